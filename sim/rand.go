@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Stream is a source of pseudo-random numbers, 8 bytes of state (SplitMix64:
+// Steele, Lea, Flood, OOPSLA 2014). The zero value is a valid, fixed stream;
+// make others with [NewStream]. A Stream is not safe for concurrent use; give
+// every consumer its own.
+type Stream struct{ state uint64 }
+
+// NewStream returns the stream of the consumer (role, id) under seed. Streams
+// with different names start at unrelated points of the sequence.
+func NewStream(seed uint64, role string, id int) Stream {
+	h := mix(seed + golden)
+	for i := 0; i < len(role); i++ {
+		h = mix(h ^ uint64(role[i])*golden)
+	}
+	return Stream{mix(h ^ (uint64(id)+1)*0xd1342543de82ef95)}
+}
+
+const golden = 0x9e3779b97f4a7c15
+
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Uint64 returns 64 random bits. With it a *Stream is a math/rand/v2 Source.
+func (s *Stream) Uint64() uint64 {
+	s.state += golden
+	return mix(s.state)
+}
+
+// IntN returns a number in [0, n), without bias (Lemire 2019). n must be
+// positive.
+func (s *Stream) IntN(n int) int {
+	if n <= 0 {
+		panic("sim: Stream.IntN of a number that is not positive")
+	}
+	hi, lo := bits.Mul64(s.Uint64(), uint64(n))
+	if lo < uint64(n) {
+		for limit := -uint64(n) % uint64(n); lo < limit; {
+			hi, lo = bits.Mul64(s.Uint64(), uint64(n))
+		}
+	}
+	return int(hi)
+}
+
+// Float64 returns a number in [0, 1) with 53 random bits.
+func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
+
+// Shuffle permutes p uniformly (Fisher and Yates).
+func Shuffle[T any](s *Stream, p []T) {
+	for i := len(p) - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		p[i], p[j] = p[j], p[i]
+	}
+}
+
+// Geometric draws the number of Bernoulli trials up to and including the first
+// success: 1, 2, 3, ... with mean 1/p. Build it once per probability; a draw
+// costs one logarithm.
+type Geometric struct{ scale float64 }
+
+// NewGeometric prepares draws with success probability p in (0, 1]. p = 0
+// gives a distribution whose draws are far beyond every run.
+func NewGeometric(p float64) Geometric {
+	switch {
+	case p >= 1:
+		return Geometric{0}
+	case p <= 0:
+		return Geometric{math.Inf(-1)}
+	}
+	return Geometric{1 / math.Log1p(-p)}
+}
+
+// Draw returns the next gap, at least 1 and at most 2^60.
+func (g Geometric) Draw(s *Stream) int64 {
+	if g.scale == 0 {
+		return 1
+	}
+	x := math.Log(1-s.Float64()) * g.scale // 1-u is in (0, 1]: the logarithm is finite
+	if !(x < 1<<60) {
+		return 1 << 60
+	}
+	return 1 + int64(x)
+}

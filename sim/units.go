@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Time is a point in simulated time or a duration, in picoseconds. Its range
+// is about 106 days either way.
+type Time int64
+
+// Units of time.
+const (
+	Picosecond  Time = 1
+	Nanosecond       = 1000 * Picosecond
+	Microsecond      = 1000 * Nanosecond
+	Millisecond      = 1000 * Microsecond
+	Second           = 1000 * Millisecond
+)
+
+// MaxTime is later than every event.
+const MaxTime Time = math.MaxInt64
+
+var timeUnits = []struct {
+	suffix string
+	unit   Time
+}{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"µs", Microsecond}, {"ms", Millisecond}, {"s", Second}}
+
+// ParseTime reads a duration with its unit: "1ns", "2.5us", "600 ps". The
+// value must be a whole number of picoseconds; nothing is rounded.
+func ParseTime(s string) (Time, error) {
+	number, suffix := splitUnit(s)
+	for _, u := range timeUnits {
+		if suffix != u.suffix {
+			continue
+		}
+		ps, err := scaleDecimal(number, int64(u.unit))
+		if err != nil {
+			return 0, fmt.Errorf("time %q: %w", s, err)
+		}
+		return Time(ps), nil
+	}
+	if suffix == "" {
+		return 0, fmt.Errorf("time %q has no unit: write for example \"10ns\" (ps, ns, us, ms, s)", s)
+	}
+	return 0, fmt.Errorf("time %q has an unknown unit %q: use ps, ns, us, ms or s", s, suffix)
+}
+
+// UnmarshalText makes Time readable from experiment files.
+func (t *Time) UnmarshalText(b []byte) error {
+	v, err := ParseTime(string(b))
+	if err == nil {
+		*t = v
+	}
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// String prints the time exactly, in the largest unit that needs no fraction
+// of more than three digits.
+func (t Time) String() string {
+	if t == 0 {
+		return "0ns"
+	}
+	abs := t
+	if abs < 0 {
+		abs = -abs
+	}
+	for i := len(timeUnits) - 1; i >= 0; i-- {
+		u := timeUnits[i]
+		if u.suffix == "µs" || abs < u.unit {
+			continue
+		}
+		if u.unit == Picosecond || abs%(u.unit/1000) == 0 {
+			return strconv.FormatFloat(float64(t)/float64(u.unit), 'f', -1, 64) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(t), 10) + "ps"
+}
+
+// Nanoseconds is the time in nanoseconds, for statistics.
+func (t Time) Nanoseconds() float64 { return float64(t) / float64(Nanosecond) }
+
+// Microseconds is the time in microseconds, for statistics.
+func (t Time) Microseconds() float64 { return float64(t) / float64(Microsecond) }
+
+// Seconds is the time in seconds, for statistics.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
+
+// Bytes is a size of data.
+type Bytes int64
+
+var byteUnits = []struct {
+	suffix string
+	unit   int64
+}{
+	{"B", 1}, {"kB", 1000}, {"KB", 1000}, {"MB", 1_000_000}, {"GB", 1_000_000_000},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+}
+
+// ParseBytes reads a size: "64", "64B", "8kB" (8000), "8KiB" (8192), "1MiB".
+func ParseBytes(s string) (Bytes, error) {
+	number, suffix := splitUnit(s)
+	if suffix == "" {
+		suffix = "B"
+	}
+	for _, u := range byteUnits {
+		if suffix != u.suffix {
+			continue
+		}
+		n, err := scaleDecimal(number, u.unit)
+		if err != nil {
+			return 0, fmt.Errorf("size %q: %w", s, err)
+		}
+		if n < 0 {
+			return 0, fmt.Errorf("size %q is negative", s)
+		}
+		return Bytes(n), nil
+	}
+	return 0, fmt.Errorf("size %q has an unknown unit %q: use B, kB, MB, GB, KiB, MiB or GiB", s, suffix)
+}
+
+// UnmarshalText makes Bytes readable from experiment files.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	v, err := ParseBytes(string(text))
+	if err == nil {
+		*b = v
+	}
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// String prints the size exactly, with a binary unit where one divides it.
+func (b Bytes) String() string {
+	for _, u := range []struct {
+		suffix string
+		unit   Bytes
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if b != 0 && b%u.unit == 0 {
+			return strconv.FormatInt(int64(b/u.unit), 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(b), 10) + "B"
+}
+
+// Rate is a data rate in bits per second.
+type Rate int64
+
+// ParseRate reads a data rate: "40Gb/s", "3.04GB/s", "100 Gb/s".
+func ParseRate(s string) (Rate, error) {
+	number, suffix := splitUnit(s)
+	units := map[string]int64{
+		"b/s": 1, "kb/s": 1e3, "Kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12,
+		"B/s": 8, "kB/s": 8e3, "KB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "TB/s": 8e12,
+	}
+	unit, ok := units[suffix]
+	if !ok {
+		return 0, fmt.Errorf("rate %q: write for example \"40Gb/s\" or \"3.04GB/s\" (b/s or B/s with k, M, G, T)", s)
+	}
+	n, err := scaleDecimal(number, unit)
+	if err != nil {
+		return 0, fmt.Errorf("rate %q: %w", s, err)
+	}
+	if n <= 0 {
+		return 0, fmt.Errorf("rate %q must be positive", s)
+	}
+	return Rate(n), nil
+}
+
+// UnmarshalText makes Rate readable from experiment files.
+func (r *Rate) UnmarshalText(text []byte) error {
+	v, err := ParseRate(string(text))
+	if err == nil {
+		*r = v
+	}
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// String prints the rate exactly, in Gb/s.
+func (r Rate) String() string {
+	return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s"
+}
+
+// PicosecondsFor is the exact time to send n bytes, as a fraction: the
+// quotient in picoseconds and what is left of it, in picoseconds times the
+// rate. Callers carry the remainder, so that long streams keep the exact rate.
+func (r Rate) PicosecondsFor(n Bytes) float64 {
+	return float64(n) * 8 * 1e12 / float64(r)
+}
+
+// splitUnit divides "2.5 us" into "2.5" and "us".
+func splitUnit(s string) (number, unit string) {
+	s = strings.TrimSpace(s)
+	i := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r == '.' || r == '-' || r == '+' || r == '_')
+	})
+	if i < 0 {
+		return s, ""
+	}
+	return strings.TrimSpace(s[:i]), strings.TrimSpace(s[i:])
+}
+
+// scaleDecimal is number*unit as an exact integer.
+func scaleDecimal(number string, unit int64) (int64, error) {
+	number = strings.ReplaceAll(number, "_", "")
+	whole, fraction, _ := strings.Cut(number, ".")
+	negative := strings.HasPrefix(whole, "-")
+	whole = strings.TrimLeft(whole, "+-")
+	if whole == "" && fraction == "" {
+		return 0, fmt.Errorf("no number")
+	}
+	if whole == "" {
+		whole = "0"
+	}
+	w, err := strconv.ParseUint(whole, 10, 62)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number in range", number)
+	}
+	if w > 0 && int64(w) > math.MaxInt64/unit {
+		return 0, fmt.Errorf("out of range")
+	}
+	v := int64(w) * unit
+	fraction = strings.TrimRight(fraction, "0")
+	scale := unit
+	for _, c := range fraction {
+		if c < '0' || c > '9' {
+			return 0, fmt.Errorf("%q is not a number", number)
+		}
+		if scale%10 != 0 {
+			return 0, fmt.Errorf("finer than the smallest unit that weft counts in")
+		}
+		scale /= 10
+		d := int64(c-'0') * scale
+		if v > math.MaxInt64-d {
+			return 0, fmt.Errorf("out of range")
+		}
+		v += d
+	}
+	if negative {
+		v = -v
+	}
+	return v, nil
+}
