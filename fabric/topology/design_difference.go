@@ -3,6 +3,9 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"strconv"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // MaxDesignSize is the largest block size m that [NewDesign] builds.
@@ -28,41 +31,43 @@ var biplanes = map[int]struct {
 // NewDesign builds the symmetric design with blocks of m points of which
 // every two share sigma. sigma = 1 are the projective planes of order m-1,
 // which exist if m-1 is a prime power; no other order is known, and 6 and 10
-// are known not to exist. sigma = 2 are a few biplanes.
+// are known not to exist. sigma = 2 are a few biplanes. Errors are
+// *sim.ParamError for the keys "m" and "sigma".
 func NewDesign(m, sigma int) (*Design, error) {
 	switch sigma {
 	case 1:
-		if m > MaxDesignSize {
-			return nil, fmt.Errorf("block size m = %d: at most %d is supported", m, MaxDesignSize)
-		}
 		p, e, ok := primePower(m - 1)
-		if !ok {
-			return nil, fmt.Errorf("block size m = %d: no symmetric design with sigma = 1 is known unless m-1 is a prime power (%s)", m, nearSizes(m))
+		if m > MaxDesignSize || !ok {
+			return nil, &sim.ParamError{Key: "m", Value: m, Want: "a prime power plus one (no other projective plane is known), such as " + nearSizes(m)}
 		}
 		return newDesign(m*(m-1)+1, singer(p, e), false), nil
 	case 2:
 		if b, ok := biplanes[m]; ok {
 			return newDesign(b.points, b.base, b.bitwise), nil
 		}
-		return nil, fmt.Errorf("block size m = %d: with sigma = 2 the known block sizes are 4, 5, 6 and 9", m)
+		return nil, &sim.ParamError{Key: "m", Value: m, Want: "4, 5, 6 or 9 with sigma = 2"}
 	}
-	return nil, fmt.Errorf("sigma = %d: want 1 or 2", sigma)
+	return nil, &sim.ParamError{Key: "sigma", Value: sigma, Want: "1 or 2"}
 }
 
-// nearSizes names the block sizes next to m that do work.
+// nearSizes names the nearest block sizes of projective planes.
 func nearSizes(m int) string {
 	works := func(m int) bool { _, _, ok := primePower(m - 1); return ok }
-	below, above := min(m-1, MaxDesignSize), max(m+1, 3)
-	for below > 3 && !works(below) {
+	below := min(m-1, MaxDesignSize)
+	for below >= 3 && !works(below) {
 		below--
 	}
-	for !works(above) {
+	above := max(m+1, 3)
+	for above <= MaxDesignSize && !works(above) {
 		above++
 	}
-	if below < 3 {
-		return fmt.Sprintf("%d is the least", above)
+	switch {
+	case below < 3:
+		return strconv.Itoa(above)
+	case above > MaxDesignSize:
+		return fmt.Sprintf("%d, the largest supported", below)
 	}
-	return fmt.Sprintf("%d and %d are the nearest", below, above)
+	return fmt.Sprintf("%d or %d", below, above)
 }
 
 // singer returns the difference set of the projective plane of order q = p^e

@@ -115,11 +115,11 @@ func TestDesignRefusals(t *testing.T) {
 		m, sigma int
 		want     string
 	}{
-		{7, 1, "6 and 8 are the nearest"},
-		{1, 1, "3 is the least"},
-		{1000, 1, "at most 128"},
-		{7, 2, "4, 5, 6 and 9"},
-		{3, 3, "want 1 or 2"},
+		{7, 1, "such as 6 or 8"},
+		{1, 1, "such as 3"},
+		{1000, 1, "such as 128, the largest supported"},
+		{7, 2, "4, 5, 6 or 9"},
+		{3, 3, "sigma = 3: want 1 or 2"},
 	} {
 		_, err := NewDesign(c.m, c.sigma)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
