@@ -31,10 +31,11 @@ type sessionRun struct {
 	// k a spine output, is taken.
 	busy [][]int
 
-	arrived []int   // per processor: foreign packets in session arrivedIn
-	arrival []int
-	dropped bitMatrix
-	out     SessionOutcome
+	arrived     []int // per processor: foreign packets in session arrivedIn
+	arrival     []int
+	busySession int      // 1 + the last session that brought something new
+	dropped     []bitRow // per destination: sources
+	out         SessionOutcome
 }
 
 func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
@@ -42,7 +43,7 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 	r := &sessionRun{
 		n: n, schedule: schedule, options: o, perSlot: R * n.m, period: o.PacketFlits,
 		up: make([][]int32, k+1), down: make([][]int32, k), upTo: make([][]int32, k+1), downTo: make([][]int32, k),
-		busy: make([][]int, k+1), arrived: make([]int, R), arrival: make([]int, R), dropped: newBitMatrix(R),
+		busy: make([][]int, k+1), arrived: make([]int, R), arrival: make([]int, R), dropped: newBitRows(R),
 	}
 	under := 2*k + o.PacketFlits // cycles from a session's first flit to its last tail
 	if o.Drain {
@@ -77,7 +78,7 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 	} else {
 		r.last = -1
 	}
-	r.out.got = newBitMatrix(R)
+	r.out.got = newBitRows(R)
 	return r
 }
 
@@ -275,11 +276,15 @@ func (r *sessionRun) receive(flit int32, destination int) {
 	}
 	r.arrived[destination]++
 	r.out.MaxPerSession = max(r.out.MaxPerSession, r.arrived[destination])
-	if r.out.got.has(destination, source) {
+	if r.out.got[destination].has(source) {
 		r.out.Duplicates++
 	} else {
 		r.out.Received++
-		r.out.got.set(destination, source)
+		if r.busySession != session+1 {
+			r.busySession = session + 1
+			r.out.Busy++
+		}
+		r.out.got[destination].set(source)
 	}
 	if r.options.Received != nil {
 		r.options.Received(session, source, destination)
@@ -289,7 +294,7 @@ func (r *sessionRun) receive(flit int32, destination int) {
 // drop remembers which pair of processors a dropped packet was to serve.
 func (r *sessionRun) drop(flit int32, stage, unit int) {
 	if d := int(r.n.processor[stage][unit]); d >= 0 && d != r.processorOf(flit) {
-		r.dropped.set(d, r.processorOf(flit))
+		r.dropped[d].set(r.processorOf(flit))
 	}
 }
 
@@ -297,13 +302,13 @@ func (r *sessionRun) finish() *SessionOutcome {
 	R, f := r.n.Processors(), r.n.faults
 	for d := range R {
 		for s := range R {
-			if d == s || r.out.got.has(d, s) {
+			if d == s || r.out.got[d].has(s) {
 				continue
 			}
 			if !f.unitDead(0, d) && !f.unitDead(0, s) {
 				r.out.MissingPairs++
 			}
-			if r.dropped.has(d, s) {
+			if r.dropped[d].has(s) {
 				r.out.LostPairs++
 			}
 		}

@@ -166,33 +166,18 @@ type SessionOutcome struct {
 	// MissingPairs counts ordered pairs of living processors of which the
 	// second never heard from the first.
 	MissingPairs int
+	// Busy counts the sessions that brought some processor a packet which it
+	// had not had; the paper's rule leaves one session empty.
+	Busy int
 	// MaxPerSession is the largest number of foreign packets that a processor
 	// received in one session, duplicates included.
 	MaxPerSession int
 
-	got bitMatrix
+	got []bitRow // per destination: sources
 }
 
 // Heard tells whether destination received a packet from source.
-func (o *SessionOutcome) Heard(destination, source int) bool { return o.got.has(destination, source) }
-
-// bitMatrix is a square matrix of bits.
-type bitMatrix struct {
-	n     int
-	words []uint64
-}
-
-func newBitMatrix(n int) bitMatrix { return bitMatrix{n, make([]uint64, (n*n+63)/64)} }
-
-func (b bitMatrix) has(i, j int) bool {
-	at := i*b.n + j
-	return b.words[at/64]>>(at%64)&1 != 0
-}
-
-func (b bitMatrix) set(i, j int) {
-	at := i*b.n + j
-	b.words[at/64] |= 1 << (at % 64)
-}
+func (o *SessionOutcome) Heard(destination, source int) bool { return o.got[destination].has(source) }
 
 // Run plays the sessions flit by flit. Cost: a step for each register of the
 // network and cycle, and a bit for each pair of processors.
