@@ -163,11 +163,17 @@ func plainSessions(n *SessionNetwork, schedule SessionSchedule) map[[2]int]bool 
 	heard := map[[2]int]bool{}
 	s, k, m := n.sw, n.k, n.m
 	type joiner struct{ stage, unit int }
+	plug := map[[2]int]int{} // (spine switch, port) -> the unit of stage k there
+	for u := range s.Units(k) {
+		for j := range m {
+			b, p := s.Up(k, u, j)
+			plug[[2]int{b, p}] = u
+		}
+	}
 	h := Headers{k: k, m: m, digits: make([]uint8, n.Processors()*m*k)}
 	for t := range schedule.Sessions() {
 		h.Clear()
 		schedule.Fill(t, &h)
-		// The input of each spine output's joiner port: stage k.
 		at := map[[2]int]int{} // (unit, port) of the joiner -> source
 		for x := range n.Processors() {
 			for j := range m {
@@ -183,12 +189,7 @@ func plainSessions(n *SessionNetwork, schedule SessionSchedule) map[[2]int]bool 
 						port = (port + in) % m
 					}
 				}
-				// Who hangs at that port of the spine switch?
-				for u := range s.Units(k) {
-					if b, p := s.Up(k, u, port); b == unit && p == port {
-						at[[2]int{u, port}] = x
-					}
-				}
+				at[[2]int{plug[[2]int{unit, port}], port}] = x
 			}
 		}
 		for stage := k; stage > 1; stage-- {
