@@ -27,8 +27,8 @@ type Env struct {
 // Registry holds every routing that experiment files can name.
 var Registry = sim.NewRegistry[Env, fabric.Routing]("routing")
 
-// maxVCs is the number of virtual channels that the masks of fabric.Hop hold.
-const maxVCs = 32
+// maxVCs is the number of virtual channels that the switch can have.
+const maxVCs = 16
 
 // checkVCs reports that routing name needs more virtual channels than env
 // grants or than there can be.
