@@ -249,6 +249,7 @@ func (r *SessionsResult) collect(n *SessionNetwork) {
 	add("ideal_sessions", ideal)
 	add("overhead_sessions", sessions-ideal)
 	add("overhead_fraction", (sessions-ideal)/sessions)
+	add("m_squared_sessions", m*m) // the method of the paper's references 9 and 10, one cascade
 	add("switches", float64(s.Copies(0)))
 	add("processor_channels", R*m)
 	add("channels", float64(facts.Links))

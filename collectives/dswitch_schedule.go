@@ -6,6 +6,21 @@ package collectives
 // the m inner switches; splitters of stage r pass it to port a_r + 1; spine
 // switches pass what came on port j to port (a + 1 + j) mod m + 1, ports
 // numbered from 1, where a is a_1 (see digitVariant).
+//
+// Section 3 writes c_r = (a_r + 1 + j) mod m + 1 for the splitters, too, j the
+// receiving port. On the way up a splitter has one receiving port, so that
+// this only renames the sessions; the form of section 2 is used.
+//
+// Deviation from theorem 2: with up to two cascades no two packets ever meet,
+// because the last stage's splitters all use one port and each spine switch
+// gets one packet. With three cascades the splitters of stage 2 use port a_2 of
+// every group, and packets may meet at a joiner of stage 2, which the proof
+// (lemma 2) takes for duplicates; they have different sources. If PK_1's ports
+// are split into whole groups (R_2 = N(m-1)), port g*m + j, the ports of one
+// session differ by multiples of m, those of one joiner by less than m, and
+// they do not meet. With a partial group (R_2 = N(m-1) + 1), and with four
+// cascades, they do, and packets are lost: 84 of 1,190 on PK_3(35, 3, 1|9).
+// [accelerated] is complete everywhere, in fewer sessions.
 type digitSchedule struct {
 	m, k, processors int
 	variant          digitVariant

@@ -98,17 +98,17 @@ func singer(p, e int) []int {
 // 1, 3, the paper's.
 func leastEquivalent(base []int, n int) []int {
 	var best []int
+	member := make([]int, n) // the last u for which this is in u*D
 	for u := 1; u < n; u++ {
 		if gcd(u, n) != 1 {
 			continue
 		}
 		moved := make([]int, len(base))
-		member := make(map[int]bool, len(base))
 		for i, d := range base {
 			moved[i] = u * d % n
-			member[moved[i]] = true
+			member[moved[i]] = u
 		}
-		zero := moved[slices.IndexFunc(moved, func(d int) bool { return member[(d+1)%n] })]
+		zero := moved[slices.IndexFunc(moved, func(d int) bool { return member[(d+1)%n] == u })]
 		for i := range moved {
 			moved[i] = (moved[i] - zero + n) % n
 		}

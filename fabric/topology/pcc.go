@@ -11,13 +11,7 @@ type PCCConfig struct {
 func init() {
 	sim.Register(Registry, "pcc", "simplest system network PCC(N, m, sigma): a symmetric block design of m-port processors and m x m switches (Podlazov 2012)",
 		PCCConfig{M: 3, Sigma: 1},
-		func(c PCCConfig, _ struct{}) (Topology, error) {
-			s, err := NewPCC(c)
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		})
+		func(c PCCConfig, _ struct{}) (Topology, error) { return asTopology(NewPCC(c)) })
 }
 
 // NewPCC builds PCC(N, m, sigma), N = m(m-1)/sigma + 1: N processors of m
@@ -37,5 +31,8 @@ func NewPCC(c PCCConfig) (*DistributedSwitch, error) {
 		return nil, err
 	}
 	s := &DistributedSwitch{design: design, levels: []int{c.M, design.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
-	return s, s.freeze()
+	if err := s.freeze(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

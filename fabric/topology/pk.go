@@ -46,9 +46,6 @@ type DistributedSwitch struct {
 	graph  *Graph
 }
 
-// maxDistributedSwitchCables bounds the size of what is built.
-const maxDistributedSwitchCables = 1 << 24
-
 // PKConfig configures the topology "pk".
 type PKConfig struct {
 	M         int   `toml:"m" doc:"ports of a switch; m-1 must be a prime power" unit:"ports" min:"3" max:"128"`
@@ -60,13 +57,15 @@ type PKConfig struct {
 func init() {
 	sim.Register(Registry, "pk", "distributed full switch PK_k(R_k, m, 1 | m^(k-1)) of k cascades (Podlazov 2012)",
 		PKConfig{M: 3, Cascades: 2, Inner: []int{}},
-		func(c PKConfig, _ struct{}) (Topology, error) {
-			s, err := NewDistributedSwitch(c)
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		})
+		func(c PKConfig, _ struct{}) (Topology, error) { return asTopology(NewDistributedSwitch(c)) })
+}
+
+// asTopology keeps a nil pointer from becoming a Topology that is not nil.
+func asTopology(s *DistributedSwitch, err error) (Topology, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // NewDistributedSwitch builds a PK_k. R_1 is N. For r > 1, R_r lies between
@@ -96,7 +95,10 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 	if c.Cascades == 1 && c.Terminals != 0 && c.Terminals != design.points {
 		return nil, &sim.ParamError{Key: "terminals", Value: c.Terminals, Want: fmt.Sprintf("%d with one cascade (or 0)", design.points)}
 	}
-	return s, s.freeze()
+	if err := s.freeze(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // addLevel puts N copies of what there is under a new stage of splitters with
@@ -111,8 +113,8 @@ func (s *DistributedSwitch) addLevel(want int, key string) error {
 	if want < full || want > full+len(elements) {
 		return &sim.ParamError{Key: key, Value: want, Want: fmt.Sprintf("%d to %d", full, full+len(elements))}
 	}
-	if full*m > maxDistributedSwitchCables {
-		return &sim.ParamError{Key: "cascades", Value: len(s.levels), Want: fmt.Sprintf("fewer with m = %d: more than %d cables", m, maxDistributedSwitchCables)}
+	if err := checkPorts("cascades", len(s.levels), 2*m*full); err != nil {
+		return err
 	}
 	first := inner / m * m
 	elements = elements[:want-full]
@@ -255,8 +257,10 @@ func (s *DistributedSwitch) Facts() Facts {
 
 func (s *DistributedSwitch) freeze() error {
 	facts := s.Facts()
-	if facts.Links > maxDistributedSwitchCables {
-		return &sim.ParamError{Key: "cascades", Value: s.Cascades(), Want: fmt.Sprintf("fewer with m = %d: %d cables, at most %d are built", s.Radix(), facts.Links, maxDistributedSwitchCables)}
+	// A level's first stage was checked before the level was made, and the
+	// others have at most m^(k-1) times its ports: no overflow.
+	if err := checkPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
+		return err
 	}
 	const terminal, internal = ClassID(0), ClassID(1)
 	b := NewBuilder(facts.Switches, Class{Name: "terminal", Latency: 1}, Class{Name: "internal", Latency: 1})

@@ -9,6 +9,18 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+func init() {
+	for _, c := range []PKConfig{
+		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3, Inner: []int{14}},
+		{M: 4, Cascades: 2}, {M: 9, Cascades: 1},
+	} {
+		addSample("pk", fmt.Sprintf("m=%d/k=%d/R=%d", c.M, c.Cascades, c.Terminals), false, func(p *PKConfig) { *p = c })
+	}
+	for _, c := range []PCCConfig{{M: 5, Sigma: 1}, {M: 4, Sigma: 2}, {M: 6, Sigma: 2}} {
+		addSample("pcc", fmt.Sprintf("m=%d/sigma=%d", c.M, c.Sigma), false, func(p *PCCConfig) { *p = c })
+	}
+}
+
 func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
 	t.Helper()
 	s, err := NewDistributedSwitch(c)
@@ -99,8 +111,8 @@ func TestPKRefusals(t *testing.T) {
 		{PKConfig{M: 3, Cascades: 3, Inner: []int{20}}, "inner[0] = 20: want 14 to 15"},
 		{PKConfig{M: 3, Cascades: 2, Inner: []int{7}}, "at most 0 values"},
 		{PKConfig{M: 7, Cascades: 1}, "m = 7: want a prime power plus one"},
-		{PKConfig{M: 32, Cascades: 3}, "cables"},
-		{PKConfig{M: 128, Cascades: 6}, "cables"},
+		{PKConfig{M: 48, Cascades: 3}, "switch ports"},
+		{PKConfig{M: 128, Cascades: 6}, "switch ports"},
 	} {
 		_, err := NewDistributedSwitch(c.config)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
