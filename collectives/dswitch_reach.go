@@ -28,9 +28,13 @@ func (n *SessionNetwork) directPairs() []bitRow {
 	return rows
 }
 
-// Reach analyses the network with its present faults. Cost: R^2/2 routes and
-// R^3/128 steps for the detours of broken pairs.
+// Reach analyses the network with its present faults; without any, all pairs
+// have a path by construction. Cost: R^2/2 routes and R^3/128 steps for the
+// detours of broken pairs.
 func (n *SessionNetwork) Reach() Reach {
+	if R := n.Processors(); n.faults == nil {
+		return Reach{Living: R, Direct: R * (R - 1) / 2}
+	}
 	rows, r := n.directPairs(), Reach{}
 	for x := range rows {
 		if n.faults.unitDead(0, x) {

@@ -139,19 +139,28 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 	panic("collectives: unknown session schedule " + c.Schedule)
 }
 
-// newRandomPermutations draws count uniform permutations; a processor that is
-// mapped to itself sends nothing.
+// newRandomPermutations draws count uniform permutations, each from its own
+// stream; a processor that is mapped to itself sends nothing. Only the latest
+// permutations are kept, as many as can be under way at once.
 func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *permutations {
-	stream := sim.NewStream(seed, "session-permutations", 0)
-	drawn := make([][]int32, count)
-	for t := range drawn {
-		drawn[t] = make([]int32, n.Processors())
-		for x := range drawn[t] {
-			drawn[t][x] = int32(x)
-		}
-		sim.Shuffle(&stream, drawn[t])
+	type drawn struct {
+		session int
+		to      []int32
 	}
-	return &permutations{n, count, func(t, x int) int { return int(drawn[t][x]) }, indirect}
+	recent := make([]drawn, 2*n.k+2)
+	fill(recent, drawn{session: -1})
+	return &permutations{n, count, func(t, x int) int {
+		d := &recent[t%len(recent)]
+		if d.session != t {
+			d.session, d.to = t, make([]int32, n.Processors())
+			for y := range d.to {
+				d.to[y] = int32(y)
+			}
+			stream := sim.NewStream(seed, "session-permutation", t)
+			sim.Shuffle(&stream, d.to)
+		}
+		return int(d.to[x])
+	}, indirect}
 }
 
 // drawFaults draws the parts that fail, each kind from its own stream. All
@@ -159,6 +168,9 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([]Fault, error) {
 	var drawn []Fault
 	var faults []error
+	if c.FailProcessors+c.FailUnits+c.FailSwitches+c.FailChannels == 0 {
+		return nil, nil // without listing all parts
+	}
 	all := Faults(s)
 	for i, kind := range []struct {
 		key   string
