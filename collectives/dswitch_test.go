@@ -100,7 +100,7 @@ func TestSessionsTheorem2(t *testing.T) {
 		{topology.PKConfig{M: 3, Cascades: 2, Terminals: 14}, 14, 9, 6},
 		{topology.PKConfig{M: 4, Cascades: 2}, 40, 16, 12},
 		{topology.PKConfig{M: 5, Cascades: 2}, 85, 25, 20},
-		{topology.PKConfig{M: 8, Cascades: 2}, 400, 64, 56}, // 57*7 + 1
+		{topology.PKConfig{M: 8, Cascades: 2}, 400, 64, 56},                     // 57*7 + 1
 		{topology.PKConfig{M: 3, Cascades: 3, Inner: []int{14}}, 32, 27, 18},    // 7*4 + 4 (an oval)
 		{topology.PKConfig{M: 4, Cascades: 3, Inner: []int{39}}, 124, 64, 48},   // 13*9 + 7, three spare ports
 		{topology.PKConfig{M: 5, Cascades: 3, Inner: []int{84}}, 350, 125, 100}, // 21*16 + 14, four spare ports
