@@ -165,3 +165,26 @@ func TestInjection(t *testing.T) {
 		}
 	})
 }
+
+// across sends from the terminals of the first leaf of 8 to the second's.
+type across struct{}
+
+func (across) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	return (src + 8) % 16
+}
+
+// runAcross runs r between two leaves of 8 terminals and counts the packets by
+// port up of the first one.
+func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64 {
+	t.Helper()
+	g := topo.Graph()
+	o := &observer{Routing: r, t: t, ports: make([]float64, g.NumPorts())}
+	f, err := fabric.New(g, fabric.DefaultConfig(), o, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Attach(fabric.NewOpenLoop(16, across{}, steadily{sim.NewGeometric(0.9)}, single{}, 3), &counter{})
+	f.Advance(3000)
+	first, end := topo.(topology.Tree).UpPorts(0)
+	return o.ports[first:end]
+}
