@@ -52,8 +52,8 @@ func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	walk.viaSwitch = config.Intermediate == "router"
-	if walk.viaSwitch && len(walk.group) > 1<<16 {
-		return nil, fmt.Errorf("routing \"val\" handles at most %d switches with intermediate = \"router\"; this topology has %d", 1<<16, len(walk.group))
+	if walk.viaSwitch && len(walk.at) > 1<<16 {
+		return nil, fmt.Errorf("routing \"val\" handles at most %d switches with intermediate = \"router\"; this topology has %d", 1<<16, len(walk.at))
 	}
 	v := &groupVal{walk}
 	return v, checkVCs("val", v.VCs(), env)
