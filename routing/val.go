@@ -12,7 +12,7 @@ import (
 type ValConfig struct {
 	Intermediate string `toml:"intermediate" doc:"on groups: what is drawn at random, a group or a router; on grids always a router" choices:"group|router"`
 	GroupSettings
-	DatelineRule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
 }
 
 func init() {
