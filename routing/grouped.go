@@ -22,8 +22,9 @@ const (
 
 // GroupSettings are the settings that the routings on groups share.
 type GroupSettings struct {
-	Gateway  string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
-	GlobalVC string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
+	Gateway   string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
+	GlobalVC  string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
+	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
 func defaultGroups() GroupSettings {
@@ -33,7 +34,11 @@ func defaultGroups() GroupSettings {
 // groupWalk leads packets minimally through a topology of fully connected
 // groups: at most a local hop to a switch with a channel into the next group,
 // the global hop, and a local hop there. On the way it raises the virtual
-// channel ("level") at each global hop. Memory: 4 bytes a (switch, group) and a
+// channel ("level") at each global hop. A level is one virtual channel or, with
+// spread_vcs, a class of several, which changes nothing in the order of levels
+// that freedom from deadlock rests on. An output virtual channel that has been
+// allocated is idle until its packet wins the switch, so that with
+// vc_alloc_cycles = 1 one virtual channel cannot fill a channel. Memory: 4 bytes a (switch, group) and a
 // (switch, switch of its group); where several channels join two groups, also 12
 // a (switch, group) and 4 a (switch, global channel of its group).
 type groupWalk struct {
@@ -51,6 +56,8 @@ type groupWalk struct {
 	hashed    bool                // gateways chosen by destination
 	sameVC    bool                // global channels keep the level of the group they leave
 	viaSwitch bool                // the intermediate is a switch, not a group
+	classes   int                 // virtual channels that the routing needs
+	spread    bool                // classes use several virtual channels where there are more
 }
 
 // place is where a switch is.
@@ -89,7 +96,7 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	g := env.Topology.Graph()
 	w := &groupWalk{
 		graph: g, groups: grouped.Groups(), at: make([]place, g.Switches()), size: make([]int32, grouped.Groups()),
-		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same",
+		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same", spread: set.SpreadVCs,
 	}
 	if w.groups > 1<<16 {
 		return nil, fmt.Errorf("routing %q handles at most %d groups; this topology has %d", name, 1<<16, w.groups)
@@ -227,6 +234,14 @@ func (w *groupWalk) aim(h *fabric.Head) (port topology.PortID, out int32) {
 // level is the virtual channel that a packet in this state uses next.
 func level(state uint32) uint32 { return state & levelMask >> levelShift }
 
+// vcSet is the set of virtual channels of a level.
+func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
+	if w.spread {
+		return classVCs(int(level), w.classes, vcs)
+	}
+	return oneVC(level, vcs)
+}
+
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	port, out := w.aim(h)
@@ -234,7 +249,7 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 	case out >= 0:
 		return w.leave(h, topology.PortID(out>>1), out&1 != 0, vcs)
 	case out == inside:
-		return fabric.Hop{Port: port, VCs: oneVC(level(h.State), vcs)}
+		return fabric.Hop{Port: port, VCs: w.vcSet(level(h.State), vcs)}
 	}
 	several := &w.several[^out]
 	n := several.open(h.State)
@@ -274,13 +289,13 @@ func (w *groupWalk) leave(h *fabric.Head, port topology.PortID, global bool, vcs
 	vc := level(h.State)
 	if !global {
 		h.State |= localDone
-		return fabric.Hop{Port: port, VCs: oneVC(vc, vcs)}
+		return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
 	}
 	h.State = h.State&^localDone + 1<<levelShift
 	if !w.sameVC {
 		vc++
 	}
-	return fabric.Hop{Port: port, VCs: oneVC(vc, vcs)}
+	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
 }
 
 // explore lists what next could do with a launched packet, with probabilities

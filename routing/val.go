@@ -55,16 +55,15 @@ func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
 	if walk.viaSwitch && len(walk.at) > 1<<16 {
 		return nil, fmt.Errorf("routing \"val\" handles at most %d switches with intermediate = \"router\"; this topology has %d", 1<<16, len(walk.at))
 	}
+	walk.classes = 3
+	if walk.viaSwitch {
+		walk.classes = 4
+	}
 	v := &groupVal{walk}
 	return v, checkVCs("val", v.VCs(), env)
 }
 
-func (r *groupVal) VCs() int {
-	if r.viaSwitch {
-		return 4
-	}
-	return 3
-}
+func (r *groupVal) VCs() int { return r.classes }
 
 func (r *groupVal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
