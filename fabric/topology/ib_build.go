@@ -28,9 +28,6 @@ func (f *ibFile) finish() (*Imported, error) {
 	f.dropSelfCables(&im.Summary)
 	f.checkCables()
 	f.checkGUIDs()
-	if len(f.faults) == 0 && (im.Summary.Switches == 0 || f.lines == 0) {
-		f.faults = append(f.faults, fmt.Errorf("%s: no switches with cables", f.name))
-	}
 	if len(f.faults) > ibMaxFaults {
 		more := len(f.faults) - ibMaxFaults
 		f.faults = append(f.faults[:ibMaxFaults], fmt.Errorf("%s: %d more faults", f.name, more))
@@ -39,6 +36,9 @@ func (f *ibFile) finish() (*Imported, error) {
 		return nil, errors.Join(f.faults...)
 	}
 	im.graph = f.graph(&im.Summary)
+	if im.graph.NumPorts() == 0 {
+		return nil, fmt.Errorf("%s: no switches with cables", f.name)
+	}
 	im.warnings = f.warnings
 	return im, nil
 }

@@ -12,14 +12,14 @@ const (
 // one as they are, for a generated one those that it would have as an ibsim
 // netlist ([WriteIBSim]): one adapter of one port for each terminal, node GUID
 // 0x100000+2i, port GUID one more; switch GUIDs 0x200000+j; ports numbered from
-// 1; LIDs from 1, terminals first. What an import left out is filled in the
-// same way. The result must not be changed.
+// 1; LIDs from 1, terminals first. The result
+// must not be changed.
 func IBNames(g *Graph) *Names {
 	n := &Names{}
 	if g.Names != nil {
 		*n = *g.Names
 	}
-	if n.SwitchGUID != nil && n.PortGUID != nil && n.Port != nil && n.Switch != nil && n.Terminal != nil {
+	if len(n.SwitchGUID) == g.Switches() && len(n.PortGUID) == g.Terminals() && len(n.Port) == g.NumPorts() {
 		return n
 	}
 	*n = Names{}
@@ -27,7 +27,7 @@ func IBNames(g *Graph) *Names {
 		n.Switch = append(n.Switch, fmt.Sprintf("S%d", s))
 		n.SwitchGUID = append(n.SwitchGUID, ibsimSwitchGUID+uint64(s))
 		n.SwitchLID = append(n.SwitchLID, int32(g.Terminals()+s+1))
-		n.SwitchPorts = append(n.SwitchPorts, int32(g.Degree(SwitchID(s))))
+		n.SwitchPorts = append(n.SwitchPorts, max(1, int32(g.Degree(SwitchID(s)))))
 	}
 	for p := range g.NumPorts() {
 		n.Port = append(n.Port, int32(g.LocalPort(PortID(p))+1))

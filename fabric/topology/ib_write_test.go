@@ -189,7 +189,7 @@ Hca 1 "H1"
 }
 
 func TestIBSimDialect(t *testing.T) {
-	im, err := ReadIBSim(strings.NewReader(`# a comment
+	_, err := ReadIBSim(strings.NewReader(`# a comment
 hcaguids=0x500000
 Switch 4 "sw a" # "described" base port 0
 [1] "h1"
@@ -212,7 +212,7 @@ Ca 1 "h2"
 	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	im, err = ReadIBSim(strings.NewReader(`hcaguids=0x500000
+	im, err := ReadIBSim(strings.NewReader(`hcaguids=0x500000
 Switch 4 "sw a" # "described" base port 0
 [1] "h1"
 [2] "h1"[2] w=4 s=1
