@@ -37,13 +37,18 @@ type Forest struct {
 	// a table per port a switch port (the lower number of the two that a cable
 	// joins) or, beyond the ports, the management port of a switch.
 	cells int
-	busy  []colourSet // len = cells: colours in use there
-	owner [][]int32   // len = cells, then by colour: tree index + 1, or 0
+	busy  []bitset // len = cells: colours in use there
 
-	through      []int32 // len = switches: trees through the switch
-	efi          []int32 // len = ports: groups over the cable; both ends agree
-	colourTrees  []int32 // by colour
-	colourGroups []int32 // by colour
+	through []int32       // len = switches: trees through the switch
+	efi     []int32       // len = ports: groups over the cable; both ends agree
+	colours []colourState // by colour
+}
+
+// colourState is what the forest knows of one colour.
+type colourState struct {
+	taken  bitset     // cells in use
+	trees  []*Planted // in no particular, but a reproducible order
+	groups int
 }
 
 // NewForest makes an empty forest. Entries must be positive or Unlimited.
@@ -64,8 +69,7 @@ func NewForest(env Env) (*Forest, error) {
 	if env.PerPort {
 		f.cells += env.Graph.NumPorts()
 	}
-	f.busy = make([]colourSet, f.cells)
-	f.owner = make([][]int32, f.cells)
+	f.busy = make([]bitset, f.cells)
 	return f, nil
 }
 
@@ -150,11 +154,10 @@ func (f *Forest) Plant(t *Tree, c Colour, groups ...Group) *Planted {
 	} else {
 		f.trees = append(f.trees, p)
 	}
-	for len(f.colourTrees) <= int(c) {
-		f.colourTrees = append(f.colourTrees, 0)
-		f.colourGroups = append(f.colourGroups, 0)
+	for len(f.colours) <= int(c) {
+		f.colours = append(f.colours, colourState{taken: make(bitset, (f.cells+63)/64)})
 	}
-	f.colourTrees[c]++
+	f.colours[c].trees = append(f.colours[c].trees, p)
 	f.occupy(p)
 	for _, s := range t.Switches {
 		f.through[s]++
@@ -183,25 +186,62 @@ func (f *Forest) Uproot(p *Planted) {
 	for _, s := range p.Switches {
 		f.through[s]--
 	}
-	f.colourTrees[p.Colour]--
+	trees := f.colours[p.Colour].trees
+	i := slices.Index(trees, p)
+	f.colours[p.Colour].trees = slices.Delete(trees, i, i+1)
 	f.trees[p.index] = nil
 	f.vacant = append(f.vacant, p.index)
 }
 
-// Drop removes a group from the tree that carries it, which stays as it is and
-// must carry others.
-func (f *Forest) Drop(p *Planted, id GroupID) {
-	i := slices.IndexFunc(p.Groups, func(g Group) bool { return g.ID == id })
-	if i < 0 || len(p.Groups) == 1 {
-		panic(fmt.Sprintf("multicast: cannot drop group %d from a tree of %d groups", id, len(p.Groups)))
+// Remove takes a group away: its tree goes with the last group; before that
+// it loses every switch that has no member of another group at or below it
+// (Chen et al. 2021, algorithm 6).
+func (f *Forest) Remove(id GroupID) error {
+	p, err := f.Planted(id)
+	if err != nil {
+		return err
 	}
-	p.Groups = slices.Delete(p.Groups, i, i+1)
-	delete(f.groups, id)
-	f.addGroups(p, -1)
+	f.Uproot(p)
+	left := slices.DeleteFunc(p.Groups, func(g Group) bool { return g.ID == id })
+	if len(left) > 0 {
+		f.Plant(f.prune(p.Tree, left), p.Colour, left...)
+	}
+	return nil
+}
+
+// prune is t without the switches that lead to no member of groups; the root
+// stays.
+func (f *Forest) prune(t *Tree, groups []Group) *Tree {
+	graph := f.env.Graph
+	needed := make(map[topology.SwitchID]bool)
+	var depth = map[topology.SwitchID]int{t.Root(): 0}
+	for i := range groups {
+		for _, s := range groups[i].Span(graph) {
+			needed[s] = true
+		}
+	}
+	parent := func(i int) topology.SwitchID { return graph.PortSwitch[graph.Peer[t.Up[i]]] }
+	for i := len(t.Switches) - 1; i > 0; i-- {
+		if needed[t.Switches[i]] {
+			needed[parent(i)] = true
+		}
+	}
+	pruned := &Tree{Switches: t.Switches[:1:1], Up: t.Up[:1:1]}
+	for i := 1; i < len(t.Switches); i++ {
+		if s := t.Switches[i]; needed[s] {
+			pruned.Switches = append(pruned.Switches, s)
+			pruned.Up = append(pruned.Up, t.Up[i])
+			depth[s] = depth[parent(i)] + 1
+		}
+	}
+	for i := range groups {
+		pruned.Height = max(pruned.Height, heightAt(graph, depth, &groups[i]))
+	}
+	return pruned
 }
 
 func (f *Forest) addGroups(p *Planted, n int32) {
-	f.colourGroups[p.Colour] += n
+	f.colours[p.Colour].groups += int(n)
 	for _, up := range p.Up[1:] {
 		f.efi[up] += n
 		f.efi[f.env.Graph.Peer[up]] += n
@@ -211,34 +251,25 @@ func (f *Forest) addGroups(p *Planted, n int32) {
 // occupy marks the cells of p with its colour.
 func (f *Forest) occupy(p *Planted) {
 	p.cells = f.cellsOf(p.Tree, p.Groups, nil)
+	taken := f.colours[p.Colour].taken
 	for _, cell := range p.cells {
-		if !f.busy[cell].add(p.Colour) {
+		if taken.has(int(cell)) {
 			panic(fmt.Sprintf("multicast: two trees of colour %d in cell %d", p.Colour, cell))
 		}
-		row := f.owner[cell]
-		if int(p.Colour) >= len(row) {
-			row = slices.Grow(row, int(p.Colour)+1-len(row))[:p.Colour+1]
-			f.owner[cell] = row
-		}
-		row[p.Colour] = p.index + 1
+		taken.set(int(cell))
+		f.busy[cell].grow(int(p.Colour))
+		f.busy[cell].set(int(p.Colour))
 	}
 }
 
 // vacate frees the cells of p.
 func (f *Forest) vacate(p *Planted) {
+	taken := f.colours[p.Colour].taken
 	for _, cell := range p.cells {
-		f.busy[cell].remove(p.Colour)
-		f.owner[cell][p.Colour] = 0
+		taken.clear(int(cell))
+		f.busy[cell].clear(int(p.Colour))
 	}
 	p.cells = nil
-}
-
-// ownerAt is the tree that has colour c in a cell, or nil.
-func (f *Forest) ownerAt(cell int32, c Colour) *Planted {
-	if row := f.owner[cell]; int(c) < len(row) && row[c] != 0 {
-		return f.trees[row[c]-1]
-	}
-	return nil
 }
 
 // cellsOf appends the cells that a tree for these groups would occupy.
@@ -301,22 +332,3 @@ func (f *Forest) firstFree(cells []int32, from Colour) Colour {
 		}
 	}
 }
-
-// colourSet is a set of colours, one bit each.
-type colourSet []uint64
-
-func (b colourSet) has(c Colour) bool {
-	return int(c)/64 < len(b) && b[c/64]>>(c%64)&1 != 0
-}
-
-// add reports whether c was not in the set.
-func (b *colourSet) add(c Colour) bool {
-	for int(c)/64 >= len(*b) {
-		*b = append(*b, 0)
-	}
-	fresh := !b.has(c)
-	(*b)[c/64] |= 1 << (c % 64)
-	return fresh
-}
-
-func (b colourSet) remove(c Colour) { b[c/64] &^= 1 << (c % 64) }

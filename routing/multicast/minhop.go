@@ -19,8 +19,9 @@ const Unreachable = 255
 type MinHop struct {
 	graph *topology.Graph
 	n     int
+	width int     // n rounded up to a multiple of 8
 	far   uint8   // largest finite distance
-	dist  []uint8 // len = n*n: symmetric
+	dist  []uint8 // len = n*width: row of s at s*width, padded with Unreachable
 	// The switch-to-switch ports of each switch and the switches behind them,
 	// in port order: linkStart has n+1 entries into linkPort and linkPeer.
 	linkStart []int32
@@ -33,7 +34,7 @@ type MinHop struct {
 // path longer than 254 hops are an error. Cost: switches times ports.
 func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 	n := g.Switches()
-	m := &MinHop{graph: g, n: n, linkStart: make([]int32, n+1)}
+	m := &MinHop{graph: g, n: n, width: (n + 7) &^ 7, linkStart: make([]int32, n+1)}
 	for s := range n {
 		first, end := g.Ports(topology.SwitchID(s))
 		for p := first; p < end; p++ {
@@ -44,7 +45,7 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 		}
 		m.linkStart[s+1] = int32(len(m.linkPort))
 	}
-	m.dist = make([]uint8, n*n)
+	m.dist = make([]uint8, n*m.width)
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
@@ -76,7 +77,7 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 // search fills the row of s and returns the largest distance in it, or
 // Unreachable if that does not fit.
 func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
-	row := m.Row(s)
+	row := m.padded(s)
 	for i := range row {
 		row[i] = Unreachable
 	}
@@ -110,11 +111,16 @@ func (m *MinHop) Graph() *topology.Graph { return m.graph }
 // Row lists the distances between s and every switch (len = switches). It must
 // not be changed.
 func (m *MinHop) Row(s topology.SwitchID) []uint8 {
-	return m.dist[int(s)*m.n : (int(s)+1)*m.n : (int(s)+1)*m.n]
+	return m.dist[int(s)*m.width : int(s)*m.width+m.n : int(s)*m.width+m.n]
+}
+
+// padded is the row of s with the padding (len = width).
+func (m *MinHop) padded(s topology.SwitchID) []uint8 {
+	return m.dist[int(s)*m.width : (int(s)+1)*m.width]
 }
 
 // Hops is the number of cables between s and t, or Unreachable.
-func (m *MinHop) Hops(s, t topology.SwitchID) int { return int(m.dist[int(s)*m.n+int(t)]) }
+func (m *MinHop) Hops(s, t topology.SwitchID) int { return int(m.dist[int(s)*m.width+int(t)]) }
 
 // Farthest is the largest distance between connected switches.
 func (m *MinHop) Farthest() int { return int(m.far) }

@@ -93,6 +93,12 @@ func heightOf(graph *topology.Graph, t *Tree, members *Group) int {
 		peer, _ := graph.PeerPort(t.Up[i])
 		depth[s] = depth[graph.PortSwitch[peer]] + 1
 	}
+	return heightAt(graph, depth, members)
+}
+
+// heightAt is the largest hop count to a member, given the depths of the
+// tree's switches.
+func heightAt(graph *topology.Graph, depth map[topology.SwitchID]int, members *Group) int {
 	height := 0
 	for _, m := range members.Terminals {
 		if d, in := depth[graph.TerminalSwitch(m)]; in {
