@@ -91,19 +91,6 @@ func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
 	return f.finish()
 }
 
-// FileConfig names the file that a network is read from.
-type FileConfig struct {
-	Path string `toml:"path" doc:"the file to read"`
-}
-
-// Validate implements the check of [sim.Validate].
-func (c *FileConfig) Validate() error {
-	if c.Path == "" {
-		return &sim.ParamError{Key: "path", Value: `""`, Want: "the name of a file"}
-	}
-	return nil
-}
-
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
 		sim.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {

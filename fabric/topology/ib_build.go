@@ -261,6 +261,9 @@ func (f *ibFile) graph(s *ImportSummary) *Graph {
 	s.SwitchCables = g.SwitchLinks()
 	s.Terminals = g.Terminals()
 	f.warnShared(g)
+	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), Unreachable) {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.name))
+	}
 	return g
 }
 

@@ -14,6 +14,15 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+func init() {
+	path := func(name string) func(*FileConfig) {
+		return func(c *FileConfig) { c.Path = filepath.Join("testdata", name) }
+	}
+	addSample("ibnetdiscover", "psmn-x5", false, path("psmn-x5-2020-qdr-ddr.txt"))
+	addSample("ibnetdiscover", "loginoff", false, path("loginoff-2014-qdr-fdr10.txt"))
+	addSample("ibsim", "ring", false, path("ring.net"))
+}
+
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -43,20 +52,6 @@ func classCounts(g *Graph) (terminals, links map[string]int) {
 		}
 	}
 	return terminals, links
-}
-
-// checkPairs verifies the pairing of ports and terminals.
-func checkPairs(t *testing.T, g *Graph) {
-	t.Helper()
-	for p := range g.NumPorts() {
-		if q, ok := g.PeerPort(PortID(p)); ok {
-			if back, ok := g.PeerPort(q); !ok || back != PortID(p) || g.PortClass[q] != g.PortClass[p] {
-				t.Fatalf("%s and %s are not the ends of one cable", g.PortName(PortID(p)), g.PortName(q))
-			}
-		} else if m, _ := g.PeerTerminal(PortID(p)); g.TerminalPort[m] != PortID(p) {
-			t.Fatalf("%s holds terminal %d, whose port is %s", g.PortName(PortID(p)), m, g.PortName(g.TerminalPort[m]))
-		}
-	}
 }
 
 // The counts are those that the collectors of the files state: 89 adapters (23
@@ -92,7 +87,7 @@ func TestRealClusters(t *testing.T) {
 				t.Errorf("counts %+v, want %+v", im.Summary, c.want)
 			}
 			g := im.Graph()
-			checkPairs(t, g)
+			checkGraph(t, g)
 			terminals, links := classCounts(g)
 			if !reflect.DeepEqual(terminals, c.terminals) || !reflect.DeepEqual(links, c.links) {
 				t.Errorf("terminals %v links %v, want %v and %v", terminals, links, c.terminals, c.links)
@@ -169,7 +164,7 @@ func readSmall(t *testing.T, text string) *Imported {
 func TestIBNetDiscoverFields(t *testing.T) {
 	im := readSmall(t, smallFabric)
 	g, n := im.Graph(), im.Graph().Names
-	checkPairs(t, g)
+	checkGraph(t, g)
 	for _, c := range []struct {
 		what      string
 		got, want any
