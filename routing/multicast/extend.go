@@ -27,7 +27,7 @@ func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Plant
 	}
 	settled := make([]bool, n)
 	var order []topology.SwitchID
-	var front pathHeap
+	var front heap[path]
 	reach := func(v topology.SwitchID, dist int32, sum int64, up topology.PortID) {
 		g.dist[v], g.sum[v], g.parent[v] = dist, sum, up
 	}
@@ -95,43 +95,4 @@ func (a path) before(b path) bool {
 		return a.sum < b.sum
 	}
 	return a.sw < b.sw
-}
-
-// pathHeap is a binary heap of paths, the best on top.
-type pathHeap []path
-
-func (h *pathHeap) push(p path) {
-	*h = append(*h, p)
-	q := *h
-	for i := len(q) - 1; i > 0; {
-		above := (i - 1) / 2
-		if !q[i].before(q[above]) {
-			return
-		}
-		q[i], q[above] = q[above], q[i]
-		i = above
-	}
-}
-
-func (h *pathHeap) pop() path {
-	q := *h
-	top := q[0]
-	last := len(q) - 1
-	q[0] = q[last]
-	q = q[:last]
-	*h = q
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return top
-		}
-		if child+1 < last && q[child+1].before(q[child]) {
-			child++
-		}
-		if !q[child].before(q[i]) {
-			return top
-		}
-		q[i], q[child] = q[child], q[i]
-		i = child
-	}
 }

@@ -23,6 +23,7 @@ type Planted struct {
 
 	index int32   // in Forest.trees
 	cells []int32 // what the tree occupies, see Forest.cellsOf
+	far   []uint8 // of united trees: distance from every switch to the farthest member
 }
 
 // Forest is the state of a network's multicast tables: the trees, their

@@ -68,11 +68,11 @@ func (e *mr4lms) unite(g Group, c Colour, trees []*Planted) bool {
 			return false
 		}
 	}
-	if height, _ := colour.search(e.members[0].sw, e.members); height < 0 {
+	e.boundAll(&g, trees)
+	root, height := colour.bestRoot(e.members, e.far)
+	if root < 0 {
 		return false
 	}
-	root := colour.bestRoot(e.members, e.far)
-	height, _ := colour.search(root, e.members)
 	var t *Tree
 	if e.config.OldTrees == "extend" {
 		t = colour.extend(root, e.members, trees)
@@ -84,8 +84,30 @@ func (e *mr4lms) unite(g Group, c Colour, trees []*Planted) bool {
 		groups = append(groups, p.Groups...)
 		f.Uproot(p)
 	}
-	f.Plant(t, c, append(groups, g)...)
+	f.Plant(t, c, append(groups, g)...).far = e.roots.bytes()
 	return true
+}
+
+// boundAll fills far with the distance, in the whole network, from every switch
+// to the farthest member of g or of a group on one of the trees. United trees
+// remember theirs, since they have many members.
+func (e *mr4lms) boundAll(g *Group, trees []*Planted) {
+	r := e.roots
+	r.reset()
+	r.include(g)
+	for _, p := range trees {
+		if p.far != nil {
+			widen(r.far, p.far)
+			continue
+		}
+		for i := range p.Groups {
+			r.include(&p.Groups[i])
+		}
+	}
+	r.finish()
+	for v := range e.far {
+		e.far[v] = int32(byte(r.far[v/8] >> (v % 8 * 8)))
+	}
 }
 
 // virtualGroup has the members of g and of all groups on the trees.

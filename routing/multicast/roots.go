@@ -8,14 +8,17 @@ import (
 )
 
 // rootFinder finds the switches from which a group is reached in the fewest
-// hops.
+// hops. A terminal is one hop beyond its switch.
 type rootFinder struct {
-	hops *MinHop
-	far  []uint64 // eight switches a word: largest distance to a member
+	hops      *MinHop
+	far       []uint64 // eight switches a word: largest distance to a member
+	behind    []uint64 // the same to the switches of member terminals
+	terminals bool     // behind is in use
 }
 
 func newRootFinder(hops *MinHop) *rootFinder {
-	return &rootFinder{hops: hops, far: make([]uint64, hops.width/8)}
+	words := hops.width / 8
+	return &rootFinder{hops: hops, far: make([]uint64, words), behind: make([]uint64, words)}
 }
 
 // find appends to roots the switches whose largest hop count to the members of
@@ -23,26 +26,9 @@ func newRootFinder(hops *MinHop) *rootFinder {
 // shortest paths (one hop more to a terminal than to its switch). Cost: members'
 // switches times switches, eight at a time.
 func (r *rootFinder) find(g *Group, roots []topology.SwitchID) (height int, _ []topology.SwitchID) {
-	clear(r.far)
-	last := topology.SwitchID(-1)
-	for _, t := range g.Terminals {
-		if s := r.hops.graph.TerminalSwitch(t); s != last {
-			r.widen(s)
-			last = s
-		}
-	}
-	plus := 1
-	if len(g.Switches) > 0 {
-		plus = 0
-		if len(g.Terminals) > 0 {
-			for i, w := range r.far {
-				r.far[i] = addOne(w)
-			}
-		}
-		for _, s := range g.Switches {
-			r.widen(s)
-		}
-	}
+	r.reset()
+	r.include(g)
+	r.finish()
 	least := ^uint64(0)
 	for _, w := range r.far {
 		least = minBytes(least, w)
@@ -63,13 +49,51 @@ func (r *rootFinder) find(g *Group, roots []topology.SwitchID) (height int, _ []
 			}
 		}
 	}
-	return int(low) + plus, roots
+	return int(low), roots
 }
 
-// widen takes the distances to s into account.
-func (r *rootFinder) widen(s topology.SwitchID) {
-	row := r.hops.padded(s)
-	far := r.far
+// reset forgets all members.
+func (r *rootFinder) reset() {
+	clear(r.far)
+	clear(r.behind)
+	r.terminals = false
+}
+
+// include takes the members of g into account.
+func (r *rootFinder) include(g *Group) {
+	last := topology.SwitchID(-1)
+	for _, t := range g.Terminals {
+		if s := r.hops.graph.TerminalSwitch(t); s != last {
+			widen(r.behind, r.hops.padded(s))
+			last = s
+		}
+		r.terminals = true
+	}
+	for _, s := range g.Switches {
+		widen(r.far, r.hops.padded(s))
+	}
+}
+
+// finish completes far after the last member.
+func (r *rootFinder) finish() {
+	if r.terminals {
+		for i, w := range r.behind {
+			r.far[i] = maxBytes(r.far[i], addOne(w))
+		}
+	}
+}
+
+// bytes is a copy of far, one byte a switch.
+func (r *rootFinder) bytes() []uint8 {
+	b := make([]uint8, 0, 8*len(r.far))
+	for _, w := range r.far {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// widen raises each byte of far to that of row.
+func widen(far []uint64, row []uint8) {
 	for i := range far {
 		far[i] = maxBytes(far[i], binary.LittleEndian.Uint64(row[8*i:8*i+8]))
 	}

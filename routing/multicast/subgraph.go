@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -185,53 +186,65 @@ func (g *subgraph) around(r topology.SwitchID, all uint64) uint64 {
 	return reached
 }
 
-// search fills dist, sum and parent from root with the paths of fewest hops
-// and, among those, fewest groups on their cables, until wanted switches of
-// members have been reached or, if members is nil, everywhere. It returns the
-// largest distance (extra hops included) to a member and that member's index,
-// or -1 if one cannot be reached.
-func (g *subgraph) search(root topology.SwitchID, members []member) (height, farthest int) {
+// flood fills dist from start.
+func (g *subgraph) flood(start topology.SwitchID) {
+	for i := range g.dist {
+		g.dist[i] = -1
+	}
+	h := g.f.env.Hops
+	g.dist[start] = 0
+	queue := append(g.queue[:0], start)
+	for head := 0; head < len(queue); head++ {
+		u := queue[head]
+		next := g.dist[u] + 1
+		steps := g.step[h.linkStart[u]:h.linkStart[u+1]]
+		for i, v := range h.neighbours(u) {
+			if g.dist[v] < 0 && !g.blocked.has(int(steps[i])) {
+				g.dist[v] = next
+				queue = append(queue, v)
+			}
+		}
+	}
+	g.queue = queue
+}
+
+// search fills dist, sum and parent with the paths from root of fewest hops
+// and, among those, fewest groups on their cables. It returns the largest
+// distance to a member; all must be connected with root.
+func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
 	for i := range g.dist {
 		g.dist[i] = -1
 	}
 	h, efi := g.f.env.Hops, g.f.efi
+	peer := g.f.env.Graph.Peer
 	g.dist[root], g.sum[root], g.parent[root] = 0, 0, topology.NoPort
 	queue := append(g.queue[:0], root)
 	for head := 0; head < len(queue); head++ {
 		u := queue[head]
 		next, sum := g.dist[u]+1, g.sum[u]
-		for i := h.linkStart[u]; i < h.linkStart[u+1]; i++ {
-			v := h.linkPeer[i]
-			if d := g.dist[v]; d >= 0 && d != next {
+		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
+		for i, v := range h.neighbours(u) {
+			d := g.dist[v]
+			if d >= 0 && d != next || g.blocked.has(int(steps[i])) {
 				continue
 			}
-			if g.blocked.has(int(g.step[i])) {
-				continue
-			}
-			port := h.linkPort[i]
+			port := ports[i]
 			total := sum + int64(efi[port])
-			if g.dist[v] < 0 {
+			if d < 0 {
 				g.dist[v] = next
 				queue = append(queue, v)
 			} else if total >= g.sum[v] {
 				continue
 			}
 			g.sum[v] = total
-			g.parent[v] = topology.PortID(g.f.env.Graph.Peer[port])
+			g.parent[v] = topology.PortID(peer[port])
 		}
 	}
 	g.queue = queue
-	height, farthest = -1, -1
-	for i, m := range members {
-		d := int(g.dist[m.sw])
-		if d < 0 {
-			return -1, -1
-		}
-		if d+m.extra > height {
-			height, farthest = d+m.extra, i
-		}
+	for _, m := range members {
+		height = max(height, int(g.dist[m.sw])+m.extra)
 	}
-	return height, farthest
+	return height
 }
 
 // tree collects the paths that search found from its root to the members.
@@ -255,52 +268,48 @@ func (g *subgraph) tree(root topology.SwitchID, members []member, height int) *T
 }
 
 // bestRoot finds the open switch from which the members are reached in the
-// fewest hops, the one with the least load among equals, then the lowest. The
-// members must be connected. It bounds every switch's distance from below by
-// searches from some members, then verifies candidates best first (after Takes
-// and Kosters 2011, determining the diameter of small world networks), so that
-// few of the members need a search of their own.
-func (g *subgraph) bestRoot(members []member, far []int32) topology.SwitchID {
-	clear(far)
+// fewest hops, the one with the least load among equals, then the lowest, and
+// leaves the paths from it in dist, sum and parent; -1 if the members are not
+// connected. far holds a lower bound for every switch, the distances in the
+// whole network for example, and is raised: the best candidate is verified by a
+// search of its own; if it fails, searches from 64 more members improve all
+// bounds (after Takes and Kosters 2011, determining the diameter of small world
+// networks).
+func (g *subgraph) bestRoot(members []member, far []int32) (root topology.SwitchID, height int) {
 	n := g.f.env.Graph.Switches()
-	connected := make(bitset, (n+63)/64)
-	const sample = 128
-	stride := max(1, (len(members)+sample-1)/sample)
+	g.flood(members[0].sw)
+	for _, m := range members {
+		if g.dist[m.sw] < 0 {
+			return -1, 0
+		}
+	}
+	for v, d := range g.dist {
+		if d < 0 {
+			far[v] = math.MaxInt32 // not connected with the members
+		} else {
+			far[v] = max(far[v], d+int32(members[0].extra))
+		}
+	}
+	rounds := (len(members) + 63) / 64
 	var chunk []member
-	for i := 0; i < len(members); i += stride {
-		chunk = append(chunk, members[i])
-		if len(chunk) == 64 || i+stride >= len(members) {
-			g.spread(chunk, n, far)
-			chunk = chunk[:0]
-		}
-	}
-	for v, reached := range g.reached {
-		if reached != 0 {
-			connected.set(v)
-		}
-	}
-	for {
-		best := topology.SwitchID(-1)
+	for round := 0; ; round++ {
+		best := topology.SwitchID(0)
 		for v := range topology.SwitchID(n) {
-			if !connected.has(int(v)) || g.closed(v) {
-				continue
-			}
-			if best < 0 || far[v] < far[best] || far[v] == far[best] && g.f.through[v] < g.f.through[best] {
+			if far[v] < far[best] || far[v] == far[best] && g.f.through[v] < g.f.through[best] {
 				best = v
 			}
 		}
-		height, farthest := g.search(best, members)
-		if height < 0 {
-			panic("multicast: members of a merged group are not connected")
-		}
+		height := g.search(best, members)
 		if height == int(far[best]) {
-			return best
+			return best, height
 		}
 		far[best] = int32(height)
-		m := members[farthest]
-		g.search(m.sw, nil)
-		for v, d := range g.dist {
-			far[v] = max(far[v], d+int32(m.extra))
+		if round < rounds {
+			chunk = chunk[:0]
+			for i := round; i < len(members); i += rounds {
+				chunk = append(chunk, members[i])
+			}
+			g.spread(chunk, n, far)
 		}
 	}
 }
