@@ -55,7 +55,7 @@ const maxDescents = 1 << 27
 func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 	tree, ok := env.Topology.(topology.Tree)
 	if !ok {
-		return nil, lacks("nca", "levels", env.Topology)
+		return nil, lacks("nca", "levels", env)
 	}
 	g := env.Topology.Graph()
 	r := &nca{graph: g, home: homes(g), NCAConfig: config}

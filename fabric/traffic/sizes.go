@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -43,7 +44,7 @@ func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Sizes{flits: flits}
+	s := &Sizes{flits: slices.Clone(flits)}
 	sum := 0.0
 	for i, n := range flits {
 		share := 1 / float64(len(flits))

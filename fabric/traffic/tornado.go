@@ -34,5 +34,5 @@ func newTornado(_ struct{}, env Env) (Pattern, error) {
 		}
 		return groups.mapped(func(group int) int { return (group + t.Groups()/2) % t.Groups() }), nil
 	}
-	return nil, needs("tornado", "a topology with coordinates or groups")
+	return nil, lacks("tornado", "coordinates or groups", env)
 }

@@ -12,6 +12,8 @@ import (
 // Env is what a pattern is built for.
 type Env struct {
 	Topology topology.Topology
+	// TopologyName is what messages call the topology; may be empty.
+	TopologyName string
 	// Seed is the seed of choices that are made once, at construction.
 	Seed uint64
 }
@@ -53,6 +55,15 @@ func tabulate(n int, destination func(src int) int) fixed {
 		f[src] = topology.TerminalID(destination(src))
 	}
 	return f
+}
+
+// lacks reports that the topology of env has not got what a pattern needs.
+func lacks(pattern, what string, env Env) error {
+	topology := env.TopologyName
+	if topology == "" {
+		topology = "this topology"
+	}
+	return needs(pattern, "a topology with %s; %s has none", what, topology)
 }
 
 // needs reports that a pattern cannot be had on a topology.

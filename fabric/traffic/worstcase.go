@@ -26,7 +26,7 @@ type worstCase struct {
 func newWorstCase(config WorstCaseConfig, env Env) (Pattern, error) {
 	grouped, ok := env.Topology.(topology.Grouped)
 	if !ok {
-		return nil, needs("worst-case", "a topology with groups")
+		return nil, lacks("worst-case", "groups", env)
 	}
 	n := grouped.Groups()
 	if config.Offset%n == 0 {
