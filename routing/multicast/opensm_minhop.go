@@ -71,37 +71,40 @@ func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 
 // Build implements [TreeBuilder].
 func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
-	b.members = osmMembers(b.graph, g, b.members[:0])
+	b.members = osmMembers(b.graph, g, b.members)
 	root, _ := osmRoot(b.order, b.hops, b.members)
-	t := newOSMTree(b.graph, root)
-	t.tree.Switches, t.tree.Up = t.tree.Switches[:0], t.tree.Up[:0]
+	t := &Tree{}
 	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
 	for head := 0; head < len(b.work); head++ {
-		at := b.work[head]
-		t.tree.Switches = append(t.tree.Switches, at.sw)
-		t.tree.Up = append(t.tree.Up, at.up)
-		if err := b.divide(at); err != nil {
+		if err := b.divide(b.work[head], t); err != nil {
 			return nil, err
 		}
 	}
-	if len(t.tree.Switches) > 1 && !b.hops.symmetric() {
+	t.Switches = make([]topology.SwitchID, len(b.work))
+	t.Up = make([]topology.PortID, len(b.work))
+	for i, at := range b.work {
+		t.Switches[i], t.Up[i] = at.sw, at.up
+	}
+	if !b.hops.symmetric() {
 		seen := map[topology.SwitchID]bool{}
-		for _, s := range t.tree.Switches {
+		for _, s := range t.Switches {
 			if seen[s] {
 				return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
 			}
 			seen[s] = true
 		}
 	}
-	return t.finish(g), nil
+	return t, nil
 }
 
 // divide sorts the members of a branch by the port that they leave its switch
-// by and appends a branch for each, in port order. Cost: members times ports.
-func (b *minHopMC) divide(at branch) error {
+// by and appends a branch for each, in port order; a member on the switch itself
+// counts for the tree's height. Cost: members times ports.
+func (b *minHopMC) divide(at branch, t *Tree) error {
 	members := b.members[at.from:at.to]
 	for i, m := range members {
 		if m.sw == at.sw {
+			t.Height = max(t.Height, at.depth-1+int(m.hosts))
 			members[0], members[i] = members[i], members[0]
 			at.from++
 			members = members[1:]

@@ -35,13 +35,14 @@ type ssspMC struct {
 	distance []uint64
 	used     []int32 // link that the vertex is reached by, -1 none, -2 from the host that searches
 	far      []uint8 // hops from the source
-	done     []bool
 	heap     osmHeap
 	popped   []int32 // vertices in the order in which they left the heap
 	sum      []uint64
 
 	trees   map[topology.SwitchID][]topology.PortID // per root: way up of each switch
 	members []memberSwitch
+	depth   []int32 // len = switches: -1 between calls
+	path    []topology.SwitchID
 }
 
 type ssspLink struct {
@@ -145,8 +146,11 @@ func (b *ssspMC) build(names *topology.Names, lmc int) {
 	b.distance = make([]uint64, n)
 	b.used = make([]int32, n)
 	b.far = make([]uint8, n)
-	b.done = make([]bool, n)
 	b.sum = make([]uint64, n)
+	b.depth = make([]int32, n)
+	for s := range b.depth {
+		b.depth[s] = -1
+	}
 	b.hops = hopTable{n, make([]uint8, n*n)}
 	for i := range b.hops.hops {
 		b.hops.hops[i] = Unreachable
@@ -204,7 +208,7 @@ func (b *ssspMC) unicast(names *topology.Names, lmc int) {
 func (b *ssspMC) search(from, v int32) {
 	n := int32(len(b.order))
 	for u := range n {
-		b.distance[u], b.used[u], b.far[u], b.done[u] = osmInfinity, linkNone, 0, false
+		b.distance[u], b.used[u], b.far[u] = osmInfinity, linkNone, 0
 	}
 	b.popped = b.popped[:0]
 	if from == linkHost {
@@ -220,7 +224,6 @@ func (b *ssspMC) search(from, v int32) {
 	}
 	for b.heap.size() > 0 {
 		u := b.heap.pop()
-		b.done[u] = true
 		switch {
 		case b.used[u] >= 0:
 			b.far[u] = b.far[b.links[b.used[u]].from] + 1
@@ -231,7 +234,8 @@ func (b *ssspMC) search(from, v int32) {
 		}
 		for i := b.start[u]; i < b.start[u+1]; i++ {
 			l := &b.links[i]
-			if d := b.distance[u] + l.weight; !b.done[l.to] && d < b.distance[l.to] {
+			// Vertices that have left the heap are nearer: weights are positive.
+			if d := b.distance[u] + l.weight; d < b.distance[l.to] {
 				b.distance[l.to], b.used[l.to] = d, i
 				b.heap.lower(l.to, d)
 			}
@@ -259,7 +263,7 @@ func (b *ssspMC) load() {
 // Build implements [TreeBuilder]. Cost: a search for each new root, else linear
 // in the tree.
 func (b *ssspMC) Build(g *Group, _ *Forest) (*Tree, error) {
-	b.members = osmMembers(b.graph, g, b.members[:0])
+	b.members = osmMembers(b.graph, g, b.members)
 	root, _ := osmRoot(b.order, b.hops, b.members)
 	up, known := b.trees[root]
 	if !known {
@@ -273,22 +277,31 @@ func (b *ssspMC) Build(g *Group, _ *Forest) (*Tree, error) {
 		}
 		b.trees[root] = up
 	}
-	in := map[topology.SwitchID]bool{root: true}
-	t := newOSMTree(b.graph, root)
-	var path []topology.SwitchID
+	t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
+	depth := b.depth // -1 where the tree is not
+	depth[root] = 0
+	defer func() {
+		for _, s := range t.Switches {
+			depth[s] = -1
+		}
+	}()
 	for _, m := range b.members {
-		path = path[:0]
-		for s := m.sw; !in[s]; s = b.graph.PortSwitch[b.graph.Peer[up[s]]] {
+		b.path = b.path[:0]
+		s := m.sw
+		for ; depth[s] < 0; s = b.graph.PortSwitch[b.graph.Peer[up[s]]] {
 			if up[s] == topology.NoPort {
 				return nil, unreachedError(b.graph, root, m.sw)
 			}
-			in[s] = true
-			path = append(path, s)
+			b.path = append(b.path, s)
 		}
-		for i := len(path) - 1; i >= 0; i-- {
-			t.tree.Switches = append(t.tree.Switches, path[i])
-			t.tree.Up = append(t.tree.Up, up[path[i]])
+		for i := len(b.path) - 1; i >= 0; i-- {
+			child := b.path[i]
+			depth[child] = depth[s] + 1
+			s = child
+			t.Switches = append(t.Switches, s)
+			t.Up = append(t.Up, up[s])
 		}
+		t.Height = max(t.Height, int(depth[m.sw])+int(m.hosts))
 	}
-	return t.finish(g), nil
+	return t, nil
 }

@@ -27,22 +27,36 @@ func osmOrder(names *topology.Names) []topology.SwitchID {
 // memberSwitch is a switch that a group has members at.
 type memberSwitch struct {
 	sw topology.SwitchID
-	// host is 1 if a packet has one more hop to go from the switch: its own
-	// management port is not a member. (OpenSM does not look at hosts where
-	// the switch itself is one.)
-	host uint8
+	// cost is 1 if a packet has one more hop to go from the switch, 0 if its
+	// own management port is a member: then OpenSM does not look at its hosts.
+	cost uint8
+	// hosts is 1 if hosts of the switch are members.
+	hosts uint8
 }
 
 // osmMembers lists the switches of a group's members, ascending, into dst.
 func osmMembers(graph *topology.Graph, g *Group, dst []memberSwitch) []memberSwitch {
+	dst = dst[:0]
 	for _, t := range g.Terminals {
-		dst = append(dst, memberSwitch{graph.TerminalSwitch(t), 1})
+		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].sw != s {
+			dst = append(dst, memberSwitch{s, 1, 1})
+		}
 	}
 	for _, s := range g.Switches {
-		dst = append(dst, memberSwitch{s, 0})
+		dst = append(dst, memberSwitch{s, 0, 0})
 	}
-	slices.SortFunc(dst, func(a, b memberSwitch) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.host, b.host)) })
-	return slices.CompactFunc(dst, func(a, b memberSwitch) bool { return a.sw == b.sw })
+	slices.SortFunc(dst, func(a, b memberSwitch) int { return cmp.Compare(a.sw, b.sw) })
+	kept := 0
+	for _, m := range dst {
+		if kept > 0 && dst[kept-1].sw == m.sw {
+			dst[kept-1].cost &= m.cost
+			dst[kept-1].hosts |= m.hosts
+			continue
+		}
+		dst[kept] = m
+		kept++
+	}
+	return dst[:kept]
 }
 
 // hopRows says how many hops OpenSM believes to lie between two switches:
@@ -72,7 +86,7 @@ const osmMaxCost = 256
 // first switch as near as half of the largest distance between members allows.
 // Cost: switches times member switches at worst, about switches as a rule.
 func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID, cost int) {
-	bound := int(members[0].host)
+	bound := int(members[0].cost)
 	if hops.symmetric() && len(members) > 1 {
 		bound = max(bound, spreadMembers(hops, members))
 	}
@@ -84,7 +98,7 @@ func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (r
 	for _, s := range order {
 		cost := 0
 		for i, m := range members {
-			if c := int(rows[i][s]) + int(m.host); c > cost {
+			if c := int(rows[i][s]) + int(m.cost); c > cost {
 				if cost = c; cost >= best {
 					break
 				}
@@ -107,7 +121,7 @@ func spreadMembers(hops hopRows, members []memberSwitch) int {
 	farthest := func(from memberSwitch) (at, distance int) {
 		row := hops.rowTo(from.sw)
 		for i, m := range members {
-			if d := int(row[m.sw]) + int(m.host) + int(from.host); m.sw != from.sw && d > distance {
+			if d := int(row[m.sw]) + int(m.cost) + int(from.cost); m.sw != from.sw && d > distance {
 				at, distance = i, d
 			}
 		}
@@ -120,22 +134,6 @@ func spreadMembers(hops hopRows, members []memberSwitch) int {
 		members[1], members[b] = members[b], members[1]
 	}
 	return (distance + 1) / 2
-}
-
-// osmTree collects a tree from the root downwards.
-type osmTree struct {
-	graph *topology.Graph
-	tree  *Tree
-}
-
-func newOSMTree(graph *topology.Graph, root topology.SwitchID) osmTree {
-	return osmTree{graph, &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}}
-}
-
-// finish sets the height for the members of g.
-func (t osmTree) finish(g *Group) *Tree {
-	t.tree.Height = heightOf(t.graph, t.tree, g)
-	return t.tree
 }
 
 // unreachedError says that OpenSM's tables lead nowhere.

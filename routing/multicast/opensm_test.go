@@ -377,8 +377,8 @@ func TestMinHopMCDepth(t *testing.T) {
 		depth int
 		ok    bool
 	}{{62, true}, {63, false}} {
-		b.members = []memberSwitch{{63, 1}}
-		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}); (err == nil) != c.ok {
+		b.members = []memberSwitch{{63, 1, 1}}
+		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &Tree{}); (err == nil) != c.ok {
 			t.Errorf("a child at depth %d: %v", c.depth+1, err)
 		}
 	}
