@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -260,7 +261,11 @@ func (f *ibFile) graph(s *ImportSummary) *Graph {
 	}
 	s.SwitchCables = g.SwitchLinks()
 	s.Terminals = g.Terminals()
-	f.warnShared(g)
+	if f.dialect == dialectDiscover {
+		f.warnShared(g)
+	} else {
+		names.forgetZeros()
+	}
 	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), Unreachable) {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.name))
 	}
@@ -292,28 +297,34 @@ func (f *ibFile) classes() ([]Class, map[string]ClassID) {
 	return classes, ids
 }
 
-// warnShared tells of LIDs that two nodes have: harmless here, wrong there.
+// warnShared tells of ports that have no LID or that of another.
 func (f *ibFile) warnShared(g *Graph) {
-	seen := map[int32]string{}
+	seen := map[int32]bool{}
 	shared, none := 0, 0
-	check := func(lid int32, name string) {
+	for _, lid := range slices.Concat(g.Names.SwitchLID, g.Names.TerminalLID) {
 		if lid == 0 {
 			none++
-		} else if _, twice := seen[lid]; twice {
+		} else if seen[lid] {
 			shared++
 		}
-		seen[lid] = name
-	}
-	for s := range g.Switches() {
-		check(g.Names.SwitchLID[s], g.Names.Switch[s])
-	}
-	for t := range g.Terminals() {
-		check(g.Names.TerminalLID[t], g.Names.Terminal[t])
+		seen[lid] = true
 	}
 	if shared > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have the LID of another", f.name, shared))
 	}
-	if none > 0 && f.dialect == dialectDiscover {
+	if none > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have no LID", f.name, none))
+	}
+}
+
+// forgetZeros drops LIDs and LMCs if no node has any, as in a netlist that does
+// not state them.
+func (n *Names) forgetZeros() {
+	stated := func(v int32) bool { return v != 0 }
+	if !slices.ContainsFunc(n.SwitchLID, stated) && !slices.ContainsFunc(n.TerminalLID, stated) {
+		n.SwitchLID, n.TerminalLID = nil, nil
+	}
+	if len(bytes.Trim(n.SwitchLMC, "\x00"))+len(bytes.Trim(n.TerminalLMC, "\x00")) == 0 {
+		n.SwitchLMC, n.TerminalLMC = nil, nil
 	}
 }

@@ -241,6 +241,9 @@ Ca 1 "h2"
 		// h1 takes its own GUID and two for its ports.
 		{"port GUIDs", n.PortGUID, []uint64{0x500001, 0x500002, 0x500004}},
 		{"names", n.Switch, []string{"described", "sw b", "sw c"}},
+		// Not stated, so numbered: three terminals, then three switches.
+		{"LIDs", IBNames(im.Graph()).SwitchLID, []int32{4, 5, 6}},
+		{"LMCs", n.TerminalLMC, []uint8(nil)},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("%s: %x, want %x", c.what, c.got, c.want)

@@ -29,7 +29,8 @@ type Job struct {
 	Engine string
 	// Engines are compared; nil for all that are registered.
 	Engines []string
-	// Entries is the number of MFT entries of each switch, or Unlimited.
+	// Entries is the number of MFT entries of each switch for these groups, or
+	// Unlimited. (OpenSM takes one more, for the broadcast group.)
 	Entries int
 	// Matrix replaces shortest paths for minhop-mc; may be nil.
 	Matrix  *LIDMatrix
@@ -127,50 +128,64 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 	r := EngineReport{Engine: name}
 	limit := env.Entries
 	env.Entries = Unlimited
-	if r.forest, _, r.Err = j.joinAll(env, name, groups); r.Err != nil {
+	e, err := j.engine(env, name)
+	if err == nil {
+		_, err = joinAll(e, groups)
+	}
+	if err != nil {
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, err)
 		return r
 	}
+	r.forest = e.Forest()
 	r.Unlimited = r.forest.Measure()
 	r.Limited = r.Unlimited
 	if limit == Unlimited || r.Unlimited.Colours <= limit {
 		return r
 	}
 	env.Entries = limit
-	if r.forest, r.Refused, r.Err = j.joinAll(env, name, groups); r.Err == nil {
-		r.Limited = r.forest.Measure()
+	if plain, ok := e.(*plainEngine); ok {
+		e, err = NewPlainEngine(env, plain.builder) // spares it its unicast phase
+	} else {
+		e, err = j.engine(env, name)
 	}
+	if err == nil {
+		r.Refused, err = joinAll(e, groups)
+	}
+	if err != nil {
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, err)
+		return r
+	}
+	r.forest = e.Forest()
+	r.Limited = r.forest.Measure()
 	return r
 }
 
-// joinAll routes groups with a new engine and counts those that find no entry.
-func (j Job) joinAll(env Env, name string, groups []Group) (f *Forest, refused int, err error) {
-	var e Engine
+// engine makes the named engine with its defaults.
+func (j Job) engine(env Env, name string) (Engine, error) {
 	if j.Matrix != nil && name == "minhop-mc" {
-		e, err = NewMinHopMCFrom(env, j.Matrix)
-	} else {
-		var config any
-		if config, err = Registry.Config(name); err == nil {
-			e, err = Registry.Build(name, config, env)
-		}
+		return NewMinHopMCFrom(env, j.Matrix)
 	}
+	config, err := Registry.Config(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("multicast engine %q: %w", name, err)
+		return nil, err
 	}
+	return Registry.Build(name, config, env)
+}
+
+// joinAll routes groups with a fresh engine and counts those that find no
+// entry.
+func joinAll(e Engine, groups []Group) (refused int, err error) {
 	if batch, ok := e.(BatchEngine); ok {
-		if err := batch.JoinAll(groups); err != nil {
-			return nil, 0, fmt.Errorf("multicast engine %q: %w", name, err)
-		}
-		return e.Forest(), 0, nil
+		return 0, batch.JoinAll(groups)
 	}
 	for _, g := range groups {
-		if err := e.Join(g); err != nil {
-			if !errors.As(err, new(*ExhaustedError)) {
-				return nil, 0, fmt.Errorf("multicast engine %q: %w", name, err)
-			}
+		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
 			refused++
+		} else if err != nil {
+			return refused, err
 		}
 	}
-	return e.Forest(), refused, nil
+	return refused, nil
 }
 
 // columns is the table of a report: one row an engine.

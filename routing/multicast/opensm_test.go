@@ -64,8 +64,8 @@ func readableGroups(t testing.TB, graph *topology.Graph, file string) []SAGroup 
 	return slices.DeleteFunc(all, func(g SAGroup) bool { return g.Size() < 2 })
 }
 
-// joinAll routes the groups and returns MLIDs for the engine's colours.
-func joinAll(t testing.TB, e Engine, groups []SAGroup) func(Colour) (uint16, error) {
+// joinSA routes the groups and returns MLIDs for the engine's colours.
+func joinSA(t testing.TB, e Engine, groups []SAGroup) func(Colour) (uint16, error) {
 	t.Helper()
 	mlids := map[Colour]uint16{}
 	for _, g := range groups {
@@ -104,7 +104,7 @@ func TestOpenSMTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mlid := joinAll(t, e, groups)
+			mlid := joinSA(t, e, groups)
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)
 			}
@@ -242,14 +242,14 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			joinAll(t, e, order)
+			joinSA(t, e, order)
 			if leave {
 				for _, g := range order[:len(order)/2] {
 					if err := e.Leave(g.ID); err != nil {
 						t.Fatal(err)
 					}
 				}
-				joinAll(t, e, order[:len(order)/2])
+				joinSA(t, e, order[:len(order)/2])
 			}
 			text := ""
 			for _, g := range groups {
@@ -292,8 +292,8 @@ func TestLIDMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _ := own.Forest().MFTs(joinAll(t, own, groups))
-		b, _ := fed.Forest().MFTs(joinAll(t, fed, groups))
+		a, _ := own.Forest().MFTs(joinSA(t, own, groups))
+		b, _ := fed.Forest().MFTs(joinSA(t, fed, groups))
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Errorf("%s: the engine fed from the dump gives other tables", net)
 		}
