@@ -36,7 +36,7 @@ type ssspMC struct {
 	used     []int32 // link that the vertex is reached by, -1 none, -2 from the host that searches
 	far      []uint8 // hops from the source
 	heap     osmHeap
-	popped   []int32 // vertices in the order in which they left the heap
+	popped   []int32 // vertices, each after the one that it is reached from
 	sum      []uint64
 
 	trees   map[topology.SwitchID][]topology.PortID // per root: way up of each switch
@@ -211,6 +211,7 @@ func (b *ssspMC) search(from, v int32) {
 		b.distance[u], b.used[u], b.far[u] = osmInfinity, linkNone, 0
 	}
 	b.popped = b.popped[:0]
+	unreached := n - 1
 	if from == linkHost {
 		b.heap.fill(n + 1)
 		b.heap.lower(n, 0)
@@ -222,24 +223,44 @@ func (b *ssspMC) search(from, v int32) {
 		b.distance[v] = 0
 		b.heap.lower(v, 0)
 	}
+	farthest := uint64(0) // no vertex is farther, once all are reached
 	for b.heap.size() > 0 {
 		u := b.heap.pop()
-		switch {
-		case b.used[u] >= 0:
-			b.far[u] = b.far[b.links[b.used[u]].from] + 1
-			b.popped = append(b.popped, u)
-		case b.used[u] == linkHost:
-			b.far[u] = 1
-			b.popped = append(b.popped, u)
+		b.settle(u)
+		if farthest > 0 && b.distance[u]+b.weight >= farthest {
+			// No link is shorter than b.weight, so nothing changes any more.
+			// Those left hang from settled vertices.
+			for _, e := range b.heap.entries {
+				b.settle(e.vertex)
+			}
+			return
 		}
 		for i := b.start[u]; i < b.start[u+1]; i++ {
 			l := &b.links[i]
 			// Vertices that have left the heap are nearer: weights are positive.
 			if d := b.distance[u] + l.weight; d < b.distance[l.to] {
+				if b.used[l.to] == linkNone {
+					unreached--
+				}
 				b.distance[l.to], b.used[l.to] = d, i
 				b.heap.lower(l.to, d)
 			}
 		}
+		if unreached == 0 && farthest == 0 {
+			farthest = slices.Max(b.distance)
+		}
+	}
+}
+
+// settle counts the hops to a vertex whose path is final.
+func (b *ssspMC) settle(u int32) {
+	switch {
+	case b.used[u] >= 0:
+		b.far[u] = b.far[b.links[b.used[u]].from] + 1
+		b.popped = append(b.popped, u)
+	case b.used[u] == linkHost:
+		b.far[u] = 1
+		b.popped = append(b.popped, u)
 	}
 }
 
