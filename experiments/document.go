@@ -31,7 +31,7 @@ func parseDocument(name, text string) (*document, error) {
 		message := err.Error()
 		var syntax toml.ParseError
 		if errors.As(err, &syntax) {
-			before := text[:min(syntax.Position.Start, len(text))]
+			before := text[:min(max(syntax.Position.Start, 0), len(text))]
 			at.line = 1 + strings.Count(before, "\n")
 			at.column = len(before) - strings.LastIndexByte(before, '\n')
 			message = "not valid TOML: " + syntax.Message

@@ -192,7 +192,7 @@ func VerdictTable(verdicts []Verdict) *Table {
 	return t
 }
 
-// anyMissed tells whether a target was missed.
-func anyMissed(verdicts []Verdict) bool {
+// AnyMissed tells whether a target was missed.
+func AnyMissed(verdicts []Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Verdict == Missed })
 }

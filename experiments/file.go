@@ -291,3 +291,15 @@ func (f *File) SweptKeys() []string { return f.keys }
 
 // Place tells where a key was set, for messages.
 func (f *File) Place(key string) string { return f.doc.originOf(key).String() }
+
+// Describe names a point by its swept settings.
+func (f *File) Describe(p *Point) string {
+	if len(f.keys) == 0 {
+		return "the only one"
+	}
+	parts := make([]string, len(f.keys))
+	for i, key := range f.keys {
+		parts[i] = key + " = " + p.Swept[i]
+	}
+	return strings.Join(parts, ", ")
+}
