@@ -79,6 +79,9 @@ type channelTiming struct {
 // do not divide the clock keep their mean to one part in a million.
 const intervalShift = 20
 
+// wholeCycle is the first cycle that begins at a fixed-point time or later.
+func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
+
 // resolveChannels turns the classes of g and their overrides into cycles. All
 // faults are returned together, as *sim.ParamError with keys such as
 // "channel.local.latency".

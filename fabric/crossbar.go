@@ -197,7 +197,7 @@ func (f *Fabric) cross(sw *switchState, m []masks, local int32, step uint32, i i
 	// The output queue is not simulated: the channel's next free time is.
 	depart := max(f.steps.out[i]<<intervalShift, o.nextFree)
 	o.nextFree = depart + o.interval
-	arrive := (depart+1<<intervalShift-1)>>intervalShift + int64(o.latency)
+	arrive := wholeCycle(depart) + int64(o.latency)
 	e := flit{queue: o.dest, packet: v.packet, dst: v.dst, state: v.state}
 	if o.dest >= 0 {
 		e.queue += vc

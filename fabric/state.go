@@ -174,8 +174,10 @@ type Fabric struct {
 	cutThrough bool
 	inputFirst bool
 
-	source Source
-	sink   Sink
+	source   Source
+	sink     Sink
+	head     Head     // handed to the routing: kept here so that it does not
+	delivery Delivery // escape to the heap with every call; likewise
 	Counters
 }
 

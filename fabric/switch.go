@@ -84,16 +84,17 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, m []masks) 
 			local := int32(w)<<6 + b
 			v := &f.queues[sw.queue0+local]
 			port := f.alloc.portOf[local]
-			head := Head{Switch: s, In: topology.PortID(sw.port0 + port), VC: uint8(local - port*int32(f.vcs))}
+			head := &f.head
+			*head = Head{Switch: s, In: topology.PortID(sw.port0 + port), VC: uint8(local - port*int32(f.vcs))}
 			if v.count > 1 {
 				last := &f.pool[v.last-1]
 				head.Dst, head.State = topology.TerminalID(last.dst), last.state&(1<<StateBits-1)
-				last.hop = f.route(sw, &head)
+				last.hop = f.route(sw, head)
 				last.state = last.state&^(1<<StateBits-1) | head.State
 				continue
 			}
 			head.Dst, head.State = topology.TerminalID(v.dst), v.state&(1<<StateBits-1)
-			v.hop = f.route(sw, &head)
+			v.hop = f.route(sw, head)
 			v.state = v.state&^(1<<StateBits-1) | head.State
 			v.ready = uint32(f.steps.first + int64(f.config.Switch.RouteCycles))
 			m[w].va |= 1 << b

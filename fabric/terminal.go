@@ -132,8 +132,11 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	}
 	f.flits.Push(c+int64(o.latency), flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst})
 	f.InjectedFlits++
-	o.nextFree = max(o.nextFree, c<<intervalShift) + o.interval
-	next := (o.nextFree + 1<<intervalShift - 1) >> intervalShift
+	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
+		o.nextFree = c << intervalShift
+	}
+	o.nextFree += o.interval
+	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		f.wakeAt(t, te, next)
 		return
@@ -206,13 +209,14 @@ func (f *Fabric) deliver(e *flit) {
 	f.Packets++
 	id := e.packet >> packetBits
 	p := &f.packets[id]
-	d := Delivery{
+	d := &f.delivery
+	*d = Delivery{
 		Src: p.src, Dst: topology.TerminalID(^e.queue), Birth: p.birth, Inject: p.inject, Cycle: f.cycle,
 		Hops: int(e.state >> hopShift), Flits: p.flits, NonMinimal: e.state&NonMinimal != 0, Tag: p.tag,
 	}
 	f.packetFree = append(f.packetFree, id)
 	if topology.TerminalID(e.dst) != d.Dst {
-		f.misdelivered(&d, topology.TerminalID(e.dst))
+		f.misdelivered(d, topology.TerminalID(e.dst))
 	}
-	f.sink.Deliver(&d)
+	f.sink.Deliver(d)
 }

@@ -43,7 +43,7 @@ func init() {
 type dor struct{ *gridWalk }
 
 func newDOR(config DORConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGridWalk("dor", env.Topology, config.Rule)
+	walk, err := newGridWalk("dor", env, config.Rule)
 	if err != nil {
 		return nil, err
 	}

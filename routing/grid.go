@@ -41,12 +41,12 @@ type gridWalk struct {
 
 const noDimension = 255
 
-func newGridWalk(name string, t topology.Topology, rule string) (*gridWalk, error) {
-	grid, ok := t.(topology.Grid)
+func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
+	grid, ok := env.Topology.(topology.Grid)
 	if !ok {
-		return nil, lacks(name, "coordinates", t)
+		return nil, lacks(name, "coordinates", env)
 	}
-	g, dims := t.Graph(), grid.Dims()
+	g, dims := grid.Graph(), grid.Dims()
 	if len(dims) >= noDimension {
 		return nil, fmt.Errorf("routing %q handles fewer than %d dimensions; this topology has %d", name, noDimension, len(dims))
 	}

@@ -20,14 +20,14 @@ const (
 	launched   uint32 = 1 << 21         // the source has decided
 )
 
-// groupSettings are the settings that the routings on groups share.
-type groupSettings struct {
+// GroupSettings are the settings that the routings on groups share.
+type GroupSettings struct {
 	Gateway  string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
 	GlobalVC string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
 }
 
-func defaultGroupSettings() groupSettings {
-	return groupSettings{Gateway: "random", GlobalVC: "next"}
+func defaultGroups() GroupSettings {
+	return GroupSettings{Gateway: "random", GlobalVC: "next"}
 }
 
 // groupWalk leads packets minimally through a topology of fully connected
@@ -62,12 +62,12 @@ type way struct {
 }
 
 // newGroupWalk prepares the tables for routing name.
-func newGroupWalk(name string, t topology.Topology, set groupSettings) (*groupWalk, error) {
-	grouped, ok := t.(topology.Grouped)
+func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
+	grouped, ok := env.Topology.(topology.Grouped)
 	if !ok {
-		return nil, lacks(name, "groups", t)
+		return nil, lacks(name, "groups", env)
 	}
-	g := t.Graph()
+	g := env.Topology.Graph()
 	w := &groupWalk{
 		graph: g, groups: grouped.Groups(), home: homes(g),
 		group: make([]int32, g.Switches()), member: make([]int32, g.Switches()), size: make([]int32, grouped.Groups()),

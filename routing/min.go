@@ -8,12 +8,12 @@ import (
 // MinConfig holds the settings of routing "min".
 type MinConfig struct {
 	FirstVC int `toml:"first_vc" doc:"virtual channel in the source group; the group behind the global hop uses the next one" min:"0" max:"6"`
-	groupSettings
+	GroupSettings
 }
 
 func init() {
 	sim.Register(Registry, "min", "minimal on groups: local, global, local hop; the virtual channel rises at the global hop",
-		MinConfig{groupSettings: defaultGroupSettings()}, newMin)
+		MinConfig{GroupSettings: defaultGroups()}, newMin)
 }
 
 // minimal is MIN on a dragonfly (Kim, Dally, Scott, Abts, ISCA 2008, section
@@ -36,7 +36,7 @@ type minimal struct {
 }
 
 func newMin(config MinConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGroupWalk("min", env.Topology, config.groupSettings)
+	walk, err := newGroupWalk("min", env, config.GroupSettings)
 	if err != nil {
 		return nil, err
 	}

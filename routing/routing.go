@@ -2,9 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
-	"unicode"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -14,6 +11,8 @@ import (
 // Env is what a routing is built for.
 type Env struct {
 	Topology topology.Topology
+	// TopologyName is what messages call the topology; may be empty.
+	TopologyName string
 	// VCs is the number of virtual channels that the channels will have; 0:
 	// as many as the routing asks for.
 	VCs int
@@ -27,8 +26,8 @@ type Env struct {
 // Registry holds every routing that experiment files can name.
 var Registry = sim.NewRegistry[Env, fabric.Routing]("routing")
 
-// maxVCs is the number of virtual channels that the masks of fabric.Hop hold.
-const maxVCs = 32
+// maxVCs is the number of virtual channels that the switch can have.
+const maxVCs = 16
 
 // checkVCs reports that routing name needs more virtual channels than env
 // grants or than there can be.
@@ -42,25 +41,13 @@ func checkVCs(name string, need int, env Env) error {
 	return nil
 }
 
-// lacks reports that topology t has not got what routing name needs.
-func lacks(name, what string, t topology.Topology) error {
-	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, what, kindOf(t))
-}
-
-// kindOf is the name of t's family for messages: its type's, in words.
-func kindOf(t topology.Topology) string {
-	typ := reflect.TypeOf(t)
-	for typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
+// lacks reports that the topology of env has not got what routing name needs.
+func lacks(name, what string, env Env) error {
+	topology := env.TopologyName
+	if topology == "" {
+		topology = "this topology"
 	}
-	var b strings.Builder
-	for i, r := range typ.Name() {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, what, topology)
 }
 
 // homes lists the switch of every terminal.

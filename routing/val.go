@@ -11,13 +11,13 @@ import (
 // ValConfig holds the settings of routing "val".
 type ValConfig struct {
 	Intermediate string `toml:"intermediate" doc:"on groups: what is drawn at random, a group or a router; on grids always a router" choices:"group|router"`
-	groupSettings
+	GroupSettings
 	DatelineRule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
 }
 
 func init() {
 	sim.Register(Registry, "val", "Valiant: minimal to a random intermediate group or router, then minimal to the destination",
-		ValConfig{"group", defaultGroupSettings(), ruleDateline}, newVal)
+		ValConfig{"group", defaultGroups(), ruleDateline}, newVal)
 }
 
 func newVal(config ValConfig, env Env) (fabric.Routing, error) {
@@ -27,7 +27,7 @@ func newVal(config ValConfig, env Env) (fabric.Routing, error) {
 	case topology.Grid:
 		return newGridVal(config, env)
 	}
-	return nil, lacks("val", "groups or coordinates", env.Topology)
+	return nil, lacks("val", "groups or coordinates", env)
 }
 
 // groupVal is VAL on a dragonfly (Valiant 1982; Kim, Dally, Scott, Abts, ISCA
@@ -47,7 +47,7 @@ func newVal(config ValConfig, env Env) (fabric.Routing, error) {
 type groupVal struct{ *groupWalk }
 
 func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGroupWalk("val", env.Topology, config.groupSettings)
+	walk, err := newGroupWalk("val", env, config.GroupSettings)
 	if err != nil {
 		return nil, err
 	}

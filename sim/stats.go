@@ -175,7 +175,8 @@ type BatchMeans struct {
 	counts []int64
 	each   int64 // observations a batch
 	limit  int
-	total  Running
+	n      int64
+	sum    float64
 }
 
 // NewBatchMeans keeps at most limit batches (an even number, 20 to 60 is
@@ -186,7 +187,8 @@ func NewBatchMeans(limit int, each int64) *BatchMeans {
 
 // Add enters the next observation of the series.
 func (b *BatchMeans) Add(x float64) {
-	b.total.Add(x)
+	b.n++
+	b.sum += x
 	last := len(b.counts) - 1
 	if last < 0 || b.counts[last] == b.each {
 		if len(b.counts) == b.limit {
@@ -209,13 +211,10 @@ func (b *BatchMeans) join() {
 }
 
 // N is the number of observations.
-func (b *BatchMeans) N() int64 { return b.total.N() }
+func (b *BatchMeans) N() int64 { return b.n }
 
-// Mean is the mean of all observations.
-func (b *BatchMeans) Mean() float64 { return b.total.Mean() }
-
-// Max is the largest observation.
-func (b *BatchMeans) Max() float64 { return b.total.Max() }
+// Mean is the mean of all observations; NaN if there are none.
+func (b *BatchMeans) Mean() float64 { return b.sum / float64(b.n) }
 
 // HalfWidth is half the width of the confidence interval of the mean, from the
 // full batches; infinite for fewer than two.

@@ -115,16 +115,7 @@ func newDragonfly(c DragonflyConfig) *Dragonfly {
 		}
 	}
 	d := &Dragonfly{DragonflyConfig: c}
-	at := func(group, j int) (SwitchID, int) {
-		return SwitchID(group*c.A + j/c.H), c.P + c.A - 1 + j%c.H
-	}
-	d.eachGlobal(func(group, j, peerGroup, peerJ int) {
-		if group < peerGroup {
-			s, portS := at(group, j)
-			t, portT := at(peerGroup, peerJ)
-			b.AddLinkAt(s, portS, t, portT, dragonflyGlobal)
-		}
-	})
+	d.layGlobals(b)
 	d.graph = b.Freeze()
 	d.listGateways()
 	return d
@@ -164,10 +155,13 @@ func (d *Dragonfly) listGateways() {
 	d.wayStart[0] = 0
 }
 
-// eachGlobal visits the connected global ports of all groups in order, each
-// with the port at the other end of its cable.
-func (d *Dragonfly) eachGlobal(visit func(group, j, peerGroup, peerJ int)) {
+// layGlobals lays the global cables. Each round matches port i of a group,
+// which leads to group `to`, with the port of `to` that leads back.
+func (d *Dragonfly) layGlobals(b *Builder) {
 	ports := d.A * d.H
+	at := func(group, j int) (SwitchID, int) {
+		return SwitchID(group*d.A + j/d.H), d.P + d.A - 1 + j%d.H
+	}
 	full, rest := d.rounds()
 	lists := [2][][]int{d.roundTargets(d.G - 1), d.roundTargets(rest)}
 	var position [2][]int32 // of to in from's list, at from*g+to
@@ -186,7 +180,11 @@ func (d *Dragonfly) eachGlobal(visit func(group, j, peerGroup, peerJ int)) {
 				k = 1
 			}
 			for i, to := range lists[k][group] {
-				visit(group, start+i, to, start+int(position[k][to*d.G+group]))
+				if group < to {
+					s, portS := at(group, start+i)
+					t, portT := at(to, start+int(position[k][to*d.G+group]))
+					b.AddLinkAt(s, portS, t, portT, dragonflyGlobal)
+				}
 			}
 		}
 	}
