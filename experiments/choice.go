@@ -1,6 +1,11 @@
 package experiments
 
 import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -22,6 +27,7 @@ type Choice[E, T any] struct {
 	config   any    // of the registry's type for name
 	table    string // dotted name of the table, for errors
 	key      string // of the choice in its table
+	shared   *sharedBuilds
 }
 
 // Choose is a Choice from registry with the default name.
@@ -48,6 +54,43 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	return built, nil
 }
 
+// BuildShared is Build for what is costly to build and read-only afterwards:
+// points of a file with the same choice and parameters get the same value.
+func (c *Choice[E, T]) BuildShared(env E) (T, error) {
+	if c.shared == nil {
+		return c.Build(env)
+	}
+	var key strings.Builder
+	fmt.Fprintf(&key, "%s %s %v", c.kind(), c.name, env)
+	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+		for _, s := range appendResolved(nil, f.name, f.value) {
+			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
+		}
+	}
+	value, err := c.shared.get(key.String(), func() (any, error) { return c.Build(env) })
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return value.(T), nil
+}
+
+// sharedBuilds keeps what the points of a file share.
+type sharedBuilds struct{ entries sync.Map }
+
+type sharedBuild struct {
+	once  sync.Once
+	value any
+	err   error
+}
+
+func (s *sharedBuilds) get(key string, build func() (any, error)) (any, error) {
+	entry, _ := s.entries.LoadOrStore(key, &sharedBuild{})
+	b := entry.(*sharedBuild)
+	b.once.Do(func() { b.value, b.err = build() })
+	return b.value, b.err
+}
+
 // chooser is a *Choice of any registry.
 type chooser interface {
 	Name() string
@@ -56,6 +99,7 @@ type chooser interface {
 	names() []string
 	describe(name string) sim.Description
 	kind() string
+	share(*sharedBuilds)
 }
 
 func (c *Choice[E, T]) choose(table, key, name string) error {
@@ -66,6 +110,8 @@ func (c *Choice[E, T]) choose(table, key, name string) error {
 	c.name, c.config, c.table, c.key = name, config, table, key
 	return nil
 }
+
+func (c *Choice[E, T]) share(s *sharedBuilds) { c.shared = s }
 
 func (c *Choice[E, T]) names() []string { return c.registry.Names() }
 

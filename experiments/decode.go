@@ -20,6 +20,7 @@ type decoder struct {
 	// They are judged after all points of a sweep are decoded: a parameter
 	// of one swept routing is unknown to the others.
 	unknown map[string]string
+	shared  *sharedBuilds // of the file; may be nil
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
@@ -33,6 +34,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 		raw, given := values[f.name]
 		used[f.name] = true
 		if c, ok := f.value.Addr().Interface().(chooser); ok {
+			c.share(d.shared)
 			d.choose(path, f, c, raw, given)
 			if c.Config() == nil {
 				continue // an unknown choice: its parameters cannot be judged
@@ -231,14 +233,15 @@ func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	}
 }
 
-// list decodes an array; a single string may stand for an array of one.
+// list decodes an array; a single value may stand for an array of one.
 func (d *decoder) list(path string, v reflect.Value, raw any) {
 	elements, ok := raw.([]any)
-	if s, single := raw.(string); single && v.Type().Elem().Kind() == reflect.String {
-		elements, ok = []any{s}, true
-	}
 	if !ok {
-		d.doc.fault(path, "= %s: want a list", show(raw))
+		one := reflect.New(v.Type().Elem()).Elem()
+		before := len(d.doc.faults)
+		if d.value(path, one, raw); len(d.doc.faults) == before {
+			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
+		}
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))

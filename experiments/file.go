@@ -24,10 +24,11 @@ type File struct {
 	Expects  []ExpectConfig
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
-	kind  *kind
-	doc   *document
-	sweep []axis
-	keys  []string // swept, in order
+	kind   *kind
+	doc    *document
+	shared *sharedBuilds
+	sweep  []axis
+	keys   []string // swept, in order
 }
 
 // Point is one point of a sweep: a complete configuration.
@@ -78,7 +79,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, doc: d}
+	f := &File{Name: name, doc: d, shared: &sharedBuilds{}}
 	if !f.header() {
 		return nil, d.faults.err()
 	}
@@ -179,7 +180,7 @@ func (f *File) point(steps []int) *decoder {
 			}
 		}
 	}
-	dec := &decoder{doc: d, unknown: map[string]string{}}
+	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
 	h := header{Seed: f.Seed}
 	dec.table("", only(d.tree, "seed"), &h)
 	p.Seed = h.Seed

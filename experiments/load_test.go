@@ -32,11 +32,11 @@ func TestFaults(t *testing.T) {
 			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
 			`x.toml:6:1: traffic.mode = "x": want , fail, panic, wait`,
 			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
-		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = 3\n", nil, []string{
+		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
 			`x.toml:2:1: seed = -1: want an integer that is not negative`,
 			`x.toml:4:1: traffic.load = "high": want a number`,
 			`x.toml:5:1: traffic.limit = 1.5: want an integer`,
-			`x.toml:6:1: traffic.dims = 3: want a list`}},
+			`x.toml:6:1: traffic.dims = "3": want an integer`}},
 		{"units", "kind = \"toy\"\n[traffic]\ndelay = 3\nsize = \"3q\"\nrate = 2.5\n[channel.local]\nlatency = \"5\"\n", nil, []string{
 			`x.toml:3:1: traffic.delay = 3: want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`,
 			`x.toml:4:1: traffic.size = "3q": size "3q" has an unknown unit "q": use B, kB, MB, GB, KiB, MiB or GiB; want a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`,

@@ -28,7 +28,7 @@ func (ticks) Ticks(least, most float64) []plot.Tick {
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var all []plot.Tick
 	small := step / float64(minor)
-	for i := math.Ceil(least/small - 1e-9); i*small <= most+1e-9*small; i++ {
+	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
 		t := plot.Tick{Value: i * small}
 		if int64(i)%int64(minor) == 0 {
 			t.Label = thousands(strconv.FormatFloat(i*small, 'f', decimals, 64))

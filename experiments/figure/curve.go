@@ -1,7 +1,9 @@
 package figure
 
 import (
+	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -26,7 +28,7 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 		switch {
 		case c.Contains(at):
 			k.look.mark(c, at, saturated[i])
-		case at.Y > c.Max.Y && saturated[i] && i > 0 && c.Contains(points[i-1]):
+		case at.Y > c.Max.Y && slices.Contains(saturated[i:], true) && i > 0 && c.Contains(points[i-1]):
 			k.leave(c, points[i-1], at)
 		}
 	}
@@ -81,4 +83,17 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 	y := c.Center().Y
 	c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
 	k.look.mark(*c, c.Center(), false)
+}
+
+// anySaturated tells whether a point is marked.
+func (f *Figure) anySaturated() bool {
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.Saturated, true) })
+}
+
+// hollow explains the hollow markers in the legend.
+type hollow struct{}
+
+// Thumbnail implements plot.Thumbnailer.
+func (hollow) Thumbnail(c *draw.Canvas) {
+	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), true)
 }

@@ -110,27 +110,23 @@ func (f *Figure) visible(x, y float64) bool {
 }
 
 // textFont is the face of all text.
-func textFont(size vg.Length, bold bool) font.Font {
-	face := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	if bold {
-		face.Weight = 3 // of golang.org/x/image/font: bold
-	}
-	return face
+func textFont(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
 func (f *Figure) draw(c draw.Canvas) {
 	c.SetColor(plotter.DefaultLineStyle.Color)
 	p := plot.New()
 	p.Title.Text = f.Title
-	p.Title.TextStyle.Font = textFont(11, true)
+	p.Title.TextStyle.Font = textFont(11.5)
 	p.Title.Padding = 8
 	for w := p.Title.TextStyle.Width(f.Title); w > width-20 && p.Title.TextStyle.Font.Size > 6; w = p.Title.TextStyle.Width(f.Title) {
 		p.Title.TextStyle.Font.Size -= 0.5
 	}
 	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font = textFont(10, false)
-		axis.Tick.Label.Font = textFont(9, false)
+		axis.Label.TextStyle.Font = textFont(10)
+		axis.Tick.Label.Font = textFont(9)
 		axis.Padding = 0
 		axis.Label.Padding = 4
 		axis.LineStyle.Width = 0 // the frame draws it
@@ -159,6 +155,9 @@ func (f *Figure) draw(c draw.Canvas) {
 			legend.Add(f.Series[i].Name, drawn)
 		}
 	}
+	if f.Style == Line && f.anySaturated() {
+		legend.Add("hollow: saturated", hollow{})
+	}
 	p.Add(frame{})
 	f.place(p, legend, draw.Crop(c, 8, -12, 6, -8))
 }
@@ -176,6 +175,6 @@ func (f *Figure) axes(p *plot.Plot) {
 	}
 	if f.Style == Bar {
 		p.X.Tick.Marker = categories(f.Categories)
-		p.X.Tick.Length = 0
+		p.X.Tick.LineStyle.Width = 0
 	}
 }

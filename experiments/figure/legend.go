@@ -10,7 +10,7 @@ import (
 
 func newLegend() *plot.Legend {
 	l := plot.NewLegend()
-	l.TextStyle.Font = textFont(9, false)
+	l.TextStyle.Font = textFont(9)
 	l.ThumbnailWidth = 26
 	l.Padding = 3
 	l.Left = true
