@@ -82,8 +82,8 @@ func parent(key string) string {
 }
 
 // set lays one setting over the document, as --set and [quick] do. A key that
-// the file sweeps is pinned to the value: its axis goes. A key under "sweep."
-// replaces or adds an axis.
+// the file sweeps is pinned: its axis keeps that one value, so that the columns
+// of the results stay. A key under "sweep." replaces or adds an axis.
 func (d *document) set(key string, value any, at origin) {
 	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") {
 		sweep, _ := d.tree["sweep"].(map[string]any)
@@ -91,15 +91,16 @@ func (d *document) set(key string, value any, at origin) {
 			sweep = map[string]any{}
 			d.tree["sweep"] = sweep
 		}
-		removeKey(sweep, axis)
+		d.unsweep(sweep, axis)
 		sweep[axis] = value
 		d.note(key, at)
 		return
 	}
 	if sweep, ok := d.tree["sweep"].(map[string]any); ok {
-		removeKey(sweep, key)
-		for _, group := range lockstepGroups(sweep) {
-			removeKey(group, key)
+		if d.unsweep(sweep, key) {
+			sweep[key] = []any{value}
+			d.note("sweep."+key, at)
+			return
 		}
 	}
 	d.note(key, at)
@@ -136,16 +137,44 @@ func (d *document) note(key string, at origin) {
 	d.origins[key] = at
 }
 
+// unsweep takes a key out of a sweep and its lockstep groups and tells whether
+// it was there. Groups that are left without lists go too.
+func (d *document) unsweep(sweep map[string]any, key string) bool {
+	found := removeKey(sweep, key)
+	var rest []map[string]any
+	for _, group := range lockstepGroups(sweep) {
+		found = removeKey(group, key) || found
+		if len(group) > 0 {
+			rest = append(rest, group)
+		}
+	}
+	switch _, several := sweep["lockstep"].([]map[string]any); {
+	case sweep["lockstep"] == nil:
+	case len(rest) == 0:
+		delete(sweep, "lockstep")
+	case several:
+		sweep["lockstep"] = rest
+	}
+	return found
+}
+
 // removeKey deletes a dotted key from a table whose keys may be dotted
-// themselves ("traffic.load" = ...) or nested (traffic.load = ...).
-func removeKey(table map[string]any, key string) {
+// themselves ("traffic.load" = ...) or nested (traffic.load = ...), and tells
+// whether it was there.
+func removeKey(table map[string]any, key string) bool {
+	_, found := table[key]
 	delete(table, key)
 	for name, value := range table {
 		rest, ok := strings.CutPrefix(key, name+".")
-		if inner, nested := value.(map[string]any); ok && nested {
-			removeKey(inner, rest)
+		inner, nested := value.(map[string]any)
+		if ok && nested && !isSweepValue(inner) && removeKey(inner, rest) {
+			found = true
+			if len(inner) == 0 {
+				delete(table, name)
+			}
 		}
 	}
+	return found
 }
 
 // ParseSetting splits KEY=VALUE. The value is read as TOML; what is not TOML

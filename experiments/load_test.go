@@ -152,10 +152,10 @@ func TestSet(t *testing.T) {
 		name, want string
 		options    Options
 	}{
-		{"pinned", "1\n2", Options{Set: []string{"traffic.load=0.3"}}},
+		{"pinned", "0.3 1\n0.3 2", Options{Set: []string{"traffic.load=0.3"}}},
 		{"axis replaced", "0.1 9\n0.2 9", Options{Set: []string{"sweep.shape.p=[9]"}}},
 		{"axis added", "0.1 1 box\n0.1 2 box\n0.2 1 box\n0.2 2 box", Options{Set: []string{`sweep.shape.type=["box"]`}}},
-		{"quick", "5", Options{Quick: true}},
+		{"quick", "0.7 5", Options{Quick: true}},
 		{"set after quick", "0.4 5", Options{Quick: true, Set: []string{"sweep.traffic.load=[0.4]"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -143,8 +144,27 @@ func (f *File) baseSettings() []setting {
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b setting) int { return strings.Compare(parent(a.key), parent(b.key)) })
+	rank := f.settingRanks()
+	slices.SortStableFunc(all, func(a, b setting) int {
+		return cmp.Or(rank[parent(a.key)]-rank[parent(b.key)], strings.Compare(parent(a.key), parent(b.key)), rank[a.key]-rank[b.key])
+	})
 	return all
+}
+
+// settingRanks orders tables and keys as the kind declares them; a key that
+// only some points know comes where the first of them has it.
+func (f *File) settingRanks() map[string]int {
+	rank := map[string]int{}
+	for _, p := range f.Points {
+		for i, s := range p.settings {
+			for _, key := range []string{parent(s.key), s.key} {
+				if _, known := rank[key]; !known {
+					rank[key] = i
+				}
+			}
+		}
+	}
+	return rank
 }
 
 // sharedDefault tells whether every point has come to the same value of a
