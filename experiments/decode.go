@@ -244,6 +244,10 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 		}
 		return
 	}
+	if len(elements) == 0 {
+		v.SetZero()
+		return
+	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
 	for i, element := range elements {
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)

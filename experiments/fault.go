@@ -100,15 +100,18 @@ func At(key string, err error) error {
 }
 
 // Under prefixes the keys of all *sim.ParamError in err with a table's name:
-// what a constructor calls "p" the file calls "topology.p". Errors without a
-// key are attached to fallback.
+// what a constructor calls "p" the file calls "topology.p". Keys with a dot
+// belong to another table already and stay. Errors without a key are attached
+// to fallback.
 func Under(table, fallback string, err error) error {
 	var out []error
 	for _, e := range flatten(err) {
 		var p *sim.ParamError
 		if errors.As(e, &p) {
 			q := *p
-			q.Key = table + "." + p.Key
+			if !strings.Contains(p.Key, ".") {
+				q.Key = join(table, p.Key)
+			}
 			out = append(out, &q)
 		} else {
 			out = append(out, At(fallback, e))

@@ -112,6 +112,12 @@ func TestRangeWithSaturation(t *testing.T) {
 	if _, y := f.ranges(); y.min != 0 || math.Abs(y.max-42) > 1e-9 {
 		t.Errorf("axis from %v to %v, want 0 to 42", y.min, y.max)
 	}
+	// An accepted load, which hardly grows beyond saturation, is shown whole.
+	f.Series[0].Y = []float64{0.1, 0.5, 0.6}
+	if _, y := f.ranges(); math.Abs(y.max-0.63) > 1e-9 {
+		t.Errorf("axis to %v, want 0.63", y.max)
+	}
+	f.Series[0].Y[2] = 10000
 	f.Series[0].Saturated = nil
 	if _, y := f.ranges(); math.Abs(y.max-10500) > 1e-9 {
 		t.Errorf("axis to %v, want 10500", y.max)

@@ -77,8 +77,7 @@ func (f *Figure) top() float64 {
 	if f.YMax > 0 {
 		return f.YMax
 	}
-	kept, flat := math.Inf(-1), math.Inf(-1)
-	squashed := false
+	kept, flat, highest := math.Inf(-1), math.Inf(-1), math.Inf(-1)
 	for _, s := range f.Series {
 		least := math.Inf(1)
 		for i := range s.X {
@@ -87,7 +86,7 @@ func (f *Figure) top() float64 {
 			}
 			least = min(least, s.Y[i])
 			if s.saturated(i) {
-				squashed = true
+				highest = max(highest, s.Y[i])
 			} else {
 				kept = max(kept, s.Y[i])
 			}
@@ -96,7 +95,7 @@ func (f *Figure) top() float64 {
 			flat = max(flat, least)
 		}
 	}
-	if !squashed || math.IsInf(flat, 0) || f.LogY {
+	if highest <= 2*kept || math.IsInf(highest, 0) || math.IsInf(flat, 0) || f.LogY {
 		return math.Inf(1)
 	}
 	return max(min(kept*1.3, steepness*flat), flat*2)
