@@ -49,7 +49,7 @@ type trafficConfig struct {
 	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names: terminal, local, global, ..."`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names, such as terminal, local and global"`
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
