@@ -135,15 +135,14 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 		f.poolFree = f.pool[n-1].next
 	}
 	hop = v.hop
+	next := n // a single flit in the pool follows itself
 	if v.count > 1 {
 		last := &f.pool[v.last-1]
+		hop, next = last.hop, last.next
 		last.next = n
-		hop = last.hop
-	} else {
-		v.first = n
 	}
 	v.last = n
-	f.pool[n-1] = buffered{packet: e.packet, dst: e.dst, state: e.state, hop: hop}
+	f.pool[n-1] = buffered{next: next, packet: e.packet, dst: e.dst, state: e.state, hop: hop}
 	return hop
 }
 
