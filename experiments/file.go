@@ -191,7 +191,7 @@ func (f *File) point(steps []int) *decoder {
 	dec.tablesOf(f.kind, tables, p.config)
 	f.doc.faults = append(f.doc.faults, d.faults...)
 	p.settings = resolve(p.config)
-	p.Hash = hashPoint(f.kind, Version(), p.Seed, p.settings)
+	p.Hash = hashPoint(f.kind, build(), p.Seed, p.settings)
 	f.Points = append(f.Points, p)
 	return dec
 }

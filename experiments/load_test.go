@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 			`x.toml:6:1: sweep.title cannot be swept`}},
 		{"range", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 1, to = 0, step = 0.1, stop = 4 }\n\"shape.p\" = { from = 3, to = 1, step = 1 }\n", nil, []string{
 			`x.toml:3:50: sweep.traffic.load.stop is not a key of a range (did you mean "step"?): allowed are from, to, step`,
-			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 1000000 steps`}},
+			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 100000 steps`}},
 		{"lockstep", "kind = \"toy\"\n[sweep.lockstep]\n\"traffic.load\" = [0.1, 0.2]\n\"traffic.limit\" = [1, 2, 3]\n", nil, []string{
 			`x.toml:4:1: sweep.lockstep.traffic.limit has 3 values; sweep.lockstep.traffic.load, in lockstep with it, has 2`}},
 		{"set", "kind = \"toy\"\n", []string{"traffic.laod=1", "traffic.load=2", "nonsense", "kind.x=1"}, []string{

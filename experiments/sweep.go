@@ -8,7 +8,7 @@ import (
 )
 
 // maxPoints bounds a sweep: more is a mistake in a range.
-const maxPoints = 1_000_000
+const maxPoints = 100_000
 
 // axis is one dimension of a sweep: keys that take their values together.
 type axis struct {

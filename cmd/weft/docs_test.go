@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,8 +39,19 @@ func golden(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date: run go test ./cmd/weft -update\ngot\n%.2000s", path, got)
+		t.Errorf("%s is out of date: run go test ./cmd/weft -update; first difference\n%s", path, firstDifference(string(got), string(want)))
 	}
+}
+
+// firstDifference shows the first line that differs.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, a[i], strings.Join(b[i:min(i+1, len(b))], ""))
+		}
+	}
+	return fmt.Sprintf("line %d: missing", len(a)+1)
 }
 
 // TestDocumentedCommands runs every weft command in the shell blocks of the

@@ -179,10 +179,19 @@ func TestInformation(t *testing.T) {
 			t.Errorf("weft %s: status %d\n%s%s", c.args, status, stdout, stderr)
 		}
 	}
+	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
+		file := filepath.Join(t.TempDir(), "net")
+		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
+			t.Errorf("%s: %s", format, stderr)
+		}
+		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\n") {
+			t.Errorf("%s read back: %s%s", format, stdout, stderr)
+		}
+	}
 	for _, c := range []struct{ args, want string }{
 		{"list rotuings", `nothing is called "rotuings" (did you mean "routings"?)`},
 		{"list routings mni", `(did you mean "min"?)`},
-		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, json`},
+		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
 		{"reproduce nothing", `no experiment "nothing"`},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	} {

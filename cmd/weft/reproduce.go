@@ -22,10 +22,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
-	c.Flags().IntVarP(&flags.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
-	c.Flags().IntVar(&flags.threads, "threads", 1, "threads of one point")
-	c.Flags().BoolVar(&flags.resume, "resume", false, "keep the finished points of an earlier run")
-	c.Flags().BoolVar(&flags.quiet, "quiet", false, "no progress on standard error")
+	flags.registerExecution(c)
 	return c
 }
 
@@ -57,6 +54,9 @@ func paperFiles(names []string) ([]string, error) {
 }
 
 func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
 	paths, err := paperFiles(names)
 	if err != nil {
 		return err

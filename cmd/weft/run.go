@@ -58,7 +58,7 @@ func (f *fileFlags) open(names []string) ([]*experiments.File, error) {
 
 type runFlags struct {
 	fileFlags
-	out, executor string
+	out           string
 	jobs, threads int
 	resume, quiet bool
 }
@@ -77,20 +77,33 @@ that the file asks for. Files that come with weft are found by name:
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
 	}
 	flags.register(c)
+	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
-	c.Flags().IntVarP(&flags.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
-	c.Flags().IntVar(&flags.threads, "threads", 1, "threads of one point")
-	c.Flags().BoolVar(&flags.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
-	c.Flags().BoolVar(&flags.quiet, "quiet", false, "no progress on standard error")
 	return c
 }
 
-func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
-	if flags.jobs < 0 || flags.threads < 1 {
+// registerExecution adds the options that say how points are computed.
+func (f *runFlags) registerExecution(c *cobra.Command) {
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
+}
+
+// check refuses impossible options.
+func (f *runFlags) check() error {
+	if f.jobs < 0 || f.threads < 1 {
 		return usagef("--jobs must not be negative and --threads at least 1")
 	}
-	if flags.resume && flags.out == "-" {
+	if f.resume && f.out == "-" {
 		return usagef("--resume needs a result folder; --out - has none")
+	}
+	return nil
+}
+
+func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
 	}
 	files, err := flags.open(names)
 	if err != nil {

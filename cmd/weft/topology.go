@@ -3,31 +3,36 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 func (a *app) topologyCommand() *cobra.Command {
 	var flags fileFlags
 	var format, out string
 	c := &cobra.Command{
-		Use:   "topology FILE.toml",
-		Short: "Describe the network of an experiment file, or write it in another form",
-		Args:  cobra.ExactArgs(1),
+		Use:   "topology FILE.toml|FILE",
+		Short: "Describe the network of an experiment file or a network file, or write it in another form",
+		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
+JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := flags.open(args)
+			network, err := a.network(args[0], &flags)
 			if err != nil {
 				return err
 			}
-			f := files[0]
 			if format == "" {
-				return a.describeTopology(f)
+				a.describe(network)
+				return nil
 			}
 			var b bytes.Buffer
-			if err := f.WriteTopology(&b, format); err != nil {
+			if err := experiments.WriteTopology(&b, network, format); err != nil {
 				return &usageError{err}
 			}
 			if out != "" {
@@ -43,14 +48,32 @@ func (a *app) topologyCommand() *cobra.Command {
 	return c
 }
 
-// describeTopology prints what there is, beside the closed forms of the
-// family.
-func (a *app) describeTopology(f *experiments.File) error {
-	built, err := f.Topology()
-	if err != nil {
-		return &usageError{err}
+// network builds the network of an experiment file or reads one.
+func (a *app) network(name string, flags *fileFlags) (topology.Topology, error) {
+	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
+		network, warnings, err := experiments.ImportTopology(name)
+		if err != nil {
+			return nil, &statusError{exitUsage, err}
+		}
+		for _, w := range warnings {
+			fmt.Fprintf(a.stderr, "warning: %s\n", w)
+		}
+		return network, nil
 	}
-	g, facts := built.Graph(), built.Facts()
+	files, err := flags.open([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	network, err := files[0].Topology()
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return network, nil
+}
+
+// describe prints what there is, beside the closed forms of the family.
+func (a *app) describe(network topology.Topology) {
+	g, facts := network.Graph(), network.Facts()
 	known := func(n int) string {
 		if n < 0 {
 			return "no closed form"
@@ -66,5 +89,4 @@ func (a *app) describeTopology(f *experiments.File) error {
 	for _, class := range g.Classes {
 		fmt.Fprintf(a.stdout, "class      %s: %d switch ports, %d cycles\n", class.Name, ports[class.Name], class.Latency)
 	}
-	return nil
 }
