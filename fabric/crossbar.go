@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // allocateSwitch is switch allocation, one step: flits ask for their output
 // port; each output grants the input port nearest to its round-robin pointer,
@@ -185,7 +189,12 @@ func (f *Fabric) cross(sw *switchState, m []masks, local, port, output int32, st
 	depart := max(f.steps.out[i]<<intervalShift, o.nextFree)
 	o.nextFree = depart + f.interval[o.class]
 	f.flits.Push(wholeCycle(depart)+int64(o.latency), e)
-	f.credits.Push(f.steps.credit[i]+int64(in.delay), in.upstream+vcIn)
+	creditDelay := int64(in.delay)
+	if f.sensing != nil && o.dest >= 0 {
+		creditDelay += f.sensing.late(f, topology.PortID(sw.port0+port), topology.PortID(sw.port0+output))
+		f.sensing.sent(v.out, f.buffer-ov.credits, f.cycle)
+	}
+	f.credits.Push(f.steps.credit[i]+creditDelay, in.upstream+vcIn)
 	f.FlitHops++
 	f.dequeue(&m[local>>6], v, local, step, o, ov, vc)
 }

@@ -73,7 +73,12 @@ func (f *Fabric) arriveCredits(c int64) {
 			o.credits++
 			if ov >= f.terminalOV0 {
 				f.creditTerminal(ov)
-			} else if o.credits == 1 && o.owner >= 0 {
+				continue
+			}
+			if f.sensing != nil {
+				f.sensing.returned(f, ov, c)
+			}
+			if o.credits == 1 && o.owner >= 0 {
 				f.wakeQueue(o.owner)
 			} else if f.cutThrough {
 				f.wakeWaiters(&f.out[ov/int32(f.vcs)])

@@ -38,6 +38,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	if f.sensesCredits() {
+		f.sensing = newSensing(f)
+	}
 	reach := f.reach(timings)
 	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
@@ -158,6 +161,15 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
 		f.outVC[ov].credits = f.buffer
 	}
+}
+
+// sensesCredits tells whether credit round trips are measured.
+func (f *Fabric) sensesCredits() bool {
+	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	r, ok := f.routing.(CreditSenser)
+	return ok && r.SensesCredits()
 }
 
 // reach bounds how far ahead the fabric files flits and credits in the usual

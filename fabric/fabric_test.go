@@ -84,6 +84,36 @@ func TestCreditRoundTrip(t *testing.T) {
 	}
 }
 
+// TestChannelCounts: every delivered flit crossed one channel into the network
+// and one for each switch on its way, ejection included; over a long window
+// the counts agree with the flits accepted and their hops.
+func TestChannelCounts(t *testing.T) {
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	_, result := n.run(t, fabric.DefaultConfig(), 0.3, 1, fabric.Plan{Warmup: 1000, Window: 20_000})
+	g := n.topo.Graph()
+	vcs := len(result.ChannelFlits) / (g.NumPorts() + g.Terminals())
+	var ejected, injected, all float64
+	for i, flits := range result.ChannelFlits {
+		port := i / vcs
+		switch {
+		case port >= g.NumPorts():
+			injected += float64(flits)
+		default:
+			all += float64(flits)
+			if _, ok := g.PeerTerminal(topology.PortID(port)); ok {
+				ejected += float64(flits)
+			}
+		}
+	}
+	want := result.Accepted * float64(result.Window) * float64(g.Terminals())
+	if math.Abs(injected-want) > 0.005*want || math.Abs(ejected-want) > 0.005*want {
+		t.Errorf("%v flits injected, %v ejected, want %v", injected, ejected, want)
+	}
+	if hops := all / ejected; math.Abs(hops-result.MeanHops()) > 0.01*hops {
+		t.Errorf("%v channels a flit, %v hops", hops, result.MeanHops())
+	}
+}
+
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	f := n.fabric(t, fabric.DefaultConfig())

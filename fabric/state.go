@@ -170,7 +170,8 @@ type Fabric struct {
 
 	steps      stepTimes
 	alloc      allocator
-	occupancy  bool // keep outVC.waiting
+	sensing    *sensing // nil: off
+	occupancy  bool     // keep outVC.waiting
 	cutThrough bool
 	inputFirst bool
 
