@@ -127,8 +127,15 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 }
 
 func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
-	_, err := c.build(seed)
-	return nil, err
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, err
+	}
+	var warnings []Warning
+	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
+		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return warnings, nil
 }
 
 func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, error) {

@@ -58,13 +58,16 @@ type ChannelConfig struct {
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 
-// DefaultConfig is the switch of the quick start: one cycle a stage, speedup
-// 2, buffers of 32 flits.
+// DefaultConfig is the switch of the quick start: speedup 2, buffers of 32
+// flits, a virtual channel allocated in the step in which it is first used.
+// (With a step between the two, a virtual channel stands idle for part of
+// every packet, and a single one cannot fill its channel with packets of one
+// flit: docs/model.md.)
 func DefaultConfig() Config {
 	return Config{
 		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
-			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 1, SwitchAllocCycles: 1, CrossbarCycles: 1,
+			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
 			CreditCycles: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
 			CreditSensing: "auto", CreditsUndelayed: []string{"terminal", "global"},
 		},

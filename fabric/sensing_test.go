@@ -36,8 +36,7 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 	g := n.topo.Graph()
 	port := n.topo.(topology.Grid).Towards(0, 0, true)
 	w := &watcher{Routing: n.routing, port: port, leastMeasured: math.MaxInt}
-	config := fabric.DefaultConfig()
-	config.Switch.VCAllocCycles = 1
+	config := pipelined()
 	config.Switch.CreditSensing = "on"
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
 	f, err := fabric.New(g, config, w, 1)
