@@ -46,6 +46,11 @@ func (p LogGOPS) Run(w Workload) (LogGOPSResult, error) {
 		cpus: int32(w.CPUs()), nics: int32(w.NICs()),
 		lists: make([]rankLists, w.Ranks()),
 	}
+	if m.cpus == 1 && m.nics == 1 {
+		m.groups = make([]parkGroup, 3*w.Ranks())
+	} else {
+		m.sparse = map[int64]*parkGroup{}
+	}
 	m.stride = m.cpus + 2*m.nics
 	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
 	for r := range int32(w.Ranks()) {
@@ -78,7 +83,9 @@ type rankLists struct{ posted, early matchList }
 // its message is matched, since it stands for the message.
 type liveOp struct {
 	Op
-	rank int32
+	rank int32 // -1 in the free list
+	// number is that of the event that is to come for the operation.
+	number int64
 	// done: an eager send completes before its message is matched.
 	done bool
 	next int32 // in the free list
@@ -96,6 +103,8 @@ type loggopsMachine struct {
 	lists      []rankLists
 	match      matcher
 	queue      radixQueue
+	groups     []parkGroup          // by rank and kind, with one CPU and NIC
+	sparse     map[int64]*parkGroup // by rank, kind, CPU and NIC otherwise
 	numbers    int64
 	live       []liveOp
 	free       int32 // list of free entries of live, by number+1
@@ -144,7 +153,8 @@ func (m *loggopsMachine) enqueue(rank int32, op *Op) {
 }
 
 func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
-	m.queue.push(timedEvent{at, m.numbers, op, kind})
+	m.queue.push(timedEvent{at, m.numbers, op, kind, false})
+	m.live[op].number = m.numbers
 	m.numbers++
 }
 
@@ -161,7 +171,7 @@ func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 }
 
 func (m *loggopsMachine) forget(i int32) {
-	m.live[i].rank = -1
+	m.live[i].rank, m.live[i].number = -1, -1
 	m.live[i].next = m.free
 	m.free = i + 1
 }
@@ -197,6 +207,9 @@ func (m *loggopsMachine) handle(e timedEvent) {
 		m.err = errTimeOverflow
 		return
 	}
+	if m.live[e.op].number != e.number {
+		return // it stood for a group, and the operation has gone ahead since
+	}
 	switch e.kind {
 	case Calc:
 		m.calc(e)
@@ -209,25 +222,17 @@ func (m *loggopsMachine) handle(e timedEvent) {
 	}
 }
 
-// postpone puts e back with its old number if the resource is busy until free.
-func (m *loggopsMachine) postpone(e timedEvent, free int64) bool {
-	if free <= e.time {
-		return false
-	}
-	e.time = free
-	m.queue.push(e)
-	return true
-}
-
 func (m *loggopsMachine) calc(e timedEvent) {
 	op := &m.live[e.op]
 	rank, id := op.rank, op.ID
 	cpu := m.cpu(rank, op.CPU)
-	if m.postpone(e, *cpu) {
+	g := m.parkGroup(Calc, rank, op.CPU, 0)
+	if !m.park(&e, g, *cpu) {
 		return
 	}
 	*cpu = e.time + min(op.Size, farFuture)
 	end := *cpu
+	m.unpark(&e, g, end)
 	m.forget(e.op)
 	m.ready = m.work.Started(rank, id, e.time, m.ready[:0])
 	m.ready = m.work.Done(rank, id, end, m.ready)
@@ -238,12 +243,14 @@ func (m *loggopsMachine) send(e timedEvent) {
 	op := &m.live[e.op]
 	rank := op.rank
 	cpu, tx := m.cpu(rank, op.CPU), m.tx(rank, op.NIC)
-	if m.postpone(e, max(*cpu, *tx)) {
+	g := m.parkGroup(Send, rank, op.CPU, op.NIC)
+	if !m.park(&e, g, max(*cpu, *tx)) {
 		return
 	}
 	bytes := m.bytes(op.Size)
 	*cpu = e.time + m.Overhead + m.cost(bytes, m.OverByte)
 	*tx = e.time + m.Gap + m.cost(bytes, m.GapByte)
+	m.unpark(&e, g, max(*cpu, *tx))
 	m.push(e.time+m.Overhead+m.L, message, e.op)
 	m.result.Messages++
 	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
@@ -272,13 +279,15 @@ func (m *loggopsMachine) message(e timedEvent) {
 	send := &m.live[e.op]
 	rank := send.Peer
 	cpu, rx := m.cpu(rank, send.CPU), m.rx(rank, send.NIC)
-	if m.postpone(e, max(*cpu, *rx)) {
+	g := m.parkGroup(message, rank, send.CPU, send.NIC)
+	if !m.park(&e, g, max(*cpu, *rx)) {
 		return
 	}
 	bytes := m.bytes(send.Size)
 	wire := m.cost(bytes, m.GapByte)
 	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.OverByte), wire)
 	*rx = e.time + m.Gap + wire
+	m.unpark(&e, g, max(*cpu, *rx))
 	lists := &m.lists[rank]
 	m.ready = m.ready[:0]
 	if posted, ok := m.match.take(&lists.posted, send.rank, send.Tag); ok {

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -11,6 +12,7 @@ type timedEvent struct {
 	number int64
 	op     int32
 	kind   Kind
+	parked bool // it stands for a parkGroup
 }
 
 // radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin,
@@ -25,28 +27,34 @@ type timedEvent struct {
 // puts an event back with a later time and its old number.
 type radixQueue struct {
 	buckets [65][]timedEvent
-	head    int // of bucket 0
+	head    int        // of bucket 0
+	inserts numberHeap // of the last time, with a number out of turn
 	last    int64
 	size    int
 }
 
-// push inserts an event. One at the time of the last pop must have a higher
-// number than all that are waiting for that time; the machine gives new events
-// rising numbers and puts old ones back only with a later time.
+// push inserts an event.
 func (q *radixQueue) push(e timedEvent) {
-	i := bits.Len64(uint64(e.time ^ q.last))
-	q.buckets[i] = append(q.buckets[i], e)
 	q.size++
+	i := bits.Len64(uint64(e.time ^ q.last))
+	if now := q.buckets[0]; i == 0 && q.head < len(now) && now[len(now)-1].number > e.number {
+		q.inserts.push(e)
+		return
+	}
+	q.buckets[i] = append(q.buckets[i], e)
 }
 
 // pop removes the first event; the queue must not be empty.
 func (q *radixQueue) pop() timedEvent {
-	if q.head == len(q.buckets[0]) {
+	if q.head == len(q.buckets[0]) && len(q.inserts) == 0 {
 		q.refill()
+	}
+	q.size--
+	if len(q.inserts) > 0 && (q.head == len(q.buckets[0]) || q.inserts[0].number < q.buckets[0][q.head].number) {
+		return q.inserts.pop()
 	}
 	e := q.buckets[0][q.head]
 	q.head++
-	q.size--
 	return e
 }
 
@@ -69,13 +77,48 @@ func (q *radixQueue) refill() {
 		q.buckets[j] = append(q.buckets[j], e)
 	}
 	q.buckets[i] = from[:0]
-	byNumber := func(a, b timedEvent) int {
-		if a.number < b.number {
-			return -1
-		}
-		return 1
-	}
+	byNumber := func(a, b timedEvent) int { return cmp.Compare(a.number, b.number) }
 	if now := q.buckets[0]; !slices.IsSortedFunc(now, byNumber) {
 		slices.SortFunc(now, byNumber)
 	}
+}
+
+// numberHeap is a binary heap of events by number.
+type numberHeap []timedEvent
+
+func (q *numberHeap) push(e timedEvent) {
+	h := append(*q, e)
+	i := len(h) - 1
+	for i > 0 && h[(i-1)/2].number > e.number {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = e
+	*q = h
+}
+
+func (q *numberHeap) pop() timedEvent {
+	h := *q
+	first, last := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].number < h[c].number {
+			c++
+		}
+		if h[c].number >= last.number {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	if len(h) > 0 {
+		h[i] = last
+	}
+	*q = h
+	return first
 }

@@ -178,8 +178,8 @@ s requires r
 	}
 }
 
-// Against a plain sorted slice: times never before the last pop, numbers that
-// rise, and old events put back with their old numbers.
+// Against a plain sorted slice: times never before the last pop, most numbers
+// rising, and old events put back with their old numbers.
 func TestRadixQueueAgainstSortedSlice(t *testing.T) {
 	s := sim.NewStream(1, "radix", 0)
 	var q radixQueue
@@ -198,8 +198,11 @@ func TestRadixQueueAgainstSortedSlice(t *testing.T) {
 	}
 	for range 20000 {
 		if q.size == 0 || s.IntN(2) == 0 {
-			push(timedEvent{time: now + int64(s.IntN(1<<s.IntN(12))) - 0, number: number})
-			number++
+			e := timedEvent{time: now + int64(s.IntN(1<<s.IntN(12))), number: 3 * number}
+			if number++; s.IntN(10) == 0 && e.number > 3000 {
+				e.number -= 1 + 3*int64(s.IntN(1000)) // an old number, at the present time too
+			}
+			push(e)
 			continue
 		}
 		e := q.pop()

@@ -1,7 +1,6 @@
 package mpi
 
-// Protocol is how a message travels.
-type Protocol uint8
+import "github.com/weft-sim/weft/collectives"
 
-// Auto leaves the choice to the message's size.
-const Auto Protocol = 0
+// Protocol is how a message travels; see the constants of package collectives.
+type Protocol = collectives.Protocol
