@@ -51,6 +51,7 @@ func (p LogGOPS) Run(w Workload) (LogGOPSResult, error) {
 	} else {
 		m.sparse = map[int64]*parkGroup{}
 	}
+	m.queue.anyTime = p.Compatible && m.cpus > 1
 	m.stride = m.cpus + 2*m.nics
 	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
 	for r := range int32(w.Ranks()) {

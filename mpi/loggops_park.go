@@ -10,10 +10,14 @@ package mpi
 // as by the rules: free times never sink, so whatever is put back to a time at
 // which the resource is still busy merely moves on to the time at which it is
 // not, and there the numbers decide.
+//
+// That needs times that never go back. In the compatible mode with several CPUs
+// an event can be released into the past; there the rules are followed
+// literally.
 
 // parkGroup holds the events of one kind, rank, CPU and NIC that wait.
 type parkGroup struct {
-	heap numberHeap
+	heap timedHeap // by number: times are 0
 	// first is the number of the event that stands in the queue for the
 	// group; others that did before are stale.
 	first int64
@@ -59,11 +63,15 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 	if free <= e.time {
 		return true
 	}
+	if m.queue.anyTime {
+		m.queue.push(timedEvent{free, e.number, e.op, e.kind, false})
+		return false
+	}
 	if len(g.heap) == 0 || e.number < g.first {
 		g.first = e.number
 		m.queue.push(timedEvent{free, e.number, e.op, e.kind, true})
 	}
-	g.heap.push(*e)
+	g.heap.push(timedEvent{0, e.number, e.op, e.kind, true})
 	return false
 }
 

@@ -27,15 +27,23 @@ type timedEvent struct {
 // puts an event back with a later time and its old number.
 type radixQueue struct {
 	buckets [65][]timedEvent
-	head    int        // of bucket 0
-	inserts numberHeap // of the last time, with a number out of turn
+	head    int       // of bucket 0
+	inserts timedHeap // of the last time, with a number out of turn
 	last    int64
 	size    int
+	// heap takes the place of the buckets where events may be earlier than
+	// the last one that came out.
+	heap    timedHeap
+	anyTime bool
 }
 
 // push inserts an event.
 func (q *radixQueue) push(e timedEvent) {
 	q.size++
+	if q.anyTime {
+		q.heap.push(e)
+		return
+	}
 	i := bits.Len64(uint64(e.time ^ q.last))
 	if now := q.buckets[0]; i == 0 && q.head < len(now) && now[len(now)-1].number > e.number {
 		q.inserts.push(e)
@@ -46,6 +54,10 @@ func (q *radixQueue) push(e timedEvent) {
 
 // pop removes the first event; the queue must not be empty.
 func (q *radixQueue) pop() timedEvent {
+	if q.anyTime {
+		q.size--
+		return q.heap.pop()
+	}
 	if q.head == len(q.buckets[0]) && len(q.inserts) == 0 {
 		q.refill()
 	}
@@ -83,13 +95,17 @@ func (q *radixQueue) refill() {
 	}
 }
 
-// numberHeap is a binary heap of events by number.
-type numberHeap []timedEvent
+// timedHeap is a binary heap of events by (time, number).
+type timedHeap []timedEvent
 
-func (q *numberHeap) push(e timedEvent) {
+func (e *timedEvent) before(o *timedEvent) bool {
+	return e.time < o.time || e.time == o.time && e.number < o.number
+}
+
+func (q *timedHeap) push(e timedEvent) {
 	h := append(*q, e)
 	i := len(h) - 1
-	for i > 0 && h[(i-1)/2].number > e.number {
+	for i > 0 && e.before(&h[(i-1)/2]) {
 		h[i] = h[(i-1)/2]
 		i = (i - 1) / 2
 	}
@@ -97,7 +113,7 @@ func (q *numberHeap) push(e timedEvent) {
 	*q = h
 }
 
-func (q *numberHeap) pop() timedEvent {
+func (q *timedHeap) pop() timedEvent {
 	h := *q
 	first, last := h[0], h[len(h)-1]
 	h = h[:len(h)-1]
@@ -107,10 +123,10 @@ func (q *numberHeap) pop() timedEvent {
 		if c >= len(h) {
 			break
 		}
-		if c+1 < len(h) && h[c+1].number < h[c].number {
+		if c+1 < len(h) && h[c+1].before(&h[c]) {
 			c++
 		}
-		if h[c].number >= last.number {
+		if !h[c].before(&last) {
 			break
 		}
 		h[i] = h[c]
