@@ -29,7 +29,7 @@ type PhysicalConfig struct {
 // switch core; a core with speedup s takes s steps a cycle, so that at speedup
 // 1 a step is a cycle of the flit clock.
 type SwitchConfig struct {
-	VCs               int     `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"32"`
+	VCs               int     `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
 	BufferFlits       int     `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
 	RouteCycles       int     `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
 	VCAllocCycles     int     `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: in the same step as switch allocation" unit:"cycles of the switch core" min:"0" max:"10000"`
@@ -53,7 +53,7 @@ type TerminalConfig struct {
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
-	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel" min:"0" max:"1000000"`
+	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 
 // DefaultConfig is the switch of the quick start: one cycle a stage, speedup
@@ -78,6 +78,9 @@ type channelTiming struct {
 // intervalShift is the fixed-point precision of departure times: rates that
 // do not divide the clock keep their mean to one part in a million.
 const intervalShift = 20
+
+// wholeCycle is the first cycle that begins at a fixed-point time or later.
+func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
 
 // resolveChannels turns the classes of g and their overrides into cycles. All
 // faults are returned together, as *sim.ParamError with keys such as
@@ -127,8 +130,8 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 	case rate != 0:
 		cycles = rate.PicosecondsFor(c.Fabric.FlitBytes) / float64(clock)
 	}
-	if !(cycles >= 1.0/16 && cycles <= 1e6) {
-		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1/16 to 1,000,000 cycles a flit; change fabric.clock or fabric.flit_bytes"})
+	if !(cycles >= 1 && cycles <= 1e6) {
+		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
 		cycles = 1
 	}
 	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, faults
