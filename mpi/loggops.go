@@ -92,8 +92,8 @@ type liveOp struct {
 	next int32 // in the free list
 }
 
-// message is the kind of the event that carries a message to its receiver.
-const message = Calc + 1
+// arrival is the kind of the event that brings a message to its receiver.
+const arrival = Calc + 1
 
 type loggopsMachine struct {
 	LogGOPS
@@ -218,7 +218,7 @@ func (m *loggopsMachine) handle(e timedEvent) {
 		m.send(e)
 	case Recv:
 		m.recv(e)
-	case message:
+	case arrival:
 		m.message(e)
 	}
 }
@@ -252,7 +252,7 @@ func (m *loggopsMachine) send(e timedEvent) {
 	*cpu = e.time + m.Overhead + m.cost(bytes, m.OverByte)
 	*tx = e.time + m.Gap + m.cost(bytes, m.GapByte)
 	m.unpark(&e, g, max(*cpu, *tx))
-	m.push(e.time+m.Overhead+m.L, message, e.op)
+	m.push(e.time+m.Overhead+m.L, arrival, e.op)
 	m.result.Messages++
 	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
 	if op.Size <= m.Eager {
@@ -280,7 +280,7 @@ func (m *loggopsMachine) message(e timedEvent) {
 	send := &m.live[e.op]
 	rank := send.Peer
 	cpu, rx := m.cpu(rank, send.CPU), m.rx(rank, send.NIC)
-	g := m.parkGroup(message, rank, send.CPU, send.NIC)
+	g := m.parkGroup(arrival, rank, send.CPU, send.NIC)
 	if !m.park(&e, g, max(*cpu, *rx)) {
 		return
 	}

@@ -27,7 +27,7 @@ type parkGroup struct {
 // need the same resources.
 func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkGroup {
 	slot := int64(rank)*3 + int64(kind-Send)/2 // send 0, calc 1
-	if kind == message {
+	if kind == arrival {
 		slot = int64(rank)*3 + 2
 	}
 	if m.cpus == 1 && m.nics == 1 {

@@ -59,6 +59,9 @@ func (h *HCA) Post(r Request) {
 // Busy tells whether the sending engine is at work at time now.
 func (h *HCA) Busy(now sim.Time) bool { return now < h.busyUntil }
 
+// BusyUntil is the time from which the sending engine is idle.
+func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
+
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.sends.current >= 0 }
 
