@@ -241,7 +241,7 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	}
 	posted := c.buffers
 	if c.perPeer == nil {
-		posted = max(1, posted+int(c.links[m.hop]))
+		posted = max(c.rt.Connections.SRQLeast, posted+int(c.links[m.hop]))
 	}
 	return c.box(m).inUse(now) < posted
 }

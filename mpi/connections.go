@@ -32,16 +32,18 @@ type Connections struct {
 	SendDepth int       `toml:"send_depth" doc:"depth of a send queue (sd)" unit:"requests" min:"1"`
 	RecvDepth int       `toml:"recv_depth" doc:"depth of a receive queue (rd)" unit:"requests" min:"1"`
 	Sizes     int       `toml:"sizes" doc:"xrc-m: buffer sizes: s1, s1/2, s1/4, ..., equally many of each" min:"1" max:"16"`
+	SRQLeast  int       `toml:"srq_least" doc:"a shared receive queue holds one buffer a QP, but at least so many; the memory formulas count one a QP" unit:"buffers" min:"1"`
 	UDBuffers int       `toml:"ud_buffers" doc:"ud: receive buffers of a process" unit:"buffers" min:"1"`
 	UDMTU     sim.Bytes `toml:"ud_mtu" doc:"ud: size of a receive buffer, a packet and its 40-byte routing header" min:"1B"`
 	UDAddress sim.Bytes `toml:"ud_address" doc:"ud: size of an address handle" min:"1B"`
 }
 
 // DefaultConnections are the paper's numbers (sections 1, 3.2 and 5). It prints 8
-// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. The UD values are
-// assumptions of the order of MPI libraries' defaults.
+// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. The UD values and
+// SRQLeast are assumptions of the order of MPI libraries' defaults.
 var DefaultConnections = Connections{
 	Mode: RCSRQ, Buffer: 8000, Request: 64, Preposted: 5, SendDepth: 16, RecvDepth: 16, Sizes: 6,
+	SRQLeast:  256,
 	UDBuffers: 1024, UDMTU: 2048 + 40, UDAddress: 128,
 }
 

@@ -16,8 +16,12 @@ type Costs struct {
 // RunSchedule returns a workload in which every rank runs its program of a
 // schedule. unit is the time unit of the machine that runs it: sim.Nanosecond
 // for LogGOPS, sim.Picosecond for the runtime. Memory: 24 bytes a rank.
-func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) Workload {
-	return &roundsRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
+func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
+	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
+	if w.phased, _ = s.(Phased); w.phased != nil {
+		w.phaseEnd = make([]int64, w.phased.Phases())
+	}
+	return w
 }
 
 type rankProgress struct {
@@ -27,28 +31,36 @@ type rankProgress struct {
 	combine int64 // bytes that the round has received to be reduced
 }
 
-type roundsRun struct {
+// ScheduleRun is the state of one run of a schedule.
+type ScheduleRun struct {
 	s     collectives.Schedule
 	costs Costs
 	unit  sim.Time
 	ranks []rankProgress
 	ops   []collectives.Op
 	left  int64
+
+	phased   Phased // nil if the schedule has no phases
+	phaseEnd []int64
 }
 
-func (w *roundsRun) Ranks() int        { return w.s.Ranks() }
-func (w *roundsRun) CPUs() int         { return 1 }
-func (w *roundsRun) NICs() int         { return 1 }
-func (w *roundsRun) Unreleased() int64 { return w.left }
+// PhaseEnds are the times, in the machine's unit, at which the last rank left
+// each phase of a schedule that is Phased.
+func (w *ScheduleRun) PhaseEnds() []int64 { return w.phaseEnd }
 
-func (w *roundsRun) Where(rank, id int32) string { return fmt.Sprintf("round %d", id) }
+func (w *ScheduleRun) Ranks() int        { return w.s.Ranks() }
+func (w *ScheduleRun) CPUs() int         { return 1 }
+func (w *ScheduleRun) NICs() int         { return 1 }
+func (w *ScheduleRun) Unreleased() int64 { return w.left }
 
-func (w *roundsRun) Start(rank int32, dst []Op) []Op { return w.enter(rank, dst) }
+func (w *ScheduleRun) Where(rank, id int32) string { return fmt.Sprintf("round %d", id) }
+
+func (w *ScheduleRun) Start(rank int32, dst []Op) []Op { return w.enter(rank, dst) }
 
 // Started releases nothing: a round starts as a whole.
-func (w *roundsRun) Started(_, _ int32, _ int64, dst []Op) []Op { return dst }
+func (w *ScheduleRun) Started(_, _ int32, _ int64, dst []Op) []Op { return dst }
 
-func (w *roundsRun) Done(rank, _ int32, now int64, dst []Op) []Op {
+func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 	p := &w.ranks[rank]
 	p.open--
 	p.ready = max(p.ready, now)
@@ -62,12 +74,16 @@ func (w *roundsRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 			return append(dst, Op{ID: p.round, Kind: Calc, Size: cost, Ready: p.ready})
 		}
 	}
+	if w.phased != nil {
+		end := &w.phaseEnd[w.phased.Phase(int(rank), int(p.round))]
+		*end = max(*end, p.ready)
+	}
 	p.round++
 	return w.enter(rank, dst)
 }
 
 // enter releases the first round from the present one on that has work.
-func (w *roundsRun) enter(rank int32, dst []Op) []Op {
+func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 	p := &w.ranks[rank]
 	for rounds := w.s.Rounds(int(rank)); int(p.round) < rounds; p.round++ {
 		w.ops = w.s.Round(int(rank), int(p.round), w.ops[:0])
@@ -87,7 +103,7 @@ func (w *roundsRun) enter(rank int32, dst []Op) []Op {
 
 // convert turns an operation of the schedule into one of the machine; false if
 // it takes no time.
-func (w *roundsRun) convert(p *rankProgress, o *collectives.Op) (Op, bool) {
+func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op) (Op, bool) {
 	op := Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Ready: p.ready}
 	switch o.Kind {
 	case collectives.Send:

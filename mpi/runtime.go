@@ -155,7 +155,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err
 	}
-	_, rt.inOrder = w.(*roundsRun)
+	_, rt.inOrder = w.(*ScheduleRun)
 	rt.connect = newConnector(rt, nodes)
 	for r := range rt.ranks {
 		rt.ranks[r].posting = -1

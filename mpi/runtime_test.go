@@ -173,7 +173,7 @@ func TestReceiverNotReady(t *testing.T) {
 	// A shared receive queue for one QP has one buffer: six are refused twice,
 	// and in the third round, 0.2 us apart where each takes 0.25 us, every
 	// other one: 6 + 6 + 3.
-	c.Connections.Mode = RCSRQ
+	c.Connections.Mode, c.Connections.SRQLeast = RCSRQ, 1
 	if r, err = runGoal(t, c, text+"}\n"); err != nil || r.Stats.NotReady != 15 {
 		t.Errorf("shared receive queue: %d arrivals found no buffer (%v), want 15", r.Stats.NotReady, err)
 	}
