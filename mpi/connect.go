@@ -16,7 +16,7 @@ import (
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
 // Both directions are connected then. If both sides ask at the same time, each
-// creates one QP all the same.
+// request serves as the reply to the other.
 type connector struct {
 	rt      *runtime
 	peers   int          // a process can be connected to: ranks, or nodes with XRC
@@ -175,7 +175,12 @@ func (c *connector) arrive(id int32, now sim.Time) {
 		return
 	}
 	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead)
-	if c.get(b, a) == linkNone {
+	switch c.get(b, a) {
+	case linkPending:
+		c.rt.close(id)
+		c.establish(b, a, at)
+		return
+	case linkNone:
 		at = c.create(b, at)
 	}
 	at = c.establish(b, a, at)

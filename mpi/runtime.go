@@ -125,14 +125,14 @@ type rank struct {
 	head  int32    // of queue
 	// posting is the message that the CPU is working on, -1 if none.
 	posting       int32
-	stepping      bool // a step event is to come
+	stepping      bool // the CPU is at work on the queue, and a step event is to come
 	posted, early matchList
 	inbox         inbox
 }
 
 // Events of the runtime.
 const (
-	evStep    uint16 = iota // target rank: the CPU is free for the next operation
+	evStep    uint16 = iota // target rank: the CPU is through with an operation
 	evPost                  // target rank, argument message: a message leaves
 	evArrive                // target rank, argument message: a message arrives
 	evRelay                 // target rank, argument message: a relay passes a message on
@@ -188,15 +188,12 @@ func (rt *runtime) release(r int32) {
 	rt.wake(r)
 }
 
-// wake schedules a step of r unless one is to come.
+// wake lets the CPU of r take up its queue, unless it is at work on it.
 func (rt *runtime) wake(r int32) {
-	q := &rt.ranks[r]
-	if q.stepping {
-		return
+	if q := &rt.ranks[r]; !q.stepping {
+		q.stepping = true
+		rt.advance(r, rt.kernel.Now())
 	}
-	q.stepping = true
-	at := max(q.cpu, rt.kernel.Now(), sim.Time(q.queue[q.head].Ready))
-	rt.kernel.Schedule(at, rt.handler, evStep, r, 0)
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
@@ -216,52 +213,47 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	}
 }
 
-// step lets the CPU of r go on with its operations at time now, until it has
-// to wait.
+// step is the end of what the CPU of r was working on.
 func (rt *runtime) step(r int32, now sim.Time) {
 	q := &rt.ranks[r]
 	if m := q.posting; m >= 0 {
 		q.posting = -1
 		rt.leave(m, now)
 	}
-	for int(q.head) < len(q.queue) {
-		op := q.queue[q.head]
-		if at := max(q.cpu, sim.Time(op.Ready)); at > now {
-			rt.kernel.Schedule(at, rt.handler, evStep, r, 0)
-			return
-		}
-		q.head++
-		rt.execute(r, op, now)
-		if q.posting >= 0 {
-			rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
-			return
-		}
-	}
-	q.stepping = false
+	rt.advance(r, now)
 }
 
-// execute starts an operation on the CPU of r, which is free.
-func (rt *runtime) execute(r int32, op Op, now sim.Time) {
+// advance starts the operations of r up to the first that takes CPU time. The
+// CPU may be busy until later; what it takes up then can be started now, because
+// messages that arrive meanwhile have to wait for the CPU too.
+func (rt *runtime) advance(r int32, now sim.Time) {
 	q := &rt.ranks[r]
-	switch op.Kind {
-	case Calc:
-		q.cpu = now + sim.Time(op.Size)
-		rt.ready = rt.work.Started(r, op.ID, int64(now), rt.ready[:0])
-		rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
-		rt.release(r)
-	case Recv:
-		rt.ready = rt.work.Started(r, op.ID, int64(now), rt.ready[:0])
-		rt.release(r)
-		rt.receive(r, op, now)
-	case Send:
-		rt.ready = rt.work.Started(r, op.ID, int64(now), rt.ready[:0])
-		rt.release(r)
-		q.posting = rt.newMessage(r, op)
-		q.cpu = now + rt.Protocols.SendOverhead
-		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
-			q.cpu += rt.copyTime(op.Size)
+	for int(q.head) < len(q.queue) {
+		op := q.queue[q.head]
+		q.head++
+		start := max(now, q.cpu, sim.Time(op.Ready))
+		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
+		switch op.Kind {
+		case Recv:
+			rt.release(r)
+			rt.receive(r, op, start)
+			continue
+		case Calc:
+			q.cpu = start + sim.Time(op.Size)
+			rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
+			rt.release(r)
+		case Send:
+			rt.release(r)
+			q.posting = rt.newMessage(r, op)
+			q.cpu = start + rt.Protocols.SendOverhead
+			if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
+				q.cpu += rt.copyTime(op.Size)
+			}
 		}
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
+		return
 	}
+	q.stepping = false
 }
 
 // copyTime is the time for moving so many bytes inside a node.
