@@ -30,16 +30,24 @@ type Phased interface {
 
 // iterated runs a body several times; every time is a phase.
 type iterated struct {
-	body  collectives.Schedule
-	times int
+	collectives.Schedule         // the body
+	rounds               []int32 // of the body, per rank
+	times                int
 }
 
-func (s iterated) Ranks() int                { return s.body.Ranks() }
-func (s iterated) Rounds(rank int) int       { return s.times * s.body.Rounds(rank) }
+func newIterated(body collectives.Schedule, times int) iterated {
+	s := iterated{body, make([]int32, body.Ranks()), times}
+	for r := range s.rounds {
+		s.rounds[r] = int32(body.Rounds(r))
+	}
+	return s
+}
+
+func (s iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
 func (s iterated) Phases() int               { return s.times }
-func (s iterated) Phase(rank, round int) int { return round / max(1, s.body.Rounds(rank)) }
+func (s iterated) Phase(rank, round int) int { return round / int(s.rounds[rank]) }
 func (s iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return s.body.Round(rank, round%s.body.Rounds(rank), dst)
+	return s.Schedule.Round(rank, round%int(s.rounds[rank]), dst)
 }
 
 // Iterations is how often a skeleton repeats; with Compute the time that every

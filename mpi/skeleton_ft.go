@@ -19,7 +19,7 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return iterated{body, c.times(p.iterations)}, nil
+		return newIterated(body, c.times(p.iterations)), nil
 	})
 }
 
@@ -93,6 +93,6 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return iterated{collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)}, nil
+		return newIterated(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
 	})
 }

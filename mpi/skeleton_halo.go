@@ -24,7 +24,7 @@ func init() {
 		if product != e.Ranks {
 			return nil, &sim.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
 		}
-		return iterated{halo(c, e.Ranks), c.times(10)}, nil
+		return newIterated(halo(c, e.Ranks), c.times(10)), nil
 	})
 }
 

@@ -23,7 +23,7 @@ func init() {
 		if err := needRanks("nas-lu", l.xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
 			return nil, err
 		}
-		return iterated{l, c.times(p.iterations)}, nil
+		return newIterated(l, c.times(p.iterations)), nil
 	})
 }
 

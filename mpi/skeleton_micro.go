@@ -18,13 +18,13 @@ func init() {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
-		return iterated{pingPong(e.Ranks, int64(c.Bytes)), c.Iterations}, nil
+		return newIterated(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
 	sim.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (collectives.Schedule, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
-		return iterated{bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations}, nil
+		return newIterated(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
 	})
 }
 
@@ -79,6 +79,6 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return iterated{collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations}, nil
+		return newIterated(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations), nil
 	})
 }
