@@ -71,13 +71,14 @@ type mpiRow struct {
 	Control      int64   `column:"control_messages" doc:"RTS, CTS and FIN"`
 	Handshakes   int64   `column:"handshakes" doc:"requests for a connection on demand"`
 	QPs          float64 `column:"qps_on_demand_mean" doc:"QPs made on demand per process"`
+	QPsPeak      int64   `column:"qps_on_demand_peak" doc:"QPs made on demand and open at once, of the process with the most"`
 	KernelTime   float64 `column:"qp_kernel_per_rank_s" doc:"CPU time per process for making QPs"`
 	ConnectWait  float64 `column:"connect_wait_per_rank_s" doc:"time that messages waited for their connection, summed, per process"`
 	Misses       int64   `column:"context_misses" doc:"QP contexts that an adapter had to load"`
 	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
 	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
 	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
-	Memory       float64 `column:"memory_per_process_bytes" doc:"with those made on demand"`
+	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
 }
 
 // build makes the workload in the time unit of its machine.
@@ -154,11 +155,11 @@ func runMPI(_ context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 	ranks := float64(w.Ranks())
 	row := mpiRow{
 		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
-		QPs: float64(r.Stats.QPs) / ranks, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
+		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
 		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
 		NotReady: r.Stats.NotReady,
 	}
-	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, int64(math.Round(row.QPs)))
+	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory = memory.ProcessStatic, memory.Process
 	finish := make([]int64, len(r.Finish))
 	for i, t := range r.Finish {

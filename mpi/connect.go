@@ -22,7 +22,7 @@ type connector struct {
 	peers   int          // a process can be connected to: ranks, or nodes with XRC
 	state   [][]linkBits // per rank, allocated with its first connection on demand
 	waiting map[uint64][]int32
-	links   []int32 // QPs made on demand, per rank
+	links   []int32 // QPs made on demand that are open, per rank
 	buffers int     // receive buffers: of a process, or with RC of a connection
 	perPeer map[uint64]*inbox
 }
@@ -152,6 +152,7 @@ func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 func (c *connector) create(a int32, now sim.Time) sim.Time {
 	c.rt.stats.QPs++
 	c.links[a]++
+	c.rt.stats.QPsPeak = max(c.rt.stats.QPsPeak, int64(c.links[a]))
 	return c.kernel(a, now, c.rt.Adapter.QPCreate)
 }
 
@@ -204,6 +205,32 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	}
 	delete(c.waiting, key)
 	return at
+}
+
+// tearDown closes the connections of a that were made on demand, at time at.
+// Without XRC the other side closes its QP too; messages that are on their way
+// arrive, later ones connect anew. Pending connections are left alone.
+func (c *connector) tearDown(a int32, at sim.Time) {
+	for word, bits := range c.state[a] {
+		for i := int32(0); bits>>(2*i) != 0; i++ {
+			if bits>>(2*i)&3 != linkReady {
+				continue
+			}
+			c.state[a][word] &^= 3 << (2 * i)
+			c.destroy(a, at)
+			if b := int32(word)*32 + i; !c.rt.Connections.perNode() && c.get(b, a) == linkReady {
+				c.set(b, a, linkNone)
+				c.destroy(b, at)
+			}
+		}
+	}
+}
+
+// destroy closes a QP of a.
+func (c *connector) destroy(a int32, at sim.Time) {
+	c.rt.stats.QPsClosed++
+	c.links[a]--
+	c.kernel(a, at, c.rt.Adapter.QPDestroy)
 }
 
 // inbox remembers until when the receive buffers that are in use are.

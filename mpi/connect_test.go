@@ -154,3 +154,24 @@ func TestContextMisses(t *testing.T) {
 	}
 	within(t, "first message of a connection", runSchedule(t, c, messagesBetween(1, 6, 1)).Finish[6], hop+adapters(64)+2*miss)
 }
+
+// Two iterations with tear-down between make every connection twice, and hold
+// no more at a time.
+func TestTearDown(t *testing.T) {
+	for _, mode := range []string{RCSRQ, XRCS} {
+		c := testConfig(1)
+		c.Connections.Mode, c.Connections.OnDemand = mode, true
+		s := newIterated(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
+		kept := runSchedule(t, c, s).Stats
+		c.Connections.TearDown = true
+		closed := runSchedule(t, c, s).Stats
+		if kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7 {
+			t.Errorf("%s: kept: %+v", mode, kept)
+		}
+		// A process that is ahead may close a connection on which its peer's last message is not
+		// out yet, and that is made anew; so at least.
+		if closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8 {
+			t.Errorf("%s: torn down: %+v", mode, closed)
+		}
+	}
+}

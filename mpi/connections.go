@@ -24,6 +24,7 @@ type Connections struct {
 	Mode      string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
 	Group     int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
 	OnDemand  bool      `toml:"on_demand" doc:"connect nothing at the start, every pair at its first message"`
+	TearDown  bool      `toml:"tear_down" doc:"a process closes its connections made on demand at the end of every phase of the program"`
 	Proxy     bool      `toml:"proxy" doc:"grouped: group members forward messages in place of connections on demand"`
 	Buffer    sim.Bytes `toml:"buffer" doc:"size of a receive buffer (s1)" min:"1B"`
 	Request   sim.Bytes `toml:"request" doc:"size of a work request (s2)" min:"1B"`

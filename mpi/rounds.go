@@ -42,6 +42,8 @@ type ScheduleRun struct {
 
 	phased   Phased // nil if the schedule has no phases
 	phaseEnd []int64
+	// phaseOver, if not nil, is called when a rank is through with a phase.
+	phaseOver func(rank int32, now int64)
 }
 
 // PhaseEnds are the times, in the machine's unit, at which the last rank left
@@ -75,8 +77,11 @@ func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 		}
 	}
 	if w.phased != nil {
-		end := &w.phaseEnd[w.phased.Phase(int(rank), int(p.round))]
-		*end = max(*end, p.ready)
+		phase := w.phased.Phase(int(rank), int(p.round))
+		w.phaseEnd[phase] = max(w.phaseEnd[phase], p.ready)
+		if w.phaseOver != nil && w.phased.Phase(int(rank), int(p.round)+1) != phase {
+			w.phaseOver(rank, p.ready)
+		}
 	}
 	p.round++
 	return w.enter(rank, dst)

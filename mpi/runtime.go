@@ -70,6 +70,8 @@ type Stats struct {
 	Relayed     int64 // messages that a relay passed on
 	Connecting  int64 // messages of handshakes, each way over a relay counted once per hop
 	QPs         int64 // created on demand
+	QPsClosed   int64 // of these
+	QPsPeak     int64 // open at once, of the process with the most
 	KernelTime  sim.Time
 	ConnectWait sim.Time // of messages, for their connection, summed
 	Events      uint64
@@ -155,8 +157,13 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err
 	}
-	_, rt.inOrder = w.(*ScheduleRun)
 	rt.connect = newConnector(rt, nodes)
+	if s, ok := w.(*ScheduleRun); ok {
+		rt.inOrder = true
+		if c.Connections.TearDown {
+			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
+		}
+	}
 	for r := range rt.ranks {
 		rt.ranks[r].posting = -1
 	}

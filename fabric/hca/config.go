@@ -21,6 +21,7 @@ type Config struct {
 	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns"`
 	QPCreate       sim.Time  `toml:"qp_create" doc:"CPU time for creating a QP in the kernel" min:"0ns"`
 	QPModify       sim.Time  `toml:"qp_modify" doc:"CPU time for bringing a new QP to ready-to-send" min:"0ns"`
+	QPDestroy      sim.Time  `toml:"qp_destroy" doc:"CPU time for closing a QP" min:"0ns"`
 	RNRDelay       sim.Time  `toml:"rnr_delay" doc:"delay until a sender repeats what found no receive buffer" min:"0ns"`
 }
 
@@ -41,7 +42,7 @@ func (c *Config) Validate() error {
 // message waits for seven other QPs and on average for half of what the eighth
 // is sending), and the sum of send_latency, request_time and recv_latency with
 // the overheads of the MPI runtime; how that sum is divided is an assumption. Assumed, of the order measured in the literature on
-// such adapters: context cache, qp_create, qp_modify, rnr_delay.
+// such adapters: context cache, qp_create, qp_modify, qp_destroy, rnr_delay.
 var QDR = Config{
 	LinkRate:       32e9,
 	DMARate:        24.34e9,
@@ -54,6 +55,7 @@ var QDR = Config{
 	ContextMiss:    500 * sim.Nanosecond,
 	QPCreate:       100 * sim.Microsecond,
 	QPModify:       50 * sim.Microsecond,
+	QPDestroy:      50 * sim.Microsecond,
 	RNRDelay:       640 * sim.Microsecond,
 }
 
@@ -71,6 +73,7 @@ var HDR = Config{
 	ContextMiss:    300 * sim.Nanosecond,
 	QPCreate:       60 * sim.Microsecond,
 	QPModify:       30 * sim.Microsecond,
+	QPDestroy:      30 * sim.Microsecond,
 	RNRDelay:       640 * sim.Microsecond,
 }
 
