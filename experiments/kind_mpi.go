@@ -3,9 +3,7 @@ package experiments
 import (
 	"context"
 	"math"
-	"os"
 
-	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -18,7 +16,7 @@ func init() {
 		Defaults: func() mpiConfig {
 			return mpiConfig{
 				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
-				Workload:    mpiWorkload{Skeleton: Choose(mpi.Skeletons, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Workload:    mpiWorkload{Type: Choose(mpi.Skeletons, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
 				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
@@ -51,10 +49,9 @@ type mpiJob struct {
 }
 
 type mpiWorkload struct {
-	Skeleton    Choice[mpi.SkeletonEnv, collectives.Schedule] `toml:"skeleton" doc:"communication of an application"`
-	Goal        string                                        `toml:"goal" doc:"file with a GOAL schedule, in place of the skeleton"`
-	CopyRate    sim.Rate                                      `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
-	CombineRate sim.Rate                                      `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	Type        Choice[mpi.SkeletonEnv, mpi.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
+	CopyRate    sim.Rate                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
 type hcaTable struct {
@@ -83,28 +80,15 @@ type mpiRow struct {
 
 // build makes the workload in the time unit of its machine.
 func (c *mpiConfig) build() (mpi.Workload, error) {
+	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	if err != nil {
+		return nil, err
+	}
 	unit := sim.Picosecond
 	if c.Job.Machine == "loggops" {
 		unit = sim.Nanosecond
 	}
-	if c.Workload.Goal != "" {
-		f, err := os.Open(c.Workload.Goal)
-		if err != nil {
-			return nil, &sim.ParamError{Key: "workload.goal", Value: c.Workload.Goal, Want: "a file that can be read: " + reason(err)}
-		}
-		defer f.Close()
-		g, err := mpi.ParseGOAL(c.Workload.Goal, f)
-		if err != nil {
-			return nil, Under("workload", "workload.goal", err)
-		}
-		return g.Replay(int64(sim.Nanosecond / unit)), nil
-	}
-	s, err := c.Workload.Skeleton.Build(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
-	if err != nil {
-		return nil, err
-	}
-	costs := mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}
-	return mpi.RunSchedule(s, costs, unit), nil
+	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
 }
 
 func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {

@@ -39,7 +39,8 @@ kind = "mpi"
 [job]
 finish_times = true
 [workload]
-goal = %q
+type = "goal"
+file = %q
 [placement]
 per_node = 1
 [connections]
@@ -66,9 +67,9 @@ context_entries = 0
 func TestMPIFaults(t *testing.T) {
 	cyclic := goalFile(t, "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}\n")
 	for _, c := range []struct{ name, text, want string }{
-		{"cyclic schedule", fmt.Sprintf("[workload]\ngoal = %q\n", cyclic), "dependency cycle in rank 0"},
-		{"no file", "[workload]\ngoal = \"no-such.goal\"\n", "workload.goal"},
-		{"ranks of a skeleton", "[job]\nranks = 12\n[workload]\nskeleton = \"nas-lu\"\n", "power of two"},
+		{"cyclic schedule", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", cyclic), "dependency cycle in rank 0"},
+		{"no file", "[workload]\ntype = \"goal\"\nfile = \"no-such.goal\"\n", "workload.file"},
+		{"ranks of a skeleton", "[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n", "power of two"},
 		{"placement", "[placement]\ntype = \"explicit\"\nnodes = [0]\n", "one for each of 16 ranks"},
 	} {
 		_, err := Load("x.toml", "kind = \"mpi\"\n"+c.text, Options{})
@@ -87,7 +88,7 @@ kind = "mpi"
 ranks = 16
 extrapolate = 10
 [workload]
-skeleton = "halo"
+type = "halo"
 iterations = 3
 compute = "1ms"
 `, Options{})

@@ -7,9 +7,16 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Skeletons holds the workloads that stand for applications: what they send,
-// with the computing between as a parameter. The environment is the number of ranks.
-var Skeletons = sim.NewRegistry[SkeletonEnv, collectives.Schedule]("skeleton")
+// Skeletons holds the programs that stand for applications: what they send,
+// with the computing between as a parameter.
+var Skeletons = sim.NewRegistry[SkeletonEnv, Program]("skeleton")
+
+// Program is something that ranks can run any number of times.
+type Program interface {
+	// Run starts a run on a machine with the given time unit; costs are those
+	// of local work that the program leaves open.
+	Run(unit sim.Time, costs Costs) Workload
+}
 
 // SkeletonEnv is what a skeleton is built for.
 type SkeletonEnv struct {
@@ -42,6 +49,9 @@ func newIterated(body collectives.Schedule, times int) iterated {
 	}
 	return s
 }
+
+// Run implements Program.
+func (s iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
 
 func (s iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
 func (s iterated) Phases() int               { return s.times }

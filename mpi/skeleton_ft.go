@@ -13,7 +13,7 @@ type FT struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e SkeletonEnv) (Program, error) {
 		p := ftClasses[c.Class]
 		body, err := ftIteration(c, p, e)
 		if err != nil {
@@ -87,7 +87,7 @@ type FFT3D struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (Program, error) {
 		block := c.N * c.N * c.N / e.Ranks * 16 / e.Ranks
 		a, err := buildCollective(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
 		if err != nil {

@@ -16,7 +16,7 @@ type Halo struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e SkeletonEnv) (Program, error) {
 		product := 1
 		for _, d := range c.Dims {
 			product *= d

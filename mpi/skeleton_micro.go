@@ -14,13 +14,13 @@ type Micro struct {
 
 func init() {
 	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
-	sim.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (Program, error) {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
 		return newIterated(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
-	sim.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ type OSUAlltoall struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "osu-alltoall", "repeated alltoall with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (collectives.Schedule, error) {
+	sim.Register(Skeletons, "osu-alltoall", "repeated alltoall with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (Program, error) {
 		a, err := buildCollective(c.Algorithm, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
 		if err != nil {
 			return nil, err

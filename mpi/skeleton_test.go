@@ -15,7 +15,7 @@ func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s.(collectives.Schedule)
 }
 
 // Every skeleton with its defaults on 16 ranks runs on the runtime and on the
@@ -26,27 +26,33 @@ func TestSkeletonsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if goal, ok := config.(*GoalFile); ok {
+			goal.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
+		}
+		if lu, ok := config.(*LU); ok {
+			lu.Iterations.Iterations = 2 // of 250
+		}
 		s, err := Skeletons.Build(name, config, SkeletonEnv{Ranks: 16, PerNode: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lu, ok := s.(iterated); ok && name == "nas-lu" {
-			lu.times = 2 // of 250
-			s = lu
-		}
-		work := RunSchedule(s, Costs{}, sim.Picosecond)
+		work := s.Run(sim.Picosecond, Costs{})
 		r, err := testConfig(4).Run(work)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		l, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond))
+		l, err := DefaultLogGOPS.Run(s.Run(sim.Nanosecond, Costs{}))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if r.Stats.Messages != l.Messages || l.Messages == 0 {
 			t.Errorf("%s: %d messages on the runtime, %d on the LogGOPS machine", name, r.Stats.Messages, l.Messages)
 		}
-		ends := work.PhaseEnds()
+		run, ok := work.(*ScheduleRun)
+		if !ok {
+			continue
+		}
+		ends := run.PhaseEnds()
 		for i := range ends {
 			if i > 0 && ends[i] <= ends[i-1] {
 				t.Errorf("%s: phase %d ends at %d, the one before at %d", name, i, ends[i], ends[i-1])
