@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/weft-sim/weft/fabric/hca"
@@ -94,6 +96,9 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 	w, err := c.build()
 	if err == nil && c.Job.Machine == "loggp" {
+		if w.CPUs() > 1 || w.NICs() > 1 {
+			return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+		}
 		if _, _, bad := c.Placement.Place(w.Ranks(), seed); bad != nil {
 			err = Under("placement", "placement", bad)
 		}
@@ -108,23 +113,29 @@ func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 	return nil, err
 }
 
-func runMPI(_ context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
+func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 	w, err := c.build()
 	if err != nil {
 		return mpiRow{}, err
 	}
+	counted := int64(0)
+	progress := func(events int64) (stop bool) {
+		run.Count(events-counted, 0)
+		counted = events
+		return ctx.Err() != nil
+	}
 	if c.Job.Machine == "loggops" {
-		r, err := c.LogGOPS.Run(w)
+		r, err := c.LogGOPS.Run(w, progress)
 		if err != nil {
-			return mpiRow{}, err
+			return mpiRow{}, stopped(ctx, err)
 		}
-		run.Count(r.Events, 0)
+		progress(r.Events)
 		row := mpiRow{Messages: r.Messages}
 		row.times(c, w, r.Finish, 1e-9)
 		c.finishTimes(run, r.Finish, 1)
 		return row, nil
 	}
-	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Seed: run.Seed}
+	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Seed: run.Seed, Progress: progress}
 	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
 		return mpiRow{}, err
 	}
@@ -133,9 +144,9 @@ func runMPI(_ context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 	config.Transport = network.New
 	r, err := config.Run(w)
 	if err != nil {
-		return mpiRow{}, err
+		return mpiRow{}, stopped(ctx, err)
 	}
-	run.Count(int64(r.Stats.Events), 0)
+	progress(int64(r.Stats.Events))
 	ranks := float64(w.Ranks())
 	row := mpiRow{
 		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
@@ -152,6 +163,14 @@ func runMPI(_ context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 	row.times(c, w, finish, 1e-12)
 	c.finishTimes(run, finish, 1e-3)
 	return row, nil
+}
+
+// stopped is the context's error if it ended the run.
+func stopped(ctx context.Context, err error) error {
+	if errors.Is(err, mpi.ErrStopped) {
+		return ctx.Err()
+	}
+	return err
 }
 
 // times fills in the times of a run, given in a unit of so many seconds.

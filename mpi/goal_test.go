@@ -89,8 +89,8 @@ func FuzzParseGOAL(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out.Bytes())
 		}
-		first, err1 := DefaultLogGOPS.Run(g.Replay(1))
-		second, err2 := DefaultLogGOPS.Run(again.Replay(1))
+		first, err1 := DefaultLogGOPS.Run(g.Replay(1), nil)
+		second, err2 := DefaultLogGOPS.Run(again.Replay(1), nil)
 		if (err1 == nil) != (err2 == nil) {
 			t.Fatalf("first run: %v; second run: %v", err1, err2)
 		}

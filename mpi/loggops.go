@@ -40,7 +40,8 @@ type LogGOPSResult struct {
 // other, receives or messages find no partner, or operations never get ready.
 // Cost: about 3 events a message, each O(log of its delay); matching does not
 // depend on the number of waiting receives.
-func (p LogGOPS) Run(w Workload) (LogGOPSResult, error) {
+// Progress may be nil.
+func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 	m := &loggopsMachine{
 		LogGOPS: p, work: w,
 		cpus: int32(w.CPUs()), nics: int32(w.NICs()),
@@ -61,6 +62,9 @@ func (p LogGOPS) Run(w Workload) (LogGOPSResult, error) {
 	for m.queue.size > 0 && m.err == nil {
 		m.handle(m.queue.pop())
 		m.result.Events++
+		if m.result.Events%progressInterval == 0 && progress != nil && progress(m.result.Events) {
+			m.err = ErrStopped
+		}
 	}
 	if m.err == nil {
 		m.err = m.stuck()

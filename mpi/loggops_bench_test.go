@@ -20,7 +20,7 @@ func BenchmarkLogGOPS(b *testing.B) {
 			b.ReportAllocs()
 			messages := int64(0)
 			for b.Loop() {
-				r, err := DefaultLogGOPS.Run(RunSchedule(c.schedule, Costs{}, sim.Nanosecond))
+				r, err := DefaultLogGOPS.Run(RunSchedule(c.schedule, Costs{}, sim.Nanosecond), nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -232,7 +232,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 		}
 		plain := plainMachine{LogGOPS: p, work: g.Replay(1), cpu: map[[2]int]int64{}, tx: map[[2]int]int64{}, rx: map[[2]int]int64{}, posted: map[int32][]*plainOp{}, early: map[int32][]*plainOp{}}
 		ok := plain.run()
-		got, err := p.Run(g.Replay(1))
+		got, err := p.Run(g.Replay(1), nil)
 		if ok != (err == nil) {
 			t.Fatalf("schedule %d: plain machine finishes: %v, fast machine: %v\n%s", i, ok, err, text)
 		}

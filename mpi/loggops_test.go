@@ -61,7 +61,7 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 				if _, err := fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager); err != nil {
 					t.Fatal(err)
 				}
-				got, err := p.Run(parseFile(t, file).Replay(1))
+				got, err := p.Run(parseFile(t, file).Replay(1), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func runText(t *testing.T, p LogGOPS, text string) ([]int64, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Run(g.Replay(1))
+	r, err := p.Run(g.Replay(1), nil)
 	return r.Finish, err
 }
 

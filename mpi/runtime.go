@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/hca"
@@ -46,7 +48,19 @@ type Config struct {
 	Adapter   hca.Config
 	Transport NewTransport
 	Seed      uint64
+	// Progress, if not nil, is called now and then with the number of events
+	// so far; the run ends with ErrStopped if it returns true.
+	Progress Progress
 }
+
+// Progress is told how many events a run has handled and may stop it.
+type Progress func(events int64) (stop bool)
+
+// ErrStopped is the error of a run that its Progress stopped.
+var ErrStopped = errors.New("stopped")
+
+// progressInterval is the number of events between calls of Progress.
+const progressInterval = 1 << 18
 
 // Result is what a run yields.
 type Result struct {
@@ -85,7 +99,11 @@ func (c Config) Run(w Workload) (Result, error) {
 		return Result{}, err
 	}
 	rt.start()
-	k.Run(sim.MaxTime)
+	for more := k.Run(sim.MaxTime); more; more = k.Run(sim.MaxTime) {
+		if c.Progress(int64(k.Handled())) {
+			return Result{}, ErrStopped
+		}
+	}
 	if err := rt.stuck(); err != nil {
 		return Result{}, err
 	}
@@ -117,6 +135,7 @@ type runtime struct {
 	connect   connector
 	ready     []Op
 	inOrder   bool
+	handled   int // of its own events
 	stats     Stats
 }
 
@@ -147,6 +166,9 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	}
 	if err := sim.Validate(&c.Connections); err != nil {
 		return nil, err
+	}
+	if w.CPUs() > 1 || w.NICs() > 1 {
+		return nil, fmt.Errorf("the program uses %d CPUs and %d NICs a rank; the runtime has one of each (the LogGOPS machine has them all)", w.CPUs(), w.NICs())
 	}
 	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
 	if err != nil {
@@ -204,6 +226,9 @@ func (rt *runtime) wake(r int32) {
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
+	if rt.handled++; rt.handled%progressInterval == 0 && rt.Progress != nil {
+		k.Stop()
+	}
 	switch e.Kind {
 	case evStep:
 		rt.step(e.Target, k.Now())

@@ -263,3 +263,25 @@ func TestPlacement(t *testing.T) {
 		}
 	}
 }
+
+func TestRuntimeRefusesSeveralCPUs(t *testing.T) {
+	_, err := runGoal(t, testConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
+	if err == nil || !strings.Contains(err.Error(), "3 CPUs") {
+		t.Errorf("error %v, want one about 3 CPUs", err)
+	}
+}
+
+func TestProgressStops(t *testing.T) {
+	s := collectives.BarrierDissemination(1 << 15) // half a million messages
+	calls := 0
+	stop := func(events int64) bool { calls++; return calls == 2 }
+	c := testConfig(4)
+	c.Progress = stop
+	if _, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond)); !errors.Is(err, ErrStopped) || calls != 2 {
+		t.Errorf("runtime: error %v after %d calls, want ErrStopped after 2", err, calls)
+	}
+	calls = 0
+	if _, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond), stop); !errors.Is(err, ErrStopped) || calls != 2 {
+		t.Errorf("LogGOPS machine: error %v after %d calls, want ErrStopped after 2", err, calls)
+	}
+}

@@ -39,28 +39,35 @@ var luClasses = map[string]luClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 2
 // planes of faces for the right-hand side (exchange_3). The computing time is spread evenly
 // over the planes of both sweeps. Ranks are numbered along x first.
 type lu struct {
-	n, xdim, ydim int
-	ranks, planes int
-	compute       sim.Time
+	n, xdim, ydim  int
+	ranks, planes  int
+	plane          sim.Time // computing time
+	alongX, alongY []int64  // bytes of a message to a neighbour in x, by y; in y, by x
 }
 
 func newLU(n, ranks int, compute sim.Time) *lu {
 	dims := bits.Len(uint(ranks)) - 1
 	xdim := 1 << ((dims + 1) / 2)
-	return &lu{n: n, xdim: xdim, ydim: ranks / xdim, ranks: ranks, planes: n - 2, compute: compute}
+	l := &lu{n: n, xdim: xdim, ydim: ranks / xdim, ranks: ranks, planes: n - 2}
+	l.plane = compute / sim.Time(2*l.planes)
+	// The points of position i among so many positions, 5 variables each.
+	side := func(positions int) []int64 {
+		bytes := make([]int64, positions)
+		for i := range bytes {
+			bytes[i] = int64((i+1)*n/positions-i*n/positions) * 5 * 8
+		}
+		return bytes
+	}
+	l.alongX, l.alongY = side(l.ydim), side(l.xdim)
+	return l
 }
 
 func (l *lu) Ranks() int     { return l.ranks }
 func (l *lu) Rounds(int) int { return 2*3*l.planes + 1 }
 
-// points is the number of points of position i among n positions.
-func (l *lu) points(i, n int) int64 { return int64((i+1)*l.n/n - i*l.n/n) }
-
 func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
 	x, y := rank%l.xdim, rank/l.xdim
-	const variables, word = 5, 8
-	alongX := l.points(y, l.ydim) * variables * word // of a message to a neighbour in x
-	alongY := l.points(x, l.xdim) * variables * word
+	alongX, alongY := l.alongX[y], l.alongY[x]
 	sweep := 6 * l.planes
 	if round == sweep {
 		// Two layers of all planes, with all neighbours at once.
@@ -91,7 +98,7 @@ func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
 	case 0:
 		at(-direction, recvOp)
 	case 1:
-		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: l.compute / sim.Time(2*l.planes)})
+		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: l.plane})
 	case 2:
 		at(direction, sendOp)
 	}

@@ -41,7 +41,7 @@ func TestSkeletonsRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		l, err := DefaultLogGOPS.Run(s.Run(sim.Nanosecond, Costs{}))
+		l, err := DefaultLogGOPS.Run(s.Run(sim.Nanosecond, Costs{}), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -113,7 +113,7 @@ func TestLUCommunication(t *testing.T) {
 // twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
-	r, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond))
+	r, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
