@@ -68,6 +68,7 @@ func TestMPIFaults(t *testing.T) {
 	cyclic := goalFile(t, "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}\n")
 	for _, c := range []struct{ name, text, want string }{
 		{"cyclic schedule", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", cyclic), "dependency cycle in rank 0"},
+		{"several CPUs", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", goalFile(t, "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n")), "job.machine = loggp: want loggops"},
 		{"no file", "[workload]\ntype = \"goal\"\nfile = \"no-such.goal\"\n", "workload.file"},
 		{"ranks of a skeleton", "[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n", "power of two"},
 		{"placement", "[placement]\ntype = \"explicit\"\nnodes = [0]\n", "one for each of 16 ranks"},

@@ -77,7 +77,9 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 
 // burst sends the next burst of a node, whose engine is idle. Since the
 // latency is the same for all, bursts reach an adapter in the order in which
-// they are sent, and the receiving engine can be reserved at once.
+// they are sent, and the receiving engine can be reserved at once. The network
+// is lossless and buffers next to nothing: if the receiving engine is behind,
+// the sending one has to wait, so that senders to one node share it burst by burst.
 func (t *loggpTransport) burst(now sim.Time, node int32) {
 	h := t.nodes[node]
 	b, first, end, ok := h.Next(now)
@@ -85,8 +87,9 @@ func (t *loggpTransport) burst(now sim.Time, node int32) {
 		return
 	}
 	delay := t.config.HCA.SendLatency + t.config.Latency
-	f := &t.flights[b.ID]
+	f := t.flights[b.ID]
 	in := t.nodes[f.to].Receive(f.qp, b.Size, first+delay, end+delay)
+	h.Hold(in - delay)
 	if b.Last {
 		t.kernel.Schedule(in+t.config.HCA.RecvLatency, t.handler, loggpDelivered, b.ID, 0)
 	}

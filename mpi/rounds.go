@@ -77,14 +77,22 @@ func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 		}
 	}
 	if w.phased != nil {
-		phase := w.phased.Phase(int(rank), int(p.round))
-		w.phaseEnd[phase] = max(w.phaseEnd[phase], p.ready)
-		if w.phaseOver != nil && w.phased.Phase(int(rank), int(p.round)+1) != phase {
-			w.phaseOver(rank, p.ready)
-		}
+		w.timePhase(rank, p)
 	}
 	p.round++
 	return w.enter(rank, dst)
+}
+
+// timePhase notes that rank is through with a round.
+func (w *ScheduleRun) timePhase(rank int32, p *rankProgress) {
+	phase := w.phased.Phase(int(rank), int(p.round))
+	if phase < 0 {
+		return
+	}
+	w.phaseEnd[phase] = max(w.phaseEnd[phase], p.ready)
+	if w.phaseOver != nil && w.phased.Phase(int(rank), int(p.round)+1) != phase {
+		w.phaseOver(rank, p.ready)
+	}
 }
 
 // enter releases the first round from the present one on that has work.

@@ -31,7 +31,7 @@ type Phased interface {
 	// Phases is their number.
 	Phases() int
 	// Phase is the one to which a round belongs; it does not sink from one
-	// round to the next.
+	// round to the next. Rounds of phase -1 are not timed.
 	Phase(rank, round int) int
 }
 

@@ -62,6 +62,10 @@ func (h *HCA) Busy(now sim.Time) bool { return now < h.busyUntil }
 // BusyUntil is the time from which the sending engine is idle.
 func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 
+// Hold keeps the sending engine busy until a time: the network or the receiver
+// has not taken the last burst yet.
+func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
+
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.sends.current >= 0 }
 
