@@ -24,11 +24,8 @@ func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
 	if err := c.HCA.Validate(); err != nil {
 		return nil, err
 	}
-	t := &loggpTransport{config: c, kernel: k, sink: sink, nodes: make([]*hca.HCA, nodes), waking: make([]bool, nodes)}
+	t := &loggpTransport{config: c, kernel: k, sink: sink, nodes: hca.New(&c.HCA, nodes), waking: make([]bool, nodes)}
 	t.handler = k.Register(t)
-	for n := range t.nodes {
-		t.nodes[n] = hca.New(&t.config.HCA)
-	}
 	return t, nil
 }
 
@@ -37,7 +34,7 @@ type loggpTransport struct {
 	kernel  *sim.Kernel
 	handler sim.HandlerID
 	sink    Sink
-	nodes   []*hca.HCA
+	nodes   []hca.HCA
 	waking  []bool   // by node: a loggpFree event is to come
 	flights []flight // by transfer id
 }
@@ -59,15 +56,22 @@ func (t *loggpTransport) Send(x Transfer) {
 		t.flights = append(t.flights, flight{})
 	}
 	t.flights[x.ID] = flight{x.To, x.PeerQP}
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID})
-	t.serve(t.kernel.Now(), x.From)
+	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
+	if b, first, end, ok := h.Express(now, r); ok {
+		t.fly(h, b, first, end)
+		return
+	}
+	h.Post(r)
+	t.serve(now, x.From)
 }
 
 // serve sends the next burst of a node, or waits until its engine is free.
 func (t *loggpTransport) serve(now sim.Time, node int32) {
-	h := t.nodes[node]
+	h := &t.nodes[node]
 	if !h.Busy(now) {
-		t.burst(now, node)
+		if b, first, end, ok := h.Next(now); ok {
+			t.fly(h, b, first, end)
+		}
 	}
 	if h.Waiting() && !t.waking[node] {
 		t.waking[node] = true
@@ -75,17 +79,12 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	}
 }
 
-// burst sends the next burst of a node, whose engine is idle. Since the
-// latency is the same for all, bursts reach an adapter in the order in which
-// they are sent, and the receiving engine can be reserved at once. The network
-// is lossless and buffers next to nothing: if the receiving engine is behind,
-// the sending one has to wait, so that senders to one node share it burst by burst.
-func (t *loggpTransport) burst(now sim.Time, node int32) {
-	h := t.nodes[node]
-	b, first, end, ok := h.Next(now)
-	if !ok {
-		return
-	}
+// fly takes a burst to the other adapter. Since the latency is the same for
+// all, bursts reach an adapter in the order in which they are sent, and the
+// receiving engine can be reserved at once. The network is lossless and buffers
+// next to nothing: if the receiving engine is behind, the sending one has to
+// wait, so that senders to one node share it burst by burst.
+func (t *loggpTransport) fly(h *hca.HCA, b hca.Burst, first, end sim.Time) {
 	delay := t.config.HCA.SendLatency + t.config.Latency
 	f := t.flights[b.ID]
 	in := t.nodes[f.to].Receive(f.qp, b.Size, first+delay, end+delay)
@@ -106,8 +105,8 @@ func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 
 func (t *loggpTransport) Stats() hca.Stats {
 	var sum hca.Stats
-	for _, h := range t.nodes {
-		sum.Add(h.Stats)
+	for n := range t.nodes {
+		sum.Add(t.nodes[n].Stats)
 	}
 	return sum
 }

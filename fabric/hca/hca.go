@@ -39,14 +39,18 @@ func (s *Stats) Add(o Stats) {
 	s.MissTime += o.MissTime
 }
 
-// New makes an adapter; config is kept and must not change.
-func New(config *Config) *HCA {
-	return &HCA{
-		config: config,
-		sends:  newArbiter(int64(config.Quantum)),
-		cache:  newContextCache(config.ContextEntries),
-		rate:   min(config.DMARate, config.LinkRate),
+// New makes n adapters; config is kept and must not change.
+func New(config *Config, n int) []HCA {
+	all := make([]HCA, n)
+	for i := range all {
+		all[i] = HCA{
+			config: config,
+			sends:  newArbiter(int64(config.Quantum)),
+			cache:  newContextCache(config.ContextEntries),
+			rate:   min(config.DMARate, config.LinkRate),
+		}
 	}
+	return all
 }
 
 // Post puts a request into its send queue. If the engine is idle, the owner
@@ -80,6 +84,26 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 	if !ok {
 		return b, 0, 0, false
 	}
+	first, end = h.send(now, b)
+	return b, first, end, true
+}
+
+// Express is Post and Next in one for a request that finds the engine idle and
+// all send queues empty, as most do where there is no contention: it does not
+// touch the queues. It returns false, and does nothing, if they are not empty or the request needs more
+// than one turn.
+func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok bool) {
+	if now < h.busyUntil || h.sends.current >= 0 || r.Bytes > h.sends.quantum {
+		return b, 0, 0, false
+	}
+	h.Stats.Requests++
+	b = h.sends.express(r)
+	first, end = h.send(now, b)
+	return b, first, end, true
+}
+
+// send occupies the engine with a burst from time now on.
+func (h *HCA) send(now sim.Time, b Burst) (first, end sim.Time) {
 	first = now
 	if b.First {
 		first += h.config.RequestTime
@@ -93,7 +117,7 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 	h.Stats.Bytes += b.Size
 	h.Stats.SendBusy += end - now
 	h.busyUntil = end
-	return b, first, end, true
+	return first, end
 }
 
 // load is the engine time for getting at the context of a QP.

@@ -26,7 +26,7 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	// Nine QPs with 64 KiB each: round robin, the last is through when all
 	// are: 9 x 65536 B / 3.0425 GB/s + 9 x 50 ns = 194.3 us; the one posted
 	// last ends last, the others within one quantum each before it.
-	h := New(&QDR)
+	h := &New(&QDR, 1)[0]
 	for qp := range 9 {
 		h.Post(Request{QP: QP(qp), Bytes: 65536, ID: int32(qp)})
 	}
@@ -56,7 +56,7 @@ func TestSmallMessageWaitsItsTurn(t *testing.T) {
 	// waits for its end and for seven more, not for the streams.
 	c := QDR
 	c.ContextMiss, c.RequestTime = 0, 0
-	h := New(&c)
+	h := &New(&c, 1)[0]
 	for qp := range 8 {
 		h.Post(Request{QP: QP(qp), Bytes: 1 << 20, ID: int32(qp)})
 	}
@@ -79,7 +79,7 @@ func TestSmallMessageWaitsItsTurn(t *testing.T) {
 }
 
 func TestRequestsOfOneQPStayInOrder(t *testing.T) {
-	h := New(&QDR)
+	h := &New(&QDR, 1)[0]
 	s := sim.NewStream(1, "hca", 0)
 	posted := map[QP][]int32{}
 	var now sim.Time
@@ -118,7 +118,7 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 func TestReceiveEngine(t *testing.T) {
 	c := QDR
 	c.ContextEntries = 0
-	h := New(&c)
+	h := &New(&c, 1)[0]
 	us := sim.Microsecond
 	// 30425 B take 10 us at 3.0425 GB/s. Two bursts that arrive at the same
 	// time from two senders are taken in one after the other.
@@ -185,5 +185,32 @@ func TestPresets(t *testing.T) {
 		if _, err := sim.Make[Config](Registry, name, struct{}{}, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The short cut for requests that find everything idle changes no time and no
+// counter.
+func TestExpressIsPostAndNext(t *testing.T) {
+	s := sim.NewStream(1, "express", 0)
+	both := New(&QDR, 2)
+	var now sim.Time
+	for range 2000 {
+		r := Request{QP: QP(s.IntN(2000)), Bytes: int64(s.IntN(int(QDR.Quantum) + 1))}
+		b, first, end, ok := both[0].Express(now, r)
+		if !ok {
+			t.Fatal("an idle adapter refuses")
+		}
+		both[1].Post(r)
+		b2, first2, end2, _ := both[1].Next(now)
+		if b != b2 || first != first2 || end != end2 {
+			t.Fatalf("express %+v %v %v, plain %+v %v %v", b, first, end, b2, first2, end2)
+		}
+		now = end + sim.Time(s.IntN(1000))
+	}
+	if both[0].Stats != both[1].Stats {
+		t.Errorf("counters differ: %+v, %+v", both[0].Stats, both[1].Stats)
+	}
+	if _, _, _, ok := both[0].Express(now+sim.Second, Request{Bytes: int64(QDR.Quantum) + 1}); ok {
+		t.Error("a request of two turns is sent in one")
 	}
 }
