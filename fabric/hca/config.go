@@ -35,14 +35,18 @@ func (c *Config) Validate() error {
 
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.
 //
-// Source of link_rate and mtu: InfiniBand Architecture Specification (4 lanes of 10 Gb/s with
-// 8b/10b encoding). Calibrated on the alltoall paper's figures (papers: 64 B in 1.26 us,
-// 64 KiB in 22.8 us, a small message among eight 64 KiB streams in 29 us): dma_rate =
-// 64 KiB / (22.8 - 1.26) us, quantum = 7.5 quanta in 29 - 1.26 us (the
-// message waits for seven other QPs and on average for half of what the eighth
-// is sending), and the sum of send_latency, request_time and recv_latency with
-// the overheads of the MPI runtime; how that sum is divided is an assumption. Assumed, of the order measured in the literature on
-// such adapters: context cache, qp_create, qp_modify, qp_destroy, rnr_delay.
+// From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s
+// with 8b/10b encoding), mtu.
+//
+// Calibrated on the alltoall paper (64 B in 1.26 us, 64 KiB in 22.8 us, a small
+// message among eight streams of 64 KiB in 29 us): dma_rate = 64 KiB / (22.8 -
+// 1.26) us; quantum: the message waits for seven other QPs and on average for
+// half of what the eighth is sending, 7.5 quanta in 29 - 1.26 us; the sum of
+// send_latency, request_time and recv_latency with the overheads and the network
+// latency of package mpi. How that sum is divided is an assumption.
+//
+// Assumed, of the order measured on such adapters: the context cache, qp_create,
+// qp_modify, qp_destroy, rnr_delay.
 var QDR = Config{
 	LinkRate:       32e9,
 	DMARate:        24.34e9,
@@ -59,8 +63,9 @@ var QDR = Config{
 	RNRDelay:       640 * sim.Microsecond,
 }
 
-// HDR is a ConnectX-6-class adapter on 4x HDR InfiniBand and PCIe 4.0 x16.
-// Source of link_rate: InfiniBand roadmap (4 lanes of 50 Gb/s). Assumed, of the order of data sheets: the rest; nothing is calibrated.
+// HDR is a ConnectX-6-class adapter on 4x HDR InfiniBand and PCIe 4.0 x16. From
+// the InfiniBand roadmap: link_rate (4 lanes of 50 Gb/s). Assumed, of the order
+// of data sheets: the rest; nothing is calibrated.
 var HDR = Config{
 	LinkRate:       200e9,
 	DMARate:        200e9,
