@@ -66,15 +66,15 @@ func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 	}}
 }
 
-// OSUAlltoall configures the alltoall test.
+// OSUAlltoall configures the test of collectives.
 type OSUAlltoall struct {
-	Bytes      sim.Bytes `toml:"bytes" doc:"block for each rank" min:"0B"`
+	Bytes      sim.Bytes `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
 	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
 	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
 }
 
 func init() {
-	sim.Register(Skeletons, "osu-alltoall", "repeated alltoall with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (Program, error) {
+	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (Program, error) {
 		a, err := buildCollective(c.Algorithm, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
 		if err != nil {
 			return nil, err
