@@ -45,6 +45,9 @@ func (rt *runtime) newMessage(from int32, op Op) int32 {
 		rt.stats.Shared++
 		return i
 	}
+	if rt.Connections.Mode == UD {
+		m.protocol = collectives.Eager // datagrams know no RDMA
+	}
 	if m.protocol == collectives.Auto {
 		m.protocol = collectives.Rendezvous
 		if op.Size <= int64(rt.Protocols.EagerLimit) {

@@ -102,6 +102,17 @@ func TestRendezvousSender(t *testing.T) {
 	}
 }
 
+// Unreliable datagrams know no RDMA: large messages are copied.
+func TestDatagramsGoEagerly(t *testing.T) {
+	c := testConfig(1)
+	c.Connections.Mode = UD
+	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "receiver", r.Finish[1], 0.2+adapters(65536)+0.25+2*copied(65536))
+}
+
 // A receive that is posted late finds the message in the unexpected queue and
 // copies it out once more.
 func TestUnexpectedMessage(t *testing.T) {
