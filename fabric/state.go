@@ -170,7 +170,9 @@ type Fabric struct {
 
 	steps      stepTimes
 	alloc      allocator
-	occupancy  bool // keep outVC.waiting
+	occupancy  bool    // keep outVC.waiting
+	greedy     bool    // count the decisions of a cycle only when all are made
+	decided    []int32 // ov chosen by each of them
 	cutThrough bool
 	inputFirst bool
 

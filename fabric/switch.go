@@ -73,8 +73,8 @@ func (f *Fabric) evaluate(s int32) {
 
 // routeArrivals asks the routing about the packets that arrived in this
 // cycle, input by input. All decisions of a cycle that read queue lengths see
-// those of the cycle's beginning, plus the decisions made before them at this
-// switch.
+// those of the cycle's beginning, plus, unless they are greedy, the decisions
+// made before them at this switch.
 func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, m []masks) {
 	for w := range m {
 		bitsLeft := m[w].route
@@ -100,6 +100,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, m []masks) 
 			m[w].va |= 1 << b
 		}
 	}
+	f.countDecisions()
 }
 
 // route returns the routing's decision in the packed form of inVC.hop.
@@ -111,7 +112,7 @@ func (f *Fabric) route(sw *switchState, h *Head) uint32 {
 		f.badHop(h, hop)
 	}
 	if f.occupancy {
-		f.outVC[int32(hop.Port)*int32(f.vcs)+lowestVC(vcs)].waiting++
+		f.countDecision(int32(hop.Port)*int32(f.vcs) + lowestVC(vcs))
 	}
 	return uint32(local)<<16 | vcs
 }
