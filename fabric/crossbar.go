@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // allocateSwitch is switch allocation, one step: flits ask for their output
 // port; each output grants the input port nearest to its round-robin pointer,
@@ -8,217 +12,206 @@ import "math/bits"
 // the matched flits cross. Of several virtual channels of an input that want
 // the same output the round robin of the input decides. With the allocator
 // input-first, each input puts forward only the virtual channel next in its
-// round robin, and every grant is accepted.
+// round robin, and every grant is accepted. A flit without a credit goes to
+// sleep until one comes. i is the step's index in the cycle.
+//
+// A flit that is alone both at its input and at its output crosses in any
+// case; the round robins are played out among the others only.
 func (f *Fabric) allocateSwitch(sw *switchState, m []masks, step uint32, i int) {
 	a := &f.alloc
-	iterations := f.config.Switch.Iterations
-	for iteration := range iterations {
-		if f.inputFirst {
-			f.requestInputFirst(sw, m, step)
-		} else {
-			f.requestAll(sw, m, step)
+	requests := a.requests[:0]
+	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
+	for w := range m {
+		for left := m[w].sa; left != 0; left &= left - 1 {
+			b := int32(bits.TrailingZeros64(left))
+			local := int32(w)<<6 + b
+			v := &f.queues[sw.queue0+local]
+			if int32(v.ready-step) > 0 {
+				continue
+			}
+			if f.outVC[v.out].credits == 0 {
+				m[w].sa &^= 1 << b
+				continue
+			}
+			output := int32(v.hop >> 16)
+			o := &f.out[sw.port0+output]
+			if limit := f.limit[uint32(o.dest)>>31]; limit != 0 && o.nextFree > f.fullFrom(limit, o) {
+				continue
+			}
+			port := int32(a.places[local].port)
+			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
+			rivalInputs |= inputs & in
+			inputs |= in
+			rivalOutputs |= outputs & out
+			outputs |= out
+			requests = append(requests, request{local: local, output: output, port: port})
 		}
+	}
+	rivals := requests[:0]
+	for _, r := range requests {
+		if rivalInputs>>(r.port&63)&1|rivalOutputs>>(r.output&63)&1 != 0 {
+			rivals = append(rivals, r)
+			continue
+		}
+		f.cross(sw, m, r.local, r.port, r.output, step, i, true)
+	}
+	if len(rivals) > 0 {
+		f.arbitrate(sw, m, rivals, step, i)
+	}
+}
+
+// fullFrom is the latest free time of a channel at which one more flit may
+// join those that wait for it.
+func (f *Fabric) fullFrom(limit int64, o *outPort) int64 {
+	return f.cycle<<intervalShift + limit*f.interval[o.class] - 1
+}
+
+// arbitrate plays out the round robins of switch allocation, iteration by
+// iteration among those not matched yet.
+func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step uint32, i int) {
+	a := &f.alloc
+	for iteration := range f.config.Switch.Iterations {
+		if iteration > 0 {
+			rivals = a.unmatched(rivals)
+		}
+		f.grantOutputs(sw, rivals)
 		if len(a.touched) == 0 {
 			break
 		}
-		f.accept(sw)
+		f.acceptInputs(sw)
 		for _, port := range a.granted {
-			g := &a.inGranted[port]
-			local := g.index - 1
-			g.index = 0
-			if iteration == 0 {
-				f.advancePointers(sw, port, local)
-			}
-			if iterations > 1 {
-				output := int32(f.queues[sw.queue0+local].hop >> 16)
-				a.inTaken[port], a.outTaken[output] = true, true
-				a.taken = append(a.taken, port, output)
-			}
-			f.cross(sw, m, local, step, i)
+			output := a.inputs[port].take()
+			local := a.outputs[output].take()
+			a.matched[2*port], a.matched[2*output+1] = true, true
+			f.cross(sw, m, local, port, output, step, i, iteration == 0)
+		}
+		for _, output := range a.touched {
+			a.outputs[output].index = 0
 		}
 	}
-	for _, port := range a.taken {
-		a.inTaken[port], a.outTaken[port] = false, false
-	}
-	a.taken = a.taken[:0]
+	clear(a.matched[:2*sw.ports])
 }
 
-// eligible tells whether the flit at the front of a queue may ask for the
-// crossbar; without a credit it goes to sleep until one comes.
-func (f *Fabric) eligible(sw *switchState, m []masks, local int32, step uint32) (v *inVC, output int32, ok bool) {
-	v = &f.queues[sw.queue0+local]
-	if int32(v.ready-step) > 0 {
-		return v, 0, false
+// unmatched keeps the requests whose input and output are both free.
+func (a *allocator) unmatched(requests []request) []request {
+	kept := requests[:0]
+	for _, r := range requests {
+		if !a.matched[2*r.port] && !a.matched[2*r.output+1] {
+			kept = append(kept, r)
+		}
 	}
-	if f.outVC[v.out].credits == 0 {
-		m[local>>6].sa &^= 1 << (local & 63)
-		return v, 0, false
-	}
-	output = int32(v.hop >> 16)
-	o := &f.out[sw.port0+output]
-	if o.limit != 0 && o.nextFree-f.cycle<<intervalShift >= int64(o.limit)*o.interval {
-		return v, output, false
-	}
-	if a := &f.alloc; len(a.taken) > 0 && (a.inTaken[a.portOf[local]] || a.outTaken[output]) {
-		return v, output, false
-	}
-	return v, output, true
+	return kept
 }
 
-// requestAll collects, for each output port, the best of all requests.
-func (f *Fabric) requestAll(sw *switchState, m []masks, step uint32) {
+// grantOutputs lets each output port choose among the requests for it.
+func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	a := &f.alloc
 	vcs := int32(f.vcs)
-	a.touched = a.touched[:0]
-	for w := range m {
-		for left := m[w].sa; left != 0; left &= left - 1 {
-			local := int32(w)<<6 + int32(bits.TrailingZeros64(left))
-			_, output, ok := f.eligible(sw, m, local, step)
-			if !ok {
-				continue
-			}
-			port := a.portOf[local]
-			distance := port - f.out[sw.port0+output].grant
-			if distance < 0 {
-				distance += sw.ports
-			}
-			vcDistance := local - port*vcs - f.in[sw.port0+port].vc
-			if vcDistance < 0 {
-				vcDistance += vcs
-			}
-			a.request(output, local, distance*vcs+vcDistance)
-		}
-	}
-}
-
-// requestInputFirst collects, for each output port, the best of the requests
-// that the inputs put forward.
-func (f *Fabric) requestInputFirst(sw *switchState, m []masks, step uint32) {
-	a := &f.alloc
-	vcs := int32(f.vcs)
-	a.granted = a.granted[:0]
-	for w := range m {
-		for left := m[w].sa; left != 0; left &= left - 1 {
-			local := int32(w)<<6 + int32(bits.TrailingZeros64(left))
-			if _, _, ok := f.eligible(sw, m, local, step); !ok {
-				continue
-			}
-			port := a.portOf[local]
-			distance := local - port*vcs - f.in[sw.port0+port].vc
-			if distance < 0 {
-				distance += vcs
-			}
-			a.grant(port, local, distance)
-		}
+	if f.inputFirst {
+		rivals = f.putForward(sw, rivals)
 	}
 	a.touched = a.touched[:0]
-	for _, port := range a.granted {
-		local := a.inGranted[port].index - 1
-		a.inGranted[port].index = 0
-		output := int32(f.queues[sw.queue0+local].hop >> 16)
-		distance := port - f.out[sw.port0+output].grant
+	for _, r := range rivals {
+		distance := r.port - int32(f.out[sw.port0+r.output].grant)
 		if distance < 0 {
 			distance += sw.ports
 		}
-		a.request(output, local, distance)
+		a.touched = a.outputs[r.output].improve(a.touched, r.output, r.local, distance*vcs+f.vcDistance(sw, r))
 	}
 }
 
-// accept lets each input port choose among the outputs that granted it.
-func (f *Fabric) accept(sw *switchState) {
+// putForward keeps one request of each input port: that of the virtual channel
+// next in its round robin.
+func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
+	a := &f.alloc
+	a.granted = a.granted[:0]
+	for k, r := range rivals {
+		a.granted = a.inputs[r.port].improve(a.granted, r.port, int32(k), f.vcDistance(sw, r))
+	}
+	chosen := a.chosen[:0]
+	for _, port := range a.granted {
+		chosen = append(chosen, rivals[a.inputs[port].take()])
+	}
+	a.chosen = chosen
+	return chosen
+}
+
+// vcDistance is how far a request's virtual channel is from its input's
+// round-robin pointer.
+func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
+	d := int32(f.alloc.places[r.local].vc) - int32(f.in[sw.port0+r.port].vc)
+	if d < 0 {
+		d += int32(f.vcs)
+	}
+	return d
+}
+
+// acceptInputs lets each input port choose among the outputs that granted it.
+func (f *Fabric) acceptInputs(sw *switchState) {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for _, output := range a.touched {
-		r := &a.outRequest[output]
-		local := r.index - 1
-		r.index = 0
-		port := a.portOf[local]
-		distance := output - f.in[sw.port0+port].accept
+		port := int32(a.places[a.outputs[output].index-1].port)
+		distance := output - int32(f.in[sw.port0+port].accept)
 		if distance < 0 {
 			distance += sw.ports
 		}
-		a.grant(port, local, distance)
-	}
-}
-
-// request notes a queue's request for an output port.
-func (a *allocator) request(output, local, distance int32) {
-	r := &a.outRequest[output]
-	if r.index == 0 {
-		a.touched = append(a.touched, output)
-	} else if r.distance <= distance {
-		return
-	}
-	*r = request{local + 1, distance}
-}
-
-// grant notes that an input port may send from a queue.
-func (a *allocator) grant(port, local, distance int32) {
-	g := &a.inGranted[port]
-	if g.index == 0 {
-		a.granted = append(a.granted, port)
-	} else if g.distance <= distance {
-		return
-	}
-	*g = request{local + 1, distance}
-}
-
-// advancePointers moves the round-robin pointers behind an accepted grant.
-func (f *Fabric) advancePointers(sw *switchState, port, local int32) {
-	output := int32(f.queues[sw.queue0+local].hop >> 16)
-	in, o := &f.in[sw.port0+port], &f.out[sw.port0+output]
-	if o.grant = port + 1; o.grant == sw.ports {
-		o.grant = 0
-	}
-	if in.accept = output + 1; in.accept == sw.ports {
-		in.accept = 0
-	}
-	if in.vc = local - port*int32(f.vcs) + 1; in.vc == int32(f.vcs) {
-		in.vc = 0
+		a.granted = a.inputs[port].improve(a.granted, port, output, distance)
 	}
 }
 
 // cross sends the flit at the front of a queue through the crossbar onto its
-// channel and its credit upstream. i is the step's index in the cycle.
-func (f *Fabric) cross(sw *switchState, m []masks, local int32, step uint32, i int) {
+// channel and its credit upstream, and moves the round-robin pointers behind
+// it where told to.
+func (f *Fabric) cross(sw *switchState, m []masks, local, port, output int32, step uint32, i int, advance bool) {
 	v := &f.queues[sw.queue0+local]
-	vcs := int32(f.vcs)
-	output := int32(v.hop >> 16)
 	o := &f.out[sw.port0+output]
-	vc := v.out - (sw.port0+output)*vcs
+	in := &f.in[sw.port0+port]
+	vcIn := int32(f.alloc.places[local].vc)
+	if advance {
+		o.grant, in.accept, in.vc = after(port, sw.ports), after(output, sw.ports), after(vcIn, int32(f.vcs))
+	}
+	vc := v.out - (sw.port0+output)*int32(f.vcs)
 	ov := &f.outVC[v.out]
 	ov.flits++
+	e := flit{queue: o.dest, packet: v.packet, dst: v.dst, state: v.state}
 	if o.dest >= 0 {
 		ov.credits--
+		e.queue += vc
 	}
 	if f.occupancy {
-		f.outVC[(sw.port0+output)*vcs+lowestVC(v.hop)].waiting--
+		f.outVC[(sw.port0+output)*int32(f.vcs)+lowestVC(v.hop)].waiting--
+	}
+	if e.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
 	}
 	// The output queue is not simulated: the channel's next free time is.
 	depart := max(f.steps.out[i]<<intervalShift, o.nextFree)
-	o.nextFree = depart + o.interval
-	arrive := wholeCycle(depart) + int64(o.latency)
-	e := flit{queue: o.dest, packet: v.packet, dst: v.dst, state: v.state}
-	if o.dest >= 0 {
-		e.queue += vc
+	o.nextFree = depart + f.interval[o.class]
+	f.flits.Push(wholeCycle(depart)+int64(o.latency), e)
+	creditDelay := int64(in.delay)
+	if f.sensing != nil && o.dest >= 0 {
+		creditDelay += f.sensing.late(f, topology.PortID(sw.port0+port), topology.PortID(sw.port0+output))
+		f.sensing.sent(v.out, f.buffer-ov.credits, f.cycle)
 	}
-	if e.state>>hopShift < maxHops {
-		e.state += 1 << hopShift
-	}
-	f.flits.Push(arrive, e)
+	f.credits.Push(f.steps.credit[i]+creditDelay, in.upstream+vcIn)
 	f.FlitHops++
-	port := f.alloc.portOf[local]
-	in := &f.in[sw.port0+port]
-	f.credits.Push(f.steps.credit[i]+int64(in.delay), in.upstream+local-port*vcs)
-	f.dequeue(sw, m, local, step, o, ov, vc)
+	f.dequeue(&m[local>>6], v, local, step, o, ov, vc)
+}
+
+// after is the round-robin pointer behind i.
+func after(i, n int32) uint16 {
+	if i+1 == n {
+		return 0
+	}
+	return uint16(i + 1)
 }
 
 // dequeue removes the flit at the front of a queue; with a packet's last flit
 // its output virtual channel is released and the next packet comes to the
 // front.
-func (f *Fabric) dequeue(sw *switchState, m []masks, local int32, step uint32, o *outPort, ov *outVC, vc int32) {
-	v := &f.queues[sw.queue0+local]
-	word, bit := &m[local>>6], uint64(1)<<(local&63)
+func (f *Fabric) dequeue(word *masks, v *inVC, local int32, step uint32, o *outPort, ov *outVC, vc int32) {
+	bit := uint64(1) << (local & 63)
 	tail := v.packet&tailFlit != 0
 	v.count--
 	if tail {
@@ -235,9 +228,11 @@ func (f *Fabric) dequeue(sw *switchState, m []masks, local int32, step uint32, o
 	if v.count == 0 {
 		return
 	}
-	n := v.first
+	last := &f.pool[v.last-1]
+	n := last.next
 	b := &f.pool[n-1]
-	v.packet, v.dst, v.state, v.first = b.packet, b.dst, b.state, b.next
+	last.next = b.next
+	v.packet, v.dst, v.state = b.packet, b.dst, b.state
 	v.ready = step + 1
 	if tail {
 		v.hop = b.hop

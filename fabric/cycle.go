@@ -73,7 +73,12 @@ func (f *Fabric) arriveCredits(c int64) {
 			o.credits++
 			if ov >= f.terminalOV0 {
 				f.creditTerminal(ov)
-			} else if o.credits == 1 && o.owner >= 0 {
+				continue
+			}
+			if f.sensing != nil {
+				f.sensing.returned(f, ov, c)
+			}
+			if o.credits == 1 && o.owner >= 0 {
 				f.wakeQueue(o.owner)
 			} else if f.cutThrough {
 				f.wakeWaiters(&f.out[ov/int32(f.vcs)])
@@ -135,15 +140,14 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 		f.poolFree = f.pool[n-1].next
 	}
 	hop = v.hop
+	next := n // a single flit in the pool follows itself
 	if v.count > 1 {
 		last := &f.pool[v.last-1]
+		hop, next = last.hop, last.next
 		last.next = n
-		hop = last.hop
-	} else {
-		v.first = n
 	}
 	v.last = n
-	f.pool[n-1] = buffered{packet: e.packet, dst: e.dst, state: e.state, hop: hop}
+	f.pool[n-1] = buffered{next: next, packet: e.packet, dst: e.dst, state: e.state, hop: hop}
 	return hop
 }
 

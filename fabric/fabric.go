@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -42,6 +41,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	if f.sensesCredits() {
+		f.sensing = newSensing(f)
+	}
 	reach := f.reach(timings)
 	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
@@ -129,11 +131,21 @@ func (f *Fabric) wire(timings []channelTiming) {
 	f.in = make([]inPort, ports)
 	f.terminals = make([]terminal, terminals)
 	credit := int32(f.config.Switch.CreditCycles)
-	limit := int32(f.config.Switch.OutputBufferFlits)
+	limit := int64(f.config.Switch.OutputBufferFlits)
+	// A terminal's buffers are unbounded, so what waits for its channel is
+	// bounded at the switch: by what a switch would have room for.
+	f.limit = [2]int64{limit, limit}
+	if limit == 0 {
+		f.limit[1] = int64(f.buffer) * int64(vcs)
+	}
+	for _, t := range timings {
+		f.interval = append(f.interval, t.interval)
+	}
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		o := outPort{interval: t.interval, latency: t.latency, free: 1<<vcs - 1, limit: limit}
+		class := uint16(g.PortClass[p])
+		o := outPort{class: class, latency: t.latency, free: 1<<vcs - 1}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest = f.queueOf(peer, 0)
@@ -141,14 +153,8 @@ func (f *Fabric) wire(timings []channelTiming) {
 		} else {
 			terminal, _ := g.PeerTerminal(port)
 			o.dest = ^int32(terminal)
-			if limit == 0 {
-				// A terminal's buffers are unbounded, so what waits for
-				// its channel is bounded here: by what a switch would
-				// have room for.
-				o.limit = int32(min(int64(f.buffer)*int64(vcs), math.MaxInt32/2))
-			}
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{interval: t.interval, latency: t.latency, dest: f.queueOf(port, 0)}
+			f.out[ports+int(terminal)] = outPort{class: class, latency: t.latency, dest: f.queueOf(port, 0)}
 		}
 		f.out[p] = o
 		for vc := range vcs {
@@ -158,6 +164,15 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
 		f.outVC[ov].credits = f.buffer
 	}
+}
+
+// sensesCredits tells whether credit round trips are measured.
+func (f *Fabric) sensesCredits() bool {
+	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	r, ok := f.routing.(CreditSenser)
+	return ok && r.SensesCredits()
 }
 
 // reach bounds how far ahead the fabric files flits and credits in the usual

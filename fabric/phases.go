@@ -63,6 +63,7 @@ func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
 	r.delivered = r.f.DeliveredFlits
+	r.sent = r.f.channelFlits()
 	if r.plan.Window > 0 {
 		if err := r.advance(r.plan.Window); err != nil {
 			return err
@@ -99,6 +100,20 @@ func (r *runner) close(start int64) {
 	r.result.Window = end - start
 	r.result.Accepted = float64(r.f.DeliveredFlits-r.delivered) / float64(end-start) / float64(r.f.graph.Terminals())
 	r.result.Saturated = r.result.Accepted < keepUp*r.result.Offered
+	r.result.ChannelFlits = r.f.channelFlits()
+	for i, before := range r.sent {
+		r.result.ChannelFlits[i] -= before
+	}
+}
+
+// channelFlits is the number of flits sent so far on every virtual channel,
+// modulo 2^32.
+func (f *Fabric) channelFlits() []uint32 {
+	counts := make([]uint32, len(f.outVC))
+	for i := range f.outVC {
+		counts[i] = f.outVC[i].flits
+	}
+	return counts
 }
 
 // drain goes on, with traffic, until the packets of the window have arrived.

@@ -24,7 +24,11 @@ type Result struct {
 	Offered   float64 // flits per terminal and cycle, as asked for
 	Accepted  float64 // flits per terminal and cycle delivered in the window
 	Saturated bool    // the network did not keep up: latencies would grow with the run's length
-	Converged bool    // warm-up settled, and Precision reached (where asked for)
+	// ChannelFlits counts the flits sent in the window (len =
+	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
+	// then out of each terminal.
+	ChannelFlits []uint32
+	Converged    bool // warm-up settled, and Precision reached (where asked for)
 }
 
 const (
@@ -61,6 +65,7 @@ type runner struct {
 	moved     Counters // at the last sign of life
 	movedAt   int64
 	delivered int64 // flits, when the window opened
+	sent      []uint32
 }
 
 func (r *runner) run() error {
@@ -98,7 +103,7 @@ func (r *runner) advance(cycles int64) error {
 func (f *Fabric) longestLatency() int64 {
 	longest := int64(0)
 	for i := range f.out {
-		longest = max(longest, int64(f.out[i].latency)+f.out[i].interval>>intervalShift)
+		longest = max(longest, int64(f.out[i].latency)+f.interval[f.out[i].class]>>intervalShift)
 	}
 	return longest
 }

@@ -33,14 +33,13 @@ const (
 	maxHops    = 255
 )
 
-// inVC is a queue: its front flit by value, the rest in the pool.
+// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
 type inVC struct {
 	packet int32 // front flit, as in flit; valid while count > 0
 	dst    int32
 	state  uint32
 	hop    uint32 // decision for the packet at the front: local port<<16 | virtual channels
-	first  int32  // the flits behind the front, in the pool
-	last   int32
+	last   int32  // last flit in the pool, whose next is the second flit of the queue
 	count  int32  // flits in the queue
 	out    int32  // ov held by the packet at the front; -1: none yet
 	ready  uint32 // step of the switch core from which the present stage may act
@@ -55,7 +54,7 @@ type buffered struct {
 	hop    uint32
 }
 
-// outVC is an output virtual channel.
+// outVC is an output virtual channel. 16 bytes.
 type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
@@ -63,24 +62,23 @@ type outVC struct {
 	flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel.
+// outPort is the sending end of a channel. 32 bytes.
 type outPort struct {
 	nextFree int64  // when the channel is free, in cycles << intervalShift
-	interval int64  // time of a flit on the channel, likewise
-	latency  int32  // cycles
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
-	free     uint32 // virtual channels that no packet holds
-	waiters  int32  // queue + 1 of the first packet waiting for one of them
-	grant    int32  // round-robin pointer over local input ports
-	limit    int32  // flits that may wait behind the crossbar
+	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
+	latency  int32  // cycles
+	class    uint16 // channel class
+	free     uint16 // virtual channels that no packet holds
+	grant    uint16 // round-robin pointer over local input ports
 }
 
 // inPort is the receiving end of a channel.
 type inPort struct {
-	upstream int32 // ov of virtual channel 0 at the sending end
-	delay    int32 // cycles that a credit takes back, processing included
-	accept   int32 // round-robin pointer over local output ports
-	vc       int32 // round-robin pointer over virtual channels
+	upstream int32  // ov of virtual channel 0 at the sending end
+	delay    int32  // cycles that a credit takes back, processing included
+	accept   uint16 // round-robin pointer over local output ports
+	vc       uint16 // round-robin pointer over virtual channels
 }
 
 // switchState locates a switch's state.
@@ -99,13 +97,13 @@ type masks struct {
 }
 
 // packet is what the end points need to know of a packet; switches do not
-// touch it, but for its size under cut-through.
+// touch it, but for its size under cut-through. 32 bytes.
 type packet struct {
-	birth  int64 // cycle
-	inject int64 // cycle at which the head entered the network
-	src    topology.TerminalID
-	flits  int32
-	tag    uint64 // the source's own
+	birth int64  // cycle
+	tag   uint64 // the source's own
+	wait  uint32 // cycles from birth until the head entered the network; saturates
+	src   topology.TerminalID
+	flits int32
 }
 
 func (f *Fabric) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(f.vcs) + int32(vc) }
@@ -149,10 +147,12 @@ type Fabric struct {
 	out         []outPort // by port, then by terminal
 	in          []inPort  // by port
 	switches    []switchState
-	masks       []masks // by queue / 64
-	wordSwitch  []int32 // switch of each mask word
-	waitNext    []int32 // by queue: next packet that waits for the same port, + 1
-	acceptOV    []int32 // by queue: round-robin pointer over local output virtual channels
+	masks       []masks  // by queue / 64
+	wordSwitch  []int32  // switch of each mask word
+	interval    []int64  // by channel class: time of a flit on the channel, in cycles << intervalShift
+	limit       [2]int64 // flits that may wait behind the crossbar for a switch, for a terminal; 0: any number
+	waitNext    []int32  // by queue: next packet that waits for the same port, + 1
+	acceptOV    []int32  // by queue: round-robin pointer over local output virtual channels
 	terminalOV0 int32
 	terminals   []terminal
 	streams     []sim.Stream // routing decisions, by switch
@@ -170,9 +170,10 @@ type Fabric struct {
 
 	steps      stepTimes
 	alloc      allocator
-	occupancy  bool    // keep outVC.waiting
-	greedy     bool    // count the decisions of a cycle only when all are made
-	decided    []int32 // ov chosen by each of them
+	sensing    *sensing // nil: off
+	occupancy  bool     // keep outVC.waiting
+	greedy     bool     // count the decisions of a cycle only when all are made
+	decided    []int32  // ov chosen by each of them
 	cutThrough bool
 	inputFirst bool
 

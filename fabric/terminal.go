@@ -120,7 +120,8 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		}
 		te.vc = vc
 		flags = headFlit
-		f.packets[te.packet].inject = c
+		p := &f.packets[te.packet]
+		p.wait = uint32(min(c-p.birth, math.MaxUint32))
 	} else if f.outVC[ov+te.vc].credits == 0 {
 		te.blocked = true
 		return
@@ -135,7 +136,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
 	}
-	o.nextFree += o.interval
+	o.nextFree += f.interval[o.class]
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		f.wakeAt(t, te, next)
@@ -211,7 +212,7 @@ func (f *Fabric) deliver(e *flit) {
 	p := &f.packets[id]
 	d := &f.delivery
 	*d = Delivery{
-		Src: p.src, Dst: topology.TerminalID(^e.queue), Birth: p.birth, Inject: p.inject, Cycle: f.cycle,
+		Src: p.src, Dst: topology.TerminalID(^e.queue), Birth: p.birth, Inject: p.birth + int64(p.wait), Cycle: f.cycle,
 		Hops: int(e.state >> hopShift), Flits: p.flits, NonMinimal: e.state&NonMinimal != 0, Tag: p.tag,
 	}
 	f.packetFree = append(f.packetFree, id)

@@ -75,7 +75,7 @@ func (v *View) Backlog(p topology.PortID) int {
 	if behind <= 0 {
 		return 0
 	}
-	return int(behind / o.interval)
+	return int(behind / v.f.interval[o.class])
 }
 
 // countDecision counts a packet as waiting for the output virtual channel that

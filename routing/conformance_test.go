@@ -32,6 +32,58 @@ func TestDeliversWithoutDeadlock(t *testing.T) {
 	})
 }
 
+// TestRandomNetworks does the same for networks of random parameters.
+func TestRandomNetworks(t *testing.T) {
+	rounds := 15
+	if testing.Short() {
+		rounds = 5
+	}
+	stream := sim.NewStream(11, "networks", 0)
+	carried := 0
+	for range rounds {
+		for _, topo := range randomNetworks(t, &stream) {
+			for _, name := range routing.Registry.Names() {
+				for _, v := range variants(t, name) {
+					r, err := routing.Registry.Build(name, v.config, routing.Env{Topology: topo})
+					if err != nil || canDeadlock(v) {
+						continue
+					}
+					carried++
+					if c, _ := certificate(t, topo, r, r.VCs()); !c.Acyclic() {
+						t.Errorf("%s %s %s on %+v: %s", v.name, v.key, v.value, topo.Facts(), c.Describe(topo.Graph()))
+					}
+				}
+			}
+		}
+	}
+	if carried < 20*rounds {
+		t.Errorf("only %d combinations", carried)
+	}
+}
+
+// randomNetworks draws one small network of each of three families.
+func randomNetworks(t *testing.T, stream *sim.Stream) []topology.Topology {
+	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
+	a, h := some(1, 4), some(1, 3)
+	arrangement := []string{"absolute", "relative", "circulant"}[stream.IntN(3)]
+	fly := build(t, "dragonfly", func(c *topology.DragonflyConfig) {
+		c.P, c.A, c.H, c.G, c.Arrangement = some(1, 2), a, h, some(2, a*h+1), arrangement
+	})
+	var dims []int
+	for switches, size := 1, some(2, 7); switches*size <= 40; size = some(2, 7) {
+		dims, switches = append(dims, size), switches*size
+	}
+	grid := mesh(t, 1, dims...)
+	if stream.IntN(3) > 0 {
+		grid = torus(t, 1, dims...)
+	}
+	tree := build(t, "xgft", func(c *topology.XGFTConfig) {
+		c.M, c.W = []int{some(1, 4), some(1, 4), some(1, 3)}, []int{1, some(1, 3), some(1, 3)}
+		c.Parallel = []int{1, some(1, 2), some(1, 2)}
+	})
+	return []topology.Topology{fly, grid, tree}
+}
+
 // TestWeights holds Explore to its contract at the first switch: probabilities
 // that add up to 1, or all 0, and states that a packet can carry.
 func TestWeights(t *testing.T) {
@@ -122,9 +174,7 @@ func TestRouteFollowsExplore(t *testing.T) {
 		}
 		g := n.topo.Graph()
 		o := &observer{Routing: r, t: t, ports: make([]float64, g.NumPorts())}
-		config := fabric.DefaultConfig()
-		config.Fabric.Clock = sim.Nanosecond
-		f, err := fabric.New(g, config, o, 7)
+		f, err := fabric.New(g, fabric.DefaultConfig(), o, 7)
 		if err != nil {
 			t.Fatal(err)
 		}

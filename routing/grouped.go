@@ -22,8 +22,9 @@ const (
 
 // GroupSettings are the settings that the routings on groups share.
 type GroupSettings struct {
-	Gateway  string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
-	GlobalVC string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
+	Gateway   string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
+	GlobalVC  string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
+	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
 func defaultGroups() GroupSettings {
@@ -33,32 +34,57 @@ func defaultGroups() GroupSettings {
 // groupWalk leads packets minimally through a topology of fully connected
 // groups: at most a local hop to a switch with a channel into the next group,
 // the global hop, and a local hop there. On the way it raises the virtual
-// channel ("level") at each global hop. Memory: 12 bytes a (switch, group)
-// and 4 a (switch, global channel of its group).
+// channel ("level") at each global hop. A level is one virtual channel or, with
+// spread_vcs, a class of several, which changes nothing in the order of levels
+// that freedom from deadlock rests on. An output virtual channel that has been
+// allocated is idle until its packet wins the switch, so that with
+// vc_alloc_cycles = 1 one virtual channel cannot fill a channel. Memory: 4 bytes a (switch, group) and a
+// (switch, switch of its group); where several channels join two groups, also 12
+// a (switch, group) and 4 a (switch, global channel of its group).
 type groupWalk struct {
 	graph     *topology.Graph
 	groups    int
 	width     int                 // switches of the largest group
-	home      []topology.SwitchID // len = terminals
-	group     []int32             // len = switches
-	member    []int32             // len = switches: index within the group
+	home      []place             // len = terminals: of its switch
+	at        []place             // len = switches
 	size      []int32             // len = groups: switches
 	switches  []topology.SwitchID // len = groups*width: by group and index
 	local     []topology.PortID   // len = switches*width: port of s to the member of its group
-	ways      []way               // len = switches*groups
-	exits     []topology.PortID   // lists of the ways that have several
+	ways      []int32             // len = switches*groups: see packWay
+	several   []way               // those with a choice
+	exits     []topology.PortID   // their ports
 	hashed    bool                // gateways chosen by destination
 	sameVC    bool                // global channels keep the level of the group they leave
 	viaSwitch bool                // the intermediate is a switch, not a group
+	classes   int                 // virtual channels that the routing needs
+	spread    bool                // classes use several virtual channels where there are more
 }
 
-// way is how a switch sends packets to another group: by one of its own global
-// channels or by a local hop to a switch that has one.
+// place is where a switch is.
+type place struct {
+	sw     topology.SwitchID
+	group  int32
+	member int32 // index within the group
+}
+
+// way is how a switch can send packets to another group: by one of its own
+// global channels or by a local hop to a switch that has one. Choices are
+// exits[first:first+count], the own global ports first.
 type way struct {
-	only  topology.PortID // the choice, if there is just one
-	first int32           // choices are exits[first:first+count], own global ports first
-	count uint16
-	own   uint16 // global ports of this switch among them
+	first int32
+	count int32
+	own   int32
+}
+
+// packWay is the entry in groupWalk.ways of a way with one choice: its port,
+// and whether that is global. Ways with several are the complement of their
+// number in groupWalk.several.
+func packWay(port topology.PortID, global bool) int32 {
+	packed := int32(port) << 1
+	if global {
+		packed++
+	}
+	return packed
 }
 
 // newGroupWalk prepares the tables for routing name.
@@ -69,22 +95,24 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	}
 	g := env.Topology.Graph()
 	w := &groupWalk{
-		graph: g, groups: grouped.Groups(), home: homes(g),
-		group: make([]int32, g.Switches()), member: make([]int32, g.Switches()), size: make([]int32, grouped.Groups()),
-		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same",
+		graph: g, groups: grouped.Groups(), at: make([]place, g.Switches()), size: make([]int32, grouped.Groups()),
+		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same", spread: set.SpreadVCs,
 	}
 	if w.groups > 1<<16 {
 		return nil, fmt.Errorf("routing %q handles at most %d groups; this topology has %d", name, 1<<16, w.groups)
 	}
-	for s := range w.group {
+	for s := range w.at {
 		group := grouped.GroupOf(topology.SwitchID(s))
-		w.group[s], w.member[s] = int32(group), w.size[group]
+		w.at[s] = place{topology.SwitchID(s), int32(group), w.size[group]}
 		w.size[group]++
 		w.width = max(w.width, int(w.size[group]))
 	}
 	w.switches = make([]topology.SwitchID, w.groups*w.width)
-	for s := range w.group {
-		w.switches[int(w.group[s])*w.width+int(w.member[s])] = topology.SwitchID(s)
+	for _, p := range w.at {
+		w.switches[int(p.group)*w.width+int(p.member)] = p.sw
+	}
+	for _, s := range homes(g) {
+		w.home = append(w.home, w.at[s])
 	}
 	if err := w.findLocal(name, grouped); err != nil {
 		return nil, err
@@ -98,10 +126,10 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 }
 
 func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
-	w.local = make([]topology.PortID, len(w.group)*w.width)
-	for s := range w.group {
+	w.local = make([]topology.PortID, len(w.at)*w.width)
+	for s := range w.at {
 		from := topology.SwitchID(s)
-		for i, to := range w.members(int(w.group[s])) {
+		for i, to := range w.members(int(w.at[s].group)) {
 			p := topology.NoPort
 			if to != from {
 				if p = grouped.LocalTo(from, to); p == topology.NoPort {
@@ -115,7 +143,7 @@ func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 }
 
 func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
-	w.ways = make([]way, len(w.group)*w.groups)
+	w.ways = make([]int32, len(w.at)*w.groups)
 	for from := range w.groups {
 		for to := range w.groups {
 			if from == to {
@@ -133,9 +161,9 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 	return nil
 }
 
-// wayFrom lists how switch s reaches the given global ports of its group.
-func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) way {
-	out := way{first: int32(len(w.exits)), count: uint16(len(gateways))}
+// wayFrom enters how switch s reaches the given global ports of its group.
+func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int32 {
+	out := way{first: int32(len(w.exits)), count: int32(len(gateways))}
 	for _, p := range gateways {
 		if w.graph.PortSwitch[p] == s {
 			w.exits = append(w.exits, p)
@@ -143,15 +171,17 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) way
 		}
 	}
 	for _, p := range gateways {
-		if owner := w.graph.PortSwitch[p]; owner != s {
-			w.exits = append(w.exits, w.local[int(s)*w.width+int(w.member[owner])])
+		if owner := w.at[w.graph.PortSwitch[p]]; owner.sw != s {
+			w.exits = append(w.exits, w.local[int(s)*w.width+int(owner.member)])
 		}
 	}
-	out.only = w.exits[out.first]
 	if out.count == 1 {
+		only := w.exits[out.first]
 		w.exits = w.exits[:out.first]
+		return packWay(only, out.own == 1)
 	}
-	return out
+	w.several = append(w.several, out)
+	return ^int32(len(w.several) - 1)
 }
 
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
@@ -166,23 +196,26 @@ func launchVia(h *fabric.Head, via, vc uint32) {
 // sourceGroups are the groups of the switch that h is at and of its
 // destination.
 func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
-	return w.group[h.Switch], w.group[w.home[h.Dst]]
+	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
+// inside marks the decisions of aim that do not lead out of the group.
+const inside = -1 << 31
+
 // aim updates h.State for the switch that the packet has come to and tells
-// where it goes from there: out of a port or, where the port is NoPort, by a
-// way out of the group.
-func (w *groupWalk) aim(h *fabric.Head) (topology.PortID, *way) {
-	s, target := h.Switch, w.home[h.Dst]
-	here, to := w.group[s], w.group[target]
+// where it goes from there: by a way out of the group or, where that is inside,
+// out of a port.
+func (w *groupWalk) aim(h *fabric.Head) (port topology.PortID, out int32) {
+	s, target := h.Switch, &w.home[h.Dst]
+	here, to := w.at[s].group, target.group
 	if h.State&detouring != 0 {
 		via := h.State & viaMask
 		switch {
 		case !w.viaSwitch && here != int32(via):
 			to = int32(via)
 		case w.viaSwitch && s != topology.SwitchID(via):
-			target = topology.SwitchID(via)
-			to = w.group[target]
+			target = &w.at[via]
+			to = target.group
 		case w.viaSwitch:
 			h.State = h.State&^detouring + 1<<levelShift
 		default:
@@ -191,28 +224,42 @@ func (w *groupWalk) aim(h *fabric.Head) (topology.PortID, *way) {
 	}
 	switch {
 	case here != to:
-		return topology.NoPort, &w.ways[int(s)*w.groups+int(to)]
-	case s == target:
-		return w.graph.TerminalPort[h.Dst], nil
+		return topology.NoPort, w.ways[int(s)*w.groups+int(to)]
+	case s == target.sw:
+		return w.graph.TerminalPort[h.Dst], inside
 	}
-	return w.local[int(s)*w.width+int(w.member[target])], nil
+	return w.local[int(s)*w.width+int(target.member)], inside
+}
+
+// level is the virtual channel that a packet in this state uses next.
+func level(state uint32) uint32 { return state & levelMask >> levelShift }
+
+// vcSet is the set of virtual channels of a level.
+func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
+	if w.spread {
+		return classVCs(int(level), w.classes, vcs)
+	}
+	return oneVC(level, vcs)
 }
 
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	port, out := w.aim(h)
-	if out == nil {
-		return fabric.Hop{Port: port, VCs: oneVC(h.State&levelMask>>levelShift, vcs)}
+	switch {
+	case out >= 0:
+		return w.leave(h, topology.PortID(out>>1), out&1 != 0, vcs)
+	case out == inside:
+		return fabric.Hop{Port: port, VCs: w.vcSet(level(h.State), vcs)}
 	}
+	several := &w.several[^out]
+	n := several.open(h.State)
 	choice := 0
-	if n := out.open(h.State); n > 1 {
-		if w.hashed {
-			choice = w.hashedGateway(h, n)
-		} else {
-			choice = random.IntN(n)
-		}
+	if w.hashed {
+		choice = hashedGateway(h, n)
+	} else {
+		choice = random.IntN(n)
 	}
-	return w.leave(h, out, choice, vcs)
+	return w.choose(h, several, choice, vcs)
 }
 
 // open is the number of choices that a way has for a packet in this state.
@@ -226,45 +273,46 @@ func (out *way) open(state uint32) int {
 	return int(out.count)
 }
 
-func (w *groupWalk) hashedGateway(h *fabric.Head, n int) int {
+// hashedGateway chooses one of n by destination, and anew after a local hop.
+func hashedGateway(h *fabric.Head, n int) int {
 	return spread(uint32(h.Dst)<<1|h.State&localDone>>16, n)
 }
 
-// leave takes one choice of a way.
-func (w *groupWalk) leave(h *fabric.Head, out *way, choice, vcs int) fabric.Hop {
-	port := out.only
-	if out.count > 1 {
-		port = w.exits[int(out.first)+choice]
-	}
-	level := h.State & levelMask >> levelShift
-	if choice >= int(out.own) {
+// choose takes one choice of a way that has several.
+func (w *groupWalk) choose(h *fabric.Head, out *way, choice, vcs int) fabric.Hop {
+	return w.leave(h, w.exits[int(out.first)+choice], choice < int(out.own), vcs)
+}
+
+// leave sends a packet on its way out of the group, by a global port or by a
+// local one.
+func (w *groupWalk) leave(h *fabric.Head, port topology.PortID, global bool, vcs int) fabric.Hop {
+	vc := level(h.State)
+	if !global {
 		h.State |= localDone
-		return fabric.Hop{Port: port, VCs: oneVC(level, vcs)}
+		return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
 	}
 	h.State = h.State&^localDone + 1<<levelShift
 	if !w.sameVC {
-		level++
+		vc++
 	}
-	return fabric.Hop{Port: port, VCs: oneVC(level, vcs)}
+	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
 }
 
 // explore lists what next could do with a launched packet, with probabilities
 // that add up to weight.
 func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
-	port, out := w.aim(&h)
-	if out == nil {
-		yield(fabric.Hop{Port: port, VCs: oneVC(h.State&levelMask>>levelShift, vcs)}, h.State, weight)
+	before := h
+	_, out := w.aim(&h)
+	if out >= 0 || out == inside || w.hashed {
+		hop := w.next(&before, vcs, nil) // nothing left to chance
+		yield(hop, before.State, weight)
 		return
 	}
-	n := out.open(h.State)
-	if w.hashed {
-		hop := w.leave(&h, out, w.hashedGateway(&h, n), vcs)
-		yield(hop, h.State, weight)
-		return
-	}
+	several := &w.several[^out]
+	n := several.open(h.State)
 	for choice := range n {
 		head := h
-		hop := w.leave(&head, out, choice, vcs)
+		hop := w.choose(&head, several, choice, vcs)
 		yield(hop, head.State, weight/float64(n))
 	}
 }

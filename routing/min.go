@@ -40,11 +40,12 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
+	walk.classes = config.FirstVC + 2
 	m := &minimal{walk, uint32(config.FirstVC)}
 	return m, checkVCs("min", m.VCs(), env)
 }
 
-func (m *minimal) VCs() int { return int(m.first) + 2 }
+func (m *minimal) VCs() int { return m.classes }
 
 func (m *minimal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 

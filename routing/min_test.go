@@ -47,10 +47,10 @@ func paths(topo topology.Topology, r fabric.Routing, vcs int, src, dst topology.
 
 // checkClasses walks all paths out of terminal 0 and compares each hop's
 // virtual channel with allowed[class][global hops so far].
-func checkClasses(t *testing.T, topo topology.Topology, r fabric.Routing, allowed map[string][]uint32) {
+func checkClasses(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int, allowed map[string][]uint32) {
 	t.Helper()
 	for dst := range topology.TerminalID(topo.Graph().Terminals()) {
-		paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
+		paths(topo, r, vcs, 0, dst, func(path []step, _ uint32) {
 			globals := 0
 			for _, s := range path {
 				if want := allowed[s.class]; globals >= len(want) || s.vcs != want[globals] {
@@ -83,8 +83,18 @@ func TestMinVirtualChannels(t *testing.T) {
 		if r.VCs() != c.first+2 {
 			t.Errorf("first_vc = %d needs %d virtual channels, want %d", c.first, r.VCs(), c.first+2)
 		}
-		checkClasses(t, topo, r, c.allowed)
+		checkClasses(t, topo, r, r.VCs(), c.allowed)
 	}
+}
+
+// TestSpreadVCs: 5 virtual channels for the 2 classes of min are 0, 1 | 2, 3,
+// 4; for the 3 classes of val 0 | 1, 2 | 3, 4.
+func TestSpreadVCs(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2, 0)
+	min := makeRouting(t, "min", topo, func(c *routing.MinConfig) { c.SpreadVCs = true })
+	val := makeRouting(t, "val", topo, func(c *routing.ValConfig) { c.SpreadVCs = true })
+	checkClasses(t, topo, min, 5, map[string][]uint32{"local": {0b11, 0b11100}, "global": {0b11100}, "terminal": {0b11, 0b11100}})
+	checkClasses(t, topo, val, 5, map[string][]uint32{"local": {0b1, 0b110, 0b11000}, "global": {0b110, 0b11000}, "terminal": {0b1, 0, 0b11000}})
 }
 
 // TestMinPaths: at most one global and two local hops, and on the largest

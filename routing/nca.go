@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -151,12 +152,15 @@ func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 // leastLoaded is the port with the fewest flits that wait for it or are on
 // their way behind it; it starts at random, so that ties are spread.
 func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.Stream) topology.PortID {
-	best, least := first, int(^uint(0)>>1)
-	start := random.IntN(count)
-	for i := range count {
-		p := first + topology.PortID((start+i)%count)
+	end := first + topology.PortID(count)
+	p := first + topology.PortID(random.IntN(count))
+	best, least := p, math.MaxInt
+	for range count {
 		if load := v.WaitingAll(p) + v.OutstandingAll(p); load < least {
 			best, least = p, load
+		}
+		if p++; p == end {
+			p = first
 		}
 	}
 	return best

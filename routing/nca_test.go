@@ -69,7 +69,7 @@ func TestNCAHashed(t *testing.T) {
 // a permutation that random choice overloads, least-loaded must spread more
 // evenly: on a leaf of 8 senders and 8 ports up, always the same destinations,
 // random choice lets a port's share of n packets vary with standard deviation
-// sqrt(n*(1/8)*(7/8)), while choosing by load keeps the ports within a few
+// sqrt(n*(1/8)*(7/8)) = 41, while choosing by load keeps the ports within a few
 // packets.
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })

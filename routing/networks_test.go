@@ -68,8 +68,8 @@ type variant struct {
 	config           any
 }
 
-// variants lists routing name with its defaults and with every allowed value
-// of every setting that has a list of them.
+// variants lists routing name with its defaults, with every allowed value of
+// every setting that has a list of them, and with every switch turned.
 func variants(t testing.TB, name string) []variant {
 	fresh := func() any {
 		c, err := routing.Registry.Config(name)
@@ -81,8 +81,11 @@ func variants(t testing.TB, name string) []variant {
 	all := []variant{{name: name, config: fresh()}}
 	eachChoice(reflect.TypeOf(fresh()).Elem(), nil, func(key, value string, index []int) {
 		c := fresh()
-		field := reflect.ValueOf(c).Elem().FieldByIndex(index)
-		if field.String() != value {
+		switch field := reflect.ValueOf(c).Elem().FieldByIndex(index); {
+		case field.Kind() == reflect.Bool:
+			field.SetBool(!field.Bool())
+			all = append(all, variant{name, key, value, c})
+		case field.String() != value:
 			field.SetString(value)
 			all = append(all, variant{name, key, value, c})
 		}
@@ -95,6 +98,8 @@ func eachChoice(typ reflect.Type, at []int, visit func(key, value string, index 
 		f, index := typ.Field(i), append(at[:len(at):len(at)], i)
 		if f.Anonymous {
 			eachChoice(f.Type, index, visit)
+		} else if f.Type.Kind() == reflect.Bool {
+			visit(f.Tag.Get("toml"), "other", index)
 		} else if choices := f.Tag.Get("choices"); choices != "" {
 			for _, value := range strings.Split(choices, "|") {
 				visit(f.Tag.Get("toml"), value, index)

@@ -29,6 +29,7 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u.vcs++
+	u.classes = u.vcs
 	u.detourVC, u.localVC = 1, 0
 	u.minimalVC++
 	return progressive{u}, checkVCs("par", u.vcs, env)
@@ -55,15 +56,15 @@ func (p progressive) depart(v *fabric.View, h *fabric.Head) fabric.Hop {
 	}
 	minimal := p.minimal(v, h, p.minimalVC)
 	if undecided(minimal.state) {
-		minimal.hold()
+		p.hold(&minimal, v.VCs())
 	}
 	return p.decide(v, h, minimal)
 }
 
 // hold moves a minimal first hop to virtual channel 0.
-func (c *candidate) hold() {
+func (p progressive) hold(c *candidate, vcs int) {
 	c.state &^= levelMask
-	c.hop.VCs = 1
+	c.hop.VCs = p.vcSet(0, vcs)
 }
 
 // undecided tells whether a packet has come to the gateway of its minimal path.
@@ -91,7 +92,7 @@ func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint
 		p.exploreAdvance(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
 			c := candidate{hop: hop, state: state}
 			if undecided(state) {
-				c.hold()
+				p.hold(&c, vcs)
 			}
 			yield(c.hop, c.state, weight)
 		})

@@ -39,11 +39,11 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.globals = make([][]topology.PortID, len(u.group))
+	p.globals = make([][]topology.PortID, len(u.at))
 	for s := range p.globals {
 		first, end := u.graph.Ports(topology.SwitchID(s))
 		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok && u.group[u.graph.PortSwitch[peer]] != u.group[s] {
+			if peer, ok := u.graph.PeerPort(port); ok && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
 				p.globals[s] = append(p.globals[s], port)
 			}
 		}
@@ -53,7 +53,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 
 func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
 	const prohibitive = 1 << 30
-	congested := p.congested(u, v, h, m, u.group[u.home[h.Dst]])
+	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
 	if congested == p.congested(u, v, h, nm, u.viaGroup(nm.state)) {
 		return hybridGauge{}.costs(u, v, h, m, nm)
 	}

@@ -1,8 +1,8 @@
 package routing
 
 import (
-	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -97,42 +97,60 @@ func (r *table) distances(sample []topology.TerminalID) ([]int16, error) {
 	return distance, nil
 }
 
-// fill makes the port sets of all switches from the distances.
+// fill makes the port sets of all switches from the distances. Cost: switches *
+// leaves * ports of a switch.
 func (r *table) fill(distance []int16) {
 	r.set = make([]uint16, len(distance))
 	r.start = []int32{0}
-	var key []byte
+	var masks []byte
 	for s := range r.graph.Switches() {
 		r.first = append(r.first, int32(len(r.start)-1))
-		numbers := map[string]uint16{}
-		for column := range r.leaves {
-			key = r.appendNearer(key[:0], distance, s, column)
-			number, known := numbers[string(key)]
-			if !known {
-				number = uint16(len(numbers))
-				numbers[string(key)] = number
-				for i := 0; i < len(key); i += 2 {
-					r.local = append(r.local, binary.LittleEndian.Uint16(key[i:]))
-				}
-				r.start = append(r.start, int32(len(r.local)))
+		width := (r.graph.Degree(topology.SwitchID(s)) + 7) / 8
+		masks = append(masks[:0], make([]byte, r.leaves*width)...)
+		r.markNearer(masks, width, distance, topology.SwitchID(s))
+		r.number(masks, width, r.set[s*r.leaves:][:r.leaves])
+	}
+}
+
+// markNearer sets in masks, width bytes for each leaf, the bits of the ports of
+// switch s that lead nearer to it.
+func (r *table) markNearer(masks []byte, width int, distance []int16, s topology.SwitchID) {
+	own := distance[int(s)*r.leaves:][:r.leaves]
+	first, end := r.graph.Ports(s)
+	for p := first; p < end; p++ {
+		peer, ok := r.graph.PeerPort(p)
+		if !ok {
+			continue
+		}
+		theirs := distance[int(r.graph.PortSwitch[peer])*r.leaves:][:r.leaves]
+		bit := int(p - first)
+		for leaf, d := range own {
+			if d > 0 && theirs[leaf] == d-1 {
+				masks[leaf*width+bit/8] |= 1 << (bit % 8)
 			}
-			r.set[s*r.leaves+column] = number
 		}
 	}
 }
 
-// appendNearer appends the ports of switch s that lead nearer to a leaf, two
-// bytes each.
-func (r *table) appendNearer(key []byte, distance []int16, s, column int) []byte {
-	d := distance[s*r.leaves+column]
-	first, end := r.graph.Ports(topology.SwitchID(s))
-	for p := first; p < end; p++ {
-		peer, ok := r.graph.PeerPort(p)
-		if ok && distance[int(r.graph.PortSwitch[peer])*r.leaves+column] == d-1 && d > 0 {
-			key = binary.LittleEndian.AppendUint16(key, uint16(p-first))
+// number enters a switch's port sets, each different one once, and their
+// numbers by leaf.
+func (r *table) number(masks []byte, width int, set []uint16) {
+	numbers := map[string]uint16{}
+	for leaf := range set {
+		mask := masks[leaf*width:][:width]
+		number, known := numbers[string(mask)]
+		if !known {
+			number = uint16(len(numbers))
+			numbers[string(mask)] = number
+			for i, b := range mask {
+				for ; b != 0; b &= b - 1 {
+					r.local = append(r.local, uint16(8*i+bits.TrailingZeros8(b)))
+				}
+			}
+			r.start = append(r.start, int32(len(r.local)))
 		}
+		set[leaf] = number
 	}
-	return key
 }
 
 func (r *table) VCs() int { return max(1, r.hops) }

@@ -91,8 +91,8 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		return nil, err
 	}
 	walk.viaSwitch = set.Intermediate != "group"
-	if walk.viaSwitch && len(walk.group) > 1<<16 {
-		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.group))
+	if walk.viaSwitch && len(walk.at) > 1<<16 {
+		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.at))
 	}
 	u := &ugal{
 		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(env.Topology.(topology.Grouped)), vcs: 3,
@@ -109,6 +109,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	if u.flat {
 		u.localVC = 2
 	}
+	u.classes = u.vcs
 	return u, checkVCs(name, u.vcs, env)
 }
 
@@ -141,7 +142,7 @@ func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	hop := u.next(h, vcs, random)
 	if u.flat && h.State&detouring != 0 {
 		h.State &^= levelMask
-		hop.VCs = 1
+		hop.VCs = u.vcSet(0, vcs)
 	}
 	return hop
 }
@@ -208,8 +209,8 @@ func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32,
 	if !u.anyRouter {
 		return u.drawVia(h, random)
 	}
-	s := u.home[random.IntN(len(u.home))]
-	return uint32(s), u.group[s] != u.group[h.Switch]
+	router := &u.home[random.IntN(len(u.home))]
+	return uint32(router.sw), router.group != u.at[h.Switch].group
 }
 
 // Explore implements [fabric.Explorer].
@@ -234,7 +235,7 @@ func (u *ugal) exploreAdvance(vcs int, h fabric.Head, weight float64, yield func
 	u.explore(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
 		if u.flat && state&detouring != 0 {
 			state &^= levelMask
-			hop.VCs = 1
+			hop.VCs = u.vcSet(0, vcs)
 		}
 		yield(hop, state, weight)
 	})

@@ -28,7 +28,7 @@ func init() {
 type globalGauge struct{}
 
 func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
-	there := u.group[u.home[h.Dst]]
+	there := u.home[h.Dst].group
 	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.viaGroup(nm.state)) * nm.hops
 }
 
@@ -36,7 +36,7 @@ func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candida
 func (u *ugal) viaGroup(state uint32) int32 {
 	via := int32(state & viaMask)
 	if u.viaSwitch {
-		return u.group[via]
+		return u.at[via].group
 	}
 	return via
 }
@@ -57,11 +57,11 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c *candidate, to int3
 	if c.state&localDone == 0 {
 		return u.sense.queue(v, c.hop.Port)
 	}
-	out := &u.ways[int(u.gateway(h, c))*u.groups+int(to)]
-	if out.count == 1 {
-		return u.sense.queue(v, out.only)
+	way := u.ways[int(u.gateway(h, c))*u.groups+int(to)]
+	if way >= 0 {
+		return u.sense.queue(v, topology.PortID(way>>1))
 	}
-	sum := 0
+	out, sum := &u.several[^way], 0
 	for _, p := range u.exits[out.first:][:out.own] {
 		sum += u.sense.queue(v, p)
 	}

@@ -37,27 +37,27 @@ func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
 // minimalHops is the length of the minimal path to another group of a packet at
 // h.Switch, whose state behind the first hop is given.
 func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
-	target := u.home[h.Dst]
-	c := &u.crossings[int(u.group[h.Switch])*u.groups+int(u.group[target])]
-	return localHop(state) + 1 + apart(c.entry, target)
+	target := &u.home[h.Dst]
+	c := &u.crossings[int(u.at[h.Switch].group)*u.groups+int(target.group)]
+	return localHop(state) + 1 + apart(c.entry, target.sw)
 }
 
 // detourHops is the length of the path by way of via, a group or a switch.
 func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
-	here, target := int(u.group[h.Switch]), u.home[h.Dst]
-	there := int(u.group[target])
+	here, target := int(u.at[h.Switch].group), &u.home[h.Dst]
+	there := int(target.group)
 	if !u.viaSwitch {
 		in, out := &u.crossings[here*u.groups+int(via)], &u.crossings[int(via)*u.groups+there]
-		return localHop(state) + 1 + apart(in.entry, out.exit) + 1 + apart(out.entry, target)
+		return localHop(state) + 1 + apart(in.entry, out.exit) + 1 + apart(out.entry, target.sw)
 	}
 	s := topology.SwitchID(via)
-	between := int(u.group[s])
+	between := int(u.at[s].group)
 	hops := localHop(state) + 1 + apart(u.crossings[here*u.groups+between].entry, s)
 	if between == there {
-		return hops + apart(s, target)
+		return hops + apart(s, target.sw)
 	}
 	out := &u.crossings[between*u.groups+there]
-	return hops + apart(s, out.exit) + 1 + apart(out.entry, target)
+	return hops + apart(s, out.exit) + 1 + apart(out.entry, target.sw)
 }
 
 // localHop is 1 if the first hop is a local one.

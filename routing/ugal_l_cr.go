@@ -25,5 +25,5 @@ func newUGALCR(c UGALLConfig, env Env) (fabric.Routing, error) {
 	return creditRoundTrip{u}, nil
 }
 
-// SensesCredits implements [fabric.CreditSensor].
+// SensesCredits implements [fabric.CreditSenser].
 func (creditRoundTrip) SensesCredits() bool { return true }

@@ -12,7 +12,7 @@ import (
 type ValConfig struct {
 	Intermediate string `toml:"intermediate" doc:"on groups: what is drawn at random, a group or a router; on grids always a router" choices:"group|router"`
 	GroupSettings
-	DatelineRule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
 }
 
 func init() {
@@ -52,19 +52,18 @@ func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	walk.viaSwitch = config.Intermediate == "router"
-	if walk.viaSwitch && len(walk.group) > 1<<16 {
-		return nil, fmt.Errorf("routing \"val\" handles at most %d switches with intermediate = \"router\"; this topology has %d", 1<<16, len(walk.group))
+	if walk.viaSwitch && len(walk.at) > 1<<16 {
+		return nil, fmt.Errorf("routing \"val\" handles at most %d switches with intermediate = \"router\"; this topology has %d", 1<<16, len(walk.at))
+	}
+	walk.classes = 3
+	if walk.viaSwitch {
+		walk.classes = 4
 	}
 	v := &groupVal{walk}
 	return v, checkVCs("val", v.VCs(), env)
 }
 
-func (r *groupVal) VCs() int {
-	if r.viaSwitch {
-		return 4
-	}
-	return 3
-}
+func (r *groupVal) VCs() int { return r.classes }
 
 func (r *groupVal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 

@@ -21,7 +21,7 @@ import (
 type gridVal struct{ *gridWalk }
 
 func newGridVal(config ValConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGridWalk("val", env, config.DatelineRule)
+	walk, err := newGridWalk("val", env, config.Rule)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestValVirtualChannels(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	for globalVC, global := range map[string][]uint32{"next": {2, 4}, "same": {1, 2}} {
 		r := makeRouting(t, "val", topo, func(c *routing.ValConfig) { c.GlobalVC = globalVC })
-		checkClasses(t, topo, r, map[string][]uint32{"local": {1, 2, 4}, "global": global, "terminal": {1, 0, 4}})
+		checkClasses(t, topo, r, r.VCs(), map[string][]uint32{"local": {1, 2, 4}, "global": global, "terminal": {1, 0, 4}})
 	}
 }
 

@@ -1,0 +1,150 @@
+package multicast
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// PatternEnv is what a group pattern is laid over.
+type PatternEnv struct {
+	// Terminals is the number of terminals of the network. Ranks are placed in
+	// terminal order, so many on each.
+	Terminals int
+	Seed      uint64
+}
+
+// Patterns holds the group patterns that experiment files can name.
+var Patterns = sim.NewRegistry[PatternEnv, []Group]("group pattern")
+
+// GridConfig configures the grid pattern.
+type GridConfig struct {
+	Dims             []int `toml:"dims" min:"1" doc:"size of the process grid along each dimension; the first varies fastest"`
+	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" doc:"processes on each terminal"`
+}
+
+// HierarchyConfig configures the hierarchical pattern.
+type HierarchyConfig struct {
+	Ranks            int   `toml:"ranks" min:"0" doc:"processes; 0: as many as fit"`
+	Sizes            []int `toml:"sizes" min:"2" doc:"members of a group on each level, from the bottom; the last holds for all further levels"`
+	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" doc:"processes on each terminal"`
+}
+
+// RandomConfig configures the random pattern.
+type RandomConfig struct {
+	Groups int `toml:"groups" min:"1" doc:"number of groups"`
+	Joins  int `toml:"joins" min:"1" doc:"different groups that each terminal joins"`
+}
+
+func init() {
+	sim.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
+		GridConfig{Dims: []int{16, 16}, RanksPerTerminal: 1}, gridGroups)
+	sim.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
+		HierarchyConfig{Sizes: []int{16}, RanksPerTerminal: 1}, hierarchyGroups)
+	sim.Register(Patterns, "random", "every terminal joins some groups at random", RandomConfig{Groups: 64, Joins: 2}, randomGroups)
+}
+
+// gridGroups makes one group of every line of the grid (Chen et al. 2021,
+// section 4.2.2): first the lines along the first dimension, then those along
+// the second, and so on; within a dimension the remaining coordinates count
+// up, the first fastest. Ranks of one terminal collapse into one member.
+func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
+	ranks := 1
+	for _, d := range c.Dims {
+		if ranks > 1<<40/d {
+			return nil, &sim.ParamError{Key: "dims", Value: c.Dims, Want: "at most 2^40 processes"}
+		}
+		ranks *= d
+	}
+	if err := fits("dims", ranks, c.RanksPerTerminal, env); err != nil {
+		return nil, err
+	}
+	var groups []Group
+	stride := 1
+	for _, d := range c.Dims {
+		for base := range ranks {
+			if base/stride%d != 0 {
+				continue // not the first of its line
+			}
+			members := make([]topology.TerminalID, d)
+			for i := range members {
+				members[i] = topology.TerminalID((base + i*stride) / c.RanksPerTerminal)
+			}
+			groups = append(groups, NewGroup(GroupID(len(groups)), members, nil))
+		}
+		stride *= d
+	}
+	return groups, nil
+}
+
+// hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the
+// first of each is its leader; the leaders are divided into groups of
+// Sizes[1], and so on until one group is left.
+func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
+	if len(c.Sizes) == 0 {
+		return nil, &sim.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}
+	}
+	if c.Ranks == 0 {
+		c.Ranks = env.Terminals * c.RanksPerTerminal
+	}
+	if err := fits("ranks", c.Ranks, c.RanksPerTerminal, env); err != nil {
+		return nil, err
+	}
+	var groups []Group
+	leaders := make([]int, c.Ranks)
+	for i := range leaders {
+		leaders[i] = i
+	}
+	for level := 0; ; level++ {
+		size := c.Sizes[min(level, len(c.Sizes)-1)]
+		var next []int
+		for part := range slices.Chunk(leaders, size) {
+			members := make([]topology.TerminalID, len(part))
+			for i, rank := range part {
+				members[i] = topology.TerminalID(rank / c.RanksPerTerminal)
+			}
+			groups = append(groups, NewGroup(GroupID(len(groups)), members, nil))
+			next = append(next, part[0])
+		}
+		if len(next) == 1 {
+			return groups, nil
+		}
+		leaders = next
+	}
+}
+
+// randomGroups lets every terminal join different groups, uniformly at random.
+// Groups that nobody joins are left out.
+func randomGroups(c RandomConfig, env PatternEnv) ([]Group, error) {
+	if c.Joins > c.Groups {
+		return nil, &sim.ParamError{Key: "joins", Value: c.Joins, Want: fmt.Sprintf("at most groups (%d)", c.Groups)}
+	}
+	members := make([][]topology.TerminalID, c.Groups)
+	draw := sim.NewStream(env.Seed, "multicast random groups", 0)
+	for t := range topology.TerminalID(env.Terminals) {
+		var joined []int
+		for len(joined) < c.Joins {
+			if g := draw.IntN(c.Groups); !slices.Contains(joined, g) {
+				joined = append(joined, g)
+				members[g] = append(members[g], t)
+			}
+		}
+	}
+	var groups []Group
+	for _, m := range members {
+		if len(m) > 0 {
+			groups = append(groups, NewGroup(GroupID(len(groups)), m, nil))
+		}
+	}
+	return groups, nil
+}
+
+func fits(key string, ranks, perTerminal int, env PatternEnv) error {
+	if ranks > env.Terminals*perTerminal {
+		return &sim.ParamError{Key: key, Value: fmt.Sprintf("%d processes", ranks),
+			Want: fmt.Sprintf("at most %d (%d terminals of %d)", env.Terminals*perTerminal, env.Terminals, perTerminal)}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package multicast
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestProf(t *testing.T) {
+	g := randomNet(2048, 20, 20, 1)
+	env, _ := NewEnv(g, 0)
+	env.Entries = 256
+	groups := gridPattern(t, g, 4, 128, 32, 40)
+	e, err := Registry.Build(os.Getenv("ENG"), func() any { c, _ := Registry.Config(os.Getenv("ENG")); return c }(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	for i, g := range groups {
+		if i%250 == 0 {
+			fmt.Println(i, time.Since(start), e.Forest().NumTrees())
+		}
+		if time.Since(start) > 40*time.Second {
+			break
+		}
+		if err := e.Join(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package multicast
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// subgraph searches the part of the network that one colour leaves free: the
+// paper's G_colour (Chen et al. 2021, section 3.2), by bitmap and without ever
+// building it. Trees that are about to be merged can be opened.
+type subgraph struct {
+	f       *Forest
+	step    []int32 // aligned with MinHop.linkPeer: the cell that crossing the cable enters
+	blocked bitset  // cells that may not be entered
+	own     bitset  // memory for blocked where trees are opened
+
+	// Breadth-first searches from up to 64 members at a time, one bit each.
+	reached, delta, fresh []uint64 // len = switches
+	active, waiting       []topology.SwitchID
+
+	// Searches from one switch.
+	dist   []int32 // len = switches: hops, or -1
+	sum    []int64 // len = switches: groups on the cables of the path
+	parent []topology.PortID
+	queue  []topology.SwitchID
+}
+
+func newSubgraph(f *Forest) *subgraph {
+	n, hops := f.env.Graph.Switches(), f.env.Hops
+	g := &subgraph{
+		f:       f,
+		step:    make([]int32, len(hops.linkPeer)),
+		own:     make(bitset, (f.cells+63)/64),
+		reached: make([]uint64, n),
+		delta:   make([]uint64, n),
+		fresh:   make([]uint64, n),
+		dist:    make([]int32, n),
+		sum:     make([]int64, n),
+		parent:  make([]topology.PortID, n),
+	}
+	for i, v := range hops.linkPeer {
+		g.step[i] = int32(v)
+		if f.env.PerPort {
+			g.step[i] = f.linkCell(hops.linkPort[i])
+		}
+	}
+	return g
+}
+
+// open chooses the colour to search in, with the given trees of that colour
+// out of the way.
+func (g *subgraph) open(c Colour, trees []*Planted) {
+	if int(c) >= len(g.f.colours) {
+		clear(g.own)
+		g.blocked = g.own
+		return
+	}
+	g.blocked = g.f.colours[c].taken
+	if len(trees) == 0 {
+		return
+	}
+	copy(g.own, g.blocked)
+	g.blocked = g.own
+	for _, p := range trees {
+		for _, cell := range p.cells {
+			g.blocked.clear(int(cell))
+		}
+	}
+}
+
+// closed tells whether no tree may contain switch s.
+func (g *subgraph) closed(s topology.SwitchID) bool {
+	return !g.f.env.PerPort && g.blocked.has(int(s))
+}
+
+// spread searches from up to 64 members at once (Then et al. 2014, the more
+// the merrier: efficient multi-source graph traversal) for so many hops and
+// leaves in reached, for each switch, the set of members within that distance.
+// far, unless nil, receives the hop at which each switch was last reached by a
+// member, if that is later than what it holds.
+func (g *subgraph) spread(members []member, hops int, far []int32) {
+	clear(g.reached)
+	g.active = g.active[:0]
+	for hop := 0; hop <= hops; hop++ {
+		// Members behind a terminal's cable start one hop later.
+		for i, m := range members {
+			if m.extra == hop {
+				if g.fresh[m.sw] == 0 {
+					g.waiting = append(g.waiting, m.sw)
+				}
+				g.fresh[m.sw] |= 1 << i
+			}
+		}
+		if len(g.waiting) == 0 && hop > 1 {
+			break
+		}
+		g.active, g.waiting = g.waiting, g.active[:0]
+		for _, v := range g.active {
+			g.delta[v] = g.fresh[v]
+			g.reached[v] |= g.fresh[v]
+			g.fresh[v] = 0
+			if far != nil {
+				far[v] = max(far[v], int32(hop))
+			}
+		}
+		if hop == hops {
+			break
+		}
+		h := g.f.env.Hops
+		for _, u := range g.active {
+			bits := g.delta[u]
+			for i := h.linkStart[u]; i < h.linkStart[u+1]; i++ {
+				v := h.linkPeer[i]
+				if bits&^g.reached[v] != 0 && !g.blocked.has(int(g.step[i])) {
+					if g.fresh[v] == 0 {
+						g.waiting = append(g.waiting, v)
+					}
+					g.fresh[v] |= bits &^ g.reached[v]
+				}
+			}
+		}
+	}
+	for _, v := range g.waiting {
+		g.fresh[v] = 0
+	}
+	g.waiting = g.waiting[:0]
+}
+
+// member is a switch that a tree must span: extra is 1 where terminals are
+// members, since they are one cable farther.
+type member struct {
+	sw    topology.SwitchID
+	extra int
+}
+
+// rootWithin returns the first of roots that reaches all members within so many
+// hops, or -1.
+func (g *subgraph) rootWithin(members []member, roots []topology.SwitchID, hops int) topology.SwitchID {
+	for start := 0; ; start += 64 {
+		chunk := members[start:min(len(members), start+64)]
+		last := start+64 >= len(members)
+		all := ^uint64(0) >> (64 - len(chunk))
+		pull := hops > 1
+		if pull {
+			g.spread(chunk, hops-1, nil)
+		} else {
+			g.spread(chunk, hops, nil)
+		}
+		kept := g.queue[:0]
+		for _, r := range roots {
+			if g.closed(r) {
+				continue
+			}
+			reached := g.reached[r]
+			if pull {
+				reached |= g.around(r, all)
+			}
+			if reached != all {
+				continue
+			}
+			if last {
+				return r
+			}
+			kept = append(kept, r)
+		}
+		g.queue = kept
+		if len(kept) == 0 {
+			return -1
+		}
+		roots = append([]topology.SwitchID(nil), kept...)
+	}
+}
+
+// around is the union of what the neighbours of r have reached; it stops once
+// that is all.
+func (g *subgraph) around(r topology.SwitchID, all uint64) uint64 {
+	h := g.f.env.Hops
+	reached := g.reached[r]
+	for i := h.linkStart[r]; i < h.linkStart[r+1] && reached != all; i++ {
+		if w := g.reached[h.linkPeer[i]]; w&^reached != 0 && !g.blocked.has(int(g.step[i])) {
+			reached |= w
+		}
+	}
+	return reached
+}
+
+// flood fills dist from start.
+func (g *subgraph) flood(start topology.SwitchID) {
+	for i := range g.dist {
+		g.dist[i] = -1
+	}
+	h := g.f.env.Hops
+	g.dist[start] = 0
+	queue := append(g.queue[:0], start)
+	for head := 0; head < len(queue); head++ {
+		u := queue[head]
+		next := g.dist[u] + 1
+		steps := g.step[h.linkStart[u]:h.linkStart[u+1]]
+		for i, v := range h.neighbours(u) {
+			if g.dist[v] < 0 && !g.blocked.has(int(steps[i])) {
+				g.dist[v] = next
+				queue = append(queue, v)
+			}
+		}
+	}
+	g.queue = queue
+}
+
+// search fills dist, sum and parent with the paths from root of fewest hops
+// and, among those, fewest groups on their cables. It returns the largest
+// distance to a member; all must be connected with root.
+func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
+	for i := range g.dist {
+		g.dist[i] = -1
+	}
+	h, efi := g.f.env.Hops, g.f.efi
+	peer := g.f.env.Graph.Peer
+	g.dist[root], g.sum[root], g.parent[root] = 0, 0, topology.NoPort
+	queue := append(g.queue[:0], root)
+	for head := 0; head < len(queue); head++ {
+		u := queue[head]
+		next, sum := g.dist[u]+1, g.sum[u]
+		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
+		for i, v := range h.neighbours(u) {
+			d := g.dist[v]
+			if d >= 0 && d != next || g.blocked.has(int(steps[i])) {
+				continue
+			}
+			port := ports[i]
+			total := sum + int64(efi[port])
+			if d < 0 {
+				g.dist[v] = next
+				queue = append(queue, v)
+			} else if total >= g.sum[v] {
+				continue
+			}
+			g.sum[v] = total
+			g.parent[v] = topology.PortID(peer[port])
+		}
+	}
+	g.queue = queue
+	for _, m := range members {
+		height = max(height, int(g.dist[m.sw])+m.extra)
+	}
+	return height
+}
+
+// tree collects the paths that search found from its root to the members.
+func (g *subgraph) tree(root topology.SwitchID, members []member, height int) *Tree {
+	t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}, Height: height}
+	graph := g.f.env.Graph
+	g.dist[root] = -1 // marks switches that are in the tree
+	for _, m := range members {
+		start := len(t.Switches)
+		for s := m.sw; g.dist[s] >= 0; {
+			g.dist[s] = -1
+			up := g.parent[s]
+			t.Switches = append(t.Switches, s)
+			t.Up = append(t.Up, up)
+			s = graph.PortSwitch[graph.Peer[up]]
+		}
+		slices.Reverse(t.Switches[start:])
+		slices.Reverse(t.Up[start:])
+	}
+	return t
+}
+
+// bestRoot finds the open switch from which the members are reached in the
+// fewest hops, the one with the least load among equals, then the lowest, and
+// leaves the paths from it in dist, sum and parent; -1 if the members are not
+// connected. far holds a lower bound for every switch, the distances in the
+// whole network for example, and is raised: the best candidate is verified by a
+// search of its own; if it fails, searches from 64 more members improve all
+// bounds (after Takes and Kosters 2011, determining the diameter of small world
+// networks).
+func (g *subgraph) bestRoot(members []member, far []int32) (root topology.SwitchID, height int) {
+	n := g.f.env.Graph.Switches()
+	g.flood(members[0].sw)
+	for _, m := range members {
+		if g.dist[m.sw] < 0 {
+			return -1, 0
+		}
+	}
+	for v, d := range g.dist {
+		if d < 0 {
+			far[v] = math.MaxInt32 // not connected with the members
+		} else {
+			far[v] = max(far[v], d+int32(members[0].extra))
+		}
+	}
+	rounds := (len(members) + 63) / 64
+	var chunk []member
+	for round := 0; ; round++ {
+		best := topology.SwitchID(0)
+		for v := range topology.SwitchID(n) {
+			if far[v] < far[best] || far[v] == far[best] && g.f.through[v] < g.f.through[best] {
+				best = v
+			}
+		}
+		height := g.search(best, members)
+		if height == int(far[best]) {
+			return best, height
+		}
+		far[best] = int32(height)
+		if round < rounds {
+			chunk = chunk[:0]
+			for i := round; i < len(members); i += rounds {
+				chunk = append(chunk, members[i])
+			}
+			g.spread(chunk, n, far)
+		}
+	}
+}
