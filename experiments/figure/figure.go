@@ -156,7 +156,7 @@ func (f *Figure) draw(c draw.Canvas) {
 		}
 	}
 	if f.Style == Line && f.anySaturated() {
-		legend.Add("hollow: saturated (on the edge: beyond it)", hollow{})
+		legend.Add("hollow: saturated", hollow{})
 	}
 	p.Add(frame{})
 	f.place(p, legend, draw.Crop(c, 8, -12, 6, -8))
