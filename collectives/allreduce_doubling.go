@@ -12,8 +12,8 @@ func init() {
 }
 
 // AllreduceRecursiveDoubling (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section
-// 3.6). With N = 2^k + r, the even ones of the first 2r ranks first give their vector
-// to the next odd rank and get the result from it at the end; the others
+// 3.6). With N = 2^k + r, the even ones of the first 2r ranks first give their
+// vector to the next odd rank and get the result from it at the end; the others
 // exchange the whole vector k times.
 func AllreduceRecursiveDoubling(n int, bytes int64) Collective {
 	doublings := log2Ceil(n+1) - 1 // floor of log2 n

@@ -168,8 +168,8 @@ func TestTearDown(t *testing.T) {
 		if kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7 {
 			t.Errorf("%s: kept: %+v", mode, kept)
 		}
-		// A process that is ahead may close a connection on which its peer's last message is not
-		// out yet, and that is made anew; so at least.
+		// A process that is ahead may close a connection on which its peer's
+		// last message is not out yet, and that is made anew; so at least.
 		if closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8 {
 			t.Errorf("%s: torn down: %+v", mode, closed)
 		}

@@ -7,9 +7,9 @@ import (
 )
 
 // Goal is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
-// Operation Assembly Language, ICPP 2009), as LogGOPSim and ATLAHS replay it: for every rank a
-// set of operations with dependencies. It is read-only once parsed; about 50
-// bytes an operation and 8 a dependency.
+// Operation Assembly Language, ICPP 2009), as LogGOPSim and ATLAHS replay it:
+// for every rank a set of operations with dependencies. It is read-only once
+// parsed; about 50 bytes an operation and 8 a dependency.
 type Goal struct {
 	name       string
 	cpus, nics int

@@ -23,8 +23,8 @@ type parkGroup struct {
 	first int64
 }
 
-// parkGroup finds the group of an event: message, send and calc events of one rank do not
-// need the same resources.
+// parkGroup finds the group of an event: message, send and calc events of one
+// rank do not need the same resources.
 func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkGroup {
 	slot := int64(rank)*3 + int64(kind-Send)/2 // send 0, calc 1
 	if kind == arrival {

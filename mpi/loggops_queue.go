@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// timedEvent is an event of the LogGOPS machine. Events are ordered by (time, number).
+// timedEvent is an event of the LogGOPS machine. Events are ordered by (time,
+// number).
 type timedEvent struct {
 	time   int64
 	number int64
@@ -16,11 +17,11 @@ type timedEvent struct {
 }
 
 // radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin,
-// Tarjan, Faster Algorithms for the Shortest Path Problem, JACM 1990): no event may be earlier
-// than the last one that came out. Bucket i > 0 holds the events whose time
-// differs from that of the last one first in bit i-1, bucket 0 those of the
-// same time, sorted by number. An event moves at most once per bit of its
-// delay, and mostly once or twice; memory is touched in sequence, which a
+// Tarjan, Faster Algorithms for the Shortest Path Problem, JACM 1990): no event
+// may be earlier than the last one that came out. Bucket i > 0 holds the events
+// whose time differs from that of the last one first in bit i-1, bucket 0 those
+// of the same time, sorted by number. An event moves at most once per bit of
+// its delay, and mostly once or twice; memory is touched in sequence, which a
 // binary heap does not do.
 //
 // The kernel's order of simultaneous events is not used here because LogGOPS

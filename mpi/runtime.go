@@ -24,8 +24,8 @@ type Protocols struct {
 }
 
 // DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
-// adapter's and transport's delays add up to the 1.26 us of a 64-byte message, a calibrated sum;
-// the rest is assumed.
+// adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
+// a calibrated sum; the rest is assumed.
 var DefaultProtocols = Protocols{
 	SendOverhead:  200 * sim.Nanosecond,
 	RecvOverhead:  250 * sim.Nanosecond,

@@ -36,8 +36,8 @@ var ftClasses = map[string]ftClass{
 }
 
 // FTLayout is NPB's division of the ranks: np2 consecutive ranks share a row,
-// ranks with equal number in their rows a column of np1. Up to nz ranks the layout is
-// 1-D (np1 = 1); beyond, np1 = nz.
+// ranks with equal number in their rows a column of np1. Up to nz ranks the
+// layout is 1-D (np1 = 1); beyond, np1 = nz.
 func FTLayout(class string, ranks int) (np1, np2 int) {
 	if nz := ftClasses[class].nz; ranks > nz {
 		return nz, ranks / nz
@@ -45,9 +45,9 @@ func FTLayout(class string, ranks int) (np1, np2 int) {
 	return 1, ranks
 }
 
-// ftIteration is one iteration: an inverse FFT and a checksum. The 1-D layout transposes once,
-// among all; the 2-D layout twice, within rows and within columns.
-// Every rank holds nx*ny*nz/ranks points of 16 bytes.
+// ftIteration is one iteration: an inverse FFT and a checksum. The 1-D layout
+// transposes once, among all; the 2-D layout twice, within rows and within
+// columns. Every rank holds nx*ny*nz/ranks points of 16 bytes.
 func ftIteration(c FT, p ftClass, e SkeletonEnv) (collectives.Schedule, error) {
 	n := e.Ranks
 	np1, np2 := FTLayout(c.Class, n)

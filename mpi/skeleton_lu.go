@@ -36,8 +36,9 @@ var luClasses = map[string]luClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 2
 // lu is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
 // the inner planes, in each of which a rank receives from two neighbours,
 // computes and sends to the other two (exchange_1), and an exchange of two
-// planes of faces for the right-hand side (exchange_3). The computing time is spread evenly
-// over the planes of both sweeps. Ranks are numbered along x first.
+// planes of faces for the right-hand side (exchange_3). The computing time is
+// spread evenly over the planes of both sweeps. Ranks are numbered along x
+// first.
 type lu struct {
 	n, xdim, ydim  int
 	ranks, planes  int

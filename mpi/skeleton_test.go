@@ -18,8 +18,8 @@ func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collect
 	return s.(collectives.Schedule)
 }
 
-// Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and on the
-// LogGOPS machine, and sends as many messages on both.
+// Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
+// on the LogGOPS machine, and sends as many messages on both.
 func TestSkeletonsRun(t *testing.T) {
 	for _, name := range Skeletons.Names() {
 		config, err := Skeletons.Config(name)

@@ -90,8 +90,8 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 
 // Express is Post and Next in one for a request that finds the engine idle and
 // all send queues empty, as most do where there is no contention: it does not
-// touch the queues. It returns false, and does nothing, if they are not empty or the request needs more
-// than one turn.
+// touch the queues. It returns false, and does nothing, if they are not empty
+// or the request needs more than one turn.
 func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok bool) {
 	if now < h.busyUntil || h.sends.current >= 0 || r.Bytes > h.sends.quantum {
 		return b, 0, 0, false
@@ -141,9 +141,9 @@ func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
 }
 
 // Receive takes in a burst on QP whose first byte arrives at time first and
-// last byte at time last, and returns when the data are in memory. Bursts must be given in the order of
-// their first bytes. The engine takes bytes as they come, at its own rate, one
-// burst after another.
+// last byte at time last, and returns when the data are in memory. Bursts must
+// be given in the order of their first bytes. The engine takes bytes as they
+// come, at its own rate, one burst after another.
 func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	start := max(first, h.recvUntil)
 	end := start + h.load(qp) + h.occupied(&h.receiving, bytes)
