@@ -13,10 +13,10 @@ import (
 )
 
 // certificateBudget is the number of routing decisions that a certificate
-// examines before it stops at a sample of the destinations: some seconds.
+// examines before it stops at a sample of the destinations: a few seconds.
 // Within it, a certificate is exact: up to some thousand terminals under
 // minimal routings.
-const certificateBudget = 1 << 24
+const certificateBudget = 1 << 23
 
 // unsafeConfig is implemented by the configurations of kinds whose networks
 // can deadlock.
@@ -28,6 +28,7 @@ const allowHint = "; --allow-deadlock runs it all the same"
 // proof is a certificate in words; err tells why there is none.
 type proof struct {
 	acyclic bool
+	exact   bool
 	text    string
 	cycle   string // by channel, indented lines
 	err     error
@@ -41,7 +42,7 @@ func prove(g *topology.Graph, r fabric.Routing, vcs int) proof {
 		return proof{err: err}
 	}
 	c := dependencies.Certify(walked, all)
-	p := proof{acyclic: c.Acyclic(), text: c.Describe(g)}
+	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), text: c.Describe(g)}
 	if !p.acyclic { // the cycle stands below the sentence, which goes on
 		p.text, p.cycle, _ = strings.Cut(p.text, "\n")
 		p.cycle = "\n" + p.cycle

@@ -1,8 +1,12 @@
 package experiments
 
 import (
+	"fmt"
+
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
 )
 
 // network names what the point's packets are routed through.
@@ -45,8 +49,136 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
 		return err
 	}
+	p.Note("channels", "%d virtual channels; the routing needs %d", n.vcs, parts.routing.VCs())
+	timings, err := parts.fabric.ChannelTimings(n.graph)
+	if err != nil {
+		return err
+	}
+	if c.Traffic.Pattern.Name() == "uniform" {
+		p.bisection(parts.topology, timings)
+	}
+	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
+	load, err := c.loads(p.shared, n, parts.pattern)
+	if err != nil {
+		p.Note("throughput", "no bound from channel loads: %v", err)
+	} else {
+		f := newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+		hops, bound = f.hops, f.bound
+		p.forecast(f, n.graph, c.Fabric.Clock.Nanoseconds())
+		name := n.fingerprint() + c.Traffic.Pattern.fingerprint() + fmt.Sprint(f.bound)
+		p.curves = append(p.curves, curve{name, c.Traffic.Load, f.bound})
+	}
+	c.predictWork(p, n, hops, bound)
 	return nil
 }
 
-var _ = fabric.Config{}
-var _ = sim.Nanosecond
+// loads computes the channel loads of the point's traffic, once for all points
+// with the same network and pattern.
+func (c *trafficConfig) loads(shared *sharedBuilds, n *network, pattern traffic.Pattern) (*routing.Load, error) {
+	matrix, ok := pattern.(traffic.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
+	}
+	if proof := n.prove(shared); proof.err == nil && !proof.exact {
+		return nil, fmt.Errorf("too many paths to follow all of them")
+	}
+	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
+	load, err := shared.get(key, func() (any, error) { return routing.Loads(n.graph, n.built, n.vcs, matrix) })
+	if err != nil {
+		return nil, err
+	}
+	return load.(*routing.Load), nil
+}
+
+// bisection bounds uniform traffic by the channels between two halves: of n
+// terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
+// to the other, over as many channels as cables are cut.
+func (p *Preflight) bisection(topo topology.Topology, timings []fabric.ChannelTiming) {
+	cut, n := float64(topo.Facts().Bisection), float64(topo.Graph().Terminals())
+	for _, t := range timings {
+		if t.CyclesPerFlit != 1 {
+			return // which classes are cut is not known
+		}
+	}
+	if cut > 0 && n > 1 {
+		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", min(1, cut*4*(n-1)/(n*n)), cut)
+	}
+}
+
+// forecast is what channel loads tell about an oblivious routing.
+type forecast struct {
+	bound   float64 // flits per terminal and cycle
+	worst   topology.PortID
+	hops    float64 // switches crossed, mean over packets
+	latency float64 // cycles, mean over packets, in an idle network
+	exact   bool    // latency: all channels that are used are equally fast
+}
+
+// newForecast sums the hand formula of docs/model.md over all channels,
+// weighted by the share of packets that take them. Flits behind the head add
+// the interval of the slowest channel in use, which not all packets meet where
+// rates differ: latency is then an upper bound.
+func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
+	cycles := make([]float64, len(timings))
+	for i, t := range timings {
+		cycles[i] = t.CyclesPerFlit
+	}
+	f := forecast{exact: true}
+	f.bound, f.worst = load.Bound(cycles)
+	packets, slowest := 0.0, 0.0
+	channel := func(class topology.ClassID, share, stages float64) {
+		f.latency += share * (stages + float64(timings[class].Latency))
+		if share > 0 {
+			f.exact = f.exact && (slowest == 0 || slowest == cycles[class])
+			slowest = max(slowest, cycles[class])
+		}
+	}
+	for t, share := range load.Injection {
+		packets += share
+		channel(g.PortClass[g.TerminalPort[t]], share, 0)
+	}
+	for p, share := range load.Port {
+		f.hops += share
+		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
+	}
+	f.hops /= packets
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*slowest
+	f.exact = f.exact || sizes.Mean() == 1
+	return f
+}
+
+// forecast writes the bound and the latency down.
+func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
+	full := "the terminals' own channels are full first"
+	if f.worst != topology.NoPort {
+		full = g.PortName(f.worst) + " is full first"
+		if peer, ok := g.PeerPort(f.worst); ok {
+			full += ", the channel to " + g.SwitchName(g.PortSwitch[peer])
+		}
+	}
+	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (channel loads of this traffic, exact)", f.bound, full)
+	most := ""
+	if !f.exact {
+		most = "at most "
+	}
+	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", most, f.latency*clock, f.hops)
+}
+
+// predictWork estimates what the point costs. A run without a fixed window
+// takes at least what is counted here.
+func (c *trafficConfig) predictWork(p *Preflight, n *network, hops, bound float64) {
+	warmup, window := c.Measure.Warmup, c.Measure.Window
+	if warmup == 0 {
+		warmup = 2000
+	}
+	if window == 0 {
+		window = 4000
+	}
+	terminals, ports := float64(n.graph.Terminals()), float64(n.graph.NumPorts())
+	flits := min(c.Traffic.Load, bound) * terminals * float64(warmup+window)
+	// Records of a port, of its virtual channels, and of a terminal with its
+	// random streams; of a flit in a buffer or on a channel.
+	bytes := ports*(100+60*float64(n.vcs)) + terminals*400
+	bytes += 60 * min(ports*float64(n.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	p.Work(flits*hops, bytes)
+}
