@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -49,7 +50,7 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
 		return err
 	}
-	p.Note("channels", "%d virtual channels; the routing needs %d", n.vcs, parts.routing.VCs())
+	p.Note("channels", "virtual channels: %d, needed %d", n.vcs, parts.routing.VCs())
 	timings, err := parts.fabric.ChannelTimings(n.graph)
 	if err != nil {
 		return err
@@ -100,8 +101,8 @@ func (p *Preflight) bisection(topo topology.Topology, timings []fabric.ChannelTi
 			return // which classes are cut is not known
 		}
 	}
-	if cut > 0 && n > 1 {
-		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", min(1, cut*4*(n-1)/(n*n)), cut)
+	if bound := cut * 4 * (n - 1) / (n * n); bound > 0 && bound < 1 {
+		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", bound, cut)
 	}
 }
 
@@ -111,13 +112,14 @@ type forecast struct {
 	worst   topology.PortID
 	hops    float64 // switches crossed, mean over packets
 	latency float64 // cycles, mean over packets, in an idle network
-	exact   bool    // latency: all channels that are used are equally fast
+	exact   bool    // latency is no mere upper bound
 }
 
 // newForecast sums the hand formula of docs/model.md over all channels,
 // weighted by the share of packets that take them. Flits behind the head add
-// the interval of the slowest channel in use, which not all packets meet where
-// rates differ: latency is then an upper bound.
+// the interval of the slowest channel in use, in whole cycles: where rates
+// differ not all packets meet it, and where an interval is no whole number only
+// some flits wait so long. latency is then an upper bound.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
 	cycles := make([]float64, len(timings))
 	for i, t := range timings {
@@ -142,14 +144,14 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
 	}
 	f.hops /= packets
-	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*slowest
-	f.exact = f.exact || sizes.Mean() == 1
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
+	f.exact = sizes.Mean() == 1 || f.exact && slowest == math.Ceil(slowest)
 	return f
 }
 
 // forecast writes the bound and the latency down.
 func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
-	full := "the terminals' own channels are full first"
+	full := "only the terminals' own channels are full"
 	if f.worst != topology.NoPort {
 		full = g.PortName(f.worst) + " is full first"
 		if peer, ok := g.PeerPort(f.worst); ok {

@@ -61,9 +61,13 @@ func (p *Preflight) Work(flitHops, bytes float64) {
 	p.bytes = max(p.bytes, bytes)
 }
 
-// nanosecondsPerFlitHop is a rough figure of one core's time for a flit to
-// cross a switch: measured from 55 (few terminals) to 130 (thousands, loaded).
-const nanosecondsPerFlitHop = 90
+// Rough figures of what a flit that crosses a switch takes on one core, and the
+// program without a network: of whole runs of the torus and dragonfly examples,
+// terminals and statistics included, on a server that others used too.
+const (
+	nanosecondsPerFlitHop = 250
+	programBytes          = 16e6
+)
 
 // Preflight examines every distinct point of the file without running any.
 // The error is of type Faults: what must not run, such as a routing that can
@@ -95,8 +99,8 @@ func (f *File) Preflight(thorough bool) (*Report, error) {
 	report := merged.report()
 	if flitHops > 0 {
 		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf(
-			"roughly %.2g events, %v of one core, %.2g GB a point at most", 2*flitHops,
-			time.Duration(flitHops*nanosecondsPerFlitHop).Round(100*time.Millisecond), bytes/1e9)})
+			"roughly %.2g events, %v of one core, %.0f MB", 2*flitHops,
+			time.Duration(flitHops*nanosecondsPerFlitHop).Round(100*time.Millisecond), (bytes+programBytes)/1e6)})
 	}
 	return report, nil
 }
