@@ -31,11 +31,12 @@ type sessionRun struct {
 	// k a spine output, is taken.
 	busy [][]int
 
-	arrived     []int // per processor: foreign packets in session arrivedIn
-	arrival     []int
-	busySession int      // 1 + the last session that brought something new
-	dropped     []bitRow // per destination: sources
-	out         SessionOutcome
+	// arrived[x] counts the foreign packets that processor x has received in
+	// session arrival[x], its latest.
+	arrived, arrival []int
+	dropped          []bitRow // per destination: sources of packets that lost to others
+	stopped          bool     // by SessionOptions.Stop
+	out              SessionOutcome
 }
 
 func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
@@ -122,6 +123,10 @@ func (r *sessionRun) inject() {
 	head := int32(0)
 	if r.injecting == 0 {
 		if r.next == r.out.Sessions || r.now != r.next*r.period {
+			return
+		}
+		if stop := r.options.Stop; stop != nil && stop() {
+			r.stopped = true
 			return
 		}
 		slot := r.next % len(r.headers)
@@ -280,8 +285,8 @@ func (r *sessionRun) receive(flit int32, destination int) {
 		r.out.Duplicates++
 	} else {
 		r.out.Received++
-		if r.busySession != session+1 {
-			r.busySession = session + 1
+		if r.out.Last != session+1 {
+			r.out.Last = session + 1
 			r.out.Busy++
 		}
 		r.out.got[destination].set(source)

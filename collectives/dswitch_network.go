@@ -133,6 +133,9 @@ type SessionOptions struct {
 	// Received, if set, is called for each foreign packet that arrives, in
 	// the order of arrival.
 	Received func(session, source, destination int)
+	// Stop, if set, is asked before each session; once it answers true the
+	// run ends, and its outcome is worth nothing.
+	Stop func() bool
 }
 
 // SessionOutcome counts what happened in a run. Injected packets are received,
@@ -169,6 +172,9 @@ type SessionOutcome struct {
 	// Busy counts the sessions that brought some processor a packet which it
 	// had not had; the paper's rule leaves one session empty.
 	Busy int
+	// Last is the number, from 1, of the last of these sessions; 0 if there
+	// is none.
+	Last int
 	// MaxPerSession is the largest number of foreign packets that a processor
 	// received in one session, duplicates included.
 	MaxPerSession int
@@ -186,7 +192,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
 	r := newSessionRun(n, schedule, o)
-	for !r.done() {
+	for !r.done() && !r.stopped {
 		r.cycle()
 	}
 	return r.finish()
