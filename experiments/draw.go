@@ -95,8 +95,12 @@ type group struct {
 
 // groups divides the rows by the By columns, in the order of first appearance.
 func (p *PlotConfig) groups(t *Table) ([]*group, error) {
+	by := p.By
+	if len(by) == 0 {
+		by = p.defaultBy(t)
+	}
 	var columns []int
-	for _, name := range p.By {
+	for _, name := range by {
 		i, err := t.Column(name)
 		if err != nil {
 			return nil, err
@@ -108,7 +112,7 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 	for _, row := range t.Rows {
 		var parts []string
 		for j, i := range columns {
-			parts = append(parts, seriesName(p.By[j], row[i]))
+			parts = append(parts, seriesName(by[j], row[i]))
 		}
 		name := strings.Join(parts, ", ")
 		g := byName[name]
@@ -120,6 +124,48 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 		g.rows.Rows = append(g.rows.Rows, row)
 	}
 	return all, nil
+}
+
+// defaultBy finds the swept keys that tell series apart: those with several
+// values, but not x, nor what x follows (the load that is swept behind the
+// offered load on the axis). If x is a metric that follows none of them, the
+// longest axis of the sweep runs along the series.
+func (p *PlotConfig) defaultBy(t *Table) []string {
+	x := slices.Index(t.Columns, p.X)
+	if x < 0 {
+		return nil // the caller reports it
+	}
+	var by []string
+	longest, most, along := -1, 1, slices.Contains(p.swept, p.X)
+	for _, key := range p.swept {
+		column := slices.Index(t.Columns, key)
+		if column < 0 || key == p.X {
+			continue
+		}
+		xs := map[string]map[string]bool{} // values of x for each value of the key
+		follows := true
+		for _, row := range t.Rows {
+			if xs[row[column]] == nil {
+				xs[row[column]] = map[string]bool{}
+			}
+			xs[row[column]][row[x]] = true
+			follows = follows && len(xs[row[column]]) == 1
+		}
+		switch {
+		case len(xs) < 2:
+		case follows:
+			along = true
+		default:
+			by = append(by, key)
+			if len(xs) > most {
+				longest, most = len(by)-1, len(xs)
+			}
+		}
+	}
+	if !along && longest >= 0 && p.Table == resultsTable {
+		by = slices.Delete(by, longest, longest+1)
+	}
+	return by
 }
 
 // seriesName shows a cell in the legend: names as they are, numbers with what

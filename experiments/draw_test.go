@@ -53,3 +53,27 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestDefaultBy: series are told apart by what is swept, except what x follows.
+func TestDefaultBy(t *testing.T) {
+	results := table(t, `
+point,routing.type,traffic.load,switch.vcs,offered_load,accepted_load
+0,min,0.1,2,0.1,0.10
+1,min,0.2,2,0.2,0.19
+2,min,0.3,2,0.3,0.28
+3,val,0.1,2,0.1,0.11
+4,val,0.2,2,0.2,0.20
+5,val,0.3,2,0.3,0.22
+`)
+	for x, want := range map[string]string{
+		"traffic.load":  "routing.type", // switch.vcs has one value
+		"offered_load":  "routing.type", // traffic.load determines it
+		"accepted_load": "routing.type", // a metric: the longest axis, the load, runs along
+		"routing.type":  "traffic.load",
+	} {
+		p := PlotConfig{Table: resultsTable, X: x, swept: []string{"routing.type", "traffic.load", "switch.vcs"}}
+		if got := strings.Join(p.defaultBy(results), " "); got != want {
+			t.Errorf("over %s: by %q, want %q", x, got, want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ type PlotConfig struct {
 	Style   string            `toml:"style" doc:"how values are drawn" choices:"line|bar|histogram"`
 	X       string            `toml:"x" doc:"column along the horizontal axis"`
 	Y       []string          `toml:"y" doc:"column, or list of columns, along the vertical axis"`
-	By      []string          `toml:"by" doc:"columns that tell the series apart; default: all swept keys but x's"`
+	By      []string          `toml:"by" doc:"columns that tell the series apart; default: the swept keys, but those that x follows"`
 	Where   map[string]string `toml:"-"`
 	XLabel  string            `toml:"x_label" doc:"default: from the column's name"`
 	YLabel  string            `toml:"y_label" doc:"default: from the column's name"`
@@ -23,6 +23,8 @@ type PlotConfig struct {
 	LogY    bool              `toml:"log_y" doc:"logarithmic vertical axis"`
 	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
 	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
+
+	swept []string // keys of the file's sweep, from which By is found if it is not given
 }
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
@@ -131,15 +133,9 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	if strings.ContainsAny(p.File, `/\`) {
 		d.fault(join(path, "file"), "= %q: want a name without folders", p.File)
 	}
+	p.swept = f.keys
 	if p.Table != resultsTable {
 		return // its columns are known only once a point has run
-	}
-	if len(p.By) == 0 {
-		for _, key := range f.keys {
-			if _, fixed := p.Where[key]; key != p.X && !fixed && !f.follows(key, p.X) {
-				p.By = append(p.By, key)
-			}
-		}
 	}
 	f.checkColumn(join(path, "x"), p.X)
 	for _, y := range p.Y {
@@ -151,12 +147,6 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	for _, name := range sortedKeys(p.Where) {
 		f.checkColumn(join(path, "where."+name), name)
 	}
-}
-
-// follows tells whether a swept key varies along with a metric on the x axis:
-// the offered load with traffic.load.
-func (f *File) follows(key, x string) bool {
-	return key == "traffic.load" && (x == "offered_load" || x == "accepted_load")
 }
 
 // columnNames lists the columns of results.csv.

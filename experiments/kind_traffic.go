@@ -68,6 +68,7 @@ type measureTable struct {
 	Window    int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0"`
 	Budget    int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0"`
 	Precision float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
+	Links     bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
 	Histogram bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 }
 
@@ -163,6 +164,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	}
 	count()
 	clock := c.Fabric.Clock.Nanoseconds()
+	if c.Measure.Links {
+		writeLinks(run, graph, result)
+	}
 	if c.Measure.Histogram {
 		writeHistogram(run, result.Latency(), clock)
 	}

@@ -203,3 +203,30 @@ func TestInformation(t *testing.T) {
 		t.Errorf("left %s", got)
 	}
 }
+
+// TestReproduce: one artifact from its file to the verdicts, in its quick
+// variant.
+func TestReproduce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates 1056 terminals")
+	}
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dragonfly/fig8b", "--quick", "--out", "r")
+	verdicts, err := os.ReadFile("r/verdicts.csv")
+	if err != nil {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
+	if rows[0] != "paper,artifact,case,metric,target,measured,unit,kind,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
+		t.Errorf("verdicts:\n%s", verdicts)
+	}
+	missed := strings.Contains(string(verdicts), ",missed,")
+	if want := map[bool]int{false: exitSuccess, true: exitFailure}[missed]; status != want || !strings.Contains(stdout, "WC MIN") {
+		t.Errorf("status %d, want %d\n%s%s", status, want, stdout, stderr)
+	}
+	for _, name := range []string{"results.csv", "manifest.json", "fig8b.svg"} {
+		if _, err := os.Stat(filepath.Join("r", "dragonfly", "fig8b", name)); err != nil {
+			t.Error(err)
+		}
+	}
+}

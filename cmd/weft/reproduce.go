@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -91,6 +92,11 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{table.Columns}, table.Rows...) {
+		for i, cell := range row {
+			if x, err := strconv.ParseFloat(cell, 64); err == nil {
+				row[i] = strconv.FormatFloat(x, 'g', 5, 64) // verdicts.csv has all digits
+			}
+		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	if err := w.Flush(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
 )
 
 func (a *app) topologyCommand() *cobra.Command {
@@ -28,11 +27,11 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 				return err
 			}
 			if format == "" {
-				a.describe(network)
+				network.Describe(a.stdout)
 				return nil
 			}
 			var b bytes.Buffer
-			if err := experiments.WriteTopology(&b, network, format); err != nil {
+			if err := network.Write(&b, format); err != nil {
 				return &usageError{err}
 			}
 			if out != "" {
@@ -49,13 +48,13 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 }
 
 // network builds the network of an experiment file or reads one.
-func (a *app) network(name string, flags *fileFlags) (topology.Topology, error) {
+func (a *app) network(name string, flags *fileFlags) (*experiments.Network, error) {
 	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
-		network, warnings, err := experiments.ImportTopology(name)
+		network, err := experiments.ImportNetwork(name)
 		if err != nil {
 			return nil, &statusError{exitUsage, err}
 		}
-		for _, w := range warnings {
+		for _, w := range network.Warnings {
 			fmt.Fprintf(a.stderr, "warning: %s\n", w)
 		}
 		return network, nil
@@ -64,29 +63,9 @@ func (a *app) network(name string, flags *fileFlags) (topology.Topology, error) 
 	if err != nil {
 		return nil, err
 	}
-	network, err := files[0].Topology()
+	network, err := files[0].Network()
 	if err != nil {
 		return nil, &usageError{err}
 	}
 	return network, nil
-}
-
-// describe prints what there is, beside the closed forms of the family.
-func (a *app) describe(network topology.Topology) {
-	g, facts := network.Graph(), network.Facts()
-	known := func(n int) string {
-		if n < 0 {
-			return "no closed form"
-		}
-		return fmt.Sprint(n)
-	}
-	ports := make(map[string]int)
-	for p := range g.NumPorts() {
-		ports[g.Classes[g.PortClass[p]].Name]++
-	}
-	fmt.Fprintf(a.stdout, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
-		g.Switches(), g.Terminals(), g.SwitchLinks(), known(facts.Diameter), known(facts.Bisection))
-	for _, class := range g.Classes {
-		fmt.Fprintf(a.stdout, "class      %s: %d switch ports, %d cycles\n", class.Name, ports[class.Name], class.Latency)
-	}
 }
