@@ -35,10 +35,10 @@ func TestRunSessionsPaper(t *testing.T) {
 		want map[string]float64
 	}{
 		{topology.PKConfig{M: 3, Cascades: 1}, map[string]float64{
-			"processors": 7, "sessions": 3, "sessions_to_complete": 3, "nonempty_sessions": 2, "overhead_bound_sessions": 1, "packets_received": 6, "overhead_sessions": 3 - 7.0/3,
+			"processors": 7, "sessions": 3, "sessions_to_complete": 3, "nonempty_sessions": 2, "overhead_over_bound": 3 - 7.0/3, "channels_over_complete": 1, "packets_received": 6, "overhead_sessions": 3 - 7.0/3,
 			"processor_channels": 21, "complete_graph_channels": 21, "channels": 21, "switches": 7, "cycles": 5}},
 		{topology.PKConfig{M: 3, Cascades: 2}, map[string]float64{
-			"processors": 15, "sessions": 9, "sessions_to_complete": 9, "packets_received": 14, "overhead_sessions": 4, "overhead_bound_sessions": 3, "overhead_fraction": 4.0 / 9,
+			"processors": 15, "sessions": 9, "sessions_to_complete": 9, "packets_received": 14, "overhead_sessions": 4, "overhead_over_bound": 4.0 / 3, "overhead_fraction": 4.0 / 9,
 			"conflicts": 0, "access_lost_pairs": 0, "missing_pairs": 0, "direct_pairs": 105, "switches": 49,
 			"processor_channels": 45, "channels": 45 + 3*49, "complete_graph_channels": 105}},
 		// The complete graph needs (m-1)/2 times as many channels: 1596/456.

@@ -54,12 +54,13 @@ type sessionsRow struct {
 	IdealSessions        float64 `column:"ideal_sessions" doc:"the paper's R_k / m: m packets a processor and session"`
 	OverheadSessions     float64 `column:"overhead_sessions" doc:"sessions - ideal_sessions"`
 	OverheadFraction     float64 `column:"overhead_fraction" doc:"overhead_sessions / sessions; at most 1/m by the paper's remark"`
-	OverheadBound        int64   `column:"overhead_bound_sessions" doc:"m^(k-1), the paper's bound of overhead_sessions"`
+	OverheadOverBound    float64 `column:"overhead_over_bound" doc:"overhead_sessions / m^(k-1); at most 1 by the paper's remark"`
 	MSquaredSessions     int64   `column:"m_squared_sessions" doc:"m^2: the method of the paper's references 9 and 10, one cascade"`
 	Switches             int64   `column:"switches" doc:"m x m switches"`
 	ProcessorChannels    int64   `column:"processor_channels" doc:"duplex channels of the first cascade: m a processor"`
 	Channels             int64   `column:"channels" doc:"duplex channels of all cascades"`
 	CompleteGraph        int64   `column:"complete_graph_channels" doc:"duplex channels that would join every two processors directly"`
+	OverComplete         float64 `column:"channels_over_complete" doc:"channels / complete_graph_channels; 2/(m-1) for one cascade"`
 	LivingProcessors     int64   `column:"living_processors" doc:"processors that have not failed"`
 	DirectPairs          int64   `column:"direct_pairs" doc:"unordered pairs of living processors with a path of their own"`
 	DetourPairs          int64   `column:"detour_pairs" doc:"pairs without one that a third processor can serve"`
@@ -118,13 +119,13 @@ func sessionsWarnings(s *topology.DistributedSwitch, schedule string) []Warning 
 	k, groups := s.Cascades(), s.Design().Points()
 	switch {
 	case schedule == "digits-printed" && k > 1:
-		return []Warning{{"sessions.schedule", fmt.Sprintf("= %q serves only some pairs of %s: digit a_1 of the printed formula steers nothing; \"digits\" corrects it", schedule, s.Name())}}
+		return []Warning{{"sessions.schedule", fmt.Sprintf("= %q serves only some pairs with more than one cascade: digit a_1 of the printed formula steers nothing; \"digits\" corrects it", schedule)}}
 	case k > 3, k == 3 && s.Level(2)%groups != 0:
-		w := Warning{"sessions.schedule", fmt.Sprintf("= %q loses packets to multiple access on %s: theorem 2 does not hold there; \"accelerated\" is complete", schedule, s.Name())}
+		w := fmt.Sprintf("= %q loses packets to multiple access with %d cascades", schedule, k)
 		if k == 3 {
-			w.Message += fmt.Sprintf(", and so is this schedule with topology.inner = [%d]", s.Level(2)/groups*groups)
+			w += " whose PK_2 have a partial group (topology.inner not a multiple of N)"
 		}
-		return []Warning{w}
+		return []Warning{{"sessions.schedule", w + ": theorem 2 does not hold there; \"accelerated\" is complete"}}
 	case s.Design().Sigma() > 1:
 		return []Warning{{"sessions.schedule", fmt.Sprintf("= %q brings every packet %d times where processors share so many switches; \"sigma\" (with sessions.addressing = \"direct\") brings it once", schedule, s.Design().Sigma())}}
 	}

@@ -59,7 +59,7 @@ func TestSessionsKind(t *testing.T) {
 	rows := resultCells(t, execute(t, f, Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"network": "PK_2(15, 3, 1|3)", "sessions": "9", "sessions_to_complete": "9", "packets_received": "14", "packets_injected": "405",
-			"overhead_sessions": "4", "overhead_bound_sessions": "3", "missing_pairs": "0", "complete_graph_channels": "105"},
+			"overhead_sessions": "4", "overhead_over_bound": "1.3333333333333333", "missing_pairs": "0", "complete_graph_channels": "105"},
 		{"network": "PK_3(35, 3, 1|9)", "sessions": "27", "sessions_to_complete": "", "missing_pairs": "84", "access_lost_pairs": "84"},
 	} {
 		for column, cell := range want {
@@ -75,8 +75,8 @@ func TestSessionsWarnings(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[topology]\ntype = \"pk\"\n", ""},
 		{"[topology]\ncascades = 3\ninner = [14]\n", ""},
-		{"[topology]\ncascades = 3\n", "theorem 2 does not hold there; \"accelerated\" is complete, and so is this schedule with topology.inner = [14]"},
-		{"[topology]\ncascades = 4\ninner = [14, 28]\n", "loses packets to multiple access on PK_4"},
+		{"[topology]\ncascades = 3\n", "with 3 cascades whose PK_2 have a partial group (topology.inner not a multiple of N): theorem 2 does not hold"},
+		{"[topology]\ncascades = 4\ninner = [14, 28]\n", "loses packets to multiple access with 4 cascades: theorem 2"},
 		{"[topology]\ncascades = 3\n[sessions]\nschedule = \"accelerated\"\n", ""},
 		{"[sessions]\nschedule = \"digits-printed\"\n", "digit a_1 of the printed formula steers nothing"},
 		{"[topology]\ntype = \"pcc\"\nm = 5\nsigma = 2\n", "brings every packet 2 times"},
