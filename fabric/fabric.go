@@ -36,6 +36,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
 	}
+	if r, ok := routing.(GreedyDecider); ok {
+		f.greedy = r.DecidesGreedily()
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
 	if f.sensesCredits() {
