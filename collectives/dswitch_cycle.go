@@ -1,9 +1,9 @@
 package collectives
 
-// sessionRun is the state of [SessionNetwork.Run]: one register of one flit in
-// front of each splitter, spine port and joiner port. Flits move without
-// stalls, so that a packet's body follows its head cycle by cycle and takes
-// what the head was given.
+// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in
+// front of each splitter, spine port and joiner port. In every cycle all flits
+// move on to the next register or are dropped; they never wait, so that the
+// flits of a packet follow its head cycle by cycle, and go where it went.
 //
 // A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register.
 // A packet is slot*R*m + processor*m + port, slots being reused in turn by
