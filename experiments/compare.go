@@ -89,10 +89,10 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 	}
 	byKey := map[string]*sample{}
 	for _, s := range ofB {
-		byKey[s.name()] = s
+		byKey[s.name] = s
 	}
 	for _, s := range ofA {
-		other := byKey[s.name()]
+		other := byKey[s.name]
 		if other == nil {
 			c.OnlyA++
 			continue
@@ -122,6 +122,7 @@ func sweptColumns(t *Table) []string {
 // sample is what one table knows about one combination of keys.
 type sample struct {
 	key       []string
+	name      string   // of the key, the same for 0.30 and 0.3
 	first     []string // its first row
 	seeds     []string
 	values    []float64
@@ -129,8 +130,6 @@ type sample struct {
 	runs      float64 // replications that a single row sums up
 	saturated bool
 }
-
-func (s *sample) name() string { return strings.Join(s.key, "\x00") }
 
 // samples gathers the rows by key, in the order of first appearance.
 func (t *Table) samples(metric string, by []string) ([]*sample, error) {
@@ -156,12 +155,13 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 	for i, row := range t.Rows {
 		n := &sample{first: row, halfWidth: number(cell(row, interval)), runs: number(cell(row, "replications"))}
 		for _, k := range keys {
-			n.key = append(n.key, canonicalCell(row[k]))
+			n.key = append(n.key, row[k])
+			n.name += canonicalCell(row[k]) + "\x00"
 		}
-		s := byKey[n.name()]
+		s := byKey[n.name]
 		if s == nil {
 			s = n
-			byKey[n.name()] = s
+			byKey[n.name] = s
 			all = append(all, s)
 		}
 		for _, key := range sweptColumns(t) {

@@ -76,7 +76,10 @@ func TestBadInput(t *testing.T) {
 		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
 		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
 		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
-		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2`},
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock runs it all the same: can deadlock: a cycle of 4 channels (exact)
+  switch `},
+		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock runs it all the same
+  switch `},
 		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
 		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
 		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},
@@ -91,7 +94,7 @@ func TestBadInput(t *testing.T) {
 			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
 				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
 			}
-			if strings.Count(stderr, "\n") != 1 {
+			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
 				t.Errorf("more than one fault:\n%s", stderr)
 			}
 			if got := left(t); got != "x.toml" {
@@ -145,23 +148,21 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestReport: a result folder becomes a page; a folder without results is
-// refused.
-func TestReport(t *testing.T) {
-	inFolder(t, map[string]string{"small.toml": small})
-	if status, _, stderr := weft(t, "run", "small.toml", "--quiet"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "report", "results"); status != exitSuccess || stderr != "results/report.html\n" {
+// TestAllowDeadlock: what is refused above runs with the flag, and a network
+// that does lock up ends with the wait-for cycle. Rings of eight switches with
+// two-flit buffers do at once.
+func TestAllowDeadlock(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
+	if status != exitSuccess || !strings.Contains(stderr, `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if status, _, stderr := weft(t, "report", "results/small", "-o", "r.html"); status != exitSuccess || stderr != "r.html\n" {
-		t.Errorf("status %d: %s", status, stderr)
+	if status, stdout, stderr := weft(t, "check", "x.toml", "--set", "routing.vc_rule=none"); status != exitUsage || stdout != "" {
+		t.Errorf("check: status %d: %s%s", status, stdout, stderr)
 	}
-	if page, err := os.ReadFile("r.html"); err != nil || !strings.Contains(string(page), "<h1>small</h1>") {
-		t.Errorf("page: %v\n%s", err, page)
-	}
-	if status, _, stderr := weft(t, "report", "."+string(filepath.Separator)+"nothing"); status != exitUsage || !strings.Contains(stderr, "cannot be read") {
+	status, _, stderr = weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
+		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
+	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -190,7 +191,7 @@ func TestInformation(t *testing.T) {
 		{"list routings", "  dor "},
 		{"list topologies torus", "dims = [8, 8]"},
 		{"list kinds traffic", "latency_p99_ns"},
-		{"check small.toml", "small.toml: valid, 2 points, 0 warnings"},
+		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
 		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
 		{"topology small.toml --format dot", "graph "},
 		{"completion bash", "bash completion"},
@@ -252,38 +253,16 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
-// TestCompare: exit status 0 without a significant difference, 1 with, 2 where
-// there is nothing to compare.
-func TestCompare(t *testing.T) {
-	const head = "point,mode,load,seed,replications,latency_mean_ns,latency_ci95_ns\n"
-	inFolder(t, map[string]string{
-		"a.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,20,0.1\n",
-		"b.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,22,0.1\n",
-		"c.csv": head + "0,x,0.1,1,1,10,0.1\n1,y,0.1,1,1,12,0.1\n2,z,0.1,1,1,10,0.1\n",
-	})
-	for _, c := range []struct {
-		args   string
-		status int
-		want   string // in both outputs together
-	}{
-		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
-		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
-		{"a.csv b.csv --format csv", exitFailure, "baseline,variant,mode,load,a,b,difference,difference_ci95,relative,method,t,degrees_of_freedom,p,p_holm,judgement\na.csv,b.csv,x,0.1,10,10,0,"},
-		{"c.csv --between mode", exitFailure, "latency_mean_ns of y (b) against x (a)"},
-		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
-		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
-		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
-		{"a.csv", exitUsage, "weft: one table: name a second"},
-		{"a.csv b.csv --between mode", exitUsage, "--between compares variants within one table"},
-		{"a.csv --between mode", exitUsage, "a.csv: mode has one value"},
-		{"a.csv --between mdoe", exitUsage, `(did you mean "mode"?)`},
-		{"a.csv d.csv", exitUsage, "d.csv: no such file"},
-		{"a.csv b.csv --metric x", exitUsage, `no column "x"`},
-		{"a.csv b.csv --format xml", exitUsage, "want text or csv"},
-	} {
-		status, stdout, stderr := weft(t, append([]string{"compare"}, strings.Fields(c.args)...)...)
-		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
-			t.Errorf("weft compare %s: status %d, want %d\n%s%s", c.args, status, c.status, stdout, stderr)
-		}
+// TestReproduceDswitch: the whole of a small artifact, with the seed of its
+// file.
+func TestReproduceDswitch(t *testing.T) {
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dswitch/theorem2", "--quick", "--out", "r")
+	if status != exitSuccess || strings.Count(stdout, "  met  ") != 4 {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	resolved, err := os.ReadFile("r/dswitch/theorem2/resolved.toml")
+	if err != nil || !strings.Contains(string(resolved), "seed = 1\n") {
+		t.Errorf("%v\n%s", err, resolved)
 	}
 }
