@@ -65,6 +65,7 @@ func (f *fileFlags) open(names []string) ([]*experiments.File, error) {
 type runFlags struct {
 	fileFlags
 	out           string
+	format        string // of results on standard output
 	jobs, threads int
 	resume, quiet bool
 }
@@ -86,6 +87,7 @@ that the file asks for. Files that come with weft are found by name:
 	flags.registerAllowDeadlock(c)
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	c.Flags().StringVar(&flags.format, "format", "csv", "of standard output, with --out -: csv, or jsonl (JSON lines)")
 	return c
 }
 
@@ -104,6 +106,15 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.out == "-" {
 		return usagef("--resume needs a result folder; --out - has none")
+	}
+	switch f.format {
+	case "", "csv":
+	case "jsonl":
+		if f.out != "-" {
+			return usagef("--format jsonl is for standard output: add --out -")
+		}
+	default:
+		return usagef("--format %s: want csv or jsonl", f.format)
 	}
 	return nil
 }
@@ -217,6 +228,9 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		fmt.Fprintf(a.stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
 	}
 	if dir == "" {
+		if flags.format == "jsonl" {
+			return outcome, outcome.Results.WriteJSONLines(a.stdout)
+		}
 		return outcome, outcome.Results.Write(a.stdout)
 	}
 	written, err := f.Draw(outcome.Results, outcome.Tables, dir)
