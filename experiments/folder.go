@@ -2,12 +2,10 @@ package experiments
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Folder is a finished result folder, read back.
@@ -47,49 +45,42 @@ func FindFolders(dir string) (finished, interrupted []string, err error) {
 
 // ReadFolder reads a finished result folder. The error is a *FolderError.
 func ReadFolder(dir string) (*Folder, error) {
-	f := &Folder{Dir: dir, Tables: map[string]*Table{}}
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	m, err := readManifest(dir)
 	if err != nil {
-		return nil, &FolderError{dir, manifestFile + " cannot be read: " + reason(err)}
+		return nil, &FolderError{dir, err.Error()}
 	}
-	if err := json.Unmarshal(text, &f.Manifest); err != nil {
-		return nil, &FolderError{dir, manifestFile + " is damaged: " + err.Error()}
-	}
-	f.File, err = Load(filepath.Join(dir, resolvedFile), f.Manifest.Resolved, Options{})
+	f := &Folder{Dir: dir, Manifest: *m, Tables: map[string]*Table{}}
+	f.File, err = Load(filepath.Join(dir, resolvedFile), m.Resolved, Options{})
 	if err != nil {
-		return nil, &FolderError{dir, fmt.Sprintf("its settings, of weft %s, are not valid in this version: %v; run the experiment again", f.Manifest.Weft, err)}
+		return nil, &FolderError{dir, fmt.Sprintf("its settings, of weft %s, are not valid in this version: %v; run the experiment again", m.Weft, err)}
 	}
-	entries, err := os.ReadDir(dir) // in alphabetical order
-	if err != nil {
-		return nil, &FolderError{dir, "cannot be read: " + reason(err)}
+	if f.Results, err = readFolderTable(dir, resultsFile); err != nil {
+		return nil, err
 	}
-	for _, entry := range entries {
-		if entry.IsDir() || filepath.Ext(entry.Name()) != ".csv" {
-			continue
-		}
-		name := filepath.Join(dir, entry.Name())
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, &FolderError{dir, filepath.Base(name) + " cannot be read: " + reason(err)}
-		}
-		t, err := ReadTable(name, bytes.NewReader(text))
-		if err != nil {
-			return nil, &FolderError{dir, err.Error()}
-		}
-		switch base := filepath.Base(name); base {
-		case resultsFile:
-			f.Results = t
-		case failuresFile:
-			f.Failures = t
-		case performanceFile:
-		default:
-			f.Tables[strings.TrimSuffix(base, ".csv")] = t
+	for _, name := range m.Tables {
+		if f.Tables[name], err = readFolderTable(dir, filepath.Base(name)+".csv"); err != nil {
+			return nil, err
 		}
 	}
-	if f.Results == nil {
-		return nil, &FolderError{dir, "has no " + resultsFile}
+	if m.Failed > 0 {
+		if f.Failures, err = readFolderTable(dir, failuresFile); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
+}
+
+// readFolderTable reads a table of a result folder.
+func readFolderTable(dir, name string) (*Table, error) {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil, &FolderError{dir, name + " cannot be read: " + reason(err)}
+	}
+	t, err := ReadTable(name, bytes.NewReader(text))
+	if err != nil {
+		return nil, &FolderError{dir, err.Error()}
+	}
+	return t, nil
 }
 
 // Verdicts judges the expectations of the folder's file.

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,10 +28,25 @@ type Manifest struct {
 	Reused   int       `json:"reused"`
 	Jobs     int       `json:"jobs"`
 	Threads  int       `json:"threads"`
+	Tables   []string  `json:"tables"` // CSV files of the kind beside results.csv, without extension
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
 	Resolved string    `json:"resolved"` // the content of resolved.toml
+}
+
+// readManifest reads the manifest of a result folder. The error says what is
+// wrong with the file.
+func readManifest(dir string) (*Manifest, error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		return nil, errors.New(manifestFile + " cannot be read: " + reason(err))
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, errors.New(manifestFile + " is damaged: " + err.Error())
+	}
+	return m, nil
 }
 
 // HostFacts describes the machine that computed a result folder.
@@ -50,6 +68,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: f.Hash(), Seeds: f.seeds(),
 		Points: len(f.Points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
+		Tables:  sortedKeys(o.Tables),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.Resolved(),

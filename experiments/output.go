@@ -44,7 +44,13 @@ func (r *runner) open() error {
 	}
 	r.journal, r.records = j, records
 	// The manifest goes first: without it a folder counts as unfinished.
-	for _, name := range []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile} {
+	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile}
+	if m, err := readManifest(dir); err == nil {
+		for _, name := range m.Tables {
+			old = append(old, filepath.Base(name)+".csv")
+		}
+	}
+	for _, name := range old {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
 			return &FolderError{dir, "cannot be written to: " + reason(err)}
