@@ -1,0 +1,104 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// digest is a sink that hashes deliveries, whatever their order.
+type digest struct{ sum uint64 }
+
+func (d *digest) Deliver(p *fabric.Delivery) {
+	h := uint64(14695981039346656037) // FNV-1a over the fields
+	for _, x := range []uint64{uint64(p.Src), uint64(p.Dst), uint64(p.Birth), uint64(p.Inject), uint64(p.Cycle), uint64(p.Hops), uint64(p.Flits)} {
+		h = (h ^ x) * 1099511628211
+		h ^= h >> 29
+	}
+	if p.NonMinimal {
+		h *= 3
+	}
+	d.sum += h
+}
+
+// mixed draws packets of one to most flits.
+type mixed struct{ most int }
+
+func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
+
+// TestGolden pins what the switch does, flit by flit: the hash of all
+// deliveries of runs that reach every path through the allocators. The numbers
+// were recorded from a plainer implementation of the same switch; they say
+// nothing about right or wrong, but a change that is meant to leave results
+// alone must leave them alone. A change of the model records
+// them anew (the failure prints them) and says so in the change log.
+func TestGolden(t *testing.T) {
+	dragonfly := func(algorithm string) func(testing.TB) network {
+		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
+	}
+	torus := func(t testing.TB) network {
+		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 5}, 2 })
+	}
+	tree := func(up string) func(testing.TB) network {
+		return func(t testing.TB) network {
+			n := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 48, 2 })
+			r, err := routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.routing = r
+			return n
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		network func(testing.TB) network
+		set     func(*fabric.Config)
+		load    float64 // flits per terminal and cycle
+		flits   mixed
+		want    uint64
+	}{
+		{"default", dragonfly("min"), func(c *fabric.Config) {}, 0.4, mixed{1}, 0xb7cf164541cbde3c},
+		{"saturated", dragonfly("min"), func(c *fabric.Config) { c.Switch.BufferFlits = 4 }, 1, mixed{1}, 0x5f33f36b6bffd7f1},
+		{"wormhole", dragonfly("val"), func(c *fabric.Config) { c.Switch.BufferFlits = 5 }, 0.5, mixed{6}, 0xd7b2d3aa364f2d30},
+		{"cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.BufferFlits = "cut-through", 9 }, 0.5, mixed{6}, 0xdfe6032f5ac3476e},
+		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x5f42a9317ef78cd6},
+		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0x9009b40876a69b0c},
+		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0x92b05a3d8b235a77},
+		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x2415c786f1eff8c5},
+		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0x98dc8f3edc4c933e},
+		{"slow channels", dragonfly("min"), func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}, "terminal": {CyclesPerFlit: 1.3}}
+		}, 0.6, mixed{3}, 0x97dc120f243fd5ce},
+		{"deep stages", dragonfly("min"), func(c *fabric.Config) {
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = 2, 3, 4, 5
+		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f},
+		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0xf6662247a54d891c},
+		{"torus", torus, func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 6, 8 }, 0.9, mixed{4}, 0xac713e4f3cfa98b6},
+		{"torus with injection delay", torus, func(c *fabric.Config) { c.Switch.BufferFlits, c.Terminal.InjectionCycles = 3, 7 }, 0.9, mixed{9}, 0x5c6bf714951882f0},
+		{"tree", tree("random"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 3, 4 }, 0.9, mixed{2}, 0x415aef38e89f9844},
+		{"tree by load", tree("least-loaded"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{3}, 0x9cbe3cd60bd8f329},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := c.network(t)
+			config := fabric.DefaultConfig()
+			c.set(&config)
+			f := n.fabric(t, config)
+			terminals := n.topo.Graph().Terminals()
+			mean := float64(1+c.flits.most) / 2
+			d := &digest{}
+			f.Attach(fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+			cycles := int64(2000)
+			if terminals > 500 {
+				cycles = 300
+			}
+			f.Advance(cycles)
+			if got := d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops); got != c.want {
+				t.Errorf("digest %#x, want %#x: %+v", got, c.want, f.Counters)
+			}
+		})
+	}
+}
