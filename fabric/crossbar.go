@@ -9,62 +9,60 @@ import "math/bits"
 // the same output the round robin of the input decides. With the allocator
 // input-first, each input puts forward only the virtual channel next in its
 // round robin, and every grant is accepted. A flit without a credit goes to
-// sleep until one comes. i is the step's index in the cycle.
+// sleep until one comes.
 //
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
-func (f *Fabric) allocateSwitch(sw *switchState, m []masks, step uint32, i int) {
-	a := &f.alloc
-	requests := a.requests[:0]
+func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
+	requests := f.alloc.requests
+	n := 0
+	now := f.cycle << intervalShift
 	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
-	for w := range m {
-		for left := m[w].sa; left != 0; left &= left - 1 {
-			b := int32(bits.TrailingZeros64(left))
-			local := int32(w)<<6 + b
-			v := &f.queues[sw.queue0+local]
-			if int32(v.ready-step) > 0 {
+	for w := range sw.masks {
+		m, queues := sw.word(w)
+		places := (*[64]place)(f.alloc.places[w<<6:])
+		for left := m.sa; left != 0; left &= left - 1 {
+			b := bits.TrailingZeros64(left) & 63
+			v := &queues[b]
+			if int32(v.ready-t.number) > 0 {
 				continue
 			}
-			if f.outVC[v.out].credits == 0 {
-				m[w].sa &^= 1 << b
+			if sw.outVC[v.out].credits == 0 {
+				m.sa &^= 1 << b
 				continue
 			}
-			output := int32(v.hop >> 16)
-			o := &f.out[sw.port0+output]
-			if limit := f.limit[uint32(o.dest)>>31]; limit != 0 && o.nextFree > f.fullFrom(limit, o) {
-				continue
+			output := v.hop >> 16
+			if o := &sw.out[output]; o.nextFree-o.window >= now {
+				continue // no room behind the crossbar
 			}
-			port := int32(a.places[local].port)
+			port := uint32(places[b].port)
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
 			inputs |= in
 			rivalOutputs |= outputs & out
 			outputs |= out
-			requests = append(requests, request{local: local, output: output, port: port})
+			requests[n] = request{local: uint32(w<<6 + b), output: output, port: port}
+			n++
 		}
 	}
+	requests = requests[:n]
 	rivals := requests[:0]
-	for _, r := range requests {
+	for i := range requests {
+		r := &requests[i]
 		if rivalInputs>>(r.port&63)&1|rivalOutputs>>(r.output&63)&1 != 0 {
-			rivals = append(rivals, r)
+			rivals = append(rivals, *r)
 			continue
 		}
-		f.cross(sw, m, r.local, r.port, r.output, step, i, true)
+		f.cross(sw, r.local, r.port, r.output, t, true)
 	}
 	if len(rivals) > 0 {
-		f.arbitrate(sw, m, rivals, step, i)
+		f.arbitrate(sw, rivals, t)
 	}
-}
-
-// fullFrom is the latest free time of a channel at which one more flit may
-// join those that wait for it.
-func (f *Fabric) fullFrom(limit int64, o *outPort) int64 {
-	return f.cycle<<intervalShift + limit*f.interval[o.class] - 1
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
 // iteration among those not matched yet.
-func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step uint32, i int) {
+func (f *Fabric) arbitrate(sw *switchState, rivals []request, t *stepTime) {
 	a := &f.alloc
 	for iteration := range f.config.Switch.Iterations {
 		if iteration > 0 {
@@ -79,7 +77,7 @@ func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step ui
 			output := a.inputs[port].take()
 			local := a.outputs[output].take()
 			a.matched[2*port], a.matched[2*output+1] = true, true
-			f.cross(sw, m, local, port, output, step, i, iteration == 0)
+			f.cross(sw, local, port, output, t, iteration == 0)
 		}
 		for _, output := range a.touched {
 			a.outputs[output].index = 0
@@ -108,7 +106,7 @@ func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	}
 	a.touched = a.touched[:0]
 	for _, r := range rivals {
-		distance := r.port - int32(f.out[sw.port0+r.output].grant)
+		distance := int32(r.port) - int32(sw.out[r.output].grant)
 		if distance < 0 {
 			distance += sw.ports
 		}
@@ -122,7 +120,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for k, r := range rivals {
-		a.granted = a.inputs[r.port].improve(a.granted, r.port, int32(k), f.vcDistance(sw, r))
+		a.granted = a.inputs[r.port].improve(a.granted, r.port, uint32(k), f.vcDistance(sw, r))
 	}
 	chosen := a.chosen[:0]
 	for _, port := range a.granted {
@@ -135,7 +133,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
-	d := int32(f.alloc.places[r.local].vc) - int32(f.in[sw.port0+r.port].vc)
+	d := int32(f.alloc.places[r.local].vc) - int32(sw.in[r.port].vc)
 	if d < 0 {
 		d += int32(f.vcs)
 	}
@@ -147,8 +145,8 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for _, output := range a.touched {
-		port := int32(a.places[a.outputs[output].index-1].port)
-		distance := output - int32(f.in[sw.port0+port].accept)
+		port := uint32(a.places[a.outputs[output].index-1].port)
+		distance := int32(output) - int32(sw.in[port].accept)
 		if distance < 0 {
 			distance += sw.ports
 		}
@@ -158,63 +156,50 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 
 // cross sends the flit at the front of a queue through the crossbar onto its
 // channel and its credit upstream, and moves the round-robin pointers behind
-// it where told to.
-func (f *Fabric) cross(sw *switchState, m []masks, local, port, output int32, step uint32, i int, advance bool) {
-	v := &f.queues[sw.queue0+local]
-	o := &f.out[sw.port0+output]
-	in := &f.in[sw.port0+port]
-	vcIn := int32(f.alloc.places[local].vc)
+// it where told to. With a packet's last flit its output virtual channel is
+// released and the next packet comes to the front.
+func (f *Fabric) cross(sw *switchState, local, port, output uint32, t *stepTime, advance bool) {
+	v := &sw.queues[local]
+	o := &sw.out[output]
+	in := &sw.in[port]
+	vcIn := f.alloc.places[local].vc
 	if advance {
-		o.grant, in.accept, in.vc = after(port, sw.ports), after(output, sw.ports), after(vcIn, int32(f.vcs))
+		o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), vcIn+1
 	}
-	vc := v.out - (sw.port0+output)*int32(f.vcs)
-	ov := &f.outVC[v.out]
+	*f.credits.Place(t.credit + int64(in.delay)) = in.upstream + int32(vcIn)
+	ov := &sw.outVC[v.out]
+	vc := v.out - int32(output)*int32(f.vcs)
 	ov.flits++
-	e := flit{queue: o.dest, packet: v.packet, dst: v.dst, state: v.state}
+	if f.occupancy {
+		sw.outVC[lowestOV(v.hop, uint32(f.vcs))].waiting--
+	}
+	// The output queue is not simulated: the channel's next free time is.
+	depart := max(t.depart, o.nextFree)
+	o.nextFree = depart + o.interval
+	e := f.flits.Place(wholeCycle(depart) + int64(o.latency))
+	e.queue, e.packet, e.dst, e.state = o.dest, v.packet, v.dst, v.state
 	if o.dest >= 0 {
 		ov.credits--
 		e.queue += vc
 	}
-	if f.occupancy {
-		f.outVC[(sw.port0+output)*int32(f.vcs)+lowestVC(v.hop)].waiting--
-	}
-	if e.state < maxHops<<hopShift {
+	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}
-	// The output queue is not simulated: the channel's next free time is.
-	depart := max(f.steps.out[i]<<intervalShift, o.nextFree)
-	o.nextFree = depart + f.interval[o.class]
-	f.flits.Push(wholeCycle(depart)+int64(o.latency), e)
-	f.credits.Push(f.steps.credit[i]+int64(in.delay), in.upstream+vcIn)
 	f.FlitHops++
-	f.dequeue(&m[local>>6], v, local, step, o, ov, vc)
-}
 
-// after is the round-robin pointer behind i.
-func after(i, n int32) uint16 {
-	if i+1 == n {
-		return 0
-	}
-	return uint16(i + 1)
-}
-
-// dequeue removes the flit at the front of a queue; with a packet's last flit
-// its output virtual channel is released and the next packet comes to the
-// front.
-func (f *Fabric) dequeue(word *masks, v *inVC, local int32, step uint32, o *outPort, ov *outVC, vc int32) {
-	bit := uint64(1) << (local & 63)
+	m, bit := &sw.masks[local>>6], uint64(1)<<(local&63)
 	tail := v.packet&tailFlit != 0
 	v.count--
 	if tail {
 		v.out = -1
-		word.sa &^= bit
+		m.sa &^= bit
 		ov.owner = ^ov.owner
 		o.free |= 1 << vc
 		if o.waiters != 0 {
 			f.wakeWaiters(o)
 		}
 	} else if v.count == 0 {
-		word.sa &^= bit
+		m.sa &^= bit
 	}
 	if v.count == 0 {
 		return
@@ -224,11 +209,11 @@ func (f *Fabric) dequeue(word *masks, v *inVC, local int32, step uint32, o *outP
 	b := &f.pool[n-1]
 	last.next = b.next
 	v.packet, v.dst, v.state = b.packet, b.dst, b.state
-	v.ready = step + 1
+	v.ready = t.number + 1
 	if tail {
 		v.hop = b.hop
-		v.ready += uint32(f.config.Switch.RouteCycles)
-		word.va |= bit
+		v.ready += f.routeDelay
+		m.va |= bit
 	}
 	b.next = f.poolFree
 	f.poolFree = n

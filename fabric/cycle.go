@@ -3,6 +3,7 @@ package fabric
 import (
 	"math/bits"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -59,26 +60,49 @@ func (f *Fabric) tick(c int64) {
 	f.arriveFlits(c)
 	f.serveTerminals(c)
 	f.steps.set(c)
-	for w, word := range f.active {
-		for ; word != 0; word &= word - 1 {
-			f.evaluate(int32(w<<6 + bits.TrailingZeros64(word)))
+	next := 0 // mask words below belong to switches that have had their turn
+	for i, left := range f.active {
+		left = clearBelow(left, next-i<<6)
+		for left != 0 {
+			s := f.wordSwitch[i<<6+bits.TrailingZeros64(left)]
+			sw := &f.switches[s]
+			f.evaluate(sw, topology.SwitchID(s))
+			next = int(sw.queue0>>6) + len(sw.masks)
+			left = clearBelow(left, next-i<<6)
 		}
 	}
 }
 
+// clearBelow clears the bits of word below bit n.
+func clearBelow(word uint64, n int) uint64 {
+	if n <= 0 {
+		return word
+	}
+	return word >> n << n
+}
+
 func (f *Fabric) arriveCredits(c int64) {
+	any := f.cutThrough
 	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
-			if ov >= f.terminalOV0 {
-				f.creditTerminal(ov)
-			} else if o.credits == 1 && o.owner >= 0 {
-				f.wakeQueue(o.owner)
-			} else if f.cutThrough {
-				f.wakeWaiters(&f.out[ov/int32(f.vcs)])
+			if o.credits == 1 || any {
+				f.wakeForCredit(o, ov)
 			}
 		}
+	}
+}
+
+// wakeForCredit wakes who may have waited for a credit that has come back: the
+// first credit of a virtual channel or, under cut-through, any.
+func (f *Fabric) wakeForCredit(o *outVC, ov int32) {
+	if ov >= f.terminalOV0 {
+		f.creditTerminal(ov)
+	} else if o.credits == 1 && o.owner >= 0 {
+		f.wakeQueue(o.owner)
+	} else if f.cutThrough {
+		f.wakeWaiters(&f.out[ov/int32(f.vcs)])
 	}
 }
 
@@ -148,6 +172,5 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	sw := &f.switches[f.wordSwitch[word]]
-	f.outVC[(sw.port0+int32(hop>>16))*int32(f.vcs)+lowestVC(hop)].waiting++
+	f.switches[f.wordSwitch[word]].outVC[lowestOV(hop, uint32(f.vcs))].waiting++
 }

@@ -31,6 +31,8 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		cutThrough: config.Switch.FlowControl == "cut-through",
 		inputFirst: config.Switch.Allocator == "input-first",
 		steps:      newStepTimes(&config.Switch),
+		routeDelay: uint32(config.Switch.RouteCycles),
+		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}
 	f.view.f = f
 	if r, ok := routing.(OccupancyReader); ok {
@@ -93,7 +95,7 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 		first, end := g.Ports(topology.SwitchID(s))
 		n := int32(end - first)
 		words := (n*vcs + 63) / 64
-		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n, words: words}
+		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n}
 		f.streams[s] = sim.NewStream(seed, "routing", s)
 		word += words
 		mostPorts = max(mostPorts, n)
@@ -103,15 +105,10 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 	f.acceptOV = make([]int32, len(f.queues))
 	f.masks = make([]masks, word)
 	f.wordSwitch = make([]int32, word)
-	for s := range f.switches {
-		for w := range f.switches[s].words {
-			f.wordSwitch[f.switches[s].queue0/64+w] = int32(s)
-		}
-	}
 	for q := range f.queues {
 		f.queues[q].out = -1
 	}
-	f.active = make([]uint64, (g.Switches()+63)/64)
+	f.active = make([]uint64, (word+63)/64)
 	f.alloc = newAllocator(mostPorts, vcs)
 }
 
@@ -123,32 +120,41 @@ func (f *Fabric) wire(timings []channelTiming) {
 	f.outVC = make([]outVC, (ports+terminals)*vcs)
 	f.out = make([]outPort, ports+terminals)
 	f.in = make([]inPort, ports)
+	for s := range f.switches {
+		sw := &f.switches[s]
+		end := int32(len(f.queues))
+		if s+1 < len(f.switches) {
+			end = f.switches[s+1].queue0
+		}
+		n := sw.port0 + sw.ports
+		sw.queues, sw.masks = f.queues[sw.queue0:end], f.masks[sw.queue0/64:end/64]
+		sw.out, sw.in, sw.outVC = f.out[sw.port0:n], f.in[sw.port0:n], f.outVC[int(sw.port0)*vcs:int(n)*vcs]
+		for w := range sw.masks {
+			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)
+		}
+	}
 	f.terminals = make([]terminal, terminals)
 	credit := int32(f.config.Switch.CreditCycles)
 	limit := int64(f.config.Switch.OutputBufferFlits)
 	// A terminal's buffers are unbounded, so what waits for its channel is
 	// bounded at the switch: by what a switch would have room for.
-	f.limit = [2]int64{limit, limit}
+	terminalLimit := limit
 	if limit == 0 {
-		f.limit[1] = int64(f.buffer) * int64(vcs)
-	}
-	for _, t := range timings {
-		f.interval = append(f.interval, t.interval)
+		terminalLimit = int64(f.buffer) * int64(vcs)
 	}
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		class := uint16(g.PortClass[p])
-		o := outPort{class: class, latency: t.latency, free: 1<<vcs - 1}
+		o := outPort{interval: t.interval, window: window(limit, t.interval), latency: t.latency, free: 1<<vcs - 1}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest = f.queueOf(peer, 0)
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)
-			o.dest = ^int32(terminal)
+			o.dest, o.window = ^int32(terminal), window(terminalLimit, t.interval)
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{class: class, latency: t.latency, dest: f.queueOf(port, 0)}
+			f.out[ports+int(terminal)] = outPort{interval: t.interval, latency: t.latency, dest: f.queueOf(port, 0)}
 		}
 		f.out[p] = o
 		for vc := range vcs {
@@ -158,6 +164,15 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
 		f.outVC[ov].credits = f.buffer
 	}
+}
+
+// window is outPort.window for so many flits behind the crossbar; 0: any
+// number.
+func window(limit, interval int64) int64 {
+	if limit == 0 || limit > Never/interval {
+		return Never
+	}
+	return limit * interval
 }
 
 // reach bounds how far ahead the fabric files flits and credits in the usual

@@ -41,7 +41,7 @@ type inVC struct {
 	hop    uint32 // decision for the packet at the front: local port<<16 | virtual channels
 	last   int32  // last flit in the pool, whose next is the second flit of the queue
 	count  int32  // flits in the queue
-	out    int32  // ov held by the packet at the front; -1: none yet
+	out    int32  // local output virtual channel held by the packet at the front; -1: none yet
 	ready  uint32 // step of the switch core from which the present stage may act
 }
 
@@ -62,18 +62,20 @@ type outVC struct {
 	flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel. 32 bytes.
+// outPort is the sending end of a channel. 40 bytes. Times are in cycles <<
+// intervalShift.
 type outPort struct {
-	nextFree int64  // when the channel is free, in cycles << intervalShift
+	nextFree int64  // when the channel is free
+	interval int64  // time of a flit on the channel
+	window   int64  // how far ahead of the clock nextFree may be for one more flit to join those behind the crossbar
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	latency  int32  // cycles
-	class    uint16 // channel class
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 }
 
-// inPort is the receiving end of a channel.
+// inPort is the receiving end of a channel. 12 bytes.
 type inPort struct {
 	upstream int32  // ov of virtual channel 0 at the sending end
 	delay    int32  // cycles that a credit takes back, processing included
@@ -81,12 +83,19 @@ type inPort struct {
 	vc       uint16 // round-robin pointer over virtual channels
 }
 
-// switchState locates a switch's state.
+// Round-robin pointers stand one behind the last choice. They are not wrapped
+// around: n means 0.
+
+// switchState is what a switch owns of the fabric's state, by local numbers.
 type switchState struct {
+	queues []inVC // len = 64*words
+	masks  []masks
+	outVC  []outVC // len = ports*vcs
+	out    []outPort
+	in     []inPort
 	queue0 int32 // first queue, a multiple of 64
 	port0  int32 // first port
 	ports  int32
-	words  int32 // mask words
 }
 
 // masks says which of 64 queues have something to do.
@@ -94,6 +103,12 @@ type masks struct {
 	route uint64 // a packet has arrived that has not been routed
 	va    uint64 // the packet at the front wants an output virtual channel
 	sa    uint64 // the flit at the front wants the crossbar and has a credit
+	next  uint64 // as sa, but from the next step on
+}
+
+// word returns the mask word w of a switch and its queues.
+func (sw *switchState) word(w int) (*masks, *[64]inVC) {
+	return &sw.masks[w], (*[64]inVC)(sw.queues[w<<6:])
 }
 
 // packet is what the end points need to know of a packet; switches do not
@@ -147,12 +162,10 @@ type Fabric struct {
 	out         []outPort // by port, then by terminal
 	in          []inPort  // by port
 	switches    []switchState
-	masks       []masks  // by queue / 64
-	wordSwitch  []int32  // switch of each mask word
-	interval    []int64  // by channel class: time of a flit on the channel, in cycles << intervalShift
-	limit       [2]int64 // flits that may wait behind the crossbar for a switch, for a terminal; 0: any number
-	waitNext    []int32  // by queue: next packet that waits for the same port, + 1
-	acceptOV    []int32  // by queue: round-robin pointer over local output virtual channels
+	masks       []masks // by queue / 64
+	wordSwitch  []int32 // switch of each mask word
+	waitNext    []int32 // by queue: next packet that waits for the same port, + 1
+	acceptOV    []int32 // by queue: round-robin pointer over local output virtual channels
 	terminalOV0 int32
 	terminals   []terminal
 	streams     []sim.Stream // routing decisions, by switch
@@ -165,11 +178,13 @@ type Fabric struct {
 	flits   *sim.Wheel[flit]
 	credits *sim.Wheel[int32] // ov
 	wakes   *sim.Wheel[int32] // terminal
-	active  []uint64          // switches with a bit in their masks
+	active  []uint64          // mask words with a bit set
 	woken   []int32           // terminals to serve in this cycle because of a credit
 
 	steps      stepTimes
 	alloc      allocator
+	routeDelay uint32 // steps
+	vaDelay    uint32
 	occupancy  bool // keep outVC.waiting
 	cutThrough bool
 	inputFirst bool
@@ -189,11 +204,8 @@ type Counters struct {
 	Packets        int64 // delivered
 }
 
-// activate marks the switch of a mask word as having work.
-func (f *Fabric) activate(word int32) {
-	s := f.wordSwitch[word]
-	f.active[s>>6] |= 1 << (s & 63)
-}
+// activate marks a mask word as having work.
+func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
 func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
@@ -220,4 +232,5 @@ func (f *Fabric) anyActive() bool {
 	return false
 }
 
-func lowestVC(hop uint32) int32 { return int32(bits.TrailingZeros32(hop)) }
+// lowestOV is the local output virtual channel that a decision is counted under.
+func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }

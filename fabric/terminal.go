@@ -82,7 +82,7 @@ func (f *Fabric) Wake(t topology.TerminalID) {
 func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
 	if cycle < te.wake {
 		te.wake = cycle
-		f.wakes.Push(cycle, t)
+		*f.wakes.Place(cycle) = t
 	}
 }
 
@@ -131,12 +131,12 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
 	}
-	f.flits.Push(c+int64(o.latency), flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst})
+	*f.flits.Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
 	}
-	o.nextFree += f.interval[o.class]
+	o.nextFree += o.interval
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		f.wakeAt(t, te, next)

@@ -72,5 +72,5 @@ func (v *View) Backlog(p topology.PortID) int {
 	if behind <= 0 {
 		return 0
 	}
-	return int(behind / v.f.interval[o.class])
+	return int(behind / o.interval)
 }
