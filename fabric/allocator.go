@@ -3,24 +3,29 @@ package fabric
 // allocator is the scratch memory of the separable allocators, shared by all
 // switches. Everything in it is in a switch's own numbers.
 type allocator struct {
-	requests []request // len = queues of the largest switch
-	chosen   []request
-	outputs  []choice // by output port, or output virtual channel
-	inputs   []choice // by input port, or queue
-	touched  []uint32 // entries of outputs in use
-	granted  []uint32 // entries of inputs in use
-	places   []place  // by queue, or output virtual channel
-	matched  []bool   // by port: input (even) and output (odd) matched in an earlier iteration
+	requests   []request   // len = queues of the largest switch
+	vcRequests []vcRequest // likewise
+	chosen     []request
+	outputs    []choice // by output port, or output virtual channel
+	inputs     []choice // by input port, or queue
+	touched    []uint32 // entries of outputs in use
+	granted    []uint32 // entries of inputs in use
+	places     []place  // by queue, or output virtual channel
+	matched    []bool   // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
-// request is a queue's wish for an output: a port or, in virtual-channel
-// allocation, an output virtual channel with the others of the port that would
-// do as well.
+// request is a flit's wish for an output port.
 type request struct {
-	local  uint32 // the queue
+	local  uint32 // its queue
+	port   uint32 // the input port
 	output uint32
-	port   uint32 // of the queue; in virtual-channel allocation of the output
-	more   uint32
+}
+
+// vcRequest is a packet's wish for a virtual channel of an output port.
+type vcRequest struct {
+	local uint32 // its queue
+	port  uint32 // the output port
+	free  uint32 // virtual channels that would do
 }
 
 // choice is the candidate nearest to a round-robin pointer so far.
@@ -35,7 +40,7 @@ type place struct{ port, vc uint16 }
 func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
-		requests: make([]request, n), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]request, n), vcRequests: make([]vcRequest, n), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports),
 	}
 	for i := range ports * vcs {

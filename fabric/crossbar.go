@@ -14,42 +14,20 @@ import "math/bits"
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
-	requests := f.alloc.requests
-	n := 0
-	now := f.cycle << intervalShift
+	requests := f.requestCrossbar(sw, t.number)
 	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
-	for w := range sw.masks {
-		m, queues := sw.word(w)
-		places := (*[64]place)(f.alloc.places[w<<6:])
-		for left := m.sa; left != 0; left &= left - 1 {
-			b := bits.TrailingZeros64(left) & 63
-			v := &queues[b]
-			if int32(v.ready-t.number) > 0 {
-				continue
-			}
-			if sw.outVC[v.out].credits == 0 {
-				m.sa &^= 1 << b
-				continue
-			}
-			output := v.hop >> 16
-			if o := &sw.out[output]; o.nextFree-o.window >= now {
-				continue // no room behind the crossbar
-			}
-			port := uint32(places[b].port)
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
-			requests[n] = request{local: uint32(w<<6 + b), output: output, port: port}
-			n++
-		}
+	for i := range requests {
+		r := &requests[i]
+		in, out := uint64(1)<<(r.port&63), uint64(1)<<(r.output&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
 	}
-	requests = requests[:n]
 	rivals := requests[:0]
 	for i := range requests {
 		r := &requests[i]
-		if rivalInputs>>(r.port&63)&1|rivalOutputs>>(r.output&63)&1 != 0 {
+		if (rivalInputs>>(r.port&63)|rivalOutputs>>(r.output&63))&1 != 0 {
 			rivals = append(rivals, *r)
 			continue
 		}
@@ -58,6 +36,35 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	if len(rivals) > 0 {
 		f.arbitrate(sw, rivals, t)
 	}
+}
+
+// requestCrossbar lists the flits that may cross in this step. Those without a
+// credit go to sleep.
+func (f *Fabric) requestCrossbar(sw *switchState, step uint32) []request {
+	requests, places := f.alloc.requests, f.alloc.places
+	n := 0
+	now := f.cycle << intervalShift
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		for left := m.sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
+			if int32(v.ready-step) > 0 {
+				continue
+			}
+			if sw.outVC(uint32(v.out)).credits == 0 {
+				m.sa &^= left & -left
+				continue
+			}
+			output := v.hop >> 16
+			if o := sw.outPort(output); o.nextFree-o.window >= now {
+				continue // no room behind the crossbar
+			}
+			requests[n] = request{local: local, port: uint32(places[local].port), output: output}
+			n++
+		}
+	}
+	return requests[:n]
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
@@ -106,7 +113,7 @@ func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	}
 	a.touched = a.touched[:0]
 	for _, r := range rivals {
-		distance := int32(r.port) - int32(sw.out[r.output].grant)
+		distance := int32(r.port) - int32(sw.outPort(r.output).grant)
 		if distance < 0 {
 			distance += sw.ports
 		}
@@ -133,7 +140,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
-	d := int32(f.alloc.places[r.local].vc) - int32(sw.in[r.port].vc)
+	d := int32(f.alloc.places[r.local].vc) - int32(sw.inPort(r.port).vc)
 	if d < 0 {
 		d += int32(f.vcs)
 	}
@@ -146,7 +153,7 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	a.granted = a.granted[:0]
 	for _, output := range a.touched {
 		port := uint32(a.places[a.outputs[output].index-1].port)
-		distance := int32(output) - int32(sw.in[port].accept)
+		distance := int32(output) - int32(sw.inPort(port).accept)
 		if distance < 0 {
 			distance += sw.ports
 		}
@@ -159,24 +166,33 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 // it where told to. With a packet's last flit its output virtual channel is
 // released and the next packet comes to the front.
 func (f *Fabric) cross(sw *switchState, local, port, output uint32, t *stepTime, advance bool) {
-	v := &sw.queues[local]
-	o := &sw.out[output]
-	in := &sw.in[port]
+	v := sw.queue(local)
+	o := sw.outPort(output)
+	in := sw.inPort(port)
 	vcIn := f.alloc.places[local].vc
 	if advance {
 		o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), vcIn+1
 	}
-	*f.credits.Place(t.credit + int64(in.delay)) = in.upstream + int32(vcIn)
-	ov := &sw.outVC[v.out]
+	back := t.credit + int64(in.delay)
+	credit := f.credits.Room(back)
+	if credit == nil {
+		credit = f.credits.Place(back)
+	}
+	*credit = in.upstream + int32(vcIn)
+	ov := sw.outVC(uint32(v.out))
 	vc := v.out - int32(output)*int32(f.vcs)
 	ov.flits++
 	if f.occupancy {
-		sw.outVC[lowestOV(v.hop, uint32(f.vcs))].waiting--
+		sw.outVC(lowestOV(v.hop, uint32(f.vcs))).waiting--
 	}
 	// The output queue is not simulated: the channel's next free time is.
 	depart := max(t.depart, o.nextFree)
 	o.nextFree = depart + o.interval
-	e := f.flits.Place(wholeCycle(depart) + int64(o.latency))
+	arrival := wholeCycle(depart) + int64(o.latency)
+	e := f.flits.Room(arrival)
+	if e == nil {
+		e = f.flits.Place(arrival)
+	}
 	e.queue, e.packet, e.dst, e.state = o.dest, v.packet, v.dst, v.state
 	if o.dest >= 0 {
 		ov.credits--

@@ -172,5 +172,5 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	f.switches[f.wordSwitch[word]].outVC[lowestOV(hop, uint32(f.vcs))].waiting++
+	f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
 }

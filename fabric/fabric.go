@@ -126,9 +126,11 @@ func (f *Fabric) wire(timings []channelTiming) {
 		if s+1 < len(f.switches) {
 			end = f.switches[s+1].queue0
 		}
-		n := sw.port0 + sw.ports
-		sw.queues, sw.masks = f.queues[sw.queue0:end], f.masks[sw.queue0/64:end/64]
-		sw.out, sw.in, sw.outVC = f.out[sw.port0:n], f.in[sw.port0:n], f.outVC[int(sw.port0)*vcs:int(n)*vcs]
+		sw.masks = f.masks[sw.queue0/64 : end/64]
+		if sw.ports > 0 {
+			sw.queues, sw.outVCs = &f.queues[sw.queue0], &f.outVC[int(sw.port0)*vcs]
+			sw.outs, sw.ins = &f.out[sw.port0], &f.in[sw.port0]
+		}
 		for w := range sw.masks {
 			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)
 		}

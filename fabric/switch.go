@@ -53,17 +53,16 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 // cycle in the queues of mask word w, input by input.
 func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<StateBits - 1
-	m, queues := sw.word(w)
-	places := (*[64]place)(f.alloc.places[w<<6:])
+	m := &sw.masks[w]
 	ready := f.steps.at[0].number + f.routeDelay
 	left := m.route
 	m.route = 0
 	h := &f.head
 	h.Switch = s
 	for ; left != 0; left &= left - 1 {
-		b := bits.TrailingZeros64(left) & 63
-		v := &queues[b]
-		h.In, h.VC = topology.PortID(sw.port0+int32(places[b].port)), uint8(places[b].vc)
+		local := uint32(w<<6 + bits.TrailingZeros64(left))
+		v, at := sw.queue(local), f.alloc.places[local]
+		h.In, h.VC = topology.PortID(sw.port0+int32(at.port)), uint8(at.vc)
 		if v.count > 1 {
 			last := &f.pool[v.last-1]
 			h.Dst, h.State = topology.TerminalID(last.dst), last.state&routingBits
@@ -75,7 +74,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		v.hop = f.route(sw, h)
 		v.state = v.state&^routingBits | h.State
 		v.ready = ready
-		m.va |= 1 << b
+		m.va |= left & -left
 	}
 }
 
@@ -89,7 +88,7 @@ func (f *Fabric) route(sw *switchState, h *Head) uint32 {
 	}
 	packed := local<<16 | vcs
 	if f.occupancy {
-		sw.outVC[lowestOV(packed, uint32(f.vcs))].waiting++
+		sw.outVC(lowestOV(packed, uint32(f.vcs))).waiting++
 	}
 	return packed
 }

@@ -11,73 +11,79 @@ import "math/bits"
 // A packet that asks for one virtual channel which nobody else wants gets it
 // in any case; the round robins are played out among the others only.
 func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
-	requests := f.alloc.requests
-	n := 0
+	requests := f.requestVCs(sw, step)
 	var wanted, contested uint64 // local output virtual channels modulo 64
-	for w := range sw.masks {
-		m, queues := sw.word(w)
-		for left := m.va; left != 0; left &= left - 1 {
-			b := bits.TrailingZeros64(left) & 63
-			v := &queues[b]
-			if int32(v.ready-step) > 0 {
-				continue
-			}
-			port := v.hop >> 16
-			o := &sw.out[port]
-			free := v.hop & uint32(o.free)
-			if f.cutThrough && free != 0 {
-				free = f.roomFor(sw, v, free)
-			}
-			if free == 0 {
-				m.va &^= 1 << b
-				f.wait(o, sw.queue0+int32(w<<6+b))
-				continue
-			}
-			more := free & (free - 1)
-			first := port * uint32(f.vcs)
-			asked := bits.RotateLeft64(uint64(free), int(first&63))
-			contested |= wanted & asked
-			wanted |= asked
-			if more != 0 {
-				contested |= asked
-			}
-			requests[n] = request{local: uint32(w<<6 + b), output: first + uint32(bits.TrailingZeros32(free)), more: more, port: port}
-			n++
+	for i := range requests {
+		r := &requests[i]
+		asked := bits.RotateLeft64(uint64(r.free), int(r.port*uint32(f.vcs)&63))
+		contested |= wanted & asked
+		wanted |= asked
+		if r.free&(r.free-1) != 0 {
+			contested |= asked
 		}
 	}
-	requests = requests[:n]
 	rivals := requests[:0]
 	for i := range requests {
 		r := &requests[i]
-		if contested>>(r.output&63)&1 != 0 {
+		lov := r.port*uint32(f.vcs) + uint32(bits.TrailingZeros32(r.free))
+		if contested>>(lov&63)&1 != 0 {
 			rivals = append(rivals, *r)
 			continue
 		}
-		f.takeVC(sw, r.local, r.output, r.port, step)
+		f.takeVC(sw, r.local, lov, r.port, step)
 	}
 	if len(rivals) > 0 {
 		f.arbitrateVCs(sw, rivals, step)
 	}
 }
 
+// requestVCs lists the packets that find a virtual channel free in this step,
+// and lets the others wait.
+func (f *Fabric) requestVCs(sw *switchState, step uint32) []vcRequest {
+	requests := f.alloc.vcRequests
+	n := 0
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		sleep := uint64(0)
+		for left := m.va; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
+			if int32(v.ready-step) > 0 {
+				continue
+			}
+			hop := v.hop
+			free := hop & uint32(sw.outPort(hop>>16).free)
+			if free == 0 {
+				sleep |= left & -left
+				continue
+			}
+			requests[n] = vcRequest{local: local, port: hop >> 16, free: free}
+			n++
+		}
+		if sleep != 0 {
+			f.sleepForVC(sw, w, sleep)
+		}
+	}
+	if f.cutThrough {
+		return f.withRoom(sw, requests[:n])
+	}
+	return requests[:n]
+}
+
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
+func (f *Fabric) arbitrateVCs(sw *switchState, rivals []vcRequest, step uint32) {
 	a := &f.alloc
-	n := int32(len(sw.outVC))
+	n := sw.ports * int32(f.vcs)
 	a.touched, a.granted = a.touched[:0], a.granted[:0]
 	for _, r := range rivals {
-		first := r.port * uint32(f.vcs)
-		for lov, more := r.output, r.more; ; more &= more - 1 {
+		for free := r.free; free != 0; free &= free - 1 {
+			lov := r.port*uint32(f.vcs) + uint32(bits.TrailingZeros32(free))
 			// The pointer stands behind the last owner.
-			distance := int32(r.local) + sw.queue0 + sw.outVC[lov].owner
+			distance := int32(r.local) + sw.queue0 + sw.outVC(lov).owner
 			if distance < 0 {
 				distance += n
 			}
 			a.touched = a.outputs[lov].improve(a.touched, lov, r.local, distance)
-			if more == 0 {
-				break
-			}
-			lov = first + uint32(bits.TrailingZeros32(more))
 		}
 	}
 	for _, lov := range a.touched {
@@ -98,11 +104,11 @@ func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 // takeVC gives output virtual channel lov, of a port, to the packet at the
 // front of a queue.
 func (f *Fabric) takeVC(sw *switchState, local, lov, port, step uint32) {
-	v := &sw.queues[local]
+	v := sw.queue(local)
 	v.out = int32(lov)
 	v.ready = step + f.vaDelay
-	sw.out[port].free &^= 1 << (lov - port*uint32(f.vcs))
-	sw.outVC[lov].owner = sw.queue0 + int32(local)
+	sw.outPort(port).free &^= 1 << ((lov - port*uint32(f.vcs)) & 15)
+	sw.outVC(lov).owner = sw.queue0 + int32(local)
 	m, bit := &sw.masks[local>>6], uint64(1)<<(local&63)
 	m.va &^= bit
 	if f.vaDelay == 0 {
@@ -112,26 +118,38 @@ func (f *Fabric) takeVC(sw *switchState, local, lov, port, step uint32) {
 	}
 }
 
-// roomFor narrows a set of virtual channels behind the port that v's packet
-// goes to, to those with credits for the whole of it (cut-through).
-func (f *Fabric) roomFor(sw *switchState, v *inVC, set uint32) uint32 {
-	need := f.packets[v.packet>>packetBits].flits
-	first := v.hop >> 16 * uint32(f.vcs)
-	room := uint32(0)
-	for left := set; left != 0; left &= left - 1 {
-		vc := uint32(bits.TrailingZeros32(left))
-		if sw.outVC[first+vc].credits >= need {
-			room |= 1 << vc
+// withRoom narrows requests to virtual channels with credits for the whole
+// packet (cut-through) and lets packets that are left without one wait.
+func (f *Fabric) withRoom(sw *switchState, requests []vcRequest) []vcRequest {
+	kept := requests[:0]
+	for _, r := range requests {
+		need := f.packets[sw.queue(r.local).packet>>packetBits].flits
+		for left := r.free; left != 0; left &= left - 1 {
+			vc := uint32(bits.TrailingZeros32(left))
+			if sw.outVC(r.port*uint32(f.vcs)+vc).credits < need {
+				r.free &^= 1 << vc
+			}
 		}
+		if r.free == 0 {
+			f.sleepForVC(sw, int(r.local>>6), 1<<(r.local&63))
+			continue
+		}
+		kept = append(kept, r)
 	}
-	return room
+	return kept
 }
 
-// wait puts a queue's packet among those that wait for a virtual channel of a
-// port.
-func (f *Fabric) wait(o *outPort, queue int32) {
-	f.waitNext[queue] = o.waiters
-	o.waiters = queue + 1
+// sleepForVC lets packets of mask word w wait until a virtual channel of their
+// port is released.
+func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
+	sw.masks[w].va &^= packets
+	for ; packets != 0; packets &= packets - 1 {
+		local := uint32(w<<6 + bits.TrailingZeros64(packets))
+		o := sw.outPort(sw.queue(local).hop >> 16)
+		queue := sw.queue0 + int32(local)
+		f.waitNext[queue] = o.waiters
+		o.waiters = queue + 1
+	}
 }
 
 // wakeWaiters lets the packets that wait for a virtual channel of a port ask

@@ -50,20 +50,27 @@ func NewWheel[T any](reach int64) *Wheel[T] {
 }
 
 // Place files an item for a cycle later than the one last taken and returns
-// its address, for the caller to fill in before the next call: nothing is
-// copied, and the call is inlined.
+// its address, for the caller to fill in before the next call.
 func (w *Wheel[T]) Place(cycle int64) *T {
+	if p := w.Room(cycle); p != nil {
+		return p
+	}
+	return w.extend(cycle)
+}
+
+// Room is Place where there is room at hand and nil otherwise; then Place
+// finds some. It is for the hottest of callers, where it is inlined.
+func (w *Wheel[T]) Room(cycle int64) *T {
 	s := &w.slots[cycle&w.mask]
 	if s.room == 0 || cycle-w.now > w.mask {
-		return w.placeElsewhere(cycle)
+		return nil
 	}
 	s.room--
 	return &s.first.items[s.room%chunkItems]
 }
 
-// placeElsewhere is Place where the slot's chunk is full or the cycle beyond
-// reach.
-func (w *Wheel[T]) placeElsewhere(cycle int64) *T {
+// extend is Place where the slot's chunk is full or the cycle beyond reach.
+func (w *Wheel[T]) extend(cycle int64) *T {
 	if cycle-w.now > w.mask {
 		return w.placeFar(cycle)
 	}
