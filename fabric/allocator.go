@@ -3,30 +3,33 @@ package fabric
 // allocator is the scratch memory of the separable allocators, shared by all
 // switches. Everything in it is in a switch's own numbers.
 type allocator struct {
-	requests   []request   // len = queues of the largest switch
-	vcRequests []vcRequest // likewise
-	chosen     []request
-	outputs    []choice // by output port, or output virtual channel
-	inputs     []choice // by input port, or queue
-	touched    []uint32 // entries of outputs in use
-	granted    []uint32 // entries of inputs in use
-	places     []place  // by queue, or output virtual channel
-	matched    []bool   // by port: input (even) and output (odd) matched in an earlier iteration
+	requests []request // len = queues of the largest switch
+	rivals   []request // likewise: those that meet others
+	chosen   []request // likewise
+	matches  []request // len = ports of the largest switch
+	outputs  []choice  // by output port, or output virtual channel
+	inputs   []choice  // by input port, or queue
+	touched  []uint32  // entries of outputs in use
+	granted  []uint32  // entries of inputs in use
+	places   []place   // by queue, or output virtual channel
+	matched  []bool    // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
-// request is a flit's wish for an output port.
-type request struct {
-	local  uint32 // its queue
-	port   uint32 // the input port
-	output uint32
-}
+// request is the wish of the flit or packet at the front of a queue: for an
+// output port or, in virtual-channel allocation, for one of some virtual
+// channels of an output port. Packed, since allocation is little else than
+// lists of requests.
+type request uint64
 
-// vcRequest is a packet's wish for a virtual channel of an output port.
-type vcRequest struct {
-	local uint32 // its queue
-	port  uint32 // the output port
-	free  uint32 // virtual channels that would do
-}
+// newRequest packs a queue with, in virtual-channel allocation, an output port
+// and a set of its virtual channels or, in switch allocation, an input and an
+// output port.
+func newRequest(local, ports uint32) request { return request(local)<<32 | request(ports) }
+
+func (r request) local() uint32  { return uint32(r >> 32) }
+func (r request) port() uint32   { return uint32(r) >> 16 }         // switch allocation: of the input
+func (r request) output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
+func (r request) free() uint32   { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
 
 // choice is the candidate nearest to a round-robin pointer so far.
 type choice struct {
@@ -40,7 +43,7 @@ type place struct{ port, vc uint16 }
 func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
-		requests: make([]request, n), vcRequests: make([]vcRequest, n), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]request, n), rivals: make([]request, 0, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports),
 	}
 	for i := range ports * vcs {

@@ -16,26 +16,28 @@ import "math/bits"
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	requests := f.requestCrossbar(sw, t.number)
 	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
-	for i := range requests {
-		r := &requests[i]
-		in, out := uint64(1)<<(r.port&63), uint64(1)<<(r.output&63)
+	for _, r := range requests {
+		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
 		rivalInputs |= inputs & in
 		inputs |= in
 		rivalOutputs |= outputs & out
 		outputs |= out
 	}
-	rivals := requests[:0]
-	for i := range requests {
-		r := &requests[i]
-		if (rivalInputs>>(r.port&63)|rivalOutputs>>(r.output&63))&1 != 0 {
-			rivals = append(rivals, *r)
-			continue
+	if rivalInputs|rivalOutputs == 0 {
+		f.cross(sw, requests, t, true)
+		return
+	}
+	alone, rivals := 0, f.alloc.rivals[:0]
+	for _, r := range requests {
+		if (rivalInputs>>(r.port()&63)|rivalOutputs>>(r.output()&63))&1 == 0 {
+			requests[alone] = r
+			alone++
+		} else {
+			rivals = append(rivals, r)
 		}
-		f.cross(sw, r.local, r.port, r.output, t, true)
 	}
-	if len(rivals) > 0 {
-		f.arbitrate(sw, rivals, t)
-	}
+	f.cross(sw, requests[:alone], t, true)
+	f.arbitrate(sw, rivals, t)
 }
 
 // requestCrossbar lists the flits that may cross in this step. Those without a
@@ -60,7 +62,7 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) []request {
 			if o := sw.outPort(output); o.nextFree-o.window >= now {
 				continue // no room behind the crossbar
 			}
-			requests[n] = request{local: local, port: uint32(places[local].port), output: output}
+			requests[n] = newRequest(local, uint32(places[local].port)<<16|output)
 			n++
 		}
 	}
@@ -80,12 +82,14 @@ func (f *Fabric) arbitrate(sw *switchState, rivals []request, t *stepTime) {
 			break
 		}
 		f.acceptInputs(sw)
+		matches := a.matches[:0]
 		for _, port := range a.granted {
 			output := a.inputs[port].take()
 			local := a.outputs[output].take()
 			a.matched[2*port], a.matched[2*output+1] = true, true
-			f.cross(sw, local, port, output, t, iteration == 0)
+			matches = append(matches, newRequest(local, port<<16|output))
 		}
+		f.cross(sw, matches, t, iteration == 0)
 		for _, output := range a.touched {
 			a.outputs[output].index = 0
 		}
@@ -97,7 +101,7 @@ func (f *Fabric) arbitrate(sw *switchState, rivals []request, t *stepTime) {
 func (a *allocator) unmatched(requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		if !a.matched[2*r.port] && !a.matched[2*r.output+1] {
+		if !a.matched[2*r.port()] && !a.matched[2*r.output()+1] {
 			kept = append(kept, r)
 		}
 	}
@@ -113,11 +117,11 @@ func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	}
 	a.touched = a.touched[:0]
 	for _, r := range rivals {
-		distance := int32(r.port) - int32(sw.outPort(r.output).grant)
+		distance := int32(r.port()) - int32(sw.outPort(r.output()).grant)
 		if distance < 0 {
 			distance += sw.ports
 		}
-		a.touched = a.outputs[r.output].improve(a.touched, r.output, r.local, distance*vcs+f.vcDistance(sw, r))
+		a.touched = a.outputs[r.output()].improve(a.touched, r.output(), r.local(), distance*vcs+f.vcDistance(sw, r))
 	}
 }
 
@@ -127,7 +131,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for k, r := range rivals {
-		a.granted = a.inputs[r.port].improve(a.granted, r.port, uint32(k), f.vcDistance(sw, r))
+		a.granted = a.inputs[r.port()].improve(a.granted, r.port(), uint32(k), f.vcDistance(sw, r))
 	}
 	chosen := a.chosen[:0]
 	for _, port := range a.granted {
@@ -140,7 +144,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
-	d := int32(f.alloc.places[r.local].vc) - int32(sw.inPort(r.port).vc)
+	d := int32(f.alloc.places[r.local()].vc) - int32(sw.inPort(r.port()).vc)
 	if d < 0 {
 		d += int32(f.vcs)
 	}
@@ -161,76 +165,88 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	}
 }
 
-// cross sends the flit at the front of a queue through the crossbar onto its
-// channel and its credit upstream, and moves the round-robin pointers behind
-// it where told to. With a packet's last flit its output virtual channel is
-// released and the next packet comes to the front.
-func (f *Fabric) cross(sw *switchState, local, port, output uint32, t *stepTime, advance bool) {
-	v := sw.queue(local)
-	o := sw.outPort(output)
-	in := sw.inPort(port)
-	vcIn := f.alloc.places[local].vc
-	if advance {
-		o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), vcIn+1
-	}
-	back := t.credit + int64(in.delay)
-	credit := f.credits.Room(back)
-	if credit == nil {
-		credit = f.credits.Place(back)
-	}
-	*credit = in.upstream + int32(vcIn)
-	ov := sw.outVC(uint32(v.out))
-	vc := v.out - int32(output)*int32(f.vcs)
-	ov.flits++
-	if f.occupancy {
-		sw.outVC(lowestOV(v.hop, uint32(f.vcs))).waiting--
-	}
-	// The output queue is not simulated: the channel's next free time is.
-	depart := max(t.depart, o.nextFree)
-	o.nextFree = depart + o.interval
-	arrival := wholeCycle(depart) + int64(o.latency)
-	e := f.flits.Room(arrival)
-	if e == nil {
-		e = f.flits.Place(arrival)
-	}
-	e.queue, e.packet, e.dst, e.state = o.dest, v.packet, v.dst, v.state
-	if o.dest >= 0 {
-		ov.credits--
-		e.queue += vc
-	}
-	if v.state < maxHops<<hopShift {
-		e.state += 1 << hopShift
-	}
-	f.FlitHops++
-
-	m, bit := &sw.masks[local>>6], uint64(1)<<(local&63)
-	tail := v.packet&tailFlit != 0
-	v.count--
-	if tail {
-		v.out = -1
-		m.sa &^= bit
-		ov.owner = ^ov.owner
-		o.free |= 1 << vc
-		if o.waiters != 0 {
-			f.wakeWaiters(o)
+// cross sends the flits at the front of some queues, of different inputs to
+// different outputs, through the crossbar onto their channels and their
+// credits upstream, and moves the round-robin pointers behind them where told
+// to.
+func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
+	vcs := uint32(f.vcs)
+	f.FlitHops += int64(len(matches))
+	for _, r := range matches {
+		local, port, output := r.local(), r.port(), r.output()
+		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
+		vcIn := local - port*vcs
+		if advance {
+			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
-	} else if v.count == 0 {
+		back := t.credit + int64(in.delay)
+		credit := f.credits.Room(back)
+		if credit == nil {
+			credit = f.credits.Place(back)
+		}
+		*credit = in.upstream + int32(vcIn)
+
+		// The output queue is not simulated: the channel's next free time is.
+		depart := max(t.depart, o.nextFree)
+		o.nextFree = depart + o.interval
+		arrival := wholeCycle(depart) + int64(o.latency)
+		e := f.flits.Room(arrival)
+		if e == nil {
+			e = f.flits.Place(arrival)
+		}
+		ov := sw.outVC(uint32(v.out))
+		ov.flits++
+		e.queue, e.packet, e.dst, e.state = o.dest, v.packet, v.dst, v.state
+		vc := uint32(v.out) - output*vcs
+		if o.dest >= 0 {
+			ov.credits--
+			e.queue += int32(vc)
+		}
+		if v.state < maxHops<<hopShift {
+			e.state += 1 << hopShift
+		}
+		if f.occupancy {
+			sw.outVC(lowestOV(v.hop, vcs)).waiting--
+		}
+		if v.packet&tailFlit != 0 {
+			v.out = -1
+			ov.owner = ^ov.owner
+			o.free |= 1 << (vc & 15)
+			if o.waiters != 0 {
+				f.wakeWaiters(o)
+			}
+		}
+		f.dequeue(sw, v, local, t.number)
+	}
+}
+
+// dequeue removes the flit at the front of a queue, which has just crossed.
+// After a packet's last flit the next packet comes to the front.
+func (f *Fabric) dequeue(sw *switchState, v *inVC, local, step uint32) {
+	v.count--
+	if tail := v.packet&tailFlit != 0; tail || v.count == 0 {
+		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		m.sa &^= bit
+		if v.count == 0 {
+			return
+		}
+		m.va |= bit
 	}
-	if v.count == 0 {
-		return
-	}
+	f.advance(v, step)
+}
+
+// advance brings the second flit of a queue to its front.
+func (f *Fabric) advance(v *inVC, step uint32) {
 	last := &f.pool[v.last-1]
 	n := last.next
 	b := &f.pool[n-1]
 	last.next = b.next
-	v.packet, v.dst, v.state = b.packet, b.dst, b.state
-	v.ready = t.number + 1
-	if tail {
-		v.hop = b.hop
-		v.ready += f.routeDelay
-		m.va |= bit
-	}
 	b.next = f.poolFree
 	f.poolFree = n
+	v.ready = step + 1
+	if v.packet&tailFlit != 0 {
+		v.hop = b.hop
+		v.ready += f.routeDelay
+	}
+	v.packet, v.dst, v.state = b.packet, b.dst, b.state
 }

@@ -166,7 +166,7 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 		last.next = n
 	}
 	v.last = n
-	f.pool[n-1] = buffered{next: next, packet: e.packet, dst: e.dst, state: e.state, hop: hop}
+	f.pool[n-1] = buffered{next, queued{e.packet, e.dst, e.state, hop}}
 	return hop
 }
 

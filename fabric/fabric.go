@@ -31,6 +31,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		cutThrough: config.Switch.FlowControl == "cut-through",
 		inputFirst: config.Switch.Allocator == "input-first",
 		steps:      newStepTimes(&config.Switch),
+		allVCs:     1<<vcs - 1,
 		routeDelay: uint32(config.Switch.RouteCycles),
 		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}

@@ -34,12 +34,17 @@ const (
 	maxHops    = 255
 )
 
-// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
-type inVC struct {
-	packet int32 // front flit, as in flit; valid while count > 0
+// queued is a flit in a queue.
+type queued struct {
+	packet int32 // as in flit
 	dst    int32
 	state  uint32
-	hop    uint32 // decision for the packet at the front: local port<<16 | virtual channels
+	hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
+}
+
+// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
+type inVC struct {
+	queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
 	last   int32  // last flit in the pool, whose next is the second flit of the queue
 	count  int32  // flits in the queue
 	out    int32  // local output virtual channel held by the packet at the front; -1: none yet
@@ -48,11 +53,8 @@ type inVC struct {
 
 // buffered is a flit behind the front of a queue.
 type buffered struct {
-	next   int32
-	packet int32
-	dst    int32
-	state  uint32
-	hop    uint32
+	next int32
+	queued
 }
 
 // outVC is an output virtual channel. 16 bytes.
@@ -107,6 +109,9 @@ func (sw *switchState) queue(local uint32) *inVC      { return at(sw.queues, loc
 func (sw *switchState) outVC(lov uint32) *outVC       { return at(sw.outVCs, lov) }
 func (sw *switchState) outPort(local uint32) *outPort { return at(sw.outs, local) }
 func (sw *switchState) inPort(local uint32) *inPort   { return at(sw.ins, local) }
+
+// mask is the mask word of a queue; its bit there is 1<<(local&63).
+func (sw *switchState) mask(local uint32) *masks { return at(&sw.masks[0], local>>6) }
 
 // at is element i of the array that begins with first.
 func at[T any](first *T, i uint32) *T {
@@ -193,6 +198,7 @@ type Fabric struct {
 
 	steps      stepTimes
 	alloc      allocator
+	allVCs     uint32 // set of all virtual channels
 	routeDelay uint32 // steps
 	vaDelay    uint32
 	occupancy  bool // keep outVC.waiting

@@ -61,34 +61,25 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	h.Switch = s
 	for ; left != 0; left &= left - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
-		v, at := sw.queue(local), f.alloc.places[local]
-		h.In, h.VC = topology.PortID(sw.port0+int32(at.port)), uint8(at.vc)
-		if v.count > 1 {
-			last := &f.pool[v.last-1]
-			h.Dst, h.State = topology.TerminalID(last.dst), last.state&routingBits
-			last.hop = f.route(sw, h)
-			last.state = last.state&^routingBits | h.State
-			continue
+		v, place := sw.queue(local), f.alloc.places[local]
+		h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
+		head := &v.queued
+		if v.count == 1 {
+			v.ready = ready
+			m.va |= left & -left
+		} else {
+			head = &f.pool[v.last-1].queued
 		}
-		h.Dst, h.State = topology.TerminalID(v.dst), v.state&routingBits
-		v.hop = f.route(sw, h)
-		v.state = v.state&^routingBits | h.State
-		v.ready = ready
-		m.va |= left & -left
+		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
+		hop := f.routing.Route(&f.view, h)
+		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
+		if port >= uint32(sw.ports) || vcs == 0 {
+			f.badHop(h, hop)
+		}
+		head.hop = port<<16 | vcs
+		head.state = head.state&^routingBits | h.State
+		if f.occupancy {
+			sw.outVC(lowestOV(head.hop, uint32(f.vcs))).waiting++
+		}
 	}
-}
-
-// route returns the routing's decision in the packed form of inVC.hop.
-func (f *Fabric) route(sw *switchState, h *Head) uint32 {
-	hop := f.routing.Route(&f.view, h)
-	local := uint32(hop.Port) - uint32(sw.port0)
-	vcs := hop.VCs & (1<<f.vcs - 1)
-	if local >= uint32(sw.ports) || vcs == 0 {
-		f.badHop(h, hop)
-	}
-	packed := local<<16 | vcs
-	if f.occupancy {
-		sw.outVC(lowestOV(packed, uint32(f.vcs))).waiting++
-	}
-	return packed
 }

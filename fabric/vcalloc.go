@@ -12,35 +12,38 @@ import "math/bits"
 // in any case; the round robins are played out among the others only.
 func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 	requests := f.requestVCs(sw, step)
+	vcs := uint32(f.vcs)
 	var wanted, contested uint64 // local output virtual channels modulo 64
-	for i := range requests {
-		r := &requests[i]
-		asked := bits.RotateLeft64(uint64(r.free), int(r.port*uint32(f.vcs)&63))
+	for _, r := range requests {
+		free := uint64(r.free())
+		asked := bits.RotateLeft64(free, int(r.port()*vcs&63))
 		contested |= wanted & asked
 		wanted |= asked
-		if r.free&(r.free-1) != 0 {
+		if free&(free-1) != 0 {
 			contested |= asked
 		}
 	}
-	rivals := requests[:0]
-	for i := range requests {
-		r := &requests[i]
-		lov := r.port*uint32(f.vcs) + uint32(bits.TrailingZeros32(r.free))
-		if contested>>(lov&63)&1 != 0 {
-			rivals = append(rivals, *r)
-			continue
+	if contested == 0 {
+		f.takeVCs(sw, requests, step)
+		return
+	}
+	alone, rivals := 0, f.alloc.rivals[:0]
+	for _, r := range requests {
+		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested == 0 {
+			requests[alone] = r
+			alone++
+		} else {
+			rivals = append(rivals, r)
 		}
-		f.takeVC(sw, r.local, lov, r.port, step)
 	}
-	if len(rivals) > 0 {
-		f.arbitrateVCs(sw, rivals, step)
-	}
+	f.takeVCs(sw, requests[:alone], step)
+	f.arbitrateVCs(sw, rivals, step)
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step,
 // and lets the others wait.
-func (f *Fabric) requestVCs(sw *switchState, step uint32) []vcRequest {
-	requests := f.alloc.vcRequests
+func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
+	requests := f.alloc.requests
 	n := 0
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -57,7 +60,7 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []vcRequest {
 				sleep |= left & -left
 				continue
 			}
-			requests[n] = vcRequest{local: local, port: hop >> 16, free: free}
+			requests[n] = newRequest(local, hop&^(1<<16-1)|free)
 			n++
 		}
 		if sleep != 0 {
@@ -71,19 +74,19 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []vcRequest {
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (f *Fabric) arbitrateVCs(sw *switchState, rivals []vcRequest, step uint32) {
+func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 	a := &f.alloc
 	n := sw.ports * int32(f.vcs)
 	a.touched, a.granted = a.touched[:0], a.granted[:0]
 	for _, r := range rivals {
-		for free := r.free; free != 0; free &= free - 1 {
-			lov := r.port*uint32(f.vcs) + uint32(bits.TrailingZeros32(free))
+		for free := r.free(); free != 0; free &= free - 1 {
+			lov := r.port()*uint32(f.vcs) + uint32(bits.TrailingZeros32(free))
 			// The pointer stands behind the last owner.
-			distance := int32(r.local) + sw.queue0 + sw.outVC(lov).owner
+			distance := int32(r.local()) + sw.queue0 + sw.outVC(lov).owner
 			if distance < 0 {
 				distance += n
 			}
-			a.touched = a.outputs[lov].improve(a.touched, lov, r.local, distance)
+			a.touched = a.outputs[lov].improve(a.touched, lov, r.local(), distance)
 		}
 	}
 	for _, lov := range a.touched {
@@ -94,44 +97,52 @@ func (f *Fabric) arbitrateVCs(sw *switchState, rivals []vcRequest, step uint32) 
 		}
 		a.granted = a.inputs[local].improve(a.granted, local, lov, distance)
 	}
+	matches := a.requests[:0]
 	for _, local := range a.granted {
 		lov := a.inputs[local].take()
-		f.takeVC(sw, local, lov, uint32(a.places[lov].port), step)
 		f.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
+		place := a.places[lov]
+		matches = append(matches, newRequest(local, uint32(place.port)<<16|1<<place.vc))
 	}
+	f.takeVCs(sw, matches, step)
 }
 
-// takeVC gives output virtual channel lov, of a port, to the packet at the
-// front of a queue.
-func (f *Fabric) takeVC(sw *switchState, local, lov, port, step uint32) {
-	v := sw.queue(local)
-	v.out = int32(lov)
-	v.ready = step + f.vaDelay
-	sw.outPort(port).free &^= 1 << ((lov - port*uint32(f.vcs)) & 15)
-	sw.outVC(lov).owner = sw.queue0 + int32(local)
-	m, bit := &sw.masks[local>>6], uint64(1)<<(local&63)
-	m.va &^= bit
-	if f.vaDelay == 0 {
-		m.sa |= bit
-	} else {
-		m.next |= bit
+// takeVCs gives each of some packets the virtual channel, the only one, of its
+// request.
+func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
+	vcs, ready := uint32(f.vcs), step+f.vaDelay
+	for _, r := range matches {
+		local := r.local()
+		lov := r.port()*vcs + uint32(bits.TrailingZeros32(r.free()))
+		v := sw.queue(local)
+		v.out = int32(lov)
+		v.ready = ready
+		sw.outVC(lov).owner = sw.queue0 + int32(local)
+		sw.outPort(r.port()).free &^= uint16(r.free())
+		m, bit := sw.mask(local), uint64(1)<<(local&63)
+		m.va &^= bit
+		if f.vaDelay == 0 {
+			m.sa |= bit
+		} else {
+			m.next |= bit
+		}
 	}
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole
 // packet (cut-through) and lets packets that are left without one wait.
-func (f *Fabric) withRoom(sw *switchState, requests []vcRequest) []vcRequest {
+func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := f.packets[sw.queue(r.local).packet>>packetBits].flits
-		for left := r.free; left != 0; left &= left - 1 {
+		need := f.packets[sw.queue(r.local()).packet>>packetBits].flits
+		for left := r.free(); left != 0; left &= left - 1 {
 			vc := uint32(bits.TrailingZeros32(left))
-			if sw.outVC(r.port*uint32(f.vcs)+vc).credits < need {
-				r.free &^= 1 << vc
+			if sw.outVC(r.port()*uint32(f.vcs)+vc).credits < need {
+				r &^= 1 << vc
 			}
 		}
-		if r.free == 0 {
-			f.sleepForVC(sw, int(r.local>>6), 1<<(r.local&63))
+		if r.free() == 0 {
+			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
 			continue
 		}
 		kept = append(kept, r)
