@@ -29,18 +29,20 @@ type PhysicalConfig struct {
 // switch core; a core with speedup s takes s steps a cycle, so that at speedup
 // 1 a step is a cycle of the flit clock.
 type SwitchConfig struct {
-	VCs               int     `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
-	BufferFlits       int     `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
-	RouteCycles       int     `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
-	VCAllocCycles     int     `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: in the same step as switch allocation" unit:"cycles of the switch core" min:"0" max:"10000"`
-	SwitchAllocCycles int     `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
-	CrossbarCycles    int     `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
-	CreditCycles      int     `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
-	Speedup           float64 `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
-	Allocator         string  `toml:"allocator" doc:"order of the separable allocators: islip grants at outputs first, input-first chooses at inputs first" choices:"islip|input-first"`
-	Iterations        int     `toml:"iterations" doc:"iterations of the switch allocator in a step" min:"1" max:"16"`
-	OutputBufferFlits int     `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
-	FlowControl       string  `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
+	VCs               int      `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
+	BufferFlits       int      `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
+	RouteCycles       int      `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	VCAllocCycles     int      `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: in the same step as switch allocation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	SwitchAllocCycles int      `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
+	CrossbarCycles    int      `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
+	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
+	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
+	Allocator         string   `toml:"allocator" doc:"order of the separable allocators: islip grants at outputs first, input-first chooses at inputs first" choices:"islip|input-first"`
+	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step" min:"1" max:"16"`
+	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
+	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
+	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
+	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
 }
 
 // TerminalConfig is the [terminal] table.
@@ -56,14 +58,18 @@ type ChannelConfig struct {
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 
-// DefaultConfig is the switch of the quick start: one cycle a stage, speedup
-// 2, buffers of 32 flits.
+// DefaultConfig is the switch of the quick start: speedup 2, buffers of 32
+// flits, a virtual channel allocated in the step in which it is first used.
+// (With a step between the two, a virtual channel stands idle for part of
+// every packet, and a single one cannot fill its channel with packets of one
+// flit: docs/model.md.)
 func DefaultConfig() Config {
 	return Config{
 		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
-			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 1, SwitchAllocCycles: 1, CrossbarCycles: 1,
+			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
 			CreditCycles: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
+			CreditSensing: "auto", CreditsUndelayed: []string{"terminal", "global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},
 	}

@@ -180,6 +180,9 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
 		back := t.credit + int64(in.delay)
+		if f.sensing != nil {
+			back += f.sensing.crossing(f, sw, r, v)
+		}
 		credit := f.credits.Room(back)
 		if credit == nil {
 			credit = f.credits.Place(back)

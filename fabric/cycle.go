@@ -82,24 +82,29 @@ func clearBelow(word uint64, n int) uint64 {
 }
 
 func (f *Fabric) arriveCredits(c int64) {
-	any := f.cutThrough
+	any := f.cutThrough || f.sensing != nil
 	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
 			if o.credits == 1 || any {
-				f.wakeForCredit(o, ov)
+				f.creditReturned(o, ov)
 			}
 		}
 	}
 }
 
-// wakeForCredit wakes who may have waited for a credit that has come back: the
+// creditReturned wakes who may have waited for a credit that has come back: the
 // first credit of a virtual channel or, under cut-through, any.
-func (f *Fabric) wakeForCredit(o *outVC, ov int32) {
+func (f *Fabric) creditReturned(o *outVC, ov int32) {
 	if ov >= f.terminalOV0 {
 		f.creditTerminal(ov)
-	} else if o.credits == 1 && o.owner >= 0 {
+		return
+	}
+	if f.sensing != nil {
+		f.sensing.returned(f, ov, f.cycle)
+	}
+	if o.credits == 1 && o.owner >= 0 {
 		f.wakeQueue(o.owner)
 	} else if f.cutThrough {
 		f.wakeWaiters(&f.out[ov/int32(f.vcs)])

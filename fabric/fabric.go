@@ -39,8 +39,14 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
 	}
+	if r, ok := routing.(GreedyDecider); ok {
+		f.greedy = r.DecidesGreedily()
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	if f.sensesCredits() {
+		f.sensing = newSensing(f)
+	}
 	reach := f.reach(timings)
 	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
@@ -176,6 +182,15 @@ func window(limit, interval int64) int64 {
 		return Never
 	}
 	return limit * interval
+}
+
+// sensesCredits tells whether credit round trips are measured.
+func (f *Fabric) sensesCredits() bool {
+	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	r, ok := f.routing.(CreditSenser)
+	return ok && r.SensesCredits()
 }
 
 // reach bounds how far ahead the fabric files flits and credits in the usual

@@ -24,7 +24,11 @@ type Result struct {
 	Offered   float64 // flits per terminal and cycle, as asked for
 	Accepted  float64 // flits per terminal and cycle delivered in the window
 	Saturated bool    // the network did not keep up: latencies would grow with the run's length
-	Converged bool    // warm-up settled, and Precision reached (where asked for)
+	// ChannelFlits counts the flits sent in the window (len =
+	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
+	// then out of each terminal.
+	ChannelFlits []uint32
+	Converged    bool // warm-up settled, and Precision reached (where asked for)
 }
 
 const (
@@ -61,6 +65,7 @@ type runner struct {
 	moved     Counters // at the last sign of life
 	movedAt   int64
 	delivered int64 // flits, when the window opened
+	sent      []uint32
 }
 
 func (r *runner) run() error {

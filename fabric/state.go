@@ -201,7 +201,10 @@ type Fabric struct {
 	allVCs     uint32 // set of all virtual channels
 	routeDelay uint32 // steps
 	vaDelay    uint32
-	occupancy  bool // keep outVC.waiting
+	sensing    *sensing // nil: off
+	occupancy  bool     // keep outVC.waiting
+	greedy     bool     // count the decisions of a cycle only when all are made
+	decided    []int32  // ov chosen by each of them
 	cutThrough bool
 	inputFirst bool
 

@@ -46,6 +46,14 @@ func (n network) fabric(t testing.TB, config fabric.Config) *fabric.Fabric {
 	return f
 }
 
+// pipelined is the default switch with virtual-channel allocation as a stage of
+// its own.
+func pipelined() fabric.Config {
+	config := fabric.DefaultConfig()
+	config.Switch.VCAllocCycles = 1
+	return config
+}
+
 // run drives the network with uniform Bernoulli traffic.
 func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan fabric.Plan) (*fabric.Fabric, *fabric.Result) {
 	t.Helper()

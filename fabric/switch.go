@@ -16,6 +16,9 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		va |= sw.masks[w].va
 		sa |= sw.masks[w].sa
 	}
+	if len(f.decided) > 0 {
+		f.countDecisions()
+	}
 	for i := range f.steps.n {
 		t := &f.steps.at[i]
 		if va != 0 {
@@ -79,7 +82,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head.hop = port<<16 | vcs
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
-			sw.outVC(lowestOV(head.hop, uint32(f.vcs))).waiting++
+			f.countDecision(sw.port0*int32(f.vcs) + int32(lowestOV(head.hop, uint32(f.vcs))))
 		}
 	}
 }

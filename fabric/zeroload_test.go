@@ -175,7 +175,7 @@ func TestFractionalSpeedup(t *testing.T) {
 // with equal rates everywhere only one of them counts.
 func TestChannelRate(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
-	config := fabric.DefaultConfig()
+	config := pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 2.5}}
 	f := n.fabric(t, config)
 	s := &script{}

@@ -21,12 +21,11 @@ const (
 	slabChunks = 16 // chunks allocated together
 )
 
-// wheelSlot is a list of chunks, all of them full but the first, which is
-// filled from its end down: the slot's hot fields are then one pointer and one
-// counter.
+// wheelSlot is a ring of chunks, all of them full but the last: the slot's hot
+// fields are then one pointer and one counter.
 type wheelSlot[T any] struct {
-	first *wheelChunk[T]
-	room  uint32 // unused places in first
+	last *wheelChunk[T]
+	room uint32 // unused places in last
 }
 
 type wheelChunk[T any] struct {
@@ -65,8 +64,9 @@ func (w *Wheel[T]) Room(cycle int64) *T {
 	if s.room == 0 || cycle-w.now > w.mask {
 		return nil
 	}
+	p := &s.last.items[-s.room%chunkItems]
 	s.room--
-	return &s.first.items[s.room%chunkItems]
+	return p
 }
 
 // extend is Place where the slot's chunk is full or the cycle beyond reach.
@@ -84,10 +84,13 @@ func (w *Wheel[T]) extend(cycle int64) *T {
 	}
 	w.free = c.next
 	s := &w.slots[cycle&w.mask]
-	c.next = s.first
-	s.first, s.room = c, chunkItems-1
+	c.next = c
+	if s.last != nil {
+		c.next, s.last.next = s.last.next, c
+	}
+	s.last, s.room = c, chunkItems-1
 	w.filed++
-	return &c.items[chunkItems-1]
+	return &c.items[0]
 }
 
 // Next takes a batch of the items of cycle; nil when there are no more. The
@@ -103,15 +106,20 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		w.fetchFar()
 	}
 	s := &w.slots[cycle&w.mask]
-	c := s.first
-	if c == nil {
+	if s.last == nil {
 		return nil
 	}
-	items := c.items[s.room:]
-	s.first, s.room = c.next, 0
+	c := s.last.next
+	n := chunkItems - s.room
+	if c == s.last {
+		*s = wheelSlot[T]{}
+	} else {
+		s.last.next = c.next
+		n = chunkItems
+	}
 	w.open = c
 	w.filed--
-	return items
+	return c.items[:n]
 }
 
 // Len is the number of items filed. It counts them.
@@ -128,7 +136,7 @@ func (w *Wheel[T]) Len() int {
 func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 	if w.filed > 0 {
 		for c := w.now + 1; c <= w.now+w.mask; c++ {
-			if w.slots[c&w.mask].first != nil {
+			if w.slots[c&w.mask].last != nil {
 				return c, true
 			}
 		}
@@ -142,12 +150,21 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 // Each calls visit with every item, for audits. It does not take them.
 func (w *Wheel[T]) Each(visit func(T)) {
 	for i := range w.slots {
-		from := w.slots[i].room
-		for c := w.slots[i].first; c != nil; c = c.next {
-			for _, item := range c.items[from:] {
+		s := &w.slots[i]
+		if s.last == nil {
+			continue
+		}
+		for c := s.last.next; ; c = c.next {
+			n := uint32(chunkItems)
+			if c == s.last {
+				n -= s.room
+			}
+			for _, item := range c.items[:n] {
 				visit(item)
 			}
-			from = 0
+			if c == s.last {
+				break
+			}
 		}
 	}
 	for i := range w.far {
