@@ -36,6 +36,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}
 	f.view.f = f
+	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
 	}
@@ -123,7 +124,7 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 func (f *Fabric) wire(timings []channelTiming) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
-	f.terminalOV0 = int32(ports * vcs)
+	f.terminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
 	f.outVC = make([]outVC, (ports+terminals)*vcs)
 	f.out = make([]outPort, ports+terminals)
 	f.in = make([]inPort, ports)

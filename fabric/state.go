@@ -172,18 +172,20 @@ type Fabric struct {
 	buffer  int32 // flits a queue holds
 	cycle   int64 // cycle being simulated, or last simulated
 
-	queues      []inVC // by queue
-	outVC       []outVC
-	out         []outPort // by port, then by terminal
-	in          []inPort  // by port
-	switches    []switchState
-	masks       []masks // by queue / 64
-	wordSwitch  []int32 // switch of each mask word
-	waitNext    []int32 // by queue: next packet that waits for the same port, + 1
-	acceptOV    []int32 // by queue: round-robin pointer over local output virtual channels
-	terminalOV0 int32
-	terminals   []terminal
-	streams     []sim.Stream // routing decisions, by switch
+	queues       []inVC // by queue
+	outVC        []outVC
+	out          []outPort // by port, then by terminal
+	in           []inPort  // by port
+	switches     []switchState
+	masks        []masks // by queue / 64
+	wordSwitch   []int32 // switch of each mask word
+	waitNext     []int32 // by queue: next packet that waits for the same port, + 1
+	acceptOV     []int32 // by queue: round-robin pointer over local output virtual channels
+	terminalOV0  int32
+	terminalOut0 int32  // a terminal's sending end is f.out[terminalOut0+t]
+	injection    uint32 // virtual channels that terminals may inject on
+	terminals    []terminal
+	streams      []sim.Stream // routing decisions, by switch
 
 	pool       []buffered
 	poolFree   int32 // + 1
