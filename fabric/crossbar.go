@@ -168,7 +168,7 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 // cross sends the flits at the front of some queues, of different inputs to
 // different outputs, through the crossbar onto their channels and their
 // credits upstream, and moves the round-robin pointers behind them where told
-// to.
+// to. With a packet's last flit its output virtual channel is released.
 func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))
@@ -193,49 +193,46 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		depart := max(t.depart, o.nextFree)
 		o.nextFree = depart + o.interval
 		arrival := wholeCycle(depart) + int64(o.latency)
-		e := f.flits.Room(arrival)
+		wheel := f.flits[o.bounded&1]
+		e := wheel.Room(arrival)
 		if e == nil {
-			e = f.flits.Place(arrival)
+			e = wheel.Place(arrival)
 		}
 		ov := sw.outVC(uint32(v.out))
 		ov.flits++
-		e.queue, e.packet, e.dst, e.state = o.dest, v.packet, v.dst, v.state
+		ov.credits -= o.bounded
 		vc := uint32(v.out) - output*vcs
-		if o.dest >= 0 {
-			ov.credits--
-			e.queue += int32(vc)
-		}
+		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*o.bounded, v.packet, v.dst, v.state
 		if v.state < maxHops<<hopShift {
 			e.state += 1 << hopShift
 		}
 		if f.occupancy {
 			sw.outVC(lowestOV(v.hop, vcs)).waiting--
 		}
-		if v.packet&tailFlit != 0 {
-			v.out = -1
-			ov.owner = ^ov.owner
-			o.free |= 1 << (vc & 15)
-			if o.waiters != 0 {
-				f.wakeWaiters(o)
+		v.count--
+		if v.packet&tailFlit == 0 {
+			if v.count > 0 {
+				f.advance(v, t.number)
+			} else {
+				sw.mask(local).sa &^= 1 << (local & 63)
 			}
+			continue
 		}
-		f.dequeue(sw, v, local, t.number)
-	}
-}
-
-// dequeue removes the flit at the front of a queue, which has just crossed.
-// After a packet's last flit the next packet comes to the front.
-func (f *Fabric) dequeue(sw *switchState, v *inVC, local, step uint32) {
-	v.count--
-	if tail := v.packet&tailFlit != 0; tail || v.count == 0 {
+		// The next packet comes to the front, and those that wait for the
+		// virtual channel may ask for it.
+		ov.owner = ^ov.owner
+		o.free |= 1 << (vc & 15)
+		v.out = -1
 		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		m.sa &^= bit
-		if v.count == 0 {
-			return
+		if v.count > 0 {
+			m.va |= bit
+			f.advance(v, t.number)
 		}
-		m.va |= bit
+		if o.waiters != 0 {
+			f.wakeWaiters(o)
+		}
 	}
-	f.advance(v, step)
 }
 
 // advance brings the second flit of a queue to its front.

@@ -27,7 +27,7 @@ func (f *Fabric) Advance(cycles int64) {
 // nextArrival is the next cycle in which a flit or credit arrives or a
 // terminal wakes.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){f.flits.NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
+	for _, next := range []func() (int64, bool){f.flits[0].NextCycle, f.flits[1].NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
 		if c, ok := next(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
@@ -121,13 +121,14 @@ func (f *Fabric) wakeQueue(q int32) {
 }
 
 func (f *Fabric) arriveFlits(c int64) {
-	for batch := f.flits.Next(c); batch != nil; batch = f.flits.Next(c) {
+	for batch := f.flits[0].Next(c); batch != nil; batch = f.flits[0].Next(c) {
+		for i := range batch {
+			f.deliver(&batch[i])
+		}
+	}
+	for batch := f.flits[1].Next(c); batch != nil; batch = f.flits[1].Next(c) {
 		for i := range batch {
 			e := &batch[i]
-			if e.queue < 0 {
-				f.deliver(e)
-				continue
-			}
 			v := &f.queues[e.queue]
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {

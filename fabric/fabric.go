@@ -49,7 +49,8 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.sensing = newSensing(f)
 	}
 	reach := f.reach(timings)
-	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	f.flits = [2]*sim.Wheel[flit]{sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)}
+	f.credits, f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
 }
 
@@ -158,7 +159,7 @@ func (f *Fabric) wire(timings []channelTiming) {
 		o := outPort{interval: t.interval, window: window(limit, t.interval), latency: t.latency, free: 1<<vcs - 1}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
-			o.dest = f.queueOf(peer, 0)
+			o.dest, o.bounded = f.queueOf(peer, 0), 1
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)

@@ -65,7 +65,7 @@ type outVC struct {
 	flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel. 40 bytes. Times are in cycles <<
+// outPort is the sending end of a channel. 48 bytes. Times are in cycles <<
 // intervalShift.
 type outPort struct {
 	nextFree int64  // when the channel is free
@@ -74,6 +74,7 @@ type outPort struct {
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	latency  int32  // cycles
+	bounded  int32  // 1: sends take a credit; 0: a terminal takes every flit
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 }
@@ -192,11 +193,11 @@ type Fabric struct {
 	packets    []packet
 	packetFree []int32
 
-	flits   *sim.Wheel[flit]
-	credits *sim.Wheel[int32] // ov
-	wakes   *sim.Wheel[int32] // terminal
-	active  []uint64          // mask words with a bit set
-	woken   []int32           // terminals to serve in this cycle because of a credit
+	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
+	credits *sim.Wheel[int32]   // ov
+	wakes   *sim.Wheel[int32]   // terminal
+	active  []uint64            // mask words with a bit set
+	woken   []int32             // terminals to serve in this cycle because of a credit
 
 	steps      stepTimes
 	alloc      allocator

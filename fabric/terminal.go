@@ -131,7 +131,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
 	}
-	*f.flits.Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst}
+	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
