@@ -43,7 +43,7 @@ type place struct{ port, vc uint16 }
 func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
-		requests: make([]request, n), rivals: make([]request, 0, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]request, n), rivals: make([]request, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports),
 	}
 	for i := range ports * vcs {

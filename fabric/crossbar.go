@@ -14,38 +14,31 @@ import "math/bits"
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
-	requests := f.requestCrossbar(sw, t.number)
-	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
-	for _, r := range requests {
-		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
-		rivalInputs |= inputs & in
-		inputs |= in
-		rivalOutputs |= outputs & out
-		outputs |= out
-	}
+	requests, rivalInputs, rivalOutputs := f.requestCrossbar(sw, t.number)
 	if rivalInputs|rivalOutputs == 0 {
 		f.cross(sw, requests, t, true)
 		return
 	}
-	alone, rivals := 0, f.alloc.rivals[:0]
+	// No branches: whether a request has rivals cannot be predicted.
+	alone, met, rivals := 0, 0, f.alloc.rivals
 	for _, r := range requests {
-		if (rivalInputs>>(r.port()&63)|rivalOutputs>>(r.output()&63))&1 == 0 {
-			requests[alone] = r
-			alone++
-		} else {
-			rivals = append(rivals, r)
-		}
+		meets := int((rivalInputs>>(r.port()&63) | rivalOutputs>>(r.output()&63)) & 1)
+		requests[alone], rivals[met] = r, r
+		alone += 1 - meets
+		met += meets
 	}
 	f.cross(sw, requests[:alone], t, true)
-	f.arbitrate(sw, rivals, t)
+	f.arbitrate(sw, rivals[:met], t)
 }
 
-// requestCrossbar lists the flits that may cross in this step. Those without a
-// credit go to sleep.
-func (f *Fabric) requestCrossbar(sw *switchState, step uint32) []request {
+// requestCrossbar lists the flits that may cross in this step, and the ports,
+// modulo 64, that several of them come from or want. Flits without a credit go
+// to sleep.
+func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := f.alloc.requests, f.alloc.places
 	n := 0
 	now := f.cycle << intervalShift
+	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
@@ -62,11 +55,17 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) []request {
 			if o := sw.outPort(output); o.nextFree-o.window >= now {
 				continue // no room behind the crossbar
 			}
-			requests[n] = newRequest(local, uint32(places[local].port)<<16|output)
+			port := uint32(places[local].port)
+			requests[n] = newRequest(local, port<<16|output)
 			n++
+			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
+			rivalInputs |= inputs & in
+			inputs |= in
+			rivalOutputs |= outputs & out
+			outputs |= out
 		}
 	}
-	return requests[:n]
+	return requests[:n], rivalInputs, rivalOutputs
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by

@@ -27,17 +27,19 @@ func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 		f.takeVCs(sw, requests, step)
 		return
 	}
-	alone, rivals := 0, f.alloc.rivals[:0]
+	// No branches: whether a request has rivals cannot be predicted.
+	alone, met, rivals := 0, 0, f.alloc.rivals
 	for _, r := range requests {
-		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested == 0 {
-			requests[alone] = r
-			alone++
-		} else {
-			rivals = append(rivals, r)
+		meets := 0
+		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested != 0 {
+			meets = 1
 		}
+		requests[alone], rivals[met] = r, r
+		alone += 1 - meets
+		met += meets
 	}
 	f.takeVCs(sw, requests[:alone], step)
-	f.arbitrateVCs(sw, rivals, step)
+	f.arbitrateVCs(sw, rivals[:met], step)
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step,
