@@ -1,0 +1,77 @@
+package multicast
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// PlusConfig configures mr4lms-plus.
+type PlusConfig struct {
+	Stretch int `toml:"stretch" min:"0" doc:"hops by which a tree may be higher than the least height"`
+	Roots   int `toml:"roots" min:"1" doc:"roots for which a tree is built; the smallest wins"`
+}
+
+func init() {
+	sim.Register(Registry, "mr4lms-plus", "colour first, small trees",
+		PlusConfig{Roots: 1},
+		func(c PlusConfig, env Env) (Engine, error) { return newPlus(c, env) })
+}
+
+type plus struct {
+	config PlusConfig
+	forest *Forest
+	roots  *rootFinder
+	colour *subgraph
+	grow   *grower
+
+	candidates []topology.SwitchID
+	cells      []int32
+	members    []member
+}
+
+func newPlus(c PlusConfig, env Env) (*plus, error) {
+	f, err := NewForest(env)
+	if err != nil {
+		return nil, err
+	}
+	if s := os.Getenv("STRETCH"); s != "" {
+		c.Stretch, _ = strconv.Atoi(s)
+	}
+	if s := os.Getenv("ROOTS"); s != "" {
+		c.Roots, _ = strconv.Atoi(s)
+	}
+	g := newSubgraph(f)
+	return &plus{config: c, forest: f, roots: newRootFinder(env.Hops), colour: g, grow: newGrower(g)}, nil
+}
+
+func (e *plus) Forest() *Forest        { return e.forest }
+func (e *plus) Leave(id GroupID) error { return e.forest.Remove(id) }
+func (e *plus) Join(g Group) error {
+	if err := e.forest.Admissible(&g); err != nil {
+		return err
+	}
+	f, colour := e.forest, e.colour
+	var height int
+	height, e.candidates = e.roots.find(&g, e.candidates[:0])
+	e.members = appendMembers(f.env.Graph, &g, e.members[:0])
+	f.byLoad(e.candidates)
+	next := Colour(0)
+	for {
+		e.cells = f.requiredCells(&g, e.cells[:0])
+		c := f.firstFree(e.cells, next)
+		if c < 0 {
+			return &ExhaustedError{g.ID, f.env.Entries}
+		}
+		colour.open(c, nil)
+		if root := colour.rootWithin(e.members, e.candidates, height); root >= 0 {
+			colour.search(root, e.members)
+			t := e.grow.build(root, e.members, height+e.config.Stretch)
+			f.Plant(t.keep(), c, g)
+			return nil
+		}
+		next = c + 1
+	}
+}
