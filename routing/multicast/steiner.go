@@ -9,7 +9,8 @@ import (
 // grower builds trees of few switches and bounded height in a colour's
 // subgraph, so that the colour has room for more trees.
 type grower struct {
-	g *subgraph
+	g      *subgraph
+	demand *demand // of groups still to come, where they are known; may be nil
 
 	node     []growing // len = switches
 	touched  []topology.SwitchID
@@ -25,7 +26,7 @@ type growing struct {
 	member, inTree, seen bool
 	deadline             int32 // members: greatest depth allowed
 	depth                int32 // of the switch, or that it would have
-	fresh                int32 // switches to add to reach it
+	fresh                int32 // cost of the switches to add to reach it
 	votes                int32 // members without a place that are its neighbours
 	through              int32 // votes of the switch that the offer comes from
 	load                 int64 // groups on the cables that the offer adds
@@ -34,7 +35,7 @@ type growing struct {
 
 // offer is a way to reach a switch.
 type offer struct {
-	key   int64 // switches to add; most votes first
+	key   int64 // cost of the switches to add; most votes first
 	depth int32
 	load  int64 // groups on the cables to add
 	sw    topology.SwitchID
@@ -88,6 +89,9 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			}
 		}
 		b.front.push(offer{0, depth, 0, v})
+		if b.demand != nil && !g.f.env.PerPort {
+			b.demand.take(int32(v))
+		}
 	}
 	b.at(root)
 	plant(root, 0, topology.NoPort)
@@ -128,9 +132,12 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 				continue
 			}
 			if !w.member {
-				fresh++
 				if depth >= deepest {
 					continue
+				}
+				fresh++
+				if b.demand != nil {
+					fresh += b.demand.cost(v)
 				}
 			}
 			load := int64(g.f.efi[ports[i]])
