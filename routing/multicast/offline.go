@@ -89,7 +89,7 @@ func (e *offline) JoinAll(groups []Group) error {
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(len(d.needs[b]), len(d.needs[a])) })
 	e.grow.demand = d
-	for c := Colour(0); len(order) > 0; c++ {
+	for c := Colour(0); len(order) > 0 && (f.env.Entries == Unlimited || int(c) < f.env.Entries); c++ {
 		for _, i := range order {
 			d.alive[i] = true
 			for _, cell := range d.needs[i] {
@@ -125,6 +125,11 @@ func (e *offline) JoinAll(groups []Group) error {
 		order = slices.DeleteFunc(order, func(i int32) bool { return placed[i] })
 	}
 	e.grow.demand = nil
+	for _, i := range order {
+		if err := e.Join(groups[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -137,16 +142,14 @@ func (e *offline) place(g *Group, c Colour) bool {
 		return cmp.Or(cmp.Compare(d.waiting[a], d.waiting[b]), cmp.Compare(f.through[a], f.through[b]), cmp.Compare(a, b))
 	})
 	colour.open(c, nil)
-	root := colour.rootWithin(e.members, e.candidates, height)
-	if root < 0 {
+	e.found = colour.rootsWithin(e.members, e.candidates, height, e.config.Roots, e.found[:0])
+	if len(e.found) == 0 {
 		return false
 	}
 	for _, cell := range f.requiredCells(g, nil) {
 		d.take(cell)
 	}
-	colour.search(root, e.members)
-	t := e.grow.build(root, e.members, height+e.config.Stretch)
-	for _, cell := range f.Plant(t.keep(), c, *g).cells {
+	for _, cell := range f.Plant(e.smallest(height), c, *g).cells {
 		d.take(cell)
 	}
 	return true

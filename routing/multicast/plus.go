@@ -26,8 +26,13 @@ type plus struct {
 	roots  *rootFinder
 	colour *subgraph
 	grow   *grower
+	unite  *uniter
+	climb  *climber
+
+	squeezed int // groups for which no colour had room
 
 	candidates []topology.SwitchID
+	found      []topology.SwitchID
 	cells      []int32
 	members    []member
 }
@@ -43,8 +48,8 @@ func newPlus(c PlusConfig, env Env) (*plus, error) {
 	if s := os.Getenv("ROOTS"); s != "" {
 		c.Roots, _ = strconv.Atoi(s)
 	}
-	g := newSubgraph(f)
-	return &plus{config: c, forest: f, roots: newRootFinder(env.Hops), colour: g, grow: newGrower(g)}, nil
+	g, roots := newSubgraph(f), newRootFinder(env.Hops)
+	return &plus{config: c, forest: f, roots: roots, colour: g, grow: newGrower(g), unite: newUniter(f, roots, g, false), climb: newClimber(f)}, nil
 }
 
 func (e *plus) Forest() *Forest        { return e.forest }
@@ -63,15 +68,37 @@ func (e *plus) Join(g Group) error {
 		e.cells = f.requiredCells(&g, e.cells[:0])
 		c := f.firstFree(e.cells, next)
 		if c < 0 {
-			return &ExhaustedError{g.ID, f.env.Entries}
+			e.squeeze(g, height)
+			return nil
 		}
 		colour.open(c, nil)
-		if root := colour.rootWithin(e.members, e.candidates, height); root >= 0 {
-			colour.search(root, e.members)
-			t := e.grow.build(root, e.members, height+e.config.Stretch)
-			f.Plant(t.keep(), c, g)
+		if e.found = colour.rootsWithin(e.members, e.candidates, height, e.config.Roots, e.found[:0]); len(e.found) > 0 {
+			f.Plant(e.smallest(height), c, g)
 			return nil
 		}
 		next = c + 1
 	}
+}
+
+// smallest builds a tree from each of the roots found and returns the one that
+// costs the least, the first among equals.
+func (e *plus) smallest(height int) *Tree {
+	best, least := e.found[0], int64(-1)
+	if len(e.found) > 1 {
+		e.grow.trial = true
+		for _, root := range e.found {
+			e.colour.search(root, e.members)
+			t := e.grow.build(root, e.members, height+e.config.Stretch)
+			cost := int64(0)
+			for _, s := range t.Switches {
+				cost += 1 + int64(e.grow.cost(s))
+			}
+			if least < 0 || cost < least {
+				best, least = root, cost
+			}
+		}
+		e.grow.trial = false
+	}
+	e.colour.search(best, e.members)
+	return e.grow.build(best, e.members, height+e.config.Stretch).keep()
 }

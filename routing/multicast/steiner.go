@@ -11,6 +11,7 @@ import (
 type grower struct {
 	g      *subgraph
 	demand *demand // of groups still to come, where they are known; may be nil
+	trial  bool    // the tree will not be planted
 
 	node     []growing // len = switches
 	touched  []topology.SwitchID
@@ -89,7 +90,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			}
 		}
 		b.front.push(offer{0, depth, 0, v})
-		if b.demand != nil && !g.f.env.PerPort {
+		if b.demand != nil && !b.trial && !g.f.env.PerPort {
 			b.demand.take(int32(v))
 		}
 	}
@@ -135,10 +136,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 				if depth >= deepest {
 					continue
 				}
-				fresh++
-				if b.demand != nil {
-					fresh += b.demand.cost(v)
-				}
+				fresh += 1 + b.cost(v)
 			}
 			load := int64(g.f.efi[ports[i]])
 			if !n.inTree {
@@ -162,6 +160,15 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 		}
 	}
 	return b.finish(root, members)
+}
+
+// cost is what switch v costs beyond one: groups still to come that it would
+// keep out of the colour. With a table per port it keeps nobody out.
+func (b *grower) cost(v topology.SwitchID) int32 {
+	if b.demand == nil || b.g.f.env.PerPort {
+		return 0
+	}
+	return b.demand.cost(v)
 }
 
 // better tells whether an offer is better than the one that w has.
