@@ -183,13 +183,19 @@ func eachField(config any, visit func(reflect.StructField, reflect.Value)) {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
+	eachFieldOf(v, visit)
+}
+
+// eachFieldOf visits the fields of a struct, those of embedded structs in
+// their place.
+func eachFieldOf(v reflect.Value, visit func(reflect.StructField, reflect.Value)) {
 	if v.Kind() != reflect.Struct {
 		return
 	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if f.Anonymous && f.Tag.Get("toml") == "" {
-			eachField(v.Field(i).Addr().Interface(), visit)
+			eachFieldOf(v.Field(i), visit)
 		} else if f.IsExported() && f.Tag.Get("toml") != "" && f.Tag.Get("toml") != "-" {
 			visit(f, v.Field(i))
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -211,42 +212,16 @@ func splitUnit(s string) (number, unit string) {
 
 // scaleDecimal is number*unit as an exact integer.
 func scaleDecimal(number string, unit int64) (int64, error) {
-	number = strings.ReplaceAll(number, "_", "")
-	whole, fraction, _ := strings.Cut(number, ".")
-	negative := strings.HasPrefix(whole, "-")
-	whole = strings.TrimLeft(whole, "+-")
-	if whole == "" && fraction == "" {
-		return 0, fmt.Errorf("no number")
+	r, ok := new(big.Rat).SetString(strings.ReplaceAll(number, "_", ""))
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", number)
 	}
-	if whole == "" {
-		whole = "0"
+	r.Mul(r, new(big.Rat).SetInt64(unit))
+	if !r.IsInt() {
+		return 0, fmt.Errorf("finer than the smallest unit that weft counts in")
 	}
-	w, err := strconv.ParseUint(whole, 10, 62)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a number in range", number)
-	}
-	if w > 0 && int64(w) > math.MaxInt64/unit {
+	if !r.Num().IsInt64() {
 		return 0, fmt.Errorf("out of range")
 	}
-	v := int64(w) * unit
-	fraction = strings.TrimRight(fraction, "0")
-	scale := unit
-	for _, c := range fraction {
-		if c < '0' || c > '9' {
-			return 0, fmt.Errorf("%q is not a number", number)
-		}
-		if scale%10 != 0 {
-			return 0, fmt.Errorf("finer than the smallest unit that weft counts in")
-		}
-		scale /= 10
-		d := int64(c-'0') * scale
-		if v > math.MaxInt64-d {
-			return 0, fmt.Errorf("out of range")
-		}
-		v += d
-	}
-	if negative {
-		v = -v
-	}
-	return v, nil
+	return r.Num().Int64(), nil
 }

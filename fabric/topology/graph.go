@@ -73,6 +73,8 @@ type Names struct {
 	TerminalLID  []int32  // len = terminals
 	TerminalNode []int32  // len = terminals: equal for ports of one adapter
 	NodePort     []int32  // len = terminals: physical port number on the adapter, from 1
+	SwitchLMC    []uint8  // len = switches: LID mask control, 2^LMC LIDs each; nil = 0
+	TerminalLMC  []uint8  // len = terminals: LID mask control; nil = 0
 }
 
 // Switches is the number of switches.

@@ -1,0 +1,60 @@
+# weft: everything that is done with the repository, by name. Needs Go only
+# (and a C compiler for the race detector, which is left out without one).
+
+GO      ?= go
+BIN     := bin/weft
+RESULTS := results
+
+# Packages in which goroutines share work.
+THREADED := ./experiments ./routing/multicast
+
+.PHONY: all build test check format vet lint tidy arrows race bench demo reproduce golden clean help
+
+all: build
+
+build: ## build bin/weft
+	$(GO) build -o $(BIN) ./cmd/weft
+
+test: ## run all tests
+	$(GO) test ./...
+
+check: format vet lint tidy arrows race ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
+
+format:
+	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	$(GO) tool staticcheck ./...
+
+tidy:
+	$(GO) mod tidy -diff
+
+arrows:
+	$(GO) test -run '^TestImportArrows$$' ./cmd/weft
+
+race:
+	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
+		echo "$(GO) test -race -short $(THREADED)"; CGO_ENABLED=1 $(GO) test -race -short $(THREADED); \
+	else echo "no C compiler: race detector left out"; fi
+
+bench: ## run the Go benchmarks ten times, in benchstat's format
+	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./...
+
+demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
+	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart
+	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
+
+reproduce: build ## reproduce the papers' figures and tables
+	$(BIN) reproduce --out $(RESULTS)/papers
+
+golden: ## rewrite golden files and generated documentation
+	$(GO) test ./cmd/weft -update
+
+clean: ## remove what was built and computed here
+	rm -rf bin $(RESULTS)
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
+
+const root = "../.."
+
+// TestReference: docs/experiments.md is what the registries say.
+func TestReference(t *testing.T) {
+	var b bytes.Buffer
+	if err := experiments.Reference(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "docs", "experiments.md"), b.Bytes())
+}
+
+// golden compares with a file of the repository, or rewrites it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is out of date: run go test ./cmd/weft -update; first difference\n%s", path, firstDifference(string(got), string(want)))
+	}
+}
+
+// firstDifference shows the first line that differs.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, a[i], strings.Join(b[i:min(i+1, len(b))], ""))
+		}
+	}
+	return fmt.Sprintf("line %d: missing", len(a)+1)
+}
+
+// TestDocumentedCommands runs every weft command in the shell blocks of the
+// documentation, in one folder per document, in its quick variant.
+func TestDocumentedCommands(t *testing.T) {
+	documents, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents = append(documents, filepath.Join(root, "README.md"))
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(document), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for _, command := range shellCommands(string(text)) {
+				if status, _, stderr := weft(t, command...); status != exitSuccess {
+					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
+				}
+			}
+		})
+	}
+}
+
+// shellCommands lists the arguments of the weft commands in sh blocks. Sweeps
+// run in their quick variant. Commands with shell syntax are left to the tests
+// of those documents.
+func shellCommands(document string) [][]string {
+	var commands [][]string
+	inside := false
+	for line := range strings.Lines(document) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			inside = line == "```sh"
+			continue
+		}
+		line, _, _ = strings.Cut(line, "  #")
+		rest, isWeft := strings.CutPrefix(strings.TrimPrefix(line, "./"), "weft ")
+		if !inside || !isWeft || strings.ContainsAny(rest, "|>$&;\\*") {
+			continue
+		}
+		arguments := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(rest))
+		if (arguments[0] == "run" || arguments[0] == "reproduce") && !slices.Contains(arguments, "--quick") {
+			arguments = append(arguments, "--quick")
+		}
+		commands = append(commands, arguments)
+	}
+	return commands
+}
+
+// TestShellCommands: what counts as a command.
+func TestShellCommands(t *testing.T) {
+	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=c'  # note\nweft list | head\n./weft version\n```\nweft no\n")
+	if len(got) != 2 || strings.Join(got[0], " ") != "run a --set b=c --quick" || got[1][0] != "version" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestExamples: every example runs in its quick variant, draws its figures,
+// and loads in full.
+func TestExamples(t *testing.T) {
+	names := experiments.Embedded("examples")
+	if len(names) < 4 {
+		t.Fatalf("examples: %v", names)
+	}
+	for _, name := range append(names, experiments.Embedded("papers")...) {
+		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	for _, name := range names {
+		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {
+			t.Errorf("%s: status %d\n%s", name, status, stderr)
+		}
+	}
+}
+
+// TestGolden: the numbers of one small experiment, to the last digit. A change
+// means that results have moved, which docs/CHANGELOG.md has to explain.
+func TestGolden(t *testing.T) {
+	status, stdout, stderr := weft(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
+	if status != exitSuccess {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	golden(t, filepath.Join("testdata", "golden.csv"), []byte(stdout))
+}

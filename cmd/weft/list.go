@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [CATEGORY [NAME]]",
+		Short: "List topologies, routings, patterns, kinds and experiments, with their settings, units and defaults",
+		Args:  cobra.MaximumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := experiments.List(a.stdout, args...); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		},
+	}
+}

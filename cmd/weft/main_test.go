@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// weft runs the command in an empty folder and returns what it left.
+func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	status = run(t.Context(), args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+// inFolder changes to a new folder with the given files.
+func inFolder(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// left lists the files below the present folder.
+func left(t *testing.T) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+const small = `
+kind = "traffic"
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[measure]
+warmup = 200
+window = 400
+[sweep]
+"traffic.load" = [0.1, 0.2]
+[[plot]]
+file = "latency"
+x = "offered_load"
+y = "latency_mean_ns"
+`
+
+// TestBadInput: each mistake gives a message with its place and what is
+// allowed, exit status 2, and nothing is written.
+func TestBadInput(t *testing.T) {
+	replace := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	for _, c := range []struct {
+		name, text string
+		args       []string
+		want       string
+	}{
+		{"misspelt key", replace("dims", "dmis"), nil, `x.toml:5:1: topology.dmis is not a key of [topology] (did you mean "dims"?): allowed are dims, terminals, type`},
+		{"load of 1.7", replace("[0.1, 0.2]", "[0.1, 1.7]"), nil, `x.toml:12:1: traffic.load = 1.7: want 0 to 1`},
+		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
+		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
+		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2`},
+		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
+		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
+		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},
+		{"time that is not whole cycles", small + "[channel.terminal]\nlatency = \"1.5ns\"\n", nil, `x.toml:18:1: channel.terminal.latency = 1.5ns: want whole cycles of 1ns, at least one`},
+		{"bad --set", small, []string{"--set", "traffic.load=high"}, `--set traffic.load=high: traffic.load = "high": want a number`},
+		{"unknown flag", small, []string{"--jbos", "2"}, `weft: unknown flag: --jbos; see weft run --help`},
+		{"resume without folder", small, []string{"--out", "-", "--resume"}, `weft: --resume needs a result folder; --out - has none`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inFolder(t, map[string]string{"x.toml": c.text})
+			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
+			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
+			}
+			if strings.Count(stderr, "\n") != 1 {
+				t.Errorf("more than one fault:\n%s", stderr)
+			}
+			if got := left(t); got != "x.toml" {
+				t.Errorf("left %s", got)
+			}
+		})
+	}
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "requires at least 1 arg") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestSeveralFaultyFiles: the faults of all files come together.
+func TestSeveralFaultyFiles(t *testing.T) {
+	inFolder(t, map[string]string{"a.toml": "x = 1\n", "b.toml": "[traffic]\nload = 2\n"})
+	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
+	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
+		t.Errorf("status %d:\n%s", status, stderr)
+	}
+}
+
+// TestRun: a result folder has the files of the documentation; standard output
+// has the same rows.
+func TestRun(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	status, stdout, stderr := weft(t, "run", "small.toml")
+	if status != exitSuccess || stdout != "" {
+		t.Fatalf("status %d: %s%s", status, stdout, stderr)
+	}
+	want := "journal latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
+	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
+		t.Errorf("left %s", got)
+	}
+	results, err := os.ReadFile("results/small/results.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
+	if status != exitSuccess || stderr != "" || stdout != string(results) {
+		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
+	}
+	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf"); status != exitSuccess {
+		t.Errorf("plot: status %d: %s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "acepted_load"); status != exitUsage || !strings.Contains(stderr, `(did you mean "accepted_load"?)`) {
+		t.Errorf("plot: status %d: %s", status, stderr)
+	}
+}
+
+// TestInterrupted: Ctrl-C ends with status 1 and the way to go on.
+func TestInterrupted(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, err bytes.Buffer
+	status := run(ctx, []string{"run", "small.toml"}, &out, &err)
+	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
+		t.Errorf("status %d: %s", status, err.String())
+	}
+	if status, _, stderr := weft(t, "run", "small.toml", "--resume"); status != exitSuccess {
+		t.Errorf("resume: status %d: %s", status, stderr)
+	}
+}
+
+// TestInformation: the commands that only print.
+func TestInformation(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	for _, c := range []struct{ args, want string }{
+		{"version", "weft "},
+		{"list", "topologies\n"},
+		{"list routings", "  dor "},
+		{"list topologies torus", "dims = [8, 8]"},
+		{"list kinds traffic", "latency_p99_ns"},
+		{"check small.toml", "small.toml: valid, 2 points, 0 warnings"},
+		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
+		{"topology small.toml --format dot", "graph "},
+		{"completion bash", "bash completion"},
+		{"--help", "Usage:"},
+	} {
+		if status, stdout, stderr := weft(t, strings.Fields(c.args)...); status != exitSuccess || !strings.Contains(stdout, c.want) {
+			t.Errorf("weft %s: status %d\n%s%s", c.args, status, stdout, stderr)
+		}
+	}
+	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
+		file := filepath.Join(t.TempDir(), "net")
+		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
+			t.Errorf("%s: %s", format, stderr)
+		}
+		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\n") {
+			t.Errorf("%s read back: %s%s", format, stdout, stderr)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"list rotuings", `nothing is called "rotuings" (did you mean "routings"?)`},
+		{"list routings mni", `(did you mean "min"?)`},
+		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
+		{"reproduce nothing", `no experiment "nothing"`},
+		{"frobnicate", `unknown command "frobnicate" for "weft"`},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
+		}
+	}
+	if got := left(t); got != "small.toml" {
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestReproduce: one artifact from its file to the verdicts, in its quick
+// variant.
+func TestReproduce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates 1056 terminals")
+	}
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dragonfly/fig8b", "--quick", "--out", "r")
+	verdicts, err := os.ReadFile("r/verdicts.csv")
+	if err != nil {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
+	if rows[0] != "paper,artifact,case,metric,target,measured,unit,kind,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
+		t.Errorf("verdicts:\n%s", verdicts)
+	}
+	missed := strings.Contains(string(verdicts), ",missed,")
+	if want := map[bool]int{false: exitSuccess, true: exitFailure}[missed]; status != want || !strings.Contains(stdout, "WC MIN") {
+		t.Errorf("status %d, want %d\n%s%s", status, want, stdout, stderr)
+	}
+	for _, name := range []string{"results.csv", "manifest.json", "fig8b.svg"} {
+		if _, err := os.Stat(filepath.Join("r", "dragonfly", "fig8b", name)); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) plotCommand() *cobra.Command {
+	p := experiments.PlotConfig{Style: "line"}
+	var out string
+	c := &cobra.Command{
+		Use:   "plot RESULTS.csv",
+		Short: "Draw a figure from a table of results",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			file, err := os.Open(args[0])
+			if err != nil {
+				return usagef("%v", err)
+			}
+			defer file.Close()
+			table, err := experiments.ReadTable(args[0], file)
+			if err != nil {
+				return &usageError{err}
+			}
+			if out == "" {
+				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
+			}
+			format := strings.TrimPrefix(filepath.Ext(out), ".")
+			if formats := []string{"svg", "png", "pdf"}; !slices.Contains(formats, format) {
+				return usagef("-o %s: want a name that ends in .svg, .png or .pdf", out)
+			}
+			picture, err := p.Picture(table, format)
+			if err != nil {
+				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
+			}
+			return experiments.WriteFile(out, picture)
+		},
+	}
+	c.Flags().StringVar(&p.X, "x", "offered_load", "column along the horizontal axis")
+	c.Flags().StringArrayVar(&p.Y, "y", []string{"latency_mean_ns"}, "column along the vertical axis; may be repeated")
+	c.Flags().StringSliceVar(&p.By, "by", nil, "columns that tell the series apart")
+	c.Flags().StringVar(&p.Style, "style", "line", "line, bar or histogram")
+	c.Flags().StringVar(&p.Title, "title", "", "title of the figure")
+	c.Flags().BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
+	c.Flags().BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
+	c.Flags().Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf (default: beside the table)")
+	return c
+}

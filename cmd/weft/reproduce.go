@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) reproduceCommand() *cobra.Command {
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "reproduce [PAPER[/ARTIFACT]]...",
+		Short: "Run the experiments of papers and judge them by the published numbers",
+		RunE:  func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
+	}
+	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
+	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
+	flags.registerExecution(c)
+	return c
+}
+
+// paperFiles finds the experiment files of the named papers and artifacts; of
+// all papers without names.
+func paperFiles(names []string) ([]string, error) {
+	all := experiments.Embedded("papers")
+	if len(names) == 0 {
+		return all, nil
+	}
+	var files []string
+	for _, name := range names {
+		before := len(files)
+		for _, file := range all {
+			short := strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml")
+			if short == name || strings.HasPrefix(short, name+"/") {
+				files = append(files, file)
+			}
+		}
+		if len(files) == before {
+			var known []string
+			for _, file := range all {
+				known = append(known, strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml"))
+			}
+			return nil, usagef("no experiment %q: there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return files, nil
+}
+
+func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	paths, err := paperFiles(names)
+	if err != nil {
+		return err
+	}
+	files, err := flags.open(paths)
+	if err != nil {
+		return err
+	}
+	a.warn(files)
+	var verdicts []experiments.Verdict
+	failed := false
+	for i, f := range files {
+		dir := filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(paths[i], "papers/"), ".toml"))
+		outcome, err := a.execute(c.Context(), f, dir, flags)
+		if errors.Is(err, experiments.ErrInterrupted) {
+			fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", f.Name)
+			return &statusError{status: exitFailure}
+		}
+		if err != nil {
+			return err
+		}
+		failed = failed || len(outcome.Failures) > 0
+		verdicts = append(verdicts, f.Verdicts(outcome.Results, outcome.Tables)...)
+	}
+	table := experiments.VerdictTable(verdicts)
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		return err
+	}
+	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{table.Columns}, table.Rows...) {
+		for i, cell := range row {
+			if x, err := strconv.ParseFloat(cell, 64); err == nil {
+				row[i] = strconv.FormatFloat(x, 'g', 5, 64) // verdicts.csv has all digits
+			}
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if failed || experiments.AnyMissed(verdicts) {
+		return &statusError{status: exitFailure}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// fileFlags are the options that change how an experiment file is read.
+type fileFlags struct {
+	set   []string
+	seed  int64
+	quick bool
+}
+
+func (f *fileFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
+	c.Flags().Int64Var(&f.seed, "seed", -1, "seed of the random streams in place of the file's")
+	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
+}
+
+func (f *fileFlags) options() experiments.Options {
+	set := f.set
+	if f.seed >= 0 {
+		set = append(set[:len(set):len(set)], "seed="+strconv.FormatInt(f.seed, 10))
+	}
+	return experiments.Options{Set: set, Quick: f.quick}
+}
+
+// open reads all files; faults of all of them are reported together.
+func (f *fileFlags) open(names []string) ([]*experiments.File, error) {
+	var files []*experiments.File
+	var faults experiments.Faults
+	for _, name := range names {
+		file, err := experiments.Open(name, f.options())
+		var bad experiments.Faults
+		switch {
+		case errors.As(err, &bad):
+			faults = append(faults, bad...)
+		case err != nil:
+			return nil, err
+		default:
+			files = append(files, file)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return files, nil
+}
+
+type runFlags struct {
+	fileFlags
+	out           string
+	jobs, threads int
+	resume, quiet bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run experiment files and write results, figures and provenance",
+		Long: `Run experiment files. Each result folder holds results.csv (byte-identical
+whatever --jobs), performance.csv, manifest.json, resolved.toml and the figures
+that the file asks for. Files that come with weft are found by name:
+
+  weft run examples/quickstart`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
+	}
+	flags.register(c)
+	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	return c
+}
+
+// registerExecution adds the options that say how points are computed.
+func (f *runFlags) registerExecution(c *cobra.Command) {
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
+}
+
+// check refuses impossible options.
+func (f *runFlags) check() error {
+	if f.jobs < 0 || f.threads < 1 {
+		return usagef("--jobs must not be negative and --threads at least 1")
+	}
+	if f.resume && f.out == "-" {
+		return usagef("--resume needs a result folder; --out - has none")
+	}
+	return nil
+}
+
+func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	files, err := flags.open(names)
+	if err != nil {
+		return err
+	}
+	a.warn(files)
+	folders, err := resultFolders(files, flags.out)
+	if err != nil {
+		return err
+	}
+	failed := false
+	for i, f := range files {
+		outcome, err := a.execute(ctx, f, folders[i], flags)
+		switch {
+		case errors.Is(err, experiments.ErrInterrupted) && folders[i] != "":
+			fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s; go on with the same command and --resume\n",
+				outcome.Finished, len(f.Points), f.Name, folders[i])
+			return &statusError{status: exitFailure}
+		case err != nil:
+			return err
+		}
+		failed = failed || len(outcome.Failures) > 0
+	}
+	if failed {
+		return &statusError{status: exitFailure}
+	}
+	return nil
+}
+
+// resultFolders names the result folder of each file: "" for standard output.
+func resultFolders(files []*experiments.File, out string) ([]string, error) {
+	folders := make([]string, len(files))
+	taken := map[string]string{}
+	for i, f := range files {
+		switch {
+		case out == "-":
+			continue
+		case out == "":
+			folders[i] = filepath.Join("results", f.Stem())
+		case len(files) == 1:
+			folders[i] = out
+		default:
+			folders[i] = filepath.Join(out, f.Stem())
+		}
+		if other, both := taken[folders[i]]; both {
+			return nil, usagef("%s and %s would both be written to %s; run them one by one with --out", other, f.Name, folders[i])
+		}
+		taken[folders[i]] = f.Name
+	}
+	return folders, nil
+}
+
+// warn prints what the kinds have to say about the files.
+func (a *app) warn(files []*experiments.File) {
+	for _, f := range files {
+		for _, w := range f.Warnings {
+			fmt.Fprintf(a.stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
+		}
+	}
+}
+
+// execute runs one file and writes its figures; dir "" means standard output.
+func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume}
+	progress := newProgress(a.stderr, f, flags.quiet)
+	e.Progress = progress.update
+	outcome, err := f.Execute(ctx, e)
+	progress.finish()
+	if err != nil {
+		return outcome, err
+	}
+	for _, x := range outcome.Failures {
+		fmt.Fprintf(a.stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
+	}
+	if dir == "" {
+		return outcome, outcome.Results.Write(a.stdout)
+	}
+	written, err := f.Draw(outcome.Results, outcome.Tables, dir)
+	if err != nil {
+		return outcome, err
+	}
+	if !flags.quiet {
+		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
+		if outcome.Reused > 0 {
+			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
+		}
+		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, written...), ", "))
+	}
+	return outcome, nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) topologyCommand() *cobra.Command {
+	var flags fileFlags
+	var format, out string
+	c := &cobra.Command{
+		Use:   "topology FILE.toml|FILE",
+		Short: "Describe the network of an experiment file or a network file, or write it in another form",
+		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
+JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			network, err := a.network(args[0], &flags)
+			if err != nil {
+				return err
+			}
+			if format == "" {
+				network.Describe(a.stdout)
+				return nil
+			}
+			var b bytes.Buffer
+			if err := network.Write(&b, format); err != nil {
+				return &usageError{err}
+			}
+			if out != "" {
+				return experiments.WriteFile(out, b.Bytes())
+			}
+			_, err = a.stdout.Write(b.Bytes())
+			return err
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: a summary)")
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
+	return c
+}
+
+// network builds the network of an experiment file or reads one.
+func (a *app) network(name string, flags *fileFlags) (*experiments.Network, error) {
+	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
+		network, err := experiments.ImportNetwork(name)
+		if err != nil {
+			return nil, &statusError{exitUsage, err}
+		}
+		for _, w := range network.Warnings {
+			fmt.Fprintf(a.stderr, "warning: %s\n", w)
+		}
+		return network, nil
+	}
+	files, err := flags.open([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	network, err := files[0].Network()
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return network, nil
+}

@@ -1,0 +1,193 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// SessionNetwork is the cycle-level model of a distributed full switch
+// (Podlazov, Control Sciences 6, 2012) that works in sessions: all processors
+// start a packet of F flits in the same cycle, the packets carry their routes,
+// nothing is buffered. Every stage takes one cycle a flit: a splitter at each
+// stage on the way up, the spine switch, a joiner at each stage on the way
+// down, so that a flit spends 2k+1 cycles under way.
+//
+// Splitter/joiners of the first stage work on all m ports at once (the paper's
+// ROK*, figure 2a) unless SingleAccess is set; all others let one packet a
+// session through to the processor's side, from the lowest port that has one,
+// and drop the rest (multiple access, figure 2b). Two packets for one output
+// port of a spine switch are a conflict: the one from the higher port is
+// dropped and counted.
+type SessionNetwork struct {
+	// SingleAccess makes the first stage one-packet splitter/joiners, too.
+	SingleAccess bool
+
+	sw   *topology.DistributedSwitch
+	k, m int
+	// up[s][unit*m+j] is where port j of a unit of stage s (from 0) leads:
+	// to a unit of stage s+1, or from the last stage to spine port switch*m+i.
+	up [][]int32
+	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage
+	// s, or -1 if nothing is plugged in; down[k][switch*m+i] the same for
+	// spine ports.
+	down [][]int32
+	// processor[s][unit] is the processor below a unit, or -1.
+	processor [][]int32
+	faults    *sessionFaults
+}
+
+// NewSessionNetwork lays out the stages of s.
+func NewSessionNetwork(s *topology.DistributedSwitch) *SessionNetwork {
+	k, m := s.Cascades(), s.Radix()
+	n := &SessionNetwork{sw: s, k: k, m: m, up: make([][]int32, k), down: make([][]int32, k+1), processor: make([][]int32, k)}
+	for stage := range k {
+		units := s.Units(stage + 1)
+		below := s.Copies(0) * m
+		if stage+1 < k {
+			below = s.Units(stage + 2)
+		}
+		n.up[stage] = make([]int32, units*m)
+		n.down[stage+1] = make([]int32, below)
+		for i := range n.down[stage+1] {
+			n.down[stage+1][i] = -1
+		}
+		n.processor[stage] = make([]int32, units)
+		for u := range units {
+			n.processor[stage][u] = int32(u)
+			if stage > 0 {
+				n.processor[stage][u] = -1
+				if p := n.down[stage][u]; p >= 0 {
+					n.processor[stage][u] = n.processor[stage-1][p/int32(m)]
+				}
+			}
+			for j := range m {
+				to, port := s.Up(stage+1, u, j)
+				if stage+1 == k {
+					to = to*m + port
+				}
+				n.up[stage][u*m+j] = int32(to)
+				n.down[stage+1][to] = int32(u*m + j)
+			}
+		}
+	}
+	return n
+}
+
+// Processors is R_k.
+func (n *SessionNetwork) Processors() int { return n.sw.Level(n.k) }
+
+// Topology is the switch that the network models.
+func (n *SessionNetwork) Topology() *topology.DistributedSwitch { return n.sw }
+
+// Headers holds the routes of the packets of one session. A processor may
+// send one packet through each of its m ports; the paper's broadcast address
+// c_1 = 0 is the same packet, with the same header, on all of them.
+type Headers struct {
+	k, m int
+	// digits[(processor*m+port)*k+i]: for i < k-1 the output port c_(i+2) of
+	// the splitter of stage i+2, for i = k-1 the output port B of the spine
+	// switch; all from 0. noPacket in the first place: nothing is sent.
+	digits []uint8
+}
+
+const noPacket = 0xff
+
+// Clear removes all packets.
+func (h *Headers) Clear() {
+	for i := 0; i < len(h.digits); i += h.k {
+		h.digits[i] = noPacket
+	}
+}
+
+// Packet makes processor x send a packet through its port j and returns its
+// route (c_2, ..., c_k, B) to be filled in.
+func (h *Headers) Packet(x, j int) []uint8 {
+	at := (x*h.m + j) * h.k
+	return h.digits[at : at+h.k]
+}
+
+// Sends tells whether processor x sends through its port j.
+func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPacket }
+
+// SessionSchedule is a sequence of sessions.
+type SessionSchedule interface {
+	// Sessions is their number.
+	Sessions() int
+	// Fill writes the routes of session t, 0 <= t < Sessions(), into a
+	// cleared h.
+	Fill(t int, h *Headers)
+	// Indirect tells that the B of the headers is added to the number of the
+	// port on which the spine switch receives the packet, modulo m; otherwise
+	// it is the output port itself.
+	Indirect() bool
+}
+
+// SessionOptions set the timing of a run.
+type SessionOptions struct {
+	// PacketFlits is the length F of a packet.
+	PacketFlits int
+	// Drain makes each session wait until the packets of the one before have
+	// left the network; otherwise sessions follow every F cycles.
+	Drain bool
+	// Received, if set, is called for each foreign packet that arrives, in
+	// the order of arrival.
+	Received func(session, source, destination int)
+}
+
+// SessionOutcome counts what happened in a run. Injected packets are received,
+// own, or lost: Injected = Received + Duplicates + Own + Conflicts +
+// AccessDrops + Unplugged + FaultDrops.
+type SessionOutcome struct {
+	Sessions int
+	// Cycles is from the first flit's start to the last one's arrival.
+	Cycles   int
+	Injected int
+	// Received counts packets from sources that the processor had nothing
+	// from before, Duplicates those from sources it had.
+	Received, Duplicates int
+	// Own counts packets that came back to their sender and were dropped
+	// there.
+	Own int
+	// Conflicts counts packets dropped because another one had the output
+	// port of a spine switch.
+	Conflicts int
+	// AccessDrops counts packets that lost a joiner's multiple access, own
+	// ones included.
+	AccessDrops int
+	// LostPairs counts the pairs of source and destination that met multiple
+	// access or a conflict and were served in no session.
+	LostPairs int
+	// Unplugged counts packets for ports of inner switches that no unit is
+	// plugged into.
+	Unplugged int
+	// FaultDrops counts packets that ran into a failed part.
+	FaultDrops int
+	// MissingPairs counts ordered pairs of living processors of which the
+	// second never heard from the first.
+	MissingPairs int
+	// Busy counts the sessions that brought some processor a packet which it
+	// had not had; the paper's rule leaves one session empty.
+	Busy int
+	// MaxPerSession is the largest number of foreign packets that a processor
+	// received in one session, duplicates included.
+	MaxPerSession int
+
+	got []bitRow // per destination: sources
+}
+
+// Heard tells whether destination received a packet from source.
+func (o *SessionOutcome) Heard(destination, source int) bool { return o.got[destination].has(source) }
+
+// Run plays the sessions flit by flit. Cost: a step for each register of the
+// network and cycle, and a bit for each pair of processors.
+func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *SessionOutcome {
+	if o.PacketFlits < 1 {
+		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
+	}
+	r := newSessionRun(n, schedule, o)
+	for !r.done() {
+		r.cycle()
+	}
+	return r.finish()
+}

@@ -1,0 +1,153 @@
+package collectives
+
+import "math/bits"
+
+// Reach says what a set of failed parts leaves of the connections: unordered
+// pairs of living processors.
+type Reach struct {
+	Living int // processors
+	// Direct pairs have a path of their own, Detour pairs only one over a
+	// third processor, which receives and sends on; Cut pairs neither.
+	Direct, Detour, Cut int
+}
+
+// directPairs is the symmetric relation "has a living path"; a path's way back
+// uses the same units, channels and switches.
+func (n *SessionNetwork) directPairs() []bitRow {
+	R := n.Processors()
+	rows := newBitRows(R)
+	route := make([]uint8, n.k+1)
+	for x := range R {
+		for y := range x {
+			if n.innerRoute(n.k, 0, x, y, route) {
+				rows[x].set(y)
+				rows[y].set(x)
+			}
+		}
+	}
+	return rows
+}
+
+// Reach analyses the network with its present faults; without any, all pairs
+// have a path by construction. Cost: R^2/2 routes and R^3/128 steps for the
+// detours of broken pairs.
+func (n *SessionNetwork) Reach() Reach {
+	if R := n.Processors(); n.faults == nil {
+		return Reach{Living: R, Direct: R * (R - 1) / 2}
+	}
+	rows, r := n.directPairs(), Reach{}
+	for x := range rows {
+		if n.faults.unitDead(0, x) {
+			continue
+		}
+		r.Living++
+		for y := range x {
+			if n.faults.unitDead(0, y) {
+				continue
+			}
+			switch {
+			case rows[x].has(y):
+				r.Direct++
+			case rows[x].meets(rows[y]):
+				r.Detour++
+			default:
+				r.Cut++
+			}
+		}
+	}
+	return r
+}
+
+// Relay is a packet that Via sends on to Destination in place of Source, whose
+// own paths there have failed.
+type Relay struct{ Source, Via, Destination int }
+
+// relays chooses, for every ordered pair of living processors without a path,
+// a third processor that has paths to both: the one with the fewest relays so
+// far, the lowest if equal. After an all-to-all it holds the source's packet
+// already, so that one more hop restores the pair. The relays are packed into
+// sessions first fit, each processor sending and receiving at most one packet
+// in a session: partial permutations, which pass without conflict.
+func (n *SessionNetwork) relays() [][]Relay {
+	rows, R := n.directPairs(), n.Processors()
+	load := make([]int, R)
+	var sessions [][]Relay
+	var sends, receives []bitRow
+	for x := range R {
+		for y := range R {
+			if x == y || n.faults.unitDead(0, x) || n.faults.unitDead(0, y) || rows[x].has(y) {
+				continue
+			}
+			via := -1
+			for z := range R {
+				if rows[x].has(z) && rows[y].has(z) && (via < 0 || load[z] < load[via]) {
+					via = z
+				}
+			}
+			if via < 0 {
+				continue
+			}
+			load[via]++
+			t := 0
+			for t < len(sessions) && (sends[t].has(via) || receives[t].has(y)) {
+				t++
+			}
+			if t == len(sessions) {
+				sessions = append(sessions, nil)
+				sends, receives = append(sends, newBitRow(R)), append(receives, newBitRow(R))
+			}
+			sessions[t] = append(sessions[t], Relay{x, via, y})
+			sends[t].set(via)
+			receives[t].set(y)
+		}
+	}
+	return sessions
+}
+
+// bitRow is a set of processors.
+type bitRow []uint64
+
+func newBitRow(n int) bitRow    { return make(bitRow, (n+63)/64) }
+func (b bitRow) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+func (b bitRow) set(i int)      { b[i/64] |= 1 << (i % 64) }
+
+func newBitRows(n int) []bitRow {
+	rows := make([]bitRow, n)
+	for i := range rows {
+		rows[i] = newBitRow(n)
+	}
+	return rows
+}
+
+func (b bitRow) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// meets tells whether the sets have a common member.
+func (b bitRow) meets(c bitRow) bool {
+	for w := range b {
+		if b[w]&c[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newRelaySchedule plays relays as sessions.
+func newRelaySchedule(n *SessionNetwork, relays [][]Relay, indirect bool) *permutations {
+	to := make([][]int, len(relays))
+	for t, session := range relays {
+		to[t] = make([]int, n.Processors())
+		for x := range to[t] {
+			to[t][x] = x
+		}
+		for _, relay := range session {
+			to[t][relay.Via] = relay.Destination
+		}
+	}
+	return &permutations{n, len(relays), func(t, x int) int { return to[t][x] }, indirect}
+}

@@ -1,0 +1,139 @@
+package collectives
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+func metric(t *testing.T, r *SessionsResult, name string) float64 {
+	t.Helper()
+	for _, m := range r.Metrics() {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	t.Fatalf("no metric %q", name)
+	return 0
+}
+
+// The published numbers, and the overhead remark of section 2: m^k sessions
+// against R_k/m. The paper bounds the difference by m^(k-1), a 1/m-th of the
+// time; its inequality takes m - 1 + 1/m for at least m. One cascade: m - N/m
+// = 1 - 1/m, within the bound. Two: m*m - (N(m-1) + 1)/m = 2m - 2, which is
+// above m for m > 2: 4/9 of the time for PK_2(15, 3, 1|3), not 1/3.
+func TestRunSessionsPaper(t *testing.T) {
+	for _, c := range []struct {
+		topology.PKConfig
+		want map[string]float64
+	}{
+		{topology.PKConfig{M: 3, Cascades: 1}, map[string]float64{
+			"processors": 7, "sessions": 3, "nonempty_sessions": 2, "packets_received": 6, "overhead_sessions": 3 - 7.0/3,
+			"processor_channels": 21, "complete_graph_channels": 21, "channels": 21, "switches": 7, "cycles": 5}},
+		{topology.PKConfig{M: 3, Cascades: 2}, map[string]float64{
+			"processors": 15, "sessions": 9, "packets_received": 14, "overhead_sessions": 4, "overhead_fraction": 4.0 / 9,
+			"conflicts": 0, "access_lost_pairs": 0, "missing_pairs": 0, "direct_pairs": 105, "switches": 49,
+			"processor_channels": 45, "channels": 45 + 3*49, "complete_graph_channels": 105}},
+		// The complete graph needs (m-1)/2 times as many channels: 1596/456.
+		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
+			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
+	} {
+		r, err := RunSessions(pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range c.want {
+			if got := metric(t, r, name); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
+			}
+		}
+	}
+}
+
+// Every schedule runs, gives the same columns, the same numbers twice, and the
+// same outcome under direct and indirect addressing.
+func TestRunSessionsSchedules(t *testing.T) {
+	var columns []string
+	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
+		c := DefaultSessionsConfig()
+		c.Schedule, c.Permutations, c.Addressing, c.FailChannels = schedule, 20, "direct", 2
+		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
+		if schedule == "sigma" {
+			n = pccNetwork(t, 5, 2)
+		}
+		first, err := RunSessions(n.Topology(), c, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := RunSessions(n.Topology(), c, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(first.Metrics(), again.Metrics()) || !slices.Equal(first.Faults, again.Faults) {
+			t.Errorf("%s: two runs differ", schedule)
+		}
+		if schedule != "sigma" {
+			c.Addressing = "indirect"
+			indirect, err := RunSessions(n.Topology(), c, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(first.Metrics(), indirect.Metrics()) {
+				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Metrics(), indirect.Metrics())
+			}
+		}
+		var names []string
+		for _, m := range first.Metrics() {
+			names = append(names, m.Name)
+		}
+		if columns == nil {
+			columns = names
+		} else if !slices.Equal(columns, names) {
+			t.Errorf("%s: columns %v", schedule, names)
+		}
+		if misrouted := metric(t, first, "misrouted"); misrouted != 0 {
+			t.Errorf("%s: %g packets misrouted", schedule, misrouted)
+		}
+	}
+}
+
+func TestRunSessionsRefusals(t *testing.T) {
+	pk, pcc := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), pccNetwork(t, 4, 2).Topology()
+	for _, c := range []struct {
+		top  topology.Topology
+		set  func(*SessionsConfig)
+		want []string
+	}{
+		{nil, func(*SessionsConfig) {}, []string{"topology pcc or pk"}},
+		{pk, func(c *SessionsConfig) { c.Schedule, c.PacketFlits = "ring", 0 }, []string{"schedule = \"ring\"", "packet_flits = 0"}},
+		{pk, func(c *SessionsConfig) { c.FirstStage = "single" }, []string{"first_stage = single: want parallel"}},
+		{pk, func(c *SessionsConfig) { c.FailSwitches, c.FailProcessors = 50, 16 }, []string{"fail_switches = 50: want at most 49", "fail_processors = 16: want at most 15"}},
+		{pk, func(c *SessionsConfig) { c.Schedule, c.Addressing = "sigma", "direct" }, []string{"schedule = sigma"}},
+		{pcc, func(c *SessionsConfig) { c.Schedule = "sigma" }, []string{"addressing \"direct\""}},
+	} {
+		config := DefaultSessionsConfig()
+		c.set(&config)
+		_, err := RunSessions(c.top, config, 1)
+		if err == nil {
+			t.Errorf("%+v was accepted", config)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error %q lacks %q", err, want)
+			}
+		}
+	}
+}
+
+// The defaults are allowed values of their own settings.
+func TestSessionsConfigDefaults(t *testing.T) {
+	c := DefaultSessionsConfig()
+	if err := sim.Validate(&c); err != nil {
+		t.Error(err)
+	}
+}

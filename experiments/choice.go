@@ -1,0 +1,126 @@
+package experiments
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Choice is a setting whose value names an entry of a registry. The parameters
+// of the entry stand beside it in the same table:
+//
+//	[topology]
+//	type = "dragonfly"   # the Choice
+//	p = 4                # parameters of the dragonfly
+//
+// Declare one in a table's struct as
+//
+//	Type experiments.Choice[struct{}, topology.Topology] `toml:"type" doc:"..."`
+//
+// and give it a registry and a default with [Choose].
+type Choice[E, T any] struct {
+	registry *sim.Registry[E, T]
+	name     string
+	config   any    // of the registry's type for name
+	table    string // dotted name of the table, for errors
+	key      string // of the choice in its table
+	shared   *sharedBuilds
+}
+
+// Choose is a Choice from registry with the default name.
+func Choose[E, T any](registry *sim.Registry[E, T], name string) Choice[E, T] {
+	return Choice[E, T]{registry: registry, name: name}
+}
+
+// Name is the chosen entry.
+func (c *Choice[E, T]) Name() string { return c.name }
+
+// String is Name, so that descriptions show it as a default.
+func (c Choice[E, T]) String() string { return c.name }
+
+// Config is a pointer to the chosen entry's configuration.
+func (c *Choice[E, T]) Config() any { return c.config }
+
+// Build constructs the chosen entry. Errors carry dotted keys.
+func (c *Choice[E, T]) Build(env E) (T, error) {
+	built, err := c.registry.Build(c.name, c.config, env)
+	if err != nil {
+		var zero T
+		return zero, Under(c.table, join(c.table, c.key), err)
+	}
+	return built, nil
+}
+
+// BuildShared is Build for what is costly to build and read-only afterwards:
+// points of a file with the same choice and parameters get the same value.
+func (c *Choice[E, T]) BuildShared(env E) (T, error) {
+	if c.shared == nil {
+		return c.Build(env)
+	}
+	var key strings.Builder
+	fmt.Fprintf(&key, "%s %s %v", c.kind(), c.name, env)
+	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+		for _, s := range appendResolved(nil, f.name, f.value) {
+			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
+		}
+	}
+	value, err := c.shared.get(key.String(), func() (any, error) { return c.Build(env) })
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return value.(T), nil
+}
+
+// sharedBuilds keeps what the points of a file share.
+type sharedBuilds struct{ entries sync.Map }
+
+type sharedBuild struct {
+	once  sync.Once
+	value any
+	err   error
+}
+
+func (s *sharedBuilds) get(key string, build func() (any, error)) (any, error) {
+	entry, _ := s.entries.LoadOrStore(key, &sharedBuild{})
+	b := entry.(*sharedBuild)
+	b.once.Do(func() { b.value, b.err = build() })
+	return b.value, b.err
+}
+
+// chooser is a *Choice of any registry.
+type chooser interface {
+	Name() string
+	choose(table, key, name string) error
+	Config() any
+	names() []string
+	describe(name string) sim.Description
+	kind() string
+	share(*sharedBuilds)
+}
+
+func (c *Choice[E, T]) choose(table, key, name string) error {
+	config, err := c.registry.Config(name)
+	if err != nil {
+		return err
+	}
+	c.name, c.config, c.table, c.key = name, config, table, key
+	return nil
+}
+
+func (c *Choice[E, T]) share(s *sharedBuilds) { c.shared = s }
+
+func (c *Choice[E, T]) names() []string { return c.registry.Names() }
+
+func (c *Choice[E, T]) kind() string { return c.registry.Kind() }
+
+func (c *Choice[E, T]) describe(name string) sim.Description {
+	d, err := c.registry.Describe(name)
+	if err != nil {
+		panic("experiments: " + err.Error())
+	}
+	return d
+}

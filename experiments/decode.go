@@ -1,0 +1,318 @@
+package experiments
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// decoder lays TOML values over typed configurations and collects everything
+// that is wrong on the way.
+type decoder struct {
+	doc *document
+	// unknown maps keys that nothing here knows to what to say about them.
+	// They are judged after all points of a sweep are decoded: a parameter
+	// of one swept routing is unknown to the others.
+	unknown map[string]string
+	shared  *sharedBuilds // of the file; may be nil
+}
+
+// table decodes values into config, a pointer to a struct whose fields have
+// toml tags, and checks the result with [sim.Validate].
+func (d *decoder) table(path string, values map[string]any, config any) {
+	fields := fieldsOf(reflect.ValueOf(config).Elem())
+	used := map[string]bool{}
+	targets := []any{config}
+	candidates := slices.Clone(fields.names)
+	for _, f := range fields.list {
+		raw, given := values[f.name]
+		used[f.name] = true
+		if c, ok := f.value.Addr().Interface().(chooser); ok {
+			c.share(d.shared)
+			d.choose(path, f, c, raw, given)
+			if c.Config() == nil {
+				continue // an unknown choice: its parameters cannot be judged
+			}
+			parameters := fieldsOf(reflect.ValueOf(c.Config()).Elem())
+			for _, p := range parameters.list {
+				used[p.name] = true
+				if raw, given := values[p.name]; given {
+					d.value(join(path, p.name), p.value, raw)
+				}
+			}
+			candidates = append(candidates, parameters.names...)
+			targets = append(targets, c.Config())
+		} else if given {
+			d.value(join(path, f.name), f.value, raw)
+		} else if _, scalar := f.value.Addr().Interface().(encoding.TextUnmarshaler); !scalar && f.value.Kind() == reflect.Struct {
+			d.table(join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
+		}
+	}
+	for _, name := range sortedKeys(values) {
+		if !used[name] && !d.badChoice(fields) {
+			d.unknown[join(path, name)] = unknownKey(path, name, candidates)
+		}
+	}
+	for _, target := range targets {
+		d.params(path, sim.Validate(target))
+	}
+}
+
+// badChoice tells whether a choice of the table could not be made.
+func (d *decoder) badChoice(fields fieldSet) bool {
+	for _, f := range fields.list {
+		if c, ok := f.value.Addr().Interface().(chooser); ok && c.Config() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decoder) choose(path string, f field, c chooser, raw any, given bool) {
+	key := join(path, f.name)
+	name := c.Name()
+	if given {
+		s, ok := raw.(string)
+		if !ok {
+			d.doc.fault(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
+			return
+		}
+		name = s
+	}
+	if err := c.choose(path, f.name, name); err != nil {
+		d.doc.fault(key, "= %q: unknown %s%s: known are %s", name, c.kind(), didYouMean(name, c.names()), strings.Join(c.names(), ", "))
+	}
+}
+
+// unknownKey says that a table has no such key, and what it has.
+func unknownKey(path, name string, candidates []string) string {
+	what := "is not a key of this file"
+	if path != "" {
+		what = fmt.Sprintf("is not a key of [%s]", path)
+	}
+	if len(candidates) == 0 {
+		return what + "; it takes none"
+	}
+	candidates = slices.Sorted(slices.Values(candidates))
+	return fmt.Sprintf("%s%s: allowed are %s", what, didYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
+}
+
+// params records the faults that validation or a constructor found.
+func (d *decoder) params(table string, err error) {
+	for _, e := range flatten(err) {
+		d.doc.faultFrom(table, e)
+	}
+}
+
+// faultFrom records an error under the key that it names. table prefixes the
+// keys of *sim.ParamError.
+func (d *document) faultFrom(table string, err error) {
+	switch e := err.(type) {
+	case *sim.ParamError:
+		d.fault(join(table, e.Key), "= %v: want %s", e.Value, e.Want)
+	case *keyed:
+		d.fault(e.key, "%v", e.err)
+	default:
+		d.fault(table, "%v", err)
+	}
+}
+
+// value decodes one TOML value.
+func (d *decoder) value(path string, v reflect.Value, raw any) {
+	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		d.text(path, text, raw)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.inner(path, raw, func(table map[string]any) { d.table(path, table, v.Addr().Interface()) })
+	case reflect.Map:
+		d.inner(path, raw, func(table map[string]any) { d.tables(path, table, v) })
+	case reflect.Slice:
+		d.list(path, v, raw)
+	default:
+		if !setScalar(v, raw) {
+			d.doc.fault(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
+		}
+	}
+}
+
+// wanted names the TOML type that a scalar field takes.
+func wanted(v reflect.Value) string {
+	switch {
+	case v.Kind() == reflect.Bool:
+		return "true or false"
+	case v.Kind() == reflect.String:
+		return "a string"
+	case v.CanUint():
+		return "an integer that is not negative"
+	case v.CanInt():
+		return "an integer"
+	}
+	return "a number"
+}
+
+// setScalar assigns raw if its type fits v exactly (an integer is a number
+// too).
+func setScalar(v reflect.Value, raw any) bool {
+	switch x := raw.(type) {
+	case bool:
+		if v.Kind() == reflect.Bool {
+			v.SetBool(x)
+			return true
+		}
+	case string:
+		if v.Kind() == reflect.String {
+			v.SetString(x)
+			return true
+		}
+	case int64:
+		switch {
+		case v.CanInt() && !v.OverflowInt(x):
+			v.SetInt(x)
+			return true
+		case v.CanUint() && x >= 0 && !v.OverflowUint(uint64(x)):
+			v.SetUint(uint64(x))
+			return true
+		case v.CanFloat():
+			v.SetFloat(float64(x))
+			return true
+		}
+	case float64:
+		if v.CanFloat() && !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v.SetFloat(x)
+			return true
+		}
+	}
+	return false
+}
+
+// text decodes values with units.
+func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
+	example := `a string`
+	switch target.(type) {
+	case *sim.Time:
+		example = `a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`
+	case *sim.Bytes:
+		example = `a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`
+	case *sim.Rate:
+		example = `a data rate with its unit in quotes, for example "100Gb/s"`
+	}
+	s, ok := raw.(string)
+	if !ok {
+		d.doc.fault(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
+		return
+	}
+	if err := target.UnmarshalText([]byte(s)); err != nil {
+		d.doc.fault(path, "= %q: %v; want %s", s, err, example)
+	}
+}
+
+func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
+	table, ok := raw.(map[string]any)
+	if !ok {
+		d.doc.fault(path, "= %s: want a table, [%s]", show(raw), path)
+		return
+	}
+	decode(table)
+}
+
+// tables decodes a table of tables such as [channel.local], [channel.global].
+func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
+	v.Set(reflect.MakeMap(v.Type()))
+	for _, name := range sortedKeys(table) {
+		element := reflect.New(v.Type().Elem())
+		d.value(join(path, name), element.Elem(), table[name])
+		v.SetMapIndex(reflect.ValueOf(name), element.Elem())
+	}
+}
+
+// list decodes an array; a single value may stand for an array of one.
+func (d *decoder) list(path string, v reflect.Value, raw any) {
+	elements, ok := raw.([]any)
+	if !ok {
+		one := reflect.New(v.Type().Elem()).Elem()
+		before := len(d.doc.faults)
+		if d.value(path, one, raw); len(d.doc.faults) == before {
+			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
+		}
+		return
+	}
+	if len(elements) == 0 {
+		v.SetZero()
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
+	for i, element := range elements {
+		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
+	}
+	v.Set(list)
+}
+
+// sweepHint tells who wrote a list where one value belongs how to sweep it.
+func sweepHint(path string, raw any) string {
+	if _, isList := raw.([]any); isList && !strings.HasPrefix(path, "plot") && !strings.HasPrefix(path, "expect") {
+		return fmt.Sprintf("; to sweep it write %q = %s under [sweep]", path, show(raw))
+	}
+	return ""
+}
+
+// show prints a TOML value for messages.
+func show(raw any) string {
+	switch x := raw.(type) {
+	case map[string]any, []map[string]any:
+		return "a table"
+	case string:
+		return fmt.Sprintf("%q", x)
+	case time.Time:
+		return "a date"
+	case []any:
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = show(element)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(raw)
+}
+
+// field is a configurable field of a struct.
+type field struct {
+	name  string
+	tag   reflect.StructTag
+	value reflect.Value
+}
+
+type fieldSet struct {
+	list  []field
+	names []string
+}
+
+// fieldsOf lists the fields of a struct that have toml tags, those of embedded
+// structs among them.
+func fieldsOf(v reflect.Value) fieldSet {
+	var set fieldSet
+	if v.Kind() != reflect.Struct {
+		return set
+	}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := f.Tag.Get("toml")
+		switch {
+		case f.Anonymous && name == "":
+			inner := fieldsOf(v.Field(i))
+			set.list = append(set.list, inner.list...)
+			set.names = append(set.names, inner.names...)
+		case f.IsExported() && name != "" && name != "-":
+			set.list = append(set.list, field{name, f.Tag, v.Field(i)})
+			set.names = append(set.names, name)
+		}
+	}
+	return set
+}

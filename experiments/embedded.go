@@ -1,0 +1,57 @@
+package experiments
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// embedded holds the experiment files that come with weft.
+//
+//go:embed examples papers
+var embedded embed.FS
+
+// Open loads an experiment file from disk or, where there is none of that
+// name, from those that come with weft: "examples/quickstart".
+func Open(name string, options Options) (*File, error) {
+	if _, err := os.Stat(name); err == nil {
+		return ReadFile(name, options)
+	}
+	inside := strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
+	if text, err := embedded.ReadFile(inside); err == nil {
+		return Load(inside, string(text), options)
+	}
+	_, err := ReadFile(name, options)
+	if faults, ok := err.(Faults); ok {
+		known := Embedded("")
+		for i, k := range known {
+			known[i] = strings.TrimSuffix(k, ".toml")
+		}
+		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
+	}
+	return nil, err
+}
+
+// Embedded lists the experiment files that come with weft under a folder
+// ("examples", "papers/dragonfly"; "" for all), in alphabetical order.
+func Embedded(folder string) []string {
+	root := "."
+	if folder != "" {
+		root = folder
+	}
+	var names []string
+	err := fs.WalkDir(embedded, root, func(p string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(p, ".toml") {
+			names = append(names, p)
+		}
+		return err
+	})
+	if err != nil {
+		return nil // no such folder
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,236 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Execution says how to run the points of a file.
+type Execution struct {
+	Dir     string // result folder; "" keeps everything in memory
+	Jobs    int    // points side by side; 0: one a core
+	Threads int    // threads of one point; 0: one
+	Resume  bool   // keep the finished points that Dir's journal holds
+	// Progress, if set, is called from one goroutine at a time when a point
+	// is done, and about ten times a second between.
+	Progress func(Progress)
+}
+
+// Progress is how far a sweep has come.
+type Progress struct {
+	Points, Done, Failed, Reused int
+	Events                       int64 // processed in this run so far
+	Elapsed                      time.Duration
+}
+
+// Failure is a point that could not be computed.
+type Failure struct {
+	Point  *Point
+	Reason string
+}
+
+// Outcome is what a run leaves.
+type Outcome struct {
+	Results  *Table
+	Tables   map[string]*Table // further tables by name; only without Dir
+	Failures []Failure         // in point order
+	Reused   int               // points taken from the journal
+	Finished int               // points with a row
+}
+
+// ErrInterrupted says that a run was stopped before all points were done.
+var ErrInterrupted = errors.New("interrupted")
+
+// Execute computes the points of a file. The points that fail are listed in
+// the outcome and do not stop the others. The error is [ErrInterrupted] if ctx
+// ended first (finished points are then safe in the journal), or a failure to
+// write.
+func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
+	r := &runner{file: f, execution: e, started: time.Now(), records: map[string]*record{}}
+	if e.Dir != "" {
+		if err := r.open(); err != nil {
+			return nil, err
+		}
+		defer r.journal.close()
+	}
+	r.compute(ctx)
+	switch {
+	case r.writeError != nil:
+		return nil, r.writeError
+	case ctx.Err() != nil && len(r.records)+len(r.reasons) < r.distinct():
+		return &Outcome{Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+	}
+	return r.finish()
+}
+
+// runner is the state of one execution.
+type runner struct {
+	file      *File
+	execution Execution
+	started   time.Time
+	journal   *journal
+	live      atomic.Int64
+
+	mu         sync.Mutex
+	records    map[string]*record // finished points by hash
+	reasons    map[string]string  // failed points by hash
+	reused     int                // points whose record the journal had
+	writeError error
+}
+
+// distinct counts the different points of the file: variants that differ only
+// in settings that they ignore are computed once.
+func (r *runner) distinct() int {
+	seen := map[string]bool{}
+	for _, p := range r.file.Points {
+		seen[p.Hash] = true
+	}
+	return len(seen)
+}
+
+// finished counts the points that have a record.
+func (r *runner) finished() int {
+	n := 0
+	for _, p := range r.file.Points {
+		if r.records[p.Hash] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// compute runs what has no record yet on as many workers as there are jobs.
+func (r *runner) compute(ctx context.Context) {
+	r.reasons = map[string]string{}
+	var todo []*Point
+	queued := map[string]bool{}
+	for _, p := range r.file.Points {
+		switch {
+		case r.records[p.Hash] != nil:
+			r.reused++
+		case !queued[p.Hash]:
+			queued[p.Hash] = true
+			todo = append(todo, p)
+		}
+	}
+	work := make(chan *Point)
+	var workers sync.WaitGroup
+	for range min(r.jobs(), len(todo)) {
+		workers.Go(func() {
+			for p := range work {
+				r.one(ctx, p)
+			}
+		})
+	}
+	stop := r.tick()
+	for _, p := range todo {
+		select {
+		case work <- p:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(work)
+	workers.Wait()
+	stop()
+	r.report()
+}
+
+// jobs is the number of points computed side by side.
+func (r *runner) jobs() int {
+	if r.execution.Jobs > 0 {
+		return r.execution.Jobs
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// tick reports progress between points; the function it returns ends that.
+func (r *runner) tick() (stop func()) {
+	if r.execution.Progress == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				r.report()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); ended.Wait() }
+}
+
+func (r *runner) report() {
+	if r.execution.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failed := 0
+	for _, p := range r.file.Points {
+		if _, bad := r.reasons[p.Hash]; bad {
+			failed++
+		}
+	}
+	r.execution.Progress(Progress{
+		Points: len(r.file.Points), Done: r.finished() + failed, Failed: failed, Reused: r.reused,
+		Events: r.live.Load(), Elapsed: time.Since(r.started),
+	})
+}
+
+// one computes a point and keeps its record.
+func (r *runner) one(ctx context.Context, p *Point) {
+	if ctx.Err() != nil {
+		return
+	}
+	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live}
+	start := time.Now()
+	cells, err := r.guarded(ctx, p, run)
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err() // a kind that came back early may have stopped half-way
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		if ctx.Err() == nil {
+			r.reasons[p.Hash] = err.Error()
+		}
+		return
+	}
+	finished := &record{
+		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables,
+		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
+		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
+	}
+	if r.journal != nil {
+		if err := r.journal.append(finished); err != nil {
+			r.writeError = errors.Join(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
+			return
+		}
+	}
+	r.records[p.Hash] = finished
+}
+
+// guarded runs a point and turns a broken invariant into the point's failure:
+// the other points go on.
+func (r *runner) guarded(ctx context.Context, p *Point, run *Run) (cells []string, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
+		}
+	}()
+	return r.file.kind.run(ctx, p.config, run)
+}

@@ -1,0 +1,259 @@
+package experiments
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const toySweep = `
+kind = "toy"
+title = "toy"
+[sweep]
+"shape.type" = ["box", "ring"]
+"traffic.load" = { from = 0.1, to = 0.9, step = 0.1 }
+[[plot]]
+file = "latency"
+x = "offered_load"
+y = "latency_mean_ns"
+`
+
+// execute runs a file into dir and returns the outcome.
+func execute(t *testing.T, f *File, e Execution) *Outcome {
+	t.Helper()
+	o, err := f.Execute(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestResults: rows in point order with the documented columns. The toy's
+// latency is factor/(1-load): p = 2 for the box, 10*k = 40 for the ring.
+func TestResults(t *testing.T) {
+	f := load(t, "kind = \"toy\"\nseed = 5\n[sweep]\n\"shape.type\" = [\"ring\", \"box\"]\n\"traffic.load\" = [0.5, 0.75]\n", Options{})
+	o := execute(t, f, Execution{Jobs: 2})
+	var b bytes.Buffer
+	if err := o.Results.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "point,shape.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,draw,saturated\n" +
+		"0,ring,0.5,5,1,0.5,0.5,80,D,false\n1,ring,0.75,5,1,0.75,0.6,160,D,true\n" +
+		"2,box,0.5,5,1,0.5,0.5,4,D,false\n3,box,0.75,5,1,0.75,0.6,8,D,true\n"
+	// Common random numbers: the same draw in every point.
+	draw := o.Results.Rows[0][8]
+	if got := strings.ReplaceAll(b.String(), ","+draw+",", ",D,"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	links := o.Tables["links"]
+	if got := strings.Join(links.Columns, ","); got != "point,shape.type,traffic.load,seed,link,utilisation" {
+		t.Errorf("columns of links: %s", got)
+	}
+	if len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375" {
+		t.Errorf("links: %v", links.Rows)
+	}
+}
+
+// TestSameBytes: the result files do not depend on the number of jobs.
+func TestSameBytes(t *testing.T) {
+	var first map[string]string
+	for _, jobs := range []int{1, 2, 7} {
+		dir := t.TempDir()
+		f := load(t, toySweep, Options{})
+		o := execute(t, f, Execution{Dir: dir, Jobs: jobs})
+		if _, err := f.Draw(o.Results, o.Tables, dir); err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "latency.svg", "latency.png"} {
+			files[name] = read(t, dir, name)
+			if first != nil && first[name] != files[name] {
+				t.Errorf("%s differs with %d jobs", name, jobs)
+			}
+		}
+		first = files
+	}
+}
+
+// TestFailures: points that fail or panic are listed with their reason and do
+// not stop the others.
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n", Options{})
+	o := execute(t, f, Execution{Dir: dir})
+	if len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail" {
+		t.Fatalf("failures: %+v", o.Failures)
+	}
+	if !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n") {
+		t.Errorf("reason: %s", o.Failures[1].Reason)
+	}
+	if got := read(t, dir, "results.csv"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,") {
+		t.Errorf("results:\n%s", got)
+	}
+	if got := read(t, dir, "failures.csv"); !strings.HasPrefix(got, "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,") {
+		t.Errorf("failures:\n%s", got)
+	}
+}
+
+// TestInterrupt: after Ctrl-C the finished points are in the journal, nothing
+// else is written, and --resume computes only the rest.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	toyGate = func(ctx context.Context) { cancel(); <-ctx.Done() }
+	text := "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2, 3]\n\"traffic.mode\" = [\"\", \"wait\"]\n"
+	f := load(t, text, Options{})
+	o, err := f.Execute(ctx, Execution{Dir: dir, Jobs: 1})
+	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
+		t.Fatalf("got %v, %+v", err, o)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 || entries[0].Name() != "journal" {
+		t.Errorf("left %v", entries)
+	}
+	var folder *FolderError
+	if _, err := f.Execute(t.Context(), Execution{Dir: dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("running again without --resume: %v", err)
+	}
+	var waited atomic.Int32
+	toyGate = func(context.Context) { waited.Add(1) }
+	o = execute(t, f, Execution{Dir: dir, Resume: true})
+	if o.Reused != 1 || o.Finished != 6 || waited.Load() != 3 {
+		t.Errorf("resumed: %+v, %d computed of mode wait", o, waited.Load())
+	}
+}
+
+// TestResumeAfterChange: only stale points are computed again.
+func TestResumeAfterChange(t *testing.T) {
+	dir := t.TempDir()
+	execute(t, load(t, toySweep, Options{}), Execution{Dir: dir})
+	changed := strings.Replace(toySweep, `"ring"]`, `"ring"]`+"\n\"shape.p\" = [2, 3]", 1)
+	f := load(t, changed, Options{})
+	o := execute(t, f, Execution{Dir: dir, Resume: true})
+	// 9 boxes with p = 2 and 9 rings, which stand for two points each
+	if o.Reused != 9+18 || o.Finished != 36 {
+		t.Errorf("reused %d of %d", o.Reused, o.Finished)
+	}
+	fresh := execute(t, load(t, changed, Options{}), Execution{})
+	var b bytes.Buffer
+	if err := fresh.Results.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != read(t, dir, "results.csv") {
+		t.Error("resumed results differ from fresh ones")
+	}
+}
+
+// TestTornJournal: a journal cut or damaged anywhere gives whole records up to
+// there, and the sweep resumes to the same bytes.
+func TestTornJournal(t *testing.T) {
+	dir := t.TempDir()
+	f := load(t, toySweep, Options{})
+	execute(t, f, Execution{Dir: dir, Jobs: 1})
+	want, whole := read(t, dir, "results.csv"), []byte(read(t, dir, "journal"))
+	for cut := 0; cut <= len(whole); cut += 97 {
+		if err := os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := execute(t, f, Execution{Dir: dir, Resume: true})
+		if lines := bytes.Count(whole[:cut], []byte("\n")); o.Reused != lines {
+			t.Errorf("cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
+		}
+		if read(t, dir, "results.csv") != want {
+			t.Fatalf("cut at %d: other results", cut)
+		}
+	}
+	damaged := bytes.Clone(whole)
+	damaged[len(whole)/2] ^= 1
+	records := map[string]*record{}
+	end := readJournal(damaged, records)
+	if end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")) {
+		t.Errorf("damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
+	}
+}
+
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte("00000000 {}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if end := readJournal(text, map[string]*record{}); end > int64(len(text)) {
+			t.Errorf("good up to %d of %d", end, len(text))
+		}
+	})
+}
+
+// TestKill: a process killed with SIGKILL in the middle of a sweep, again and
+// again, loses no finished point; the resumed sweep gives the same bytes. The
+// process is this test binary.
+func TestKill(t *testing.T) {
+	text := "kind = \"toy\"\n[traffic]\nmode = \"wait\"\n[sweep]\n\"shape.p\" = { from = 1, to = 20, step = 1 }\n"
+	if dir := os.Getenv("WEFT_TEST_KILL"); dir != "" {
+		var points atomic.Int32
+		toyGate = func(context.Context) {
+			if points.Add(1) == 5 { // the fifth point kills the process, while others may be writing
+				self, _ := os.FindProcess(os.Getpid())
+				_ = self.Kill()
+				select {}
+			}
+		}
+		execute(t, load(t, text, Options{}), Execution{Dir: dir, Jobs: 2, Resume: true})
+		return
+	}
+	dir := t.TempDir()
+	runs := 0
+	for ; runs < 20; runs++ {
+		c := exec.Command(os.Args[0], "-test.run", "^TestKill$")
+		c.Env = append(os.Environ(), "WEFT_TEST_KILL="+dir)
+		if c.Run() == nil {
+			break
+		}
+	}
+	// Every killed run finishes 3 or 4 of its 5 points, and a few more if the
+	// other worker gets on before the signal arrives: 20 points take at most
+	// ceil(16/3) + 1 runs, and more than one.
+	if runs < 1 || runs > 7 {
+		t.Errorf("finished after %d kills", runs)
+	}
+	toyGate = func(context.Context) {}
+	other := t.TempDir()
+	execute(t, load(t, text, Options{}), Execution{Dir: other})
+	if read(t, dir, "results.csv") != read(t, other, "results.csv") {
+		t.Error("other results after kills")
+	}
+}
+
+// TestFolders: folders that cannot be used are refused before anything is
+// computed.
+func TestFolders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := load(t, "kind = \"toy\"\n", Options{})
+	var folder *FolderError
+	if _, err := f.Execute(t.Context(), Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
+		t.Errorf("got %v", err)
+	}
+	dir := t.TempDir()
+	j, _, err := openJournal(filepath.Join(dir, "journal"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
+		t.Errorf("two writers: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package experiments
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// topologyFormats are the forms in which networks can be written.
+var topologyFormats = map[string]func(io.Writer, *topology.Graph) error{
+	"dot":     topology.WriteDOT,
+	"graphml": topology.WriteGraphML,
+	"json":    topology.WriteJSON,
+
+	"ibnetdiscover": topology.WriteIBNetDiscover,
+	"ibsim":         topology.WriteIBSim,
+}
+
+// TopologyFormats lists the names of the formats in alphabetical order.
+func TopologyFormats() []string { return sortedKeys(topologyFormats) }
+
+// Network is the network of an experiment file, or one read from elsewhere.
+type Network struct {
+	topology.Topology
+	Warnings []string // what was strange but could be read
+}
+
+// Network builds the network of a file's first point.
+func (f *File) Network() (*Network, error) {
+	for _, table := range fieldsOf(reflect.ValueOf(f.Points[0].config).Elem()).list {
+		if table.value.Kind() != reflect.Struct {
+			continue
+		}
+		for _, setting := range fieldsOf(table.value).list {
+			if c, ok := setting.value.Addr().Interface().(*Choice[struct{}, topology.Topology]); ok {
+				t, err := c.BuildShared(struct{}{})
+				return &Network{Topology: t}, err
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: experiments of kind %q have no topology", f.Name, f.kind.name)
+}
+
+// ImportNetwork reads a network from a file in weft's JSON form, of
+// ibnetdiscover or of ibsim, told apart by their content.
+func ImportNetwork(path string) (*Network, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %s", path, reason(err))
+	}
+	t, err := sim.Make(topology.Registry, networkFileType(text), struct{}{}, func(c *topology.FileConfig) { c.Path = path })
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{Topology: t}
+	if strange, ok := t.(interface{ Warnings() []string }); ok {
+		n.Warnings = strange.Warnings()
+	}
+	return n, nil
+}
+
+// networkFileType is the topology that reads a file of this content.
+func networkFileType(text []byte) string {
+	switch {
+	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+		return "file"
+	case bytes.Contains(text, []byte("switchguid=")) || bytes.Contains(text, []byte("caguid=")):
+		return "ibnetdiscover"
+	}
+	return "ibsim"
+}
+
+// Write writes the network in one of [TopologyFormats].
+func (n *Network) Write(w io.Writer, format string) error {
+	write := topologyFormats[format]
+	if write == nil {
+		return fmt.Errorf("unknown format %q%s: known are %s", format, didYouMean(format, TopologyFormats()), strings.Join(TopologyFormats(), ", "))
+	}
+	return write(w, n.Graph())
+}
+
+// Describe prints what there is, beside the closed forms of the family.
+func (n *Network) Describe(w io.Writer) {
+	g, facts := n.Graph(), n.Facts()
+	known := func(n int) string {
+		if n < 0 {
+			return "no closed form"
+		}
+		return fmt.Sprint(n)
+	}
+	ports := make([]int, len(g.Classes))
+	for p := range g.NumPorts() {
+		ports[g.PortClass[p]]++
+	}
+	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
+		g.Switches(), g.Terminals(), g.SwitchLinks(), known(facts.Diameter), known(facts.Bisection))
+	for i, class := range g.Classes {
+		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", class.Name, ports[i], max(class.Latency, 1))
+	}
+}

@@ -1,0 +1,144 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// origin is where a setting was made: a place in a file, or an option of the
+// command line.
+type origin struct {
+	file   string
+	line   int // from 1; 0: the file as a whole; of options, their rank
+	column int // from 1
+	option string
+}
+
+func (o origin) String() string {
+	switch {
+	case o.option != "":
+		return o.option
+	case o.line == 0:
+		return o.file
+	}
+	return fmt.Sprintf("%s:%d:%d", o.file, o.line, o.column)
+}
+
+// Fault is one thing wrong with an experiment file: where, which key, what is
+// there, and what would be allowed.
+type Fault struct {
+	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"
+	Key     string // dotted; empty for faults of the whole file
+	Message string
+	order   origin
+}
+
+func (f *Fault) Error() string {
+	if f.Key == "" {
+		return f.At + ": " + f.Message
+	}
+	return f.At + ": " + f.Key + " " + f.Message
+}
+
+// Faults is all that is wrong with a file, in the order of the file.
+type Faults []*Fault
+
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err sorts the faults, drops repetitions (the points of a sweep share most
+// settings) and returns them as an error, nil if there are none.
+func (fs Faults) err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(fs)
+	slices.SortStableFunc(sorted, func(a, b *Fault) int {
+		if (a.order.option == "") != (b.order.option == "") {
+			return strings.Compare(a.order.option, b.order.option) // the file first
+		}
+		if a.order.line != b.order.line {
+			return a.order.line - b.order.line
+		}
+		return a.order.column - b.order.column
+	})
+	seen := map[string]bool{}
+	sorted = slices.DeleteFunc(sorted, func(f *Fault) bool {
+		text := f.Error()
+		defer func() { seen[text] = true }()
+		return seen[text]
+	})
+	return sorted
+}
+
+// keyed says that an error belongs to a dotted key of the file.
+type keyed struct {
+	key string
+	err error
+}
+
+func (k *keyed) Error() string { return k.key + ": " + k.err.Error() }
+func (k *keyed) Unwrap() error { return k.err }
+
+// At attaches err, found by other means than a setting's bounds, to the dotted
+// key that the user would change to mend it: At("routing.type", err). A nil
+// error stays nil.
+func At(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &keyed{key, err}
+}
+
+// Under prefixes the keys of all *sim.ParamError in err with a table's name:
+// what a constructor calls "p" the file calls "topology.p". Keys with a dot
+// belong to another table already and stay. Errors without a key are attached
+// to fallback.
+func Under(table, fallback string, err error) error {
+	var out []error
+	for _, e := range flatten(err) {
+		var p *sim.ParamError
+		if errors.As(e, &p) {
+			q := *p
+			if !strings.Contains(p.Key, ".") {
+				q.Key = join(table, p.Key)
+			}
+			out = append(out, &q)
+		} else {
+			out = append(out, At(fallback, e))
+		}
+	}
+	return errors.Join(out...)
+}
+
+// flatten lists the leaves of joined errors.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, flatten(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// didYouMean is " (did you mean "x"?)" if a candidate is close, otherwise "".
+func didYouMean(name string, candidates []string) string {
+	if near := sim.Nearest(name, candidates); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
+// nine of them, and small ticks between.
+type ticks struct{}
+
+// Ticks implements plot.Ticker.
+func (ticks) Ticks(least, most float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
+	minor := 5
+	for _, s := range []struct{ times, minor int }{{5, 5}, {2, 4}, {1, 5}} {
+		if (most-least)/(step*float64(s.times)) >= 4 {
+			step, minor = step*float64(s.times), s.minor
+			break
+		}
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	var all []plot.Tick
+	small := step / float64(minor)
+	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
+		t := plot.Tick{Value: i * small}
+		if int64(i)%int64(minor) == 0 {
+			t.Label = thousands(strconv.FormatFloat(i*small, 'f', decimals, 64))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// thousands separates groups of three digits by commas.
+func thousands(number string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "-", number[1:]
+	}
+	whole, fraction, has := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if has {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// logTicks labels the powers of ten, and 2 and 5 times them where there are
+// few powers.
+type logTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (logTicks) Ticks(least, most float64) []plot.Tick {
+	decades := math.Log10(most / least)
+	var all []plot.Tick
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for digit := 1; digit < 10; digit++ {
+			value := float64(digit) * math.Pow(10, e)
+			if value < least*(1-1e-9) || value > most*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: value}
+			if digit == 1 || decades < 2 && (digit == 2 || digit == 5) || decades < 0.5 {
+				t.Label = thousands(strconv.FormatFloat(value, 'f', max(0, -int(e)), 64))
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// categories labels the integers from 0.
+type categories []string
+
+// Ticks implements plot.Ticker.
+func (c categories) Ticks(float64, float64) []plot.Tick {
+	all := make([]plot.Tick, len(c))
+	for i, name := range c {
+		all[i] = plot.Tick{Value: float64(i), Label: name}
+	}
+	return all
+}
+
+var gray = color.Gray{Y: 0xdd}
+
+// grid draws a pale line at every labelled tick.
+type grid struct{}
+
+// Plot implements plot.Plotter.
+func (grid) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	style := draw.LineStyle{Color: gray, Width: 0.5}
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if y := trY(t.Value); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		}
+	}
+	if _, bars := p.X.Tick.Marker.(categories); bars {
+		return
+	}
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if x := trX(t.Value); !t.IsMinor() && c.ContainsX(x) {
+			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+}
+
+// frame draws the border of the axes, over the data.
+type frame struct{}
+
+// Plot implements plot.Plotter.
+func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
+	corners := []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}, c.Min}
+	c.StrokeLines(draw.LineStyle{Color: color.Black, Width: 0.8}, corners)
+}

@@ -1,0 +1,159 @@
+package figure
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// latency is a load-latency curve with the shape of a queue: base / (1 - load
+// / capacity), and beyond capacity the latency of a run that does not settle.
+func latency(name string, base, capacity float64) Series {
+	s := Series{Name: name}
+	for load := 0.05; load < 1; load += 0.05 {
+		y, saturated := base*(1+0.3*load/(capacity-load)), false
+		if load >= capacity {
+			y, saturated = 3000+8000*(load-capacity), true
+		}
+		s.X = append(s.X, load)
+		s.Y = append(s.Y, y)
+		s.HalfWidth = append(s.HalfWidth, 0.02*y+0.3*base*load)
+		s.Saturated = append(s.Saturated, saturated)
+	}
+	return s
+}
+
+func samples() map[string]*Figure {
+	loads := &Figure{
+		Title:  "Dragonfly, 1056 terminals, uniform traffic",
+		XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Mean latency (ns)",
+		Style: Line,
+		Series: []Series{
+			latency("min", 12, 0.97), latency("val", 20, 0.51), latency("ugal-l", 13, 0.83),
+			latency("ugal-g", 12.5, 0.93), latency("ugal-l-vc", 14, 0.72), latency("ugal-l-vch", 13.5, 0.88),
+		},
+	}
+	two := &Figure{Title: "Two curves", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{latency("min", 12, 0.97), latency("val", 20, 0.51)}}
+	throughput := &Figure{Title: "Throughput", XLabel: "Offered load", YLabel: "Accepted load", Style: Line}
+	for _, s := range two.Series {
+		t := Series{Name: s.Name, X: s.X, Saturated: s.Saturated}
+		capacity := map[string]float64{"min": 0.97, "val": 0.51}[s.Name]
+		for _, x := range s.X {
+			t.Y = append(t.Y, min(x, capacity))
+		}
+		throughput.Series = append(throughput.Series, t)
+	}
+	logs := &Figure{Title: "All-to-all", XLabel: "Message size (B)", YLabel: "Time (µs)", Style: Line, LogX: true, LogY: true}
+	for i, name := range []string{"Bruck", "ring", "PLP"} {
+		s := Series{Name: name}
+		for size := 1.0; size <= 1<<20; size *= 4 {
+			s.X = append(s.X, size)
+			s.Y = append(s.Y, float64(i+1)*10+size/float64(20*(i+1)))
+		}
+		logs.Series = append(logs.Series, s)
+	}
+	bar := &Figure{
+		Title: "Use of the global channels", XLabel: "Routing", YLabel: "Utilisation", Style: Bar,
+		Categories: []string{"UGAL-G", "UGAL-L", "UGAL-L_VCH"},
+		Series: []Series{
+			{Name: "minimal channel", X: []float64{0, 1, 2}, Y: []float64{0.98, 0.99, 0.97}, HalfWidth: []float64{0.01, 0.02, 0.01}},
+			{Name: "same switch", X: []float64{0, 1, 2}, Y: []float64{0.46, 0.21, 0.44}},
+			{Name: "others", X: []float64{0, 1, 2}, Y: []float64{0.47, 0.52, math.NaN()}},
+		},
+	}
+	histogram := &Figure{Title: "Latency of packets", XLabel: "Latency (ns)", YLabel: "Packets", Style: Histogram}
+	for i, name := range []string{"buffers of 16", "buffers of 256"} {
+		s := Series{Name: name}
+		for x := 0.0; x < 200; x += 5 {
+			s.X = append(s.X, x)
+			s.Y = append(s.Y, math.Round(9000*math.Exp(-math.Pow((x-20-10*float64(i))/12, 2))+2000*math.Exp(-math.Pow((x-90-50*float64(i))/20, 2))))
+		}
+		histogram.Series = append(histogram.Series, s)
+	}
+	return map[string]*Figure{"loads": loads, "two": two, "throughput": throughput, "logs": logs, "bar": bar, "histogram": histogram}
+}
+
+// TestRender: every style in every format gives a picture of that format, the
+// same bytes each time. With WEFT_FIGURES set the pictures are left there to
+// be looked at.
+func TestRender(t *testing.T) {
+	magic := map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF"}
+	for name, f := range samples() {
+		for format, start := range magic {
+			first, err := f.Render(format)
+			if err != nil {
+				t.Fatalf("%s.%s: %v", name, format, err)
+			}
+			again, err := f.Render(format)
+			if err != nil || !bytes.Equal(first, again) {
+				t.Errorf("%s.%s differs when drawn again (%v)", name, format, err)
+			}
+			if !bytes.HasPrefix(first, []byte(start)) {
+				t.Errorf("%s.%s begins with %q", name, format, first[:8])
+			}
+			if dir := os.Getenv("WEFT_FIGURES"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, name+"."+format), first, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestRangeWithSaturation: a saturated latency of thousands does not stretch
+// the axis; without saturated points everything is shown.
+func TestRangeWithSaturation(t *testing.T) {
+	f := &Figure{Style: Line, Series: []Series{{
+		X: []float64{0.1, 0.5, 0.9}, Y: []float64{20, 30, 10000}, Saturated: []bool{false, false, true},
+	}}}
+	// kept*1.3 = 39 and 6*20 = 120 give 39, but at least 2*20 = 40; then 5 % of margin
+	if _, y := f.ranges(); y.min != 0 || math.Abs(y.max-42) > 1e-9 {
+		t.Errorf("axis from %v to %v, want 0 to 42", y.min, y.max)
+	}
+	// An accepted load, which hardly grows beyond saturation, is shown whole.
+	f.Series[0].Y = []float64{0.1, 0.5, 0.6}
+	if _, y := f.ranges(); math.Abs(y.max-0.63) > 1e-9 {
+		t.Errorf("axis to %v, want 0.63", y.max)
+	}
+	f.Series[0].Y[2] = 10000
+	f.Series[0].Saturated = nil
+	if _, y := f.ranges(); math.Abs(y.max-10500) > 1e-9 {
+		t.Errorf("axis to %v, want 10500", y.max)
+	}
+}
+
+// TestNothingToDraw: empty figures are errors that say why.
+func TestNothingToDraw(t *testing.T) {
+	f := &Figure{Style: Line, LogY: true, Series: []Series{{X: []float64{1}, Y: []float64{0}}}}
+	if _, err := f.Render("svg"); err == nil || err.Error() != "no point to draw: a logarithmic axis shows positive numbers only" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := f.Render("bmp"); err == nil {
+		t.Error("bmp accepted")
+	}
+}
+
+// TestTicks: labels at round steps.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		least, most float64
+		want        string
+	}{
+		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{0, 42, "0 10 20 30 40"},
+		{0, 12345, "0 2,000 4,000 6,000 8,000 10,000 12,000"},
+		{-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
+	} {
+		var labels []byte
+		for _, tick := range (ticks{}).Ticks(c.least, c.most) {
+			if !tick.IsMinor() {
+				labels = append(append(labels, ' '), tick.Label...)
+			}
+		}
+		if got := string(bytes.TrimSpace(labels)); got != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
+		}
+	}
+}

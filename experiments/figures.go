@@ -1,0 +1,170 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PlotConfig is a [[plot]] table: a figure drawn from results.csv (or another
+// table of the run).
+type PlotConfig struct {
+	File    string            `toml:"file" doc:"name of the picture without extension; default: from y and x"`
+	Title   string            `toml:"title" doc:"default: the title of the file"`
+	Table   string            `toml:"table" doc:"results, or a further table of the kind such as links or histogram"`
+	Style   string            `toml:"style" doc:"how values are drawn" choices:"line|bar|histogram"`
+	X       string            `toml:"x" doc:"column along the horizontal axis"`
+	Y       []string          `toml:"y" doc:"column, or list of columns, along the vertical axis"`
+	By      []string          `toml:"by" doc:"columns that tell the series apart; default: the swept keys, but those that x follows"`
+	Where   map[string]string `toml:"-"`
+	XLabel  string            `toml:"x_label" doc:"default: from the column's name"`
+	YLabel  string            `toml:"y_label" doc:"default: from the column's name"`
+	LogX    bool              `toml:"log_x" doc:"logarithmic horizontal axis"`
+	LogY    bool              `toml:"log_y" doc:"logarithmic vertical axis"`
+	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
+	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
+
+	swept []string // keys of the file's sweep, from which By is found if it is not given
+}
+
+// ExpectConfig is an [[expect]] table: a row of the targets and how the
+// measured value follows from the results.
+type ExpectConfig struct {
+	Target  string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
+	Metric  string                       `toml:"metric" doc:"column, or saturation_throughput: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Table   string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
+	Where   map[string]string            `toml:"-"`
+	Of      map[string]map[string]string `toml:"-"`
+	Formula string                       `toml:"formula" doc:"arithmetic (+ - * / and parentheses) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
+	Note    string                       `toml:"note" doc:"what to say beside the verdict"`
+}
+
+// figures decodes [[plot]] and [[expect]] and checks that the columns they
+// name exist.
+func (f *File) figures() {
+	d := f.doc
+	dec := &decoder{doc: d, unknown: map[string]string{}}
+	for path, table := range d.elements("plot") {
+		p := PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}
+		p.Where = d.selection(join(path, "where"), table["where"])
+		dec.table(path, without(table, "where"), &p)
+		f.plotDefaults(path, &p)
+		f.Plots = append(f.Plots, p)
+	}
+	for path, table := range d.elements("expect") {
+		e := ExpectConfig{Table: resultsTable, Of: map[string]map[string]string{}}
+		e.Where = d.selection(join(path, "where"), table["where"])
+		of, ok := table["of"].(map[string]any)
+		if !ok && table["of"] != nil {
+			d.fault(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
+		}
+		for _, name := range sortedKeys(of) {
+			e.Of[name] = d.selection(join(path, "of."+name), of[name])
+		}
+		dec.table(path, without(table, "where", "of"), &e)
+		f.checkExpect(path, &e)
+		f.Expects = append(f.Expects, e)
+	}
+	for _, key := range sortedKeys(dec.unknown) {
+		d.fault(key, "%s", dec.unknown[key])
+	}
+}
+
+// resultsTable is the name of the table that every kind has.
+const resultsTable = "results"
+
+// elements ranges over an array of tables with the dotted key of each.
+func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
+	return func(yield func(string, map[string]any) bool) {
+		tables, ok := tablesOf(d.tree[name])
+		if !ok {
+			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+		}
+		for i, table := range tables {
+			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
+				return
+			}
+		}
+	}
+}
+
+func without(table map[string]any, names ...string) map[string]any {
+	rest := map[string]any{}
+	for name, value := range table {
+		if !slices.Contains(names, name) {
+			rest[name] = value
+		}
+	}
+	return rest
+}
+
+// selection reads a table of column = value; keys may be nested.
+func (d *document) selection(path string, raw any) map[string]string {
+	selection := map[string]string{}
+	if raw == nil {
+		return selection
+	}
+	table, ok := raw.(map[string]any)
+	if !ok {
+		d.fault(path, "= %s: want a table of columns and their values", show(raw))
+		return selection
+	}
+	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
+		selection[strings.TrimPrefix(s.key, path+".")] = formatCell(s.value)
+	}
+	return selection
+}
+
+// plotDefaults fills in what a plot leaves open and checks its columns.
+func (f *File) plotDefaults(path string, p *PlotConfig) {
+	d := f.doc
+	if p.Title == "" {
+		p.Title = f.Title
+	}
+	if p.X == "" {
+		d.fault(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
+	}
+	if len(p.Y) == 0 && p.Style != "histogram" {
+		d.fault(path, "has no y: name a column or a list of columns")
+	}
+	if p.File == "" {
+		p.File = strings.Join(append(slices.Clone(p.Y), p.X), "-")
+	}
+	if strings.ContainsAny(p.File, `/\`) {
+		d.fault(join(path, "file"), "= %q: want a name without folders", p.File)
+	}
+	p.swept = f.keys
+	if p.Table != resultsTable {
+		return // its columns are known only once a point has run
+	}
+	f.checkColumn(join(path, "x"), p.X)
+	for _, y := range p.Y {
+		f.checkColumn(join(path, "y"), y)
+	}
+	for _, by := range p.By {
+		f.checkColumn(join(path, "by"), by)
+	}
+	for _, name := range sortedKeys(p.Where) {
+		f.checkColumn(join(path, "where."+name), name)
+	}
+}
+
+// columnNames lists the columns of results.csv.
+func (f *File) columnNames() []string {
+	names := []string{"point"}
+	names = append(names, f.keys...)
+	if !slices.Contains(names, "seed") {
+		names = append(names, "seed")
+	}
+	names = append(names, "replications")
+	for _, c := range f.kind.columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (f *File) checkColumn(key, name string) {
+	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
+		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
+	}
+}

@@ -1,0 +1,306 @@
+package experiments
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// header is the part of a file outside all tables.
+type header struct {
+	Title string `toml:"title" doc:"what the experiment shows; the title of its figures"`
+	Kind  string `toml:"kind" doc:"what is measured; see weft list kinds"`
+	Seed  uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
+}
+
+// File is an experiment file, read, expanded and checked.
+type File struct {
+	Name     string // as given by the user
+	Title    string
+	Seed     uint64
+	Points   []*Point
+	Plots    []PlotConfig
+	Expects  []ExpectConfig
+	Warnings []Warning // of the kind, each with its key; repetitions dropped
+
+	kind   *kind
+	doc    *document
+	shared *sharedBuilds
+	sweep  []axis
+	keys   []string // swept, in order
+}
+
+// Point is one point of a sweep: a complete configuration.
+type Point struct {
+	Index    int // from 0
+	Seed     uint64
+	Hash     string   // of everything that the results depend on
+	Swept    []string // values of the file's swept keys, as CSV cells
+	config   any
+	settings []setting
+}
+
+// Options change how a file is read.
+type Options struct {
+	Set   []string // KEY=VALUE, laid over the file in order
+	Quick bool     // apply the file's [quick] table
+}
+
+// ReadFile loads an experiment file from disk. Failures to read are faults of
+// the file too.
+func ReadFile(path string, options Options) (*File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, Faults{{At: path, Message: "cannot be read: " + reason(err)}}
+	}
+	return Load(path, string(text), options)
+}
+
+// reason is the cause of a file error without the path, which messages have
+// already.
+func reason(err error) string {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// Load reads an experiment file from its text. The error is of type Faults and
+// holds everything that is wrong: first of the values, and if those are good
+// of what they describe together (a topology that cannot be built, a routing
+// that it cannot carry).
+func Load(name, text string, options Options) (*File, error) {
+	d, err := parseDocument(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if options.Quick {
+		d.applyQuick()
+	}
+	d.applySettings(options.Set)
+	f := &File{Name: name, doc: d, shared: &sharedBuilds{}}
+	if !f.header() {
+		return nil, d.faults.err()
+	}
+	f.sweep = d.axes()
+	if len(d.faults) > 0 {
+		f.sweep = nil // faults of the sweep itself: still judge the rest
+	}
+	f.expand()
+	f.figures()
+	if err := d.faults.err(); err != nil {
+		return nil, err
+	}
+	f.check()
+	if err := d.faults.err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// headerTables are the tables that every kind has.
+var headerTables = []string{"sweep", "plot", "expect", "quick"}
+
+// header reads the keys outside tables; false means that the kind, and with it
+// the meaning of the rest, is unknown.
+func (f *File) header() bool {
+	d := f.doc
+	h := header{Kind: "traffic", Seed: 1}
+	dec := &decoder{doc: d, unknown: map[string]string{}}
+	dec.table("", only(d.tree, "title", "kind", "seed"), &h)
+	f.Title, f.Seed = h.Title, h.Seed
+	if f.Title == "" {
+		f.Title = f.Stem()
+	}
+	f.kind = kinds[h.Kind]
+	if f.kind == nil {
+		d.fault("kind", "= %q: unknown kind%s: known are %s", h.Kind, didYouMean(h.Kind, KindNames()), strings.Join(KindNames(), ", "))
+	}
+	return f.kind != nil
+}
+
+// only copies some keys of a table.
+func only(table map[string]any, names ...string) map[string]any {
+	some := map[string]any{}
+	for _, name := range names {
+		if value, ok := table[name]; ok {
+			some[name] = value
+		}
+	}
+	return some
+}
+
+// expand decodes all points of the sweep.
+func (f *File) expand() {
+	for _, a := range f.sweep {
+		f.keys = append(f.keys, a.keys...)
+	}
+	unknown := map[string]string{}
+	times := map[string]int{} // points that do not know a key
+	expand(f.sweep, func(steps []int) {
+		for key, message := range f.point(steps).unknown {
+			unknown[key] = message
+			times[key]++
+		}
+	})
+	for _, key := range sortedKeys(unknown) {
+		if times[key] == len(f.Points) {
+			f.doc.unknown(key, unknown[key], f.sweep)
+		}
+	}
+}
+
+// unknown records a key that no point of the sweep knows, at the place where
+// it was written or is swept.
+func (d *document) unknown(key, message string, sweep []axis) {
+	place := key
+	for _, a := range sweep {
+		for i, swept := range a.keys {
+			if swept == key {
+				place = a.places[i]
+			}
+		}
+	}
+	at := d.originOf(place)
+	d.faults = append(d.faults, &Fault{At: at.String(), Key: key, Message: message, order: at})
+}
+
+// point decodes the point at the given steps of the sweep and appends it.
+func (f *File) point(steps []int) *decoder {
+	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
+	p := &Point{Index: len(f.Points), config: f.kind.defaults()}
+	for i, a := range f.sweep {
+		for j, key := range a.keys {
+			value := a.values[steps[i]][j]
+			p.Swept = append(p.Swept, formatCell(value))
+			d.swept[key] = f.doc.originOf(a.places[j])
+			if inside, err := setKey(d.tree, key, value); err != nil {
+				d.fault(key, "cannot be set: %s is not a table", inside)
+			}
+		}
+	}
+	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
+	h := header{Seed: f.Seed}
+	dec.table("", only(d.tree, "seed"), &h)
+	p.Seed = h.Seed
+	tables := cloneTable(d.tree)
+	for _, name := range append([]string{"title", "kind", "seed"}, headerTables...) {
+		delete(tables, name)
+	}
+	dec.tablesOf(f.kind, tables, p.config)
+	f.doc.faults = append(f.doc.faults, d.faults...)
+	p.settings = resolve(p.config)
+	p.Hash = hashPoint(f.kind, build(), p.Seed, p.settings)
+	f.Points = append(f.Points, p)
+	return dec
+}
+
+// tablesOf decodes the tables of a kind. A key outside all tables that some
+// table knows is told where it belongs.
+func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
+	d.table("", tables, config)
+	for key := range d.unknown {
+		if strings.Contains(key, ".") {
+			continue
+		}
+		if _, isTable := tables[key].(map[string]any); isTable {
+			names := append(tableNames(k), headerTables...)
+			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, didYouMean(key, names), strings.Join(names, ", "))
+			continue
+		}
+		for _, t := range k.settings() {
+			if t.has(key) {
+				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Name)
+			}
+		}
+	}
+}
+
+func tableNames(k *kind) []string {
+	var names []string
+	for _, t := range k.settings() {
+		name, _, _ := strings.Cut(t.Name, ".")
+		names = append(names, name)
+	}
+	return names
+}
+
+// has tells whether key is a setting of the table or of one of its choices.
+func (t TableDescription) has(key string) bool {
+	for _, p := range t.Params {
+		if p.Key == key {
+			return true
+		}
+	}
+	for _, c := range t.Choices {
+		for _, e := range c.Entries {
+			for _, p := range e.Params {
+				if p.Key == key {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// check asks the kind about every distinct point.
+func (f *File) check() {
+	seen := map[string]bool{}
+	warned := map[Warning]bool{}
+	for _, p := range f.Points {
+		if seen[p.Hash] {
+			continue
+		}
+		seen[p.Hash] = true
+		warnings, err := f.kind.check(p.config, p.Seed)
+		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
+		for _, e := range flatten(err) {
+			d.faultFrom("", e)
+		}
+		f.doc.faults = append(f.doc.faults, d.faults...)
+		for _, w := range warnings {
+			if !warned[w] {
+				f.Warnings = append(f.Warnings, w)
+			}
+			warned[w] = true
+		}
+	}
+}
+
+func (f *File) sweptOrigins() map[string]origin {
+	at := map[string]origin{}
+	for _, a := range f.sweep {
+		for j, key := range a.keys {
+			at[key] = f.doc.originOf(a.places[j])
+		}
+	}
+	return at
+}
+
+// Stem is the file's name without folders and extension, for result folders.
+func (f *File) Stem() string {
+	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
+}
+
+// Kind is the name of the file's kind.
+func (f *File) Kind() string { return f.kind.name }
+
+// SweptKeys lists the keys that the sweep varies, in order.
+func (f *File) SweptKeys() []string { return f.keys }
+
+// Place tells where a key was set, for messages.
+func (f *File) Place(key string) string { return f.doc.originOf(key).String() }
+
+// Describe names a point by its swept settings.
+func (f *File) Describe(p *Point) string {
+	if len(f.keys) == 0 {
+		return "the only one"
+	}
+	parts := make([]string, len(f.keys))
+	for i, key := range f.keys {
+		parts[i] = key + " = " + p.Swept[i]
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,102 @@
+package experiments
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// formula is arithmetic over named values: + - * /, parentheses, numbers.
+type formula struct {
+	text string
+	root ast.Expr
+}
+
+// parseFormula reads a formula in which only the given names may occur, each
+// at least once.
+func parseFormula(text string, names []string) (*formula, error) {
+	root, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, fmt.Errorf("not a formula: want + - * / and parentheses over numbers and the names under of")
+	}
+	used := map[string]bool{}
+	if err := checkFormula(root, names, used); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !used[name] {
+			return nil, fmt.Errorf("does not use %q, which is under of", name)
+		}
+	}
+	return &formula{text, root}, nil
+}
+
+func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return checkFormula(x.X, names, used)
+	case *ast.UnaryExpr:
+		if x.Op == token.SUB {
+			return checkFormula(x.X, names, used)
+		}
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.ADD, token.SUB, token.MUL, token.QUO:
+			if err := checkFormula(x.X, names, used); err != nil {
+				return err
+			}
+			return checkFormula(x.Y, names, used)
+		}
+	case *ast.BasicLit:
+		if x.Kind == token.INT || x.Kind == token.FLOAT {
+			if _, err := strconv.ParseFloat(x.Value, 64); err == nil {
+				return nil
+			}
+		}
+	case *ast.Ident:
+		if slices.Contains(names, x.Name) {
+			used[x.Name] = true
+			return nil
+		}
+		return fmt.Errorf("has the unknown name %q%s: under of are %s", x.Name, didYouMean(x.Name, names), strings.Join(names, ", "))
+	}
+	return fmt.Errorf("not a formula: want + - * / and parentheses over numbers and the names under of")
+}
+
+// value computes the formula.
+func (f *formula) value(of map[string]float64) float64 { return evaluate(f.root, of) }
+
+func evaluate(e ast.Expr, of map[string]float64) float64 {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return evaluate(x.X, of)
+	case *ast.UnaryExpr:
+		return -evaluate(x.X, of)
+	case *ast.BasicLit:
+		v, err := strconv.ParseFloat(x.Value, 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return v
+	case *ast.Ident:
+		return of[x.Name]
+	case *ast.BinaryExpr:
+		a, b := evaluate(x.X, of), evaluate(x.Y, of)
+		switch x.Op {
+		case token.ADD:
+			return a + b
+		case token.SUB:
+			return a - b
+		case token.MUL:
+			return a * b
+		case token.QUO:
+			return a / b
+		}
+	}
+	panic(fmt.Sprintf("experiments: formula with %T", e)) // checkFormula lets nothing else pass
+}

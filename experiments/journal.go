@@ -1,0 +1,117 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+)
+
+// record is a finished point: what the journal keeps of it, and what a worker
+// on another machine sends back.
+type record struct {
+	Hash         string    `json:"hash"`
+	Replications int       `json:"replications"`
+	Cells        []string  `json:"cells"`
+	Tables       []*Output `json:"tables,omitempty"`
+	Events       int64     `json:"events"`
+	FlitHops     int64     `json:"flit_hops"`
+	WallSeconds  float64   `json:"wall_seconds"`
+	PeakBytes    int64     `json:"peak_bytes"`
+}
+
+// journal keeps finished points safe: an append-only file of lines, each a
+// checksum (CRC-32C, 8 hexadecimal digits) and a record as JSON. A line is on
+// disk before its point counts as finished; a line torn by a crash fails its
+// checksum and is dropped with all that follows it, so that the file always
+// ends with a whole line before it is written to again.
+type journal struct{ file *os.File }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// openJournal opens or creates the journal at path and returns the records in
+// it, the last one for each hash. With keep unset old records are removed.
+func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := lockFile(file); err != nil {
+		file.Close()
+		return nil, nil, fmt.Errorf("another weft is writing to %s: %w", path, err)
+	}
+	records := map[string]*record{}
+	end := int64(0)
+	if keep {
+		text, err := io.ReadAll(file)
+		if err != nil {
+			file.Close()
+			return nil, nil, err
+		}
+		end = readJournal(text, records)
+	}
+	if err := errors.Join(file.Truncate(end), seekTo(file, end)); err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return &journal{file}, records, nil
+}
+
+func seekTo(file *os.File, offset int64) error {
+	_, err := file.Seek(offset, io.SeekStart)
+	return err
+}
+
+// readJournal collects the records of whole lines and returns the length of
+// the part that is good.
+func readJournal(text []byte, records map[string]*record) int64 {
+	end := 0
+	for {
+		length := bytes.IndexByte(text[end:], '\n')
+		if length < 0 {
+			return int64(end)
+		}
+		r, err := parseLine(text[end : end+length])
+		if err != nil {
+			return int64(end)
+		}
+		records[r.Hash] = r
+		end += length + 1
+	}
+}
+
+var errTorn = errors.New("experiments: torn journal line")
+
+func parseLine(line []byte) (*record, error) {
+	if len(line) < 9 || line[8] != ' ' {
+		return nil, errTorn
+	}
+	sum, err := strconv.ParseUint(string(line[:8]), 16, 32)
+	if err != nil || uint32(sum) != crc32.Checksum(line[9:], castagnoli) {
+		return nil, errTorn
+	}
+	r := &record{}
+	if err := json.Unmarshal(line[9:], r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// append writes a record and forces it to disk.
+func (j *journal) append(r *record) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	line := append(fmt.Appendf(nil, "%08x ", crc32.Checksum(body, castagnoli)), body...)
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return j.file.Sync()
+}
+
+func (j *journal) close() error { return j.file.Close() }

@@ -1,0 +1,200 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sort"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Kind is a kind of experiment. To add one, write one file that registers it:
+//
+//	func init() {
+//		experiments.Register(experiments.Kind[pingConfig, pingRow]{
+//			Name:     "ping",
+//			Doc:      "round trip between two terminals",
+//			Defaults: func() pingConfig { return pingConfig{Topology: defaultTopology(), Ping: pingTable{Size: 64}} },
+//			Check:    checkPing,
+//			Run:      runPing,
+//		})
+//	}
+//
+//	// The tables that the file may have; their fields are described by the
+//	// tags of sim.Register. A table that names an entry of a registry has a
+//	// Choice.
+//	type pingConfig struct {
+//		Topology topologyTable `toml:"topology"`
+//		Ping     pingTable     `toml:"ping"`
+//	}
+//
+//	type pingTable struct {
+//		Size sim.Bytes `toml:"size" doc:"payload of the request" min:"1B"`
+//	}
+//
+//	// The columns of results.csv that follow point, swept keys, seed and
+//	// replications. Units stand in the names.
+//	type pingRow struct {
+//		RoundTrip float64 `column:"round_trip_ns" doc:"from the request's birth to the answer's tail"`
+//	}
+//
+//	func runPing(ctx context.Context, c *pingConfig, run *experiments.Run) (pingRow, error) { ... }
+//
+// Rows hold int, int64, float64, bool and string; NaN is written as an empty
+// cell.
+type Kind[C, R any] struct {
+	Name, Doc string
+	// Defaults makes a fresh configuration: a struct with one struct (or map
+	// of structs, for tables such as [channel.local]) a table.
+	Defaults func() C
+	// Check, optional, finds out before anything runs what is wrong with a
+	// configuration beyond single settings, by building what is cheap to
+	// build. Errors are *sim.ParamError with dotted keys or wrapped by [At]
+	// or [Under], joined; warnings do not stop a run.
+	Check func(c *C, seed uint64) (warnings []Warning, err error)
+	// Run computes a point. It must depend on c, run.Seed and nothing else,
+	// return soon after ctx ends, and not print.
+	Run func(ctx context.Context, c *C, run *Run) (R, error)
+	// Revision goes up when results move for the same settings: points
+	// computed by an older revision are stale.
+	Revision int
+}
+
+// Warning is something that a user should know about a configuration that
+// runs all the same.
+type Warning struct {
+	Key     string // dotted; what to change
+	Message string
+}
+
+// Column describes a column of results.csv.
+type Column struct{ Name, Doc string }
+
+// kind is a Kind without its types.
+type kind struct {
+	name, doc string
+	revision  int
+	columns   []Column
+	defaults  func() any // pointer to a fresh configuration
+	check     func(config any, seed uint64) ([]Warning, error)
+	run       func(ctx context.Context, config any, run *Run) ([]string, error)
+}
+
+var kinds = map[string]*kind{}
+
+// Register adds a kind. Registering a name twice, or a row with columns of
+// other types than the documented ones, panics.
+func Register[C, R any](k Kind[C, R]) {
+	if _, taken := kinds[k.Name]; taken {
+		panic(fmt.Sprintf("experiments: kind %q registered twice", k.Name))
+	}
+	kinds[k.Name] = &kind{
+		name: k.Name, doc: k.Doc, revision: k.Revision,
+		columns:  columnsOf(reflect.TypeFor[R]()),
+		defaults: func() any { c := k.Defaults(); return &c },
+		check: func(config any, seed uint64) ([]Warning, error) {
+			if k.Check == nil {
+				return nil, nil
+			}
+			return k.Check(config.(*C), seed)
+		},
+		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
+			row, err := k.Run(ctx, config.(*C), run)
+			if err != nil {
+				return nil, err
+			}
+			return cellsOf(reflect.ValueOf(row)), nil
+		},
+	}
+}
+
+// KindNames lists the registered kinds in alphabetical order.
+func KindNames() []string {
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// columnsOf reads the column tags of a row type.
+func columnsOf(row reflect.Type) []Column {
+	var columns []Column
+	for i := range row.NumField() {
+		f := row.Field(i)
+		name := f.Tag.Get("column")
+		if name == "" {
+			continue
+		}
+		switch f.Type.Kind() {
+		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
+		default:
+			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
+		}
+		columns = append(columns, Column{name, f.Tag.Get("doc")})
+	}
+	return columns
+}
+
+// cellsOf formats a row in the order of columnsOf.
+func cellsOf(row reflect.Value) []string {
+	var cells []string
+	for i := range row.NumField() {
+		if row.Type().Field(i).Tag.Get("column") != "" {
+			cells = append(cells, formatCell(row.Field(i).Interface()))
+		}
+	}
+	return cells
+}
+
+// settings describes the tables of a kind in their order.
+func (k *kind) settings() []TableDescription {
+	var tables []TableDescription
+	for _, f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()).list {
+		tables = append(tables, describeTable(f))
+	}
+	return tables
+}
+
+// TableDescription documents a table of an experiment file.
+type TableDescription struct {
+	Name, Doc string
+	Params    []sim.Param
+	Choices   []ChoiceDescription
+}
+
+// ChoiceDescription documents a key whose value brings parameters of its own.
+type ChoiceDescription struct {
+	Key, Registry, Default string
+	Entries                []sim.Description
+}
+
+// describeTable documents the struct behind a table.
+func describeTable(f field) TableDescription {
+	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
+	v := f.value
+	if v.Kind() == reflect.Map {
+		t.Name += ".CLASS"
+		v = reflect.New(v.Type().Elem()).Elem()
+	}
+	t.Params = sim.DescribeParams(v.Addr().Interface())
+	for _, inner := range fieldsOf(v).list {
+		c, ok := inner.value.Addr().Interface().(chooser)
+		if !ok {
+			continue
+		}
+		choice := ChoiceDescription{Key: inner.name, Registry: c.kind(), Default: c.Name()}
+		for _, name := range c.names() {
+			choice.Entries = append(choice.Entries, c.describe(name))
+		}
+		t.Choices = append(t.Choices, choice)
+		for i := range t.Params {
+			if t.Params[i].Key == inner.name {
+				t.Params[i].Type = "name"
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,200 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	Register(Kind[trafficConfig, trafficRow]{
+		Name: "traffic",
+		Doc:  "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
+		Defaults: func() trafficConfig {
+			d := fabric.DefaultConfig()
+			return trafficConfig{
+				Topology: TopologyTable{Choose(topology.Registry, "dragonfly")},
+				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
+				Routing: RoutingTable{Choose(routing.Registry, "min")},
+				Traffic: trafficTable{
+					Pattern: Choose(traffic.Patterns, "uniform"), Process: Choose(traffic.Processes, "bernoulli"),
+					Load: 0.1, PacketFlits: []int{1},
+				},
+				Measure: measureTable{Precision: 0.05},
+			}
+		},
+		Check: checkTraffic,
+		Run:   runTraffic,
+	})
+}
+
+// TopologyTable is the [topology] table of every kind that has a network.
+type TopologyTable struct {
+	Type Choice[struct{}, topology.Topology] `toml:"type" doc:"family of the network"`
+}
+
+// RoutingTable is the [routing] table of every kind that routes packets.
+type RoutingTable struct {
+	Type Choice[routing.Env, fabric.Routing] `toml:"type" doc:"algorithm that chooses the way of packets"`
+}
+
+type trafficConfig struct {
+	Topology TopologyTable                   `toml:"topology" doc:"switches, terminals and channels"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names, such as terminal, local and global"`
+	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
+	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
+	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+}
+
+type trafficTable struct {
+	Pattern       Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
+	Process       Choice[traffic.ProcessEnv, traffic.Process] `toml:"process" doc:"times of packets"`
+	Load          float64                                     `toml:"load" doc:"offered load" unit:"flits per terminal and cycle" min:"0" max:"1"`
+	PacketFlits   []int                                       `toml:"packet_flits" doc:"size of packets, or a list of sizes to mix" unit:"flits" min:"1"`
+	PacketWeights []float64                                   `toml:"packet_weights" doc:"how often each size of packet_flits occurs; default: equally often"`
+}
+
+type measureTable struct {
+	Warmup    int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0"`
+	Window    int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0"`
+	Budget    int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0"`
+	Precision float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
+	Links     bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Histogram bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
+}
+
+type trafficRow struct {
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for"`
+	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
+	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail"`
+	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
+	LatencyP50      float64 `column:"latency_p50_ns" doc:"median packet latency"`
+	LatencyP95      float64 `column:"latency_p95_ns" doc:"95th percentile of packet latency"`
+	LatencyP99      float64 `column:"latency_p99_ns" doc:"99th percentile of packet latency"`
+	LatencyMax      float64 `column:"latency_max_ns" doc:"largest packet latency"`
+	NetworkLatency  float64 `column:"network_latency_mean_ns" doc:"mean latency without the time in the source queue"`
+	Hops            float64 `column:"hops_mean" doc:"mean number of switches crossed"`
+	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets sent by a minimal path"`
+	Packets         int64   `column:"packets_measured" doc:"packets born in the window and delivered"`
+	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain"`
+	Saturated       bool    `column:"saturated" doc:"the network did not keep up: latencies grow with the length of the run"`
+	Converged       bool    `column:"converged" doc:"warm-up settled and precision reached within the budget"`
+}
+
+// trafficParts is what a configuration builds before its fabric.
+type trafficParts struct {
+	topology topology.Topology
+	fabric   fabric.Config
+	routing  fabric.Routing
+	pattern  traffic.Pattern
+	process  traffic.Process
+	sizes    *traffic.Sizes
+}
+
+// build constructs everything that is cheap; all faults are returned together.
+func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
+	var faults []error
+	var err error
+	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
+		faults = append(faults, Under("traffic", "traffic.packet_flits", err))
+	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
+		faults = append(faults, err)
+	}
+	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
+		return nil, errors.Join(append(faults, err)...) // nothing else can be built
+	}
+	name := c.Topology.Type.Name()
+	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
+		faults = append(faults, err)
+	}
+	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed})
+	if err != nil {
+		faults = append(faults, err)
+	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
+		faults = append(faults, err)
+	}
+	return parts, errors.Join(faults...)
+}
+
+func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, err
+	}
+	var warnings []Warning
+	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
+		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return warnings, nil
+}
+
+func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, error) {
+	parts, err := c.build(run.Seed)
+	if err != nil {
+		return trafficRow{}, err
+	}
+	graph := parts.topology.Graph()
+	f, err := fabric.New(graph, parts.fabric, parts.routing, run.Seed)
+	if err != nil {
+		return trafficRow{}, err
+	}
+	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, run.Seed)
+	var counted fabric.Counters
+	count := func() {
+		now := f.Counters
+		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
+		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
+		counted = now
+	}
+	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
+	})
+	if err != nil {
+		return trafficRow{}, err
+	}
+	count()
+	clock := c.Fabric.Clock.Nanoseconds()
+	if c.Measure.Links {
+		writeLinks(run, graph, result)
+	}
+	if c.Measure.Histogram {
+		writeHistogram(run, result.Latency(), clock)
+	}
+	return newTrafficRow(result, clock), nil
+}
+
+func newTrafficRow(r *fabric.Result, clock float64) trafficRow {
+	latency := r.Latency()
+	return trafficRow{
+		OfferedLoad: r.Offered, AcceptedLoad: r.Accepted,
+		LatencyMean: r.MeanLatency() * clock, LatencyCI95: finite(r.HalfWidth() * clock),
+		LatencyP50: latency.Quantile(0.5) * clock, LatencyP95: latency.Quantile(0.95) * clock, LatencyP99: latency.Quantile(0.99) * clock,
+		LatencyMax:     float64(latency.Max()) * clock,
+		NetworkLatency: r.MeanNetworkLatency() * clock, Hops: r.MeanHops(), MinimalFraction: r.MinimalFraction(),
+		Packets: r.Packets(), Cycles: r.Cycles, Saturated: r.Saturated, Converged: r.Converged,
+	}
+}
+
+// finite leaves a cell empty where there is no number.
+func finite(x float64) float64 {
+	if x-x != 0 {
+		return math.NaN()
+	}
+	return x
+}
+
+// writeHistogram keeps the distribution of latencies.
+func writeHistogram(run *Run, h *sim.Histogram, clock float64) {
+	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
+	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
+}

@@ -1,0 +1,94 @@
+package experiments
+
+import (
+	"strings"
+)
+
+// knownLabels are the columns whose label does not follow from their name.
+var knownLabels = map[string]string{
+	"offered_load":  "Offered load (flits per terminal and cycle)",
+	"accepted_load": "Accepted load (flits per terminal and cycle)",
+	"traffic.load":  "Offered load (flits per terminal and cycle)",
+	"hops_mean":     "Mean hops",
+}
+
+// unitNames are the endings of column names that are units.
+var unitNames = map[string]string{
+	"ps": "ps", "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "seconds": "s",
+	"bytes": "B", "b": "B", "kib": "KiB", "mib": "MiB", "mb": "MB", "gbps": "Gb/s", "flits": "flits", "cycles": "cycles",
+}
+
+// statisticNames are the parts of column names that say which statistic it is.
+var statisticNames = map[string]string{
+	"mean": "mean", "max": "maximum", "min": "minimum", "p50": "median", "p95": "95th percentile of", "p99": "99th percentile of",
+}
+
+// splitColumn divides "network_latency_p99_ns" into "network latency",
+// "99th percentile of" and "ns".
+func splitColumn(column string) (noun, statistic, unit string) {
+	column = column[strings.LastIndexByte(column, '.')+1:]
+	words := strings.Split(column, "_")
+	if n := len(words); n > 1 && unitNames[words[n-1]] != "" {
+		unit, words = unitNames[words[n-1]], words[:n-1]
+	}
+	var rest []string
+	for _, w := range words {
+		if s := statisticNames[w]; s != "" && len(words) > 1 {
+			statistic = s
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	return strings.Join(rest, " "), statistic, unit
+}
+
+// quantity names a column without its unit: "mean latency".
+func quantity(column string) string {
+	noun, statistic, _ := splitColumn(column)
+	return strings.TrimSpace(statistic + " " + noun)
+}
+
+// AxisLabel is the label of an axis that shows a column: "Mean latency (ns)"
+// of latency_mean_ns.
+func AxisLabel(column string) string {
+	if label := knownLabels[column]; label != "" {
+		return label
+	}
+	_, _, unit := splitColumn(column)
+	return withUnit(capital(quantity(column)), unit)
+}
+
+// commonLabel labels an axis of several columns: what they share.
+func commonLabel(columns []string) string {
+	if len(columns) == 0 {
+		return "Count"
+	}
+	if len(columns) == 1 {
+		return AxisLabel(columns[0])
+	}
+	noun, _, unit := splitColumn(columns[0])
+	for _, c := range columns[1:] {
+		n, _, u := splitColumn(c)
+		if n != noun {
+			noun = ""
+		}
+		if u != unit {
+			unit = ""
+		}
+	}
+	return withUnit(capital(noun), unit)
+}
+
+func withUnit(text, unit string) string {
+	if unit == "" {
+		return text
+	}
+	return strings.TrimSpace(text + " (" + unit + ")")
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

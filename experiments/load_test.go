@@ -1,0 +1,266 @@
+package experiments
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFaults: every fault names its place, key and value and what is allowed.
+// The columns of the expected places count from 1.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		set        []string
+		want       []string // complete lines, in order
+	}{
+		{"not TOML", "kind = \"toy\"\n[shape\np = 1\n", nil, []string{
+			`x.toml:2:7: not valid TOML: expected '.' or ']' to end table name, but got '\n' instead`}},
+		{"misspelt key", "kind = \"toy\"\n[traffic]\nlaod = 0.3\n", nil, []string{
+			`x.toml:3:1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`}},
+		{"misspelt table", "kind = \"toy\"\n[trafic]\nload = 0.3\n", nil, []string{
+			`x.toml:2:1: trafic is not a table of kind "toy" (did you mean "traffic"?): allowed are shape, traffic, channel, sweep, plot, expect, quick`}},
+		{"key outside its table", "kind = \"toy\"\nload = 0.3\n", nil, []string{
+			`x.toml:2:1: load stands outside its table: it belongs under [traffic]`}},
+		{"unknown kind", "kind = \"toi\"\n", nil, []string{
+			`x.toml:1:1: kind = "toi": unknown kind (did you mean "toy"?): known are ` + strings.Join(KindNames(), ", ")}},
+		{"unknown choice", "kind = \"toy\"\n[shape]\ntype = \"rin\"\nk = 3\n", nil, []string{
+			`x.toml:3:1: shape.type = "rin": unknown shape (did you mean "ring"?): known are box, ring`}},
+		{"parameter of another choice", "kind = \"toy\"\n[shape]\ntype = \"ring\"\np = 3\n", nil, []string{
+			`x.toml:4:1: shape.p is not a key of [shape] (did you mean "k"?): allowed are k, type`}},
+		{"out of range, all together", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1, 0]\n", nil, []string{
+			`x.toml:3:1: shape.p = 0: want 1 to 100`,
+			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
+			`x.toml:6:1: traffic.mode = "x": want , fail, panic, wait`,
+			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
+		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
+			`x.toml:2:1: seed = -1: want an integer that is not negative`,
+			`x.toml:4:1: traffic.load = "high": want a number`,
+			`x.toml:5:1: traffic.limit = 1.5: want an integer`,
+			`x.toml:6:1: traffic.dims = "3": want an integer`}},
+		{"units", "kind = \"toy\"\n[traffic]\ndelay = 3\nsize = \"3q\"\nrate = 2.5\n[channel.local]\nlatency = \"5\"\n", nil, []string{
+			`x.toml:3:1: traffic.delay = 3: want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`,
+			`x.toml:4:1: traffic.size = "3q": size "3q" has an unknown unit "q": use B, kB, MB, GB, KiB, MiB or GiB; want a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`,
+			`x.toml:5:1: traffic.rate = 2.5: want a data rate with its unit in quotes, for example "100Gb/s"`,
+			`x.toml:7:1: channel.local.latency = "5": time "5" has no unit: write for example "10ns" (ps, ns, us, ms, s); want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`}},
+		{"list without sweep", "kind = \"toy\"\n[traffic]\nload = [0.1, 0.2]\n", nil, []string{
+			`x.toml:3:1: traffic.load = [0.1, 0.2]: want a number; to sweep it write "traffic.load" = [0.1, 0.2] under [sweep]`}},
+		{"table expected", "kind = \"toy\"\nshape = 3\n", nil, []string{`x.toml:2:1: shape = 3: want a table, [shape]`}},
+		{"swept values", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.5, 1.5]\n\"traffic.laod\" = [1]\n", nil, []string{
+			`x.toml:3:1: traffic.load = 1.5: want 0 to 1`,
+			`x.toml:4:1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`}},
+		{"sweep itself", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = 0.5\n\"shape.p\" = []\n\"traffic.limit\" = { from = 1, to = 3 }\n\"title\" = [\"a\"]\n", nil, []string{
+			`x.toml:3:1: sweep.traffic.load = 0.5: want a list such as [0.5] or a range { from = 0.1, to = 0.9, step = 0.1 }`,
+			`x.toml:4:1: sweep.shape.p is an empty list: give at least one value`,
+			`x.toml:5:1: sweep.traffic.limit is a range without "step": write { from = 0.1, to = 0.9, step = 0.1 }`,
+			`x.toml:6:1: sweep.title cannot be swept`}},
+		{"range", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 1, to = 0, step = 0.1, stop = 4 }\n\"shape.p\" = { from = 3, to = 1, step = 1 }\n", nil, []string{
+			`x.toml:3:50: sweep.traffic.load.stop is not a key of a range (did you mean "step"?): allowed are from, to, step`,
+			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 100000 steps`}},
+		{"lockstep", "kind = \"toy\"\n[sweep.lockstep]\n\"traffic.load\" = [0.1, 0.2]\n\"traffic.limit\" = [1, 2, 3]\n", nil, []string{
+			`x.toml:4:1: sweep.lockstep.traffic.limit has 3 values; sweep.lockstep.traffic.load, in lockstep with it, has 2`}},
+		{"set", "kind = \"toy\"\n", []string{"traffic.laod=1", "traffic.load=2", "nonsense", "kind.x=1"}, []string{
+			`--set traffic.laod=1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`,
+			`--set traffic.load=2: traffic.load = 2: want 0 to 1`,
+			`--set nonsense: write KEY=VALUE with a dotted key, for example --set traffic.load=0.3`,
+			`--set kind.x=1: kind.x cannot be set: kind is not a table`}},
+		{"what the settings describe together", "kind = \"toy\"\n[shape]\ntype = \"ring\"\nk = 9\n[sweep]\n\"traffic.limit\" = [9, 8]\n", nil, []string{
+			`x.toml:4:1: shape.k = 9: want at most traffic.limit = 8`}},
+		{"plots", "kind = \"toy\"\n[[plot]]\nx = \"ofered_load\"\ny = \"latency_mean_ns\"\n[[plot]]\nx = \"offered_load\"\ny = \"draw\"\nby = \"shape.type\"\nlog = true\n", nil, []string{
+			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
+			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
+			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are by, file, formats, log_x, log_y, style, table, title, x, x_label, y, y_label, y_max`}},
+		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
+			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
+			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
+			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): under of are a, b`,
+			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load("x.toml", c.text, Options{Set: c.set})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got, want := err.Error(), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestFaultsOfAbsentFile: a file that cannot be read is a fault like others.
+func TestFaultsOfAbsentFile(t *testing.T) {
+	_, err := ReadFile("no-such-file.toml", Options{})
+	if err == nil || err.Error() != "no-such-file.toml: cannot be read: no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func load(t *testing.T, text string, options Options) *File {
+	t.Helper()
+	f, err := Load("x.toml", text, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// sweptRows shows the swept cells of every point, one line each.
+func sweptRows(f *File) string {
+	var rows []string
+	for _, p := range f.Points {
+		rows = append(rows, strings.Join(p.Swept, " "))
+	}
+	return strings.Join(rows, "\n")
+}
+
+// TestSweep: lists are crossed in the order of the file, the last varies
+// fastest; lockstep lists vary together; ranges include their end in spite of
+// binary fractions (0.1 + 2*0.1 is 0.30000000000000004).
+func TestSweep(t *testing.T) {
+	f := load(t, `
+kind = "toy"
+[sweep]
+"traffic.load" = { from = 0.1, to = 0.3, step = 0.1 }
+shape.type = ["box", "ring"]
+[sweep.lockstep]
+"traffic.limit" = { from = 10, to = 20, step = 10 }
+"traffic.delay" = ["1ns", "2ns"]
+`, Options{})
+	want := strings.TrimSpace(`
+0.1 box 10 1ns
+0.1 box 20 2ns
+0.1 ring 10 1ns
+0.1 ring 20 2ns
+0.2 box 10 1ns
+0.2 box 20 2ns
+0.2 ring 10 1ns
+0.2 ring 20 2ns
+0.3 box 10 1ns
+0.3 box 20 2ns
+0.3 ring 10 1ns
+0.3 ring 20 2ns`)
+	if got := sweptRows(f); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestSet: --set pins a swept key, adds an axis under sweep., and reads bare
+// words as strings.
+func TestSet(t *testing.T) {
+	text := "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.2]\n\"shape.p\" = [1, 2]\n[quick]\n\"traffic.load\" = 0.7\nsweep.shape.p = [5]\n"
+	for _, c := range []struct {
+		name, want string
+		options    Options
+	}{
+		{"pinned", "0.3 1\n0.3 2", Options{Set: []string{"traffic.load=0.3"}}},
+		{"axis replaced", "0.1 9\n0.2 9", Options{Set: []string{"sweep.shape.p=[9]"}}},
+		{"axis added", "0.1 1 box\n0.1 2 box\n0.2 1 box\n0.2 2 box", Options{Set: []string{`sweep.shape.type=["box"]`}}},
+		{"quick", "0.7 5", Options{Quick: true}},
+		{"set after quick", "0.4 5", Options{Quick: true, Set: []string{"sweep.traffic.load=[0.4]"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := sweptRows(load(t, text, c.options)); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+	f := load(t, "kind = \"toy\"\n", Options{Set: []string{"shape.type=ring", "shape.k=7", "traffic.delay=3us", "title=two words"}})
+	if f.Title != "two words" {
+		t.Errorf("title %q", f.Title)
+	}
+	if got := f.Resolved(); !strings.Contains(got, "type = \"ring\"\nk = 7\n") || !strings.Contains(got, "delay = \"3us\"") {
+		t.Errorf("resolved:\n%s", got)
+	}
+}
+
+// TestUnknownToSomePoints: a parameter that one swept choice knows is no fault
+// for the others, and does not change them.
+func TestUnknownToSomePoints(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[shape]\nk = 5\n[sweep]\n\"shape.type\" = [\"box\", \"ring\"]\n\"shape.p\" = [1, 2]\n", Options{})
+	if len(f.Points) != 4 {
+		t.Fatalf("%d points", len(f.Points))
+	}
+	// box p=1, box p=2, ring (p ignored) twice
+	if f.Points[0].Hash == f.Points[1].Hash || f.Points[2].Hash != f.Points[3].Hash {
+		t.Error("hashes do not follow the settings that count")
+	}
+}
+
+// TestResolved: the resolved file is accepted and gives the same points.
+func TestResolved(t *testing.T) {
+	for _, text := range []string{
+		"kind = \"toy\"\n",
+		"kind = \"toy\"\nseed = 7\ntitle = \"a \\\"quoted\\\" title\"\n[channel.local]\nlatency = \"5ns\"\n[traffic]\nsize = \"64B\"\nrate = \"10Gb/s\"\ndims = [2, 3]\n",
+		"kind = \"toy\"\n[shape]\nk = 5\n[sweep]\n\"shape.type\" = [\"box\", \"ring\"]\n\"shape.p\" = [1, 2]\n[[plot]]\nx = \"offered_load\"\ny = [\"draw\"]\n[plot.where]\nshape.type = \"box\"\n",
+		"kind = \"toy\"\n[[sweep.lockstep]]\n\"traffic.load\" = [0.1, 0.2]\n\"shape.p\" = [1, 2]\n[[sweep.lockstep]]\nseed = [1, 2]\n\"traffic.dims\" = [[1, 2], [3]]\n",
+	} {
+		f := load(t, text, Options{})
+		again, err := Load("resolved.toml", f.Resolved(), Options{})
+		if err != nil {
+			t.Errorf("%v\n%s", err, f.Resolved())
+			continue
+		}
+		if f.Hash() != again.Hash() || sweptRows(f) != sweptRows(again) || len(f.Plots) != len(again.Plots) {
+			t.Errorf("the resolved file differs:\n%s\nof\n%s", f.Resolved(), text)
+		}
+	}
+}
+
+// FuzzLoad: no text makes the loader panic or hang, and what loads also loads
+// from its resolved form.
+func FuzzLoad(f *testing.F) {
+	f.Add("kind = \"toy\"\n[shape]\ntype = \"ring\"\nk = 5\n", "traffic.load=0.3")
+	f.Add("kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 0.1, to = 0.3, step = 0.1 }\n[[plot]]\nx = \"draw\"\ny = [\"draw\"]\n", "sweep.shape.p=[1,2]")
+	f.Add("a = [{b = 1}, {c = [1, [2, \"]\"]]}]\n'q'.\"w\\u0041\" = '''x'''\n# end", "x")
+	f.Fuzz(func(t *testing.T, text, set string) {
+		places("x", text) // must cope with what is not TOML
+		file, err := Load("x.toml", text, Options{Set: []string{set}})
+		if err != nil || len(file.Points) > 100 {
+			return
+		}
+		if _, err := Load("resolved.toml", file.Resolved(), Options{}); err != nil {
+			t.Errorf("%v\n%s", err, file.Resolved())
+		}
+	})
+}
+
+// TestPlaces: the scanner knows exactly the keys that the TOML library finds.
+func TestPlaces(t *testing.T) {
+	text := `# comment with [brackets] and key = value
+title = "a # no comment"   # comment
+"quoted.key" = 1
+a.b . c = [ # list
+  1, "]", { x = 1, y = { z = 2 } },
+]
+long = """
+not = "a key"
+""quoted""""
+raw = 'c:\dir'
+[table."odd name"]
+k = 1.5
+  indented = { from = 0.1,
+  to = 2 }
+[[array]]
+v = 1
+[[array]]
+v = 2
+[array.sub]
+w = 3
+`
+	at, _ := places("f", text)
+	want := map[string]string{
+		"title": "f:2:1", "quoted.key": "f:3:1", "a.b.c": "f:4:1", "a.b.c[2].x": "f:5:13", "a.b.c[2].y": "f:5:20",
+		"a.b.c[2].y.z": "f:5:26", "long": "f:7:1", "raw": "f:10:1", "table.odd name": "f:11:1", "table.odd name.k": "f:12:1",
+		"table.odd name.indented": "f:13:3", "table.odd name.indented.from": "f:13:16", "table.odd name.indented.to": "f:14:3",
+		"array[0]": "f:15:1", "array[0].v": "f:16:1", "array[1]": "f:17:1", "array[1].v": "f:18:1",
+		"array[1].sub": "f:19:1", "array[1].sub.w": "f:20:1",
+	}
+	for key, place := range want {
+		if at[key].String() != place {
+			t.Errorf("%s at %v, want %s", key, at[key], place)
+		}
+	}
+	if len(at) != len(want) {
+		t.Errorf("found %v", sortedKeys(at))
+	}
+}

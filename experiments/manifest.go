@@ -1,0 +1,181 @@
+package experiments
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// manifest is the provenance of a result folder.
+type manifest struct {
+	Weft     string    `json:"weft"`
+	File     string    `json:"file"`
+	Title    string    `json:"title"`
+	Kind     string    `json:"kind"`
+	Hash     string    `json:"hash"`  // of the resolved configurations of all points
+	Seeds    []uint64  `json:"seeds"` // of the points, without repetition
+	Points   int       `json:"points"`
+	Failed   int       `json:"failed"`
+	Reused   int       `json:"reused"`
+	Jobs     int       `json:"jobs"`
+	Threads  int       `json:"threads"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	Host     hostFacts `json:"host"`
+	Resolved string    `json:"resolved"` // the content of resolved.toml
+}
+
+type hostFacts struct {
+	Name string `json:"name"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+	Go   string `json:"go"`
+}
+
+func (r *runner) manifest(o *Outcome) manifest {
+	f := r.file
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return manifest{
+		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: f.Hash(), Seeds: f.seeds(),
+		Points: len(f.Points), Failed: len(o.Failures), Reused: o.Reused,
+		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
+		Started: r.started.UTC(), Finished: time.Now().UTC(),
+		Host:     hostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
+		Resolved: f.Resolved(),
+	}
+}
+
+func (f *File) seeds() []uint64 {
+	var seeds []uint64
+	for _, p := range f.Points {
+		if !slices.Contains(seeds, p.Seed) {
+			seeds = append(seeds, p.Seed)
+		}
+	}
+	return seeds
+}
+
+// Hash names the resolved configuration of the whole file.
+func (f *File) Hash() string {
+	h := sha256.New()
+	for _, p := range f.Points {
+		fmt.Fprintln(h, p.Hash)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Resolved is the file with everything spelt out: defaults, --set and [quick]
+// applied. Running it gives the same results.
+func (f *File) Resolved() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Resolved by weft %s from %s.\ntitle = %s\nkind = %s\nseed = %d\n", Version(), f.Name, tomlValue(f.Title), tomlValue(f.kind.name), f.Seed)
+	table := ""
+	for _, s := range f.baseSettings() {
+		if p := parent(s.key); p != table {
+			table = p
+			fmt.Fprintf(&b, "\n[%s]\n", table)
+		}
+		fmt.Fprintf(&b, "%s = %s\n", tomlKey(s.key[len(table)+1:]), tomlValue(s.value))
+	}
+	if sweep, ok := f.doc.tree["sweep"].(map[string]any); ok && len(f.keys) > 0 {
+		b.WriteString("\n[sweep]\n")
+		for _, a := range f.sweep {
+			if len(a.keys) == 1 {
+				fmt.Fprintf(&b, "%s = %s\n", tomlValue(a.keys[0]), tomlValue(column(a, 0)))
+			}
+		}
+		for _, a := range f.sweep {
+			if len(a.keys) == 1 {
+				continue
+			}
+			header := "[sweep.lockstep]"
+			if _, single := sweep["lockstep"].(map[string]any); !single {
+				header = "[[sweep.lockstep]]"
+			}
+			fmt.Fprintf(&b, "\n%s\n", header)
+			for i, key := range a.keys {
+				fmt.Fprintf(&b, "%s = %s\n", tomlValue(key), tomlValue(column(a, i)))
+			}
+		}
+	}
+	for _, name := range []string{"plot", "expect"} {
+		for _, table := range f.doc.elements(name) {
+			fmt.Fprintf(&b, "\n[[%s]]\n", name)
+			for _, key := range sortedKeys(table) {
+				fmt.Fprintf(&b, "%s = %s\n", tomlKey(key), tomlValue(table[key]))
+			}
+		}
+	}
+	return b.String()
+}
+
+// column lists the values that one key of an axis takes.
+func column(a axis, i int) []any {
+	values := make([]any, len(a.values))
+	for j, v := range a.values {
+		values[j] = v[i]
+	}
+	return values
+}
+
+// baseSettings is what all points of the file share: the settings of the first
+// point without the swept keys and, where a swept choice brings its own
+// parameters, without those that the file does not give.
+func (f *File) baseSettings() []setting {
+	given := map[string]bool{}
+	var all []setting
+	for _, s := range f.doc.flatten("", without(f.doc.tree, append([]string{"title", "kind", "seed"}, headerTables...)...), func(map[string]any) bool { return false }) {
+		given[s.key] = true
+		all = append(all, s)
+	}
+	all = slices.DeleteFunc(all, func(s setting) bool { return slices.Contains(f.keys, s.key) })
+	for _, s := range f.Points[0].settings {
+		if !given[s.key] && !slices.Contains(f.keys, s.key) && f.sharedDefault(s) {
+			all = append(all, s)
+		}
+	}
+	rank := f.settingRanks()
+	slices.SortStableFunc(all, func(a, b setting) int {
+		return cmp.Or(rank[parent(a.key)]-rank[parent(b.key)], strings.Compare(parent(a.key), parent(b.key)), rank[a.key]-rank[b.key])
+	})
+	return all
+}
+
+// settingRanks orders tables and keys as the kind declares them; a key that
+// only some points know comes where the first of them has it.
+func (f *File) settingRanks() map[string]int {
+	rank := map[string]int{}
+	for _, p := range f.Points {
+		for i, s := range p.settings {
+			for _, key := range []string{parent(s.key), s.key} {
+				if _, known := rank[key]; !known {
+					rank[key] = i
+				}
+			}
+		}
+	}
+	return rank
+}
+
+// sharedDefault tells whether every point has come to the same value of a
+// setting.
+func (f *File) sharedDefault(s setting) bool {
+	want := tomlValue(s.value)
+	for _, p := range f.Points {
+		i := slices.IndexFunc(p.settings, func(t setting) bool { return t.key == s.key })
+		if i < 0 || tomlValue(p.settings[i].value) != want {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,179 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Names of the files in a result folder.
+const (
+	resultsFile     = "results.csv"
+	performanceFile = "performance.csv"
+	failuresFile    = "failures.csv"
+	manifestFile    = "manifest.json"
+	resolvedFile    = "resolved.toml"
+	journalFile     = "journal"
+)
+
+// FolderError says that a result folder cannot be used, before anything has
+// been computed.
+type FolderError struct{ Dir, Reason string }
+
+func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s", e.Dir, e.Reason) }
+
+// open prepares the result folder: takes over the journal if points are to be
+// kept, and removes what an earlier run left otherwise.
+func (r *runner) open() error {
+	dir := r.execution.Dir
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &FolderError{dir, "cannot be made: " + reason(err)}
+	}
+	path := filepath.Join(dir, journalFile)
+	if !r.execution.Resume && exists(path) && !exists(filepath.Join(dir, manifestFile)) {
+		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, choose another folder with --out, or remove it"}
+	}
+	j, records, err := openJournal(path, r.execution.Resume)
+	if err != nil {
+		return &FolderError{dir, "cannot be written to: " + reason(err)}
+	}
+	r.journal, r.records = j, records
+	// The manifest goes first: without it a folder counts as unfinished.
+	for _, name := range []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			j.close()
+			return &FolderError{dir, "cannot be written to: " + reason(err)}
+		}
+	}
+	wanted := map[string]bool{}
+	for _, p := range r.file.Points {
+		wanted[p.Hash] = true
+	}
+	for hash := range r.records {
+		if !wanted[hash] { // stale: the file has changed since
+			delete(r.records, hash)
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// finish puts the tables together in point order and writes the result folder.
+func (r *runner) finish() (*Outcome, error) {
+	f := r.file
+	outcome := &Outcome{
+		Results: &Table{Columns: f.columnNames()},
+		Tables:  map[string]*Table{},
+		Reused:  r.reused, Finished: r.finished(),
+	}
+	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
+	for _, p := range f.Points {
+		rec := r.records[p.Hash]
+		if rec == nil {
+			outcome.Failures = append(outcome.Failures, Failure{p, r.reasons[p.Hash]})
+			continue
+		}
+		lead := r.file.lead(p)
+		row := append(slices.Clone(lead), strconv.Itoa(rec.Replications))
+		outcome.Results.Rows = append(outcome.Results.Rows, append(row, rec.Cells...))
+		performance.Rows = append(performance.Rows, []string{
+			lead[0], strconv.FormatInt(rec.Events, 10), strconv.FormatInt(rec.FlitHops, 10),
+			strconv.FormatFloat(rec.WallSeconds, 'f', 3, 64), strconv.FormatInt(rec.PeakBytes>>20, 10),
+		})
+		for _, o := range rec.Tables {
+			outcome.add(f, lead, o)
+		}
+	}
+	if r.execution.Dir == "" {
+		return outcome, nil
+	}
+	return outcome, r.write(outcome, performance)
+}
+
+// lead is what stands before every row of a point: its number, the values of
+// the swept keys, and the seed unless that is swept.
+func (f *File) lead(p *Point) []string {
+	lead := append([]string{strconv.Itoa(p.Index)}, p.Swept...)
+	if !slices.Contains(f.keys, "seed") {
+		lead = append(lead, strconv.FormatUint(p.Seed, 10))
+	}
+	return lead
+}
+
+// add appends a point's rows of a further table.
+func (o *Outcome) add(f *File, lead []string, part *Output) {
+	t := o.Tables[part.Name]
+	if t == nil {
+		t = &Table{Columns: append(slices.Clone(f.columnNames()[:len(lead)]), part.Columns...)}
+		o.Tables[part.Name] = t
+	}
+	for _, row := range part.Rows {
+		t.Rows = append(t.Rows, append(slices.Clone(lead), row...))
+	}
+}
+
+// write fills the result folder. Each file appears complete or not at all; the
+// manifest comes last.
+func (r *runner) write(o *Outcome, performance *Table) error {
+	dir := r.execution.Dir
+	tables := map[string]*Table{resultsFile: o.Results, performanceFile: performance}
+	for name, t := range o.Tables {
+		tables[name+".csv"] = t
+	}
+	if len(o.Failures) > 0 {
+		tables[failuresFile] = r.file.failureTable(o.Failures)
+	}
+	for _, name := range sortedKeys(tables) {
+		var b bytes.Buffer
+		if err := tables[name].Write(&b); err != nil {
+			return err
+		}
+		if err := WriteFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := WriteFile(filepath.Join(dir, resolvedFile), []byte(r.file.Resolved())); err != nil {
+		return err
+	}
+	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(dir, manifestFile), append(manifest, '\n'))
+}
+
+func (f *File) failureTable(failures []Failure) *Table {
+	t := &Table{Columns: append(append([]string{"point"}, f.keys...), "reason")}
+	for _, x := range failures {
+		row := append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...)
+		t.Rows = append(t.Rows, append(row, x.Reason))
+	}
+	return t
+}
+
+// WriteFile writes a file that is complete or absent: to a temporary name
+// beside it, to disk, then renamed.
+func WriteFile(path string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(content)
+	err = errors.Join(err, temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temporary.Name())
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package experiments
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// resolve lists every setting of a configuration with the value that it has
+// come to, defaults included, in the order of the declarations.
+func resolve(config any) []setting {
+	var all []setting
+	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()).list {
+		all = appendResolved(all, f.name, f.value)
+	}
+	return all
+}
+
+func appendResolved(all []setting, path string, v reflect.Value) []setting {
+	if c, ok := v.Addr().Interface().(chooser); ok {
+		all = append(all, setting{path, c.Name()})
+		if c.Config() != nil {
+			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
+				all = appendResolved(all, join(parent(path), f.name), f.value)
+			}
+		}
+		return all
+	}
+	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
+		b, err := text.MarshalText()
+		if err != nil || v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
+			return all // not set: a zero rate has no text
+		}
+		return append(all, setting{path, string(b)})
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, f := range fieldsOf(v).list {
+			all = appendResolved(all, join(path, f.name), f.value)
+		}
+	case reflect.Map:
+		table := map[string]reflect.Value{}
+		for _, key := range v.MapKeys() {
+			element := reflect.New(v.Type().Elem()).Elem()
+			element.Set(v.MapIndex(key))
+			table[key.String()] = element
+		}
+		for _, name := range sortedKeys(table) {
+			all = appendResolved(all, join(path, name), table[name])
+		}
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			one := appendResolved(nil, "", v.Index(i))
+			if len(one) == 1 && one[0].key == "" {
+				list[i] = one[0].value
+			}
+		}
+		all = append(all, setting{path, list})
+	default:
+		all = append(all, setting{path, v.Interface()})
+	}
+	return all
+}
+
+// hashPoint names a point by everything that its results depend on.
+func hashPoint(k *kind, version string, seed uint64, settings []setting) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "weft %s\nkind %s revision %d\nseed %d\n", version, k.name, k.revision, seed)
+	for _, s := range settings {
+		fmt.Fprintf(h, "%s = %s\n", s.key, tomlValue(s.value))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// tomlValue writes a value as TOML.
+func tomlValue(value any) string {
+	switch x := value.(type) {
+	case string:
+		return quoteTOML(x)
+	case float64:
+		s := strconv.FormatFloat(x, 'g', -1, 64)
+		if !strings.ContainsAny(s, ".eEn") {
+			s += ".0"
+		}
+		return s
+	case []any:
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = tomlValue(element)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case []map[string]any:
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = tomlValue(element)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(x))
+		for _, name := range sortedKeys(x) {
+			parts = append(parts, tomlKey(name)+" = "+tomlValue(x[name]))
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return fmt.Sprint(value)
+}
+
+// tomlKey writes one segment of a key, quoted where it must be.
+func tomlKey(name string) string {
+	for _, c := range name {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+			return quoteTOML(name)
+		}
+	}
+	if name == "" {
+		return `""`
+	}
+	return name
+}
+
+// quoteTOML writes a basic string.
+func quoteTOML(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&b, "\\u%04X", c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// formatCell writes a value for CSV: the shortest text that reads back as the
+// same number, nothing for NaN.
+func formatCell(value any) string {
+	switch x := value.(type) {
+	case float64:
+		if x != x {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	case string:
+		return x
+	case []any:
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = formatCell(element)
+		}
+		return strings.Join(parts, "x")
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,63 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// Run is what a kind gets to compute one point, beside its configuration.
+type Run struct {
+	Seed    uint64 // of every random stream
+	Threads int    // that the point may use; results must not depend on it
+
+	// Replications is how many independent runs the row sums up; a kind that
+	// replicates sets it. 0 counts as 1.
+	Replications int
+
+	tables   []*Output
+	events   atomic.Int64
+	flitHops atomic.Int64
+	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
+}
+
+// Count adds to the number of events processed and of flits that crossed a
+// switch. Call it now and then while running: the progress bar and
+// performance.csv read it.
+func (r *Run) Count(events, flitHops int64) {
+	r.events.Add(events)
+	r.flitHops.Add(flitHops)
+	if r.live != nil {
+		r.live.Add(events)
+	}
+}
+
+// Output is a further table of a point. All points of a file are written to
+// one CSV file, with the point's number and swept keys in front.
+type Output struct {
+	Name    string // of the file: links gives links.csv
+	Columns []string
+	Rows    [][]string
+}
+
+// Table starts a further table such as links or histogram.
+func (r *Run) Table(name string, columns ...string) *Output {
+	if slices.ContainsFunc(r.tables, func(o *Output) bool { return o.Name == name }) {
+		panic(fmt.Sprintf("experiments: table %q started twice", name))
+	}
+	o := &Output{Name: name, Columns: columns}
+	r.tables = append(r.tables, o)
+	return o
+}
+
+// Add appends a row of int, int64, float64, bool or string.
+func (o *Output) Add(values ...any) {
+	if len(values) != len(o.Columns) {
+		panic(fmt.Sprintf("experiments: a row of %d values in table %q of %d columns", len(values), o.Name, len(o.Columns)))
+	}
+	row := make([]string, len(values))
+	for i, v := range values {
+		row[i] = formatCell(v)
+	}
+	o.Rows = append(o.Rows, row)
+}

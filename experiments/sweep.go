@@ -1,0 +1,218 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxPoints bounds a sweep: more is a mistake in a range.
+const maxPoints = 100_000
+
+// axis is one dimension of a sweep: keys that take their values together.
+type axis struct {
+	keys   []string
+	values [][]any // per step, one value a key
+	places []string
+}
+
+// axes reads [sweep]: every list or range is an axis of its own, in the order
+// of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
+// are one axis together.
+func (d *document) axes() []axis {
+	raw, given := d.tree["sweep"]
+	if !given {
+		return nil
+	}
+	sweep, ok := raw.(map[string]any)
+	if !ok {
+		d.fault("sweep", "= %s: want a table, [sweep]", show(raw))
+		return nil
+	}
+	plain := cloneTable(sweep)
+	delete(plain, "lockstep")
+	var all []axis
+	for _, s := range d.flatten("sweep", plain, isSweepValue) {
+		if values, ok := d.sweepValues(s); ok {
+			a := axis{keys: []string{strings.TrimPrefix(s.key, "sweep.")}, places: []string{s.key}}
+			for _, v := range values {
+				a.values = append(a.values, []any{v})
+			}
+			all = append(all, a)
+		}
+	}
+	if _, ok := tablesOf(sweep["lockstep"]); !ok {
+		d.fault("sweep.lockstep", "= %s: want a table of lists", show(sweep["lockstep"]))
+	}
+	path := "sweep.lockstep"
+	for i, group := range lockstepGroups(sweep) {
+		if _, single := sweep["lockstep"].(map[string]any); !single {
+			path = fmt.Sprintf("sweep.lockstep[%d]", i)
+		}
+		if a, ok := d.lockstep(path, group); ok {
+			all = append(all, a)
+		}
+	}
+	return d.checkAxes(all)
+}
+
+// checkAxes refuses keys that cannot be swept or are swept twice, and sweeps
+// that are too large.
+func (d *document) checkAxes(all []axis) []axis {
+	seen := map[string]bool{}
+	points := 1
+	for _, a := range all {
+		for i, key := range a.keys {
+			first, _, _ := strings.Cut(key, ".")
+			switch first {
+			case "title", "kind", "sweep", "plot", "expect", "quick":
+				d.fault(a.places[i], "cannot be swept")
+			}
+			if seen[key] {
+				d.fault(a.places[i], "is swept twice")
+			}
+			seen[key] = true
+		}
+		if points > maxPoints/len(a.values) {
+			d.fault("sweep", "gives more than %d points", maxPoints)
+			return nil
+		}
+		points *= len(a.values)
+	}
+	return all
+}
+
+func lockstepGroups(sweep map[string]any) []map[string]any {
+	groups, _ := tablesOf(sweep["lockstep"])
+	return groups
+}
+
+// lockstep reads lists that vary together.
+func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
+	var a axis
+	ok := true
+	for _, s := range d.flatten(path, group, isSweepValue) {
+		values, good := d.sweepValues(s)
+		switch {
+		case !good:
+			ok = false
+			continue
+		case len(a.keys) == 0:
+			a.values = make([][]any, len(values))
+		case len(values) != len(a.values):
+			d.fault(s.key, "has %d values; %s, in lockstep with it, has %d", len(values), a.places[0], len(a.values))
+			ok = false
+			continue
+		}
+		a.keys = append(a.keys, strings.TrimPrefix(s.key, path+"."))
+		a.places = append(a.places, s.key)
+		for i, v := range values {
+			a.values[i] = append(a.values[i], v)
+		}
+	}
+	return a, ok && len(a.keys) > 0
+}
+
+// isSweepValue tells ranges from tables of further keys.
+func isSweepValue(table map[string]any) bool {
+	for _, name := range []string{"from", "to", "step"} {
+		if v, ok := table[name]; ok {
+			if _, nested := v.(map[string]any); !nested {
+				return true
+			}
+		}
+	}
+	return len(table) == 0
+}
+
+// sweepValues lists the values of a list or range.
+func (d *document) sweepValues(s setting) ([]any, bool) {
+	switch v := s.value.(type) {
+	case []any:
+		if len(v) > 0 {
+			return v, true
+		}
+		d.fault(s.key, "is an empty list: give at least one value")
+	case map[string]any:
+		return d.rangeValues(s.key, v)
+	default:
+		d.fault(s.key, "= %s: want a list such as [%s] or a range { from = 0.1, to = 0.9, step = 0.1 }", show(v), show(v))
+	}
+	return nil, false
+}
+
+// rangeValues lists from, from+step, ... up to and including to.
+func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
+	numbers := map[string]float64{}
+	integers, ok := true, true
+	for _, name := range sortedKeys(table) {
+		switch v := table[name].(type) {
+		case int64:
+			numbers[name] = float64(v)
+		case float64:
+			numbers[name], integers = v, false
+		default:
+			d.fault(join(key, name), "= %s: want a number", show(v))
+			ok = false
+		}
+		if name != "from" && name != "to" && name != "step" {
+			d.fault(join(key, name), "is not a key of a range%s: allowed are from, to, step", didYouMean(name, []string{"from", "to", "step"}))
+			ok = false
+		}
+	}
+	for _, name := range []string{"from", "to", "step"} {
+		if _, given := table[name]; !given {
+			d.fault(key, "is a range without %q: write { from = 0.1, to = 0.9, step = 0.1 }", name)
+			ok = false
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	from, to, step := numbers["from"], numbers["to"], numbers["step"]
+	steps := math.Floor((to-from)/step + 1e-9)
+	if !(step != 0 && steps >= 0 && steps < maxPoints) {
+		d.fault(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
+		return nil, false
+	}
+	values := make([]any, int(steps)+1)
+	for i := range values {
+		x := from + float64(i)*step
+		if integers {
+			values[i] = int64(math.Round(x))
+		} else {
+			values[i] = roundDecimal(x)
+		}
+	}
+	return values, true
+}
+
+// roundDecimal takes the noise of binary fractions off a sum of decimal steps:
+// 0.30000000000000004 becomes 0.3.
+func roundDecimal(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+	if err != nil {
+		panic("experiments: " + err.Error()) // what FormatFloat writes can be read
+	}
+	return y
+}
+
+// expand calls visit for every point of the sweep with the step taken on each
+// axis; the last axis varies fastest.
+func expand(all []axis, visit func(steps []int)) {
+	steps := make([]int, len(all))
+	for {
+		visit(steps)
+		i := len(steps) - 1
+		for ; i >= 0; i-- {
+			if steps[i]++; steps[i] < len(all[i].values) {
+				break
+			}
+			steps[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}

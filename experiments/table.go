@@ -1,0 +1,105 @@
+package experiments
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Table is a table of results in memory: what a CSV file holds.
+type Table struct {
+	Columns []string
+	Rows    [][]string // as long as Columns each
+}
+
+// ReadTable reads CSV with a header line.
+func ReadTable(name string, r io.Reader) (*Table, error) {
+	rows, err := csv.NewReader(r).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: not a CSV table: %w", name, err)
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: an empty file; want a CSV table with a header line", name)
+	}
+	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
+}
+
+// Write writes the table as CSV.
+func (t *Table) Write(w io.Writer) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(t.Columns); err != nil {
+		return err
+	}
+	if err := c.WriteAll(t.Rows); err != nil {
+		return err
+	}
+	return c.Error()
+}
+
+// Column is the index of a column. The error lists the columns that there are.
+func (t *Table) Column(name string) (int, error) {
+	if i := slices.Index(t.Columns, name); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("no column %q%s: there are %s", name, didYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
+}
+
+// number reads a cell; empty cells and text are NaN.
+func number(cell string) float64 {
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
+}
+
+// sameCell compares cells as numbers where both are, so that 0.30 in a file
+// selects a load of 0.3.
+func sameCell(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := number(a), number(b)
+	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
+}
+
+// Where returns the rows whose cells equal those of selection (column to
+// cell), as a table of the same columns.
+func (t *Table) Where(selection map[string]string) (*Table, error) {
+	index := map[string]int{}
+	for _, name := range sortedKeys(selection) {
+		i, err := t.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		index[name] = i
+	}
+	some := &Table{Columns: t.Columns}
+	for _, row := range t.Rows {
+		matches := true
+		for name, i := range index {
+			matches = matches && sameCell(row[i], selection[name])
+		}
+		if matches {
+			some.Rows = append(some.Rows, row)
+		}
+	}
+	return some, nil
+}
+
+// Numbers is a column as numbers; empty cells are NaN.
+func (t *Table) Numbers(name string) ([]float64, error) {
+	i, err := t.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, len(t.Rows))
+	for j, row := range t.Rows {
+		values[j] = number(row[i])
+	}
+	return values, nil
+}

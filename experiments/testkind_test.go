@@ -1,0 +1,108 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// The kind "toy" stands in for a simulator: its results follow from its
+// settings in closed form, and it can be told to fail, to panic and to wait.
+
+type toyShape interface{ factor() int }
+
+type toyBox struct {
+	P int `toml:"p" doc:"size" min:"1" max:"100"`
+}
+
+type toyRing struct {
+	K int `toml:"k" doc:"length" unit:"nodes" min:"3"`
+}
+
+func (b toyBox) factor() int  { return b.P }
+func (r toyRing) factor() int { return 10 * r.K }
+
+var toyShapes = sim.NewRegistry[int, toyShape]("shape")
+
+func init() {
+	sim.Register(toyShapes, "box", "a box", toyBox{P: 2}, func(c toyBox, _ int) (toyShape, error) { return c, nil })
+	sim.Register(toyShapes, "ring", "a ring", toyRing{K: 4}, func(c toyRing, limit int) (toyShape, error) {
+		if c.K > limit {
+			return nil, &sim.ParamError{Key: "k", Value: c.K, Want: fmt.Sprintf("at most traffic.limit = %d", limit)}
+		}
+		return c, nil
+	})
+	Register(Kind[toyConfig, toyRow]{
+		Name: "toy", Doc: "for tests",
+		Defaults: func() toyConfig {
+			return toyConfig{Shape: toyShapeTable{Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
+		},
+		Check: func(c *toyConfig, _ uint64) ([]Warning, error) {
+			_, err := c.Shape.Type.Build(c.Traffic.Limit)
+			if c.Traffic.Load > 0.95 {
+				return []Warning{{"traffic.load", "is close to 1"}}, err
+			}
+			return nil, err
+		},
+		Run: runToy,
+	})
+}
+
+type toyConfig struct {
+	Shape   toyShapeTable         `toml:"shape" doc:"what it looks like"`
+	Traffic toyTraffic            `toml:"traffic" doc:"what it carries"`
+	Channel map[string]toyChannel `toml:"channel" doc:"channels by class"`
+}
+
+type toyShapeTable struct {
+	Type Choice[int, toyShape] `toml:"type" doc:"kind of shape"`
+}
+
+type toyTraffic struct {
+	Load  float64   `toml:"load" doc:"offered" min:"0" max:"1"`
+	Delay sim.Time  `toml:"delay" doc:"waiting time" min:"0ns"`
+	Size  sim.Bytes `toml:"size" doc:"message"`
+	Rate  sim.Rate  `toml:"rate" doc:"speed"`
+	Limit int       `toml:"limit" doc:"of rings"`
+	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|wait"`
+	Dims  []int     `toml:"dims" doc:"a list" min:"1"`
+}
+
+type toyChannel struct {
+	Latency sim.Time `toml:"latency" doc:"flight time"`
+}
+
+type toyRow struct {
+	Offered   float64 `column:"offered_load" doc:"as set"`
+	Accepted  float64 `column:"accepted_load" doc:"min(load, 0.6)"`
+	Latency   float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
+	Draw      int     `column:"draw" doc:"first random number"`
+	Saturated bool    `column:"saturated" doc:"load above 0.6"`
+}
+
+// toyGate lets tests hold points of mode "wait" until they say so.
+var toyGate func(ctx context.Context)
+
+func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
+	switch c.Traffic.Mode {
+	case "fail":
+		return toyRow{}, errors.New("told to fail")
+	case "panic":
+		panic("told to panic")
+	case "wait":
+		toyGate(ctx)
+	}
+	shape, err := c.Shape.Type.Build(c.Traffic.Limit)
+	if err != nil {
+		return toyRow{}, err
+	}
+	s := sim.NewStream(run.Seed, "toy", 0)
+	links := run.Table("links", "link", "utilisation")
+	links.Add("a", c.Traffic.Load)
+	links.Add("b", c.Traffic.Load/2)
+	run.Count(1000, 100)
+	load := c.Traffic.Load
+	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), load > 0.6}, nil
+}

@@ -1,0 +1,144 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Config holds everything about a fabric that is neither its graph nor its
+// routing. Use [DefaultConfig] and change what differs.
+type Config struct {
+	Fabric   PhysicalConfig
+	Switch   SwitchConfig
+	Terminal TerminalConfig
+	// Channels overrides the channel classes of the topology, by class name.
+	Channels map[string]ChannelConfig
+}
+
+// PhysicalConfig is the [fabric] table: what a flit and a cycle are.
+type PhysicalConfig struct {
+	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
+	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond" min:"1ps"`
+}
+
+// SwitchConfig is the [switch] table. Stages are counted in steps of the
+// switch core; a core with speedup s takes s steps a cycle, so that at speedup
+// 1 a step is a cycle of the flit clock.
+type SwitchConfig struct {
+	VCs               int      `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
+	BufferFlits       int      `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
+	RouteCycles       int      `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	VCAllocCycles     int      `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: in the same step as switch allocation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	SwitchAllocCycles int      `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
+	CrossbarCycles    int      `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
+	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
+	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
+	Allocator         string   `toml:"allocator" doc:"order of the separable allocators: islip grants at outputs first, input-first chooses at inputs first" choices:"islip|input-first"`
+	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step" min:"1" max:"16"`
+	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
+	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
+	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
+	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
+}
+
+// TerminalConfig is the [terminal] table.
+type TerminalConfig struct {
+	InjectionCycles int `toml:"injection_cycles" doc:"from the birth of a packet at an idle terminal until its first flit enters the channel" unit:"cycles" min:"0" max:"1000000"`
+}
+
+// ChannelConfig is a [channel.CLASS] table. Zero values leave what the
+// topology says.
+type ChannelConfig struct {
+	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
+	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
+	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
+}
+
+// DefaultConfig is the switch of the quick start: speedup 2, buffers of 32
+// flits, a virtual channel allocated in the step in which it is first used.
+// (With a step between the two, a virtual channel stands idle for part of
+// every packet, and a single one cannot fill its channel with packets of one
+// flit: docs/model.md.)
+func DefaultConfig() Config {
+	return Config{
+		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
+		Switch: SwitchConfig{
+			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
+			CreditCycles: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
+			CreditSensing: "auto", CreditsUndelayed: []string{"terminal", "global"},
+		},
+		Terminal: TerminalConfig{InjectionCycles: 1},
+	}
+}
+
+// channelTiming is a channel class resolved to cycles.
+type channelTiming struct {
+	latency  int32 // cycles, at least 1
+	interval int64 // time a flit occupies the channel, in cycles << intervalShift
+}
+
+// intervalShift is the fixed-point precision of departure times: rates that
+// do not divide the clock keep their mean to one part in a million.
+const intervalShift = 20
+
+// wholeCycle is the first cycle that begins at a fixed-point time or later.
+func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
+
+// resolveChannels turns the classes of g and their overrides into cycles. All
+// faults are returned together, as *sim.ParamError with keys such as
+// "channel.local.latency".
+func (c *Config) resolveChannels(g *topology.Graph) ([]channelTiming, error) {
+	var faults []error
+	timings := make([]channelTiming, len(g.Classes))
+	known := map[string]bool{}
+	for i, class := range g.Classes {
+		known[class.Name] = true
+		t, errs := c.resolveChannel(class, c.Channels[class.Name])
+		timings[i] = t
+		faults = append(faults, errs...)
+	}
+	for _, name := range sortedKeys(c.Channels) {
+		if !known[name] {
+			faults = append(faults, &sim.ParamError{Key: "channel." + name, Value: "(a table)", Want: "a channel class of this topology: " + classNames(g)})
+		}
+	}
+	return timings, errors.Join(faults...)
+}
+
+func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (channelTiming, []error) {
+	var faults []error
+	key := "channel." + class.Name
+	clock := c.Fabric.Clock
+	latency := int64(max(class.Latency, 1))
+	if over.Latency != 0 {
+		latency = int64(over.Latency / clock)
+		if over.Latency%clock != 0 || latency < 1 {
+			faults = append(faults, &sim.ParamError{Key: key + ".latency", Value: over.Latency, Want: fmt.Sprintf("whole cycles of %v, at least one", clock)})
+		}
+	}
+	if latency > math.MaxInt32/4 {
+		faults = append(faults, &sim.ParamError{Key: key + ".latency", Value: over.Latency, Want: "less than 2^29 cycles"})
+	}
+	cycles := 1.0
+	rate := class.Rate
+	if over.Rate != 0 {
+		rate = over.Rate
+	}
+	switch {
+	case over.Rate != 0 && over.CyclesPerFlit != 0:
+		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: over.Rate, Want: "either rate or cycles_per_flit, not both"})
+	case over.CyclesPerFlit != 0:
+		cycles = over.CyclesPerFlit
+	case rate != 0:
+		cycles = rate.PicosecondsFor(c.Fabric.FlitBytes) / float64(clock)
+	}
+	if !(cycles >= 1 && cycles <= 1e6) {
+		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
+		cycles = 1
+	}
+	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, faults
+}

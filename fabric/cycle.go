@@ -1,0 +1,158 @@
+package fabric
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Advance simulates so many cycles.
+func (f *Fabric) Advance(cycles int64) {
+	for end := f.cycle + cycles; f.cycle < end; {
+		next := f.cycle + 1
+		if !f.anyActive() {
+			// Nothing can happen before the next arrival: skip to it.
+			idle, any := f.nextArrival()
+			if !any || idle > end {
+				f.cycle = end
+				return
+			}
+			next = idle
+		}
+		f.tick(next)
+	}
+}
+
+// nextArrival is the next cycle in which a flit or credit arrives or a
+// terminal wakes.
+func (f *Fabric) nextArrival() (cycle int64, any bool) {
+	for _, next := range []func() (int64, bool){f.flits.NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
+		if c, ok := next(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	return cycle, any
+}
+
+// NextTick makes a Fabric a component of a sim.Kernel.
+func (f *Fabric) NextTick() sim.Time {
+	next := f.cycle + 1
+	if !f.anyActive() {
+		idle, any := f.nextArrival()
+		if !any {
+			return sim.MaxTime
+		}
+		next = idle
+	}
+	return sim.Time(next) * f.config.Fabric.Clock
+}
+
+// Tick simulates the cycle that begins at now.
+func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock)) }
+
+// tick simulates cycle c: first everything that arrives, in any order, then
+// the switches that have work, by number. What a switch does reaches others at
+// least one cycle later.
+func (f *Fabric) tick(c int64) {
+	f.cycle = c
+	f.arriveCredits(c)
+	f.arriveFlits(c)
+	f.serveTerminals(c)
+	f.steps.set(c)
+	for w, word := range f.active {
+		for ; word != 0; word &= word - 1 {
+			f.evaluate(int32(w<<6 + bits.TrailingZeros64(word)))
+		}
+	}
+}
+
+func (f *Fabric) arriveCredits(c int64) {
+	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
+		for _, ov := range batch {
+			o := &f.outVC[ov]
+			o.credits++
+			if ov >= f.terminalOV0 {
+				f.creditTerminal(ov)
+				continue
+			}
+			if f.sensing != nil {
+				f.sensing.returned(f, ov, c)
+			}
+			if o.credits == 1 && o.owner >= 0 {
+				f.wakeQueue(o.owner)
+			} else if f.cutThrough {
+				f.wakeWaiters(&f.out[ov/int32(f.vcs)])
+			}
+		}
+	}
+}
+
+// wakeQueue puts a packet that stopped for want of a credit back to work, if
+// its next flit is there.
+func (f *Fabric) wakeQueue(q int32) {
+	if f.queues[q].count > 0 {
+		f.masks[q>>6].sa |= 1 << (q & 63)
+		f.activate(q >> 6)
+	}
+}
+
+func (f *Fabric) arriveFlits(c int64) {
+	for batch := f.flits.Next(c); batch != nil; batch = f.flits.Next(c) {
+		for i := range batch {
+			e := &batch[i]
+			if e.queue < 0 {
+				f.deliver(e)
+				continue
+			}
+			v := &f.queues[e.queue]
+			hop := v.hop // of the packet that a body flit belongs to
+			if v.count == 0 {
+				v.packet, v.dst, v.state = e.packet, e.dst, e.state
+			} else {
+				hop = f.append(v, e)
+			}
+			v.count++
+			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
+			if e.packet&headFlit != 0 {
+				f.masks[word].route |= bit
+				f.activate(word)
+				continue
+			}
+			if f.occupancy {
+				f.countWaiting(word, hop)
+			}
+			if v.count == 1 { // its packet holds an output already
+				f.masks[word].sa |= bit
+				f.activate(word)
+			}
+		}
+	}
+}
+
+// append puts a flit behind the others of a queue and returns the decision for
+// the packet that the last of those belongs to.
+func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
+	n := f.poolFree
+	if n == 0 {
+		f.pool = append(f.pool, buffered{})
+		n = int32(len(f.pool))
+	} else {
+		f.poolFree = f.pool[n-1].next
+	}
+	hop = v.hop
+	next := n // a single flit in the pool follows itself
+	if v.count > 1 {
+		last := &f.pool[v.last-1]
+		hop, next = last.hop, last.next
+		last.next = n
+	}
+	v.last = n
+	f.pool[n-1] = buffered{next: next, packet: e.packet, dst: e.dst, state: e.state, hop: hop}
+	return hop
+}
+
+// countWaiting counts a flit of a routed packet as waiting for its output.
+func (f *Fabric) countWaiting(word int32, hop uint32) {
+	sw := &f.switches[f.wordSwitch[word]]
+	f.outVC[(sw.port0+int32(hop>>16))*int32(f.vcs)+lowestVC(hop)].waiting++
+}

@@ -1,0 +1,195 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// New builds the network of g in its idle state. Faults of the settings are
+// returned together, each a *sim.ParamError with its dotted key. Cost: linear
+// in ports*vcs.
+func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
+	if err := config.validate(routing); err != nil {
+		return nil, err
+	}
+	timings, err := config.resolveChannels(g)
+	if err != nil {
+		return nil, err
+	}
+	vcs := config.Switch.VCs
+	if vcs == 0 {
+		vcs = max(1, routing.VCs())
+	}
+	f := &Fabric{
+		graph: g, config: config, routing: routing, vcs: vcs, buffer: int32(config.Switch.BufferFlits), cycle: -1,
+		cutThrough: config.Switch.FlowControl == "cut-through",
+		inputFirst: config.Switch.Allocator == "input-first",
+		steps:      newStepTimes(&config.Switch),
+	}
+	f.view.f = f
+	if r, ok := routing.(OccupancyReader); ok {
+		f.occupancy = r.ReadsOccupancy()
+	}
+	f.layOutSwitches(seed)
+	f.wire(timings)
+	if f.sensesCredits() {
+		f.sensing = newSensing(f)
+	}
+	reach := f.reach(timings)
+	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	return f, nil
+}
+
+// validate checks what the tags cannot.
+func (c *Config) validate(routing Routing) error {
+	var faults []error
+	for _, part := range []struct {
+		prefix string
+		config any
+	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
+		faults = append(faults, prefixed(part.prefix, sim.Validate(part.config))...)
+	}
+	vcs, need := c.Switch.VCs, routing.VCs()
+	if vcs != 0 && vcs < need {
+		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
+			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
+	}
+	if need > maxVCs {
+		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
+			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, maxVCs)})
+	}
+	return errors.Join(faults...)
+}
+
+const maxVCs = 16
+
+// prefixed flattens joined errors and puts prefix before the keys.
+func prefixed(prefix string, err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, prefixed(prefix, e)...)
+		}
+		return all
+	}
+	if p, ok := err.(*sim.ParamError); ok {
+		p.Key = prefix + p.Key
+	}
+	return []error{err}
+}
+
+func (f *Fabric) layOutSwitches(seed uint64) {
+	g, vcs := f.graph, int32(f.vcs)
+	f.switches = make([]switchState, g.Switches())
+	f.streams = make([]sim.Stream, g.Switches())
+	word, mostPorts := int32(0), int32(0)
+	for s := range f.switches {
+		first, end := g.Ports(topology.SwitchID(s))
+		n := int32(end - first)
+		words := (n*vcs + 63) / 64
+		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n, words: words}
+		f.streams[s] = sim.NewStream(seed, "routing", s)
+		word += words
+		mostPorts = max(mostPorts, n)
+	}
+	f.queues = make([]inVC, word*64)
+	f.waitNext = make([]int32, len(f.queues))
+	f.acceptOV = make([]int32, len(f.queues))
+	f.masks = make([]masks, word)
+	f.wordSwitch = make([]int32, word)
+	for s := range f.switches {
+		for w := range f.switches[s].words {
+			f.wordSwitch[f.switches[s].queue0/64+w] = int32(s)
+		}
+	}
+	for q := range f.queues {
+		f.queues[q].out = -1
+	}
+	f.active = make([]uint64, (g.Switches()+63)/64)
+	f.alloc = newAllocator(mostPorts, vcs)
+}
+
+// wire fills in both ends of every channel.
+func (f *Fabric) wire(timings []channelTiming) {
+	g, vcs := f.graph, f.vcs
+	ports, terminals := g.NumPorts(), g.Terminals()
+	f.terminalOV0 = int32(ports * vcs)
+	f.outVC = make([]outVC, (ports+terminals)*vcs)
+	f.out = make([]outPort, ports+terminals)
+	f.in = make([]inPort, ports)
+	f.terminals = make([]terminal, terminals)
+	credit := int32(f.config.Switch.CreditCycles)
+	limit := int64(f.config.Switch.OutputBufferFlits)
+	// A terminal's buffers are unbounded, so what waits for its channel is
+	// bounded at the switch: by what a switch would have room for.
+	f.limit = [2]int64{limit, limit}
+	if limit == 0 {
+		f.limit[1] = int64(f.buffer) * int64(vcs)
+	}
+	for _, t := range timings {
+		f.interval = append(f.interval, t.interval)
+	}
+	for p := range ports {
+		port := topology.PortID(p)
+		t := timings[g.PortClass[p]]
+		class := uint16(g.PortClass[p])
+		o := outPort{class: class, latency: t.latency, free: 1<<vcs - 1}
+		f.in[p].delay = t.latency + credit
+		if peer, ok := g.PeerPort(port); ok {
+			o.dest = f.queueOf(peer, 0)
+			f.in[p].upstream = f.ov(peer, 0)
+		} else {
+			terminal, _ := g.PeerTerminal(port)
+			o.dest = ^int32(terminal)
+			f.in[p].upstream = f.terminalOV(terminal, 0)
+			f.out[ports+int(terminal)] = outPort{class: class, latency: t.latency, dest: f.queueOf(port, 0)}
+		}
+		f.out[p] = o
+		for vc := range vcs {
+			f.outVC[f.ov(port, vc)] = outVC{credits: f.bufferOf(port), owner: ^f.switches[g.PortSwitch[p]].queue0}
+		}
+	}
+	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
+		f.outVC[ov].credits = f.buffer
+	}
+}
+
+// sensesCredits tells whether credit round trips are measured.
+func (f *Fabric) sensesCredits() bool {
+	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	r, ok := f.routing.(CreditSenser)
+	return ok && r.SensesCredits()
+}
+
+// reach bounds how far ahead the fabric files flits and credits in the usual
+// case: the longest channel, with some flits waiting for it.
+func (f *Fabric) reach(timings []channelTiming) int64 {
+	reach := int64(0)
+	for _, t := range timings {
+		reach = max(reach, int64(t.latency)+(4*t.interval)>>intervalShift)
+	}
+	s := &f.config.Switch
+	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
+	return reach + int64(pipeline) + int64(f.config.Terminal.InjectionCycles) + 16
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func classNames(g *topology.Graph) string {
+	names := make([]string, len(g.Classes))
+	for i, c := range g.Classes {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,83 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Pattern chooses destinations.
+type Pattern interface {
+	Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID
+}
+
+// Process chooses the times of packets.
+type Process interface {
+	// NextGap is the number of cycles, at least 1, from one packet of a
+	// terminal to its next. state is the terminal's own memory, 0 at first.
+	NextGap(r *sim.Stream, state *uint32) int64
+}
+
+// Sizes chooses the lengths of packets.
+type Sizes interface {
+	Draw(r *sim.Stream) int
+}
+
+// OpenLoop is a source whose packets are born regardless of what becomes of
+// them, into source queues without bound. The queues take no memory: births
+// are drawn in order, and a packet is made only when its terminal can send it.
+type OpenLoop struct {
+	pattern  Pattern
+	process  Process
+	sizes    Sizes
+	births   []sim.Stream // by terminal: when
+	contents []sim.Stream // by terminal: where to, how long
+	next     []int64      // by terminal: birth of the next packet
+	state    []uint32
+	stop     int64 // no births from this cycle on
+}
+
+// NewOpenLoop makes the source of so many terminals.
+func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, seed uint64) *OpenLoop {
+	o := &OpenLoop{
+		pattern: pattern, process: process, sizes: sizes, stop: Never,
+		births: make([]sim.Stream, terminals), contents: make([]sim.Stream, terminals),
+		next: make([]int64, terminals), state: make([]uint32, terminals),
+	}
+	for t := range terminals {
+		o.births[t] = sim.NewStream(seed, "birth", t)
+		o.contents[t] = sim.NewStream(seed, "packet", t)
+		o.next[t] = process.NextGap(&o.births[t], &o.state[t]) - 1
+	}
+	return o
+}
+
+// Next implements Source.
+func (o *OpenLoop) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
+	birth := o.next[t]
+	if birth >= o.stop {
+		return PacketSpec{Birth: Never}, false
+	}
+	if birth > until {
+		return PacketSpec{Birth: birth}, false
+	}
+	o.next[t] = birth + o.process.NextGap(&o.births[t], &o.state[t])
+	r := &o.contents[t]
+	dst := o.pattern.Destination(t, r)
+	return PacketSpec{Birth: birth, Dst: dst, Flits: int32(o.sizes.Draw(r))}, true
+}
+
+// Stop ends the births at cycle c: packets that would have been born then or
+// later, and those still waiting at their source when the last terminal has
+// looked, are not sent.
+func (o *OpenLoop) Stop(c int64) { o.stop = c }
+
+// Behind tells whether some terminal has packets, born before cycle c, that
+// have not been sent yet.
+func (o *OpenLoop) Behind(c int64) bool {
+	for _, birth := range o.next {
+		if birth < c {
+			return true
+		}
+	}
+	return false
+}

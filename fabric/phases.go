@@ -1,0 +1,193 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// warmUp runs until the mean latency of delivered packets has settled: slice
+// by slice, until the truncation rule puts the warm-up into the first half of
+// the slices seen. All of them are then before the window.
+func (r *runner) warmUp() error {
+	if r.plan.Warmup > 0 {
+		if err := r.advance(r.plan.Warmup); err != nil {
+			return err
+		}
+		r.result.Warmup = r.plan.Warmup
+		return nil
+	}
+	var series []float64
+	limit := r.slicesLeft(warmupSlices)
+	for settled := false; !settled && len(series) < limit; {
+		if err := r.advance(sliceCycles); err != nil {
+			return err
+		}
+		if mean := r.result.TakeSlice(); !math.IsNaN(mean) || len(series) > 0 {
+			series = append(series, mean)
+		} else {
+			limit--
+		}
+		if len(series)%5 == 0 && len(series) >= 20 {
+			_, settled = sim.TruncationPoint(withoutGaps(series))
+		}
+		r.result.Converged = settled
+	}
+	r.result.Warmup = r.f.Cycle()
+	return nil
+}
+
+// withoutGaps replaces slices without deliveries by their predecessor.
+func withoutGaps(series []float64) []float64 {
+	for i, x := range series {
+		if math.IsNaN(x) {
+			series[i] = series[i-1]
+		}
+	}
+	return series
+}
+
+// slicesLeft is the number of slices that the budget leaves, at most n.
+func (r *runner) slicesLeft(n int) int {
+	if r.plan.Budget == 0 {
+		return n
+	}
+	return min(n, max(0, int((r.plan.Budget-r.f.Cycle())/sliceCycles)))
+}
+
+// measure opens the window and extends it until the confidence interval is
+// narrow enough, the network proves saturated, or the budget ends.
+func (r *runner) measure() error {
+	start := r.f.Cycle()
+	r.result.Open(start)
+	r.delivered = r.f.DeliveredFlits
+	r.sent = r.f.channelFlits()
+	if r.plan.Window > 0 {
+		if err := r.advance(r.plan.Window); err != nil {
+			return err
+		}
+		r.close(start)
+		return nil
+	}
+	budget := r.plan.Budget
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
+		if err := r.advance(next * sliceCycles); err != nil {
+			return err
+		}
+		r.close(start)
+		precise := r.result.HalfWidth() <= r.plan.Precision*r.result.MeanLatency()
+		if precise || r.result.Saturated || r.f.Cycle() >= budget {
+			r.result.Converged = r.result.Converged && precise && !r.result.Saturated
+			return nil
+		}
+		r.result.Close(Never)
+	}
+}
+
+// defaultBudget is the most cycles of warm-up and window where the experiment
+// does not say.
+const defaultBudget = 100_000
+
+// close ends the window at the present cycle, and judges it.
+func (r *runner) close(start int64) {
+	end := r.f.Cycle()
+	r.result.Close(end)
+	r.result.Window = end - start
+	r.result.Accepted = float64(r.f.DeliveredFlits-r.delivered) / float64(end-start) / float64(r.f.graph.Terminals())
+	r.result.Saturated = r.result.Accepted < keepUp*r.result.Offered
+	r.result.ChannelFlits = r.f.channelFlits()
+	for i, before := range r.sent {
+		r.result.ChannelFlits[i] -= before
+	}
+}
+
+// channelFlits is the number of flits sent so far on every virtual channel,
+// modulo 2^32.
+func (f *Fabric) channelFlits() []uint32 {
+	counts := make([]uint32, len(f.outVC))
+	for i := range f.outVC {
+		counts[i] = f.outVC[i].flits
+	}
+	return counts
+}
+
+// drain goes on, with traffic, until the packets of the window have arrived.
+// A network that needs far longer than its window is saturated.
+func (r *runner) drain() error {
+	if r.result.Saturated {
+		return nil
+	}
+	end := r.result.to
+	limit := end + 2*r.result.Window + 10*r.f.longestLatency()
+	for r.source.Behind(end) || r.f.oldestBirth() < end {
+		if r.f.Cycle() > limit {
+			r.result.Saturated, r.result.Converged = true, false
+			return nil
+		}
+		if err := r.advance(sliceCycles); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldestBirth is the earliest birth among the packets in the network; Never if
+// it is empty.
+func (f *Fabric) oldestBirth() int64 {
+	free := make([]bool, len(f.packets))
+	for _, id := range f.packetFree {
+		free[id] = true
+	}
+	oldest := Never
+	for id := range f.packets {
+		if !free[id] {
+			oldest = min(oldest, f.packets[id].birth)
+		}
+	}
+	return oldest
+}
+
+// finish empties the network and audits it.
+func (r *runner) finish() error {
+	r.result.Cycles = r.f.Cycle()
+	r.source.Stop(0)
+	for r.f.InFlight() > 0 || r.f.credits.Len() > 0 {
+		if err := r.advance(sliceCycles); err != nil {
+			return err
+		}
+	}
+	return r.f.Audit()
+}
+
+// Audit checks an empty network: every flit that entered it has left it, every
+// buffer is empty, every virtual channel free, every credit home.
+func (f *Fabric) Audit() error {
+	if f.InjectedFlits != f.DeliveredFlits {
+		return fmt.Errorf("audit: %d flits entered the network, %d left it", f.InjectedFlits, f.DeliveredFlits)
+	}
+	for q := range f.queues {
+		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {
+			return fmt.Errorf("audit: queue %d holds %d flits", q, v.count)
+		}
+	}
+	for ov := range f.outVC {
+		o := &f.outVC[ov]
+		want := f.buffer
+		if int32(ov) < f.terminalOV0 {
+			port := ov / f.vcs
+			want = f.bufferOf(topology.PortID(port))
+			if f.out[port].free != 1<<f.vcs-1 {
+				return fmt.Errorf("audit: a virtual channel of %s is still held", f.graph.PortName(topology.PortID(port)))
+			}
+		}
+		if o.credits != want || o.waiting != 0 {
+			return fmt.Errorf("audit: output virtual channel %d has %d credits, want %d, and %d flits waiting, want 0", ov, o.credits, want, o.waiting)
+		}
+	}
+	return nil
+}

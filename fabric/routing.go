@@ -1,0 +1,64 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Routing chooses the way of packets. One value serves a whole fabric; it must
+// be safe for concurrent calls of Route for different switches, so what it
+// keeps is read-only and what varies travels in the packet's State.
+type Routing interface {
+	// VCs is the number of virtual channels that freedom from deadlock needs.
+	VCs() int
+	// InjectionVCs is the set of virtual channels, bit v for channel v, on
+	// which terminals may inject when channels have vcs of them.
+	InjectionVCs(vcs int) uint32
+	// Route is asked once per packet and switch, when the packet's head
+	// reaches the front of its buffer. It returns the output port and the
+	// virtual channels allowed there, and may change h.State. At the
+	// packet's last switch it returns the terminal's port.
+	Route(v *View, h *Head) Hop
+}
+
+// Head is what a routing may know of a packet.
+type Head struct {
+	Switch topology.SwitchID   // where the head is
+	In     topology.PortID     // port that it came in by; the source terminal's at the first switch
+	VC     uint8               // virtual channel that it came in on
+	Dst    topology.TerminalID // destination
+	// State is the routing's own memory of the packet: 24 bits, 0 at the
+	// source. Bit [NonMinimal] is also read by the statistics.
+	State uint32
+}
+
+const (
+	// StateBits is the number of low bits of Head.State that a routing may
+	// use, NonMinimal included.
+	StateBits = 24
+	// NonMinimal marks in Head.State a packet that was sent by a
+	// non-minimal path.
+	NonMinimal uint32 = 1 << 23
+)
+
+// Hop is a routing decision: an output port of the switch and the virtual
+// channels that may be used behind it (bit v for channel v; never empty).
+type Hop struct {
+	Port topology.PortID
+	VCs  uint32
+}
+
+// OccupancyReader is implemented by routings that read queue lengths through
+// [View]; only for them does the fabric keep the counters.
+type OccupancyReader interface{ ReadsOccupancy() bool }
+
+// Explorer is implemented by routings whose every possible decision can be
+// listed without running: the deadlock certificate and the channel-load bounds
+// are built from it.
+type Explorer interface {
+	// Explore calls yield with each hop that Route could return for h, in
+	// any network state, and with the packet's State after it. Equal hops
+	// may be repeated. weight is the probability of the hop where the choice
+	// is oblivious (the weights of one call then add up to 1), and 0 where it
+	// depends on the state of the network.
+	Explore(vcs int, h Head, yield func(hop Hop, state uint32, weight float64))
+}

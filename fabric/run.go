@@ -1,0 +1,109 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+)
+
+// Plan says how long an open-loop run measures. Zero values leave the choice
+// to the run.
+type Plan struct {
+	Warmup    int64   // cycles before the window; 0: found by the run
+	Window    int64   // cycles of the window; 0: as long as Precision needs
+	Budget    int64   // most cycles of warm-up and window together, where they are found
+	Precision float64 // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Progress  func()  // called every few hundred cycles; may be nil
+}
+
+// Result is the outcome of an open-loop run. Times are in cycles.
+type Result struct {
+	*Meter
+	Warmup    int64   // cycles before the window
+	Window    int64   // cycles of the window
+	Cycles    int64   // simulated in all
+	Offered   float64 // flits per terminal and cycle, as asked for
+	Accepted  float64 // flits per terminal and cycle delivered in the window
+	Saturated bool    // the network did not keep up: latencies would grow with the run's length
+	// ChannelFlits counts the flits sent in the window (len =
+	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
+	// then out of each terminal.
+	ChannelFlits []uint32
+	Converged    bool // warm-up settled, and Precision reached (where asked for)
+}
+
+const (
+	sliceCycles  = 100  // resolution of warm-up detection and of confidence intervals
+	leastSlices  = 40   // of a window: 4,000 cycles
+	warmupSlices = 200  // most slices of a warm-up that is found
+	stallCycles  = 5000 // without any movement: a deadlock; longer than any channel in use
+
+	// keepUp is the share of the offered load that an unsaturated network
+	// accepts.
+	keepUp = 0.95
+)
+
+// Run drives the fabric with open-loop traffic: warm-up, window, drain of the
+// window's packets, then of all others, and the audit of flits and credits. offered is the
+// load that source was made for. The fabric must be new.
+func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx}
+	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Converged: true}
+	f.Attach(source, r.result.Meter)
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	return r.result, nil
+}
+
+type runner struct {
+	f      *Fabric
+	source *OpenLoop
+	plan   Plan
+	ctx    context.Context
+	result *Result
+
+	moved     Counters // at the last sign of life
+	movedAt   int64
+	delivered int64 // flits, when the window opened
+	sent      []uint32
+}
+
+func (r *runner) run() error {
+	for _, phase := range []func() error{r.warmUp, r.measure, r.drain} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+	return r.finish()
+}
+
+// advance simulates some cycles and looks for signs of life.
+func (r *runner) advance(cycles int64) error {
+	for cycles > 0 {
+		n := min(cycles, sliceCycles)
+		r.f.Advance(n)
+		cycles -= n
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if r.plan.Progress != nil {
+			r.plan.Progress()
+		}
+		switch now := r.f.Counters; {
+		case now != r.moved || r.f.InFlight() == 0:
+			r.moved, r.movedAt = now, r.f.cycle
+		case r.f.cycle-r.movedAt > stallCycles+r.f.longestLatency():
+			return fmt.Errorf("no flit has moved for %d cycles with %d packets in the network: deadlock", r.f.cycle-r.movedAt, r.f.InFlight())
+		}
+	}
+	return nil
+}
+
+// longestLatency is the latency of the slowest channel.
+func (f *Fabric) longestLatency() int64 {
+	longest := int64(0)
+	for i := range f.out {
+		longest = max(longest, int64(f.out[i].latency)+f.interval[f.out[i].class]>>intervalShift)
+	}
+	return longest
+}

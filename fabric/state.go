@@ -1,0 +1,224 @@
+package fabric
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// This file holds the state of the simulated hardware and all of its index
+// arithmetic:
+//
+//   - A queue is the buffer of an input virtual channel. The queues of a switch
+//     are numbered consecutively, port by port, from a multiple of 64, so that
+//     a queue's number names its bit in the switch's masks.
+//   - An output virtual channel (ov) is numbered port*vcs + vc over all switch
+//     ports, then terminal by terminal for the channels that they inject into.
+
+// flit is a flit on a channel, and the event of its arrival: 16 bytes, which is
+// what the speed of the simulator hangs on.
+type flit struct {
+	queue  int32  // queue that it arrives in, or ^t for terminal t
+	packet int32  // packet<<2 | tail<<1 | head
+	dst    int32  // destination terminal
+	state  uint32 // routing's state in the low 24 bits, switches crossed above
+}
+
+const (
+	headFlit   = 1
+	tailFlit   = 2
+	packetBits = 2
+	hopShift   = StateBits
+	maxHops    = 255
+)
+
+// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
+type inVC struct {
+	packet int32 // front flit, as in flit; valid while count > 0
+	dst    int32
+	state  uint32
+	hop    uint32 // decision for the packet at the front: local port<<16 | virtual channels
+	last   int32  // last flit in the pool, whose next is the second flit of the queue
+	count  int32  // flits in the queue
+	out    int32  // ov held by the packet at the front; -1: none yet
+	ready  uint32 // step of the switch core from which the present stage may act
+}
+
+// buffered is a flit behind the front of a queue.
+type buffered struct {
+	next   int32
+	packet int32
+	dst    int32
+	state  uint32
+	hop    uint32
+}
+
+// outVC is an output virtual channel. 16 bytes.
+type outVC struct {
+	credits int32
+	owner   int32  // queue whose packet holds it; ^queue of the last one if free
+	waiting int32  // flits in the switch routed to it; kept for OccupancyReaders only
+	flits   uint32 // sent since the counters were last collected
+}
+
+// outPort is the sending end of a channel. 32 bytes.
+type outPort struct {
+	nextFree int64  // when the channel is free, in cycles << intervalShift
+	dest     int32  // queue of virtual channel 0 at the far end, or ^t
+	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
+	latency  int32  // cycles
+	class    uint16 // channel class
+	free     uint16 // virtual channels that no packet holds
+	grant    uint16 // round-robin pointer over local input ports
+}
+
+// inPort is the receiving end of a channel.
+type inPort struct {
+	upstream int32  // ov of virtual channel 0 at the sending end
+	delay    int32  // cycles that a credit takes back, processing included
+	accept   uint16 // round-robin pointer over local output ports
+	vc       uint16 // round-robin pointer over virtual channels
+}
+
+// switchState locates a switch's state.
+type switchState struct {
+	queue0 int32 // first queue, a multiple of 64
+	port0  int32 // first port
+	ports  int32
+	words  int32 // mask words
+}
+
+// masks says which of 64 queues have something to do.
+type masks struct {
+	route uint64 // a packet has arrived that has not been routed
+	va    uint64 // the packet at the front wants an output virtual channel
+	sa    uint64 // the flit at the front wants the crossbar and has a credit
+}
+
+// packet is what the end points need to know of a packet; switches do not
+// touch it, but for its size under cut-through. 32 bytes.
+type packet struct {
+	birth int64  // cycle
+	tag   uint64 // the source's own
+	wait  uint32 // cycles from birth until the head entered the network; saturates
+	src   topology.TerminalID
+	flits int32
+}
+
+func (f *Fabric) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(f.vcs) + int32(vc) }
+
+func (f *Fabric) terminalOV(t topology.TerminalID, vc int) int32 {
+	return f.terminalOV0 + int32(t)*int32(f.vcs) + int32(vc)
+}
+
+// queueOf is the queue of virtual channel vc at input port p.
+func (f *Fabric) queueOf(p topology.PortID, vc int) int32 {
+	s := &f.switches[f.graph.PortSwitch[p]]
+	return s.queue0 + (int32(p)-s.port0)*int32(f.vcs) + int32(vc)
+}
+
+// bufferOf is the number of flits that one virtual channel behind port p
+// holds.
+func (f *Fabric) bufferOf(p topology.PortID) int32 {
+	if f.graph.Peer[p] < 0 {
+		return unboundedCredits
+	}
+	return f.buffer
+}
+
+// unboundedCredits stands for a receiver that takes every flit: a terminal.
+const unboundedCredits = 1 << 30
+
+// Fabric is a network in simulation. It advances cycle by cycle with
+// [Fabric.Advance], or as a clocked component of a kernel. Memory grows with
+// ports*vcs and with the flits in flight, not with the depth of buffers.
+type Fabric struct {
+	graph   *topology.Graph
+	config  Config
+	routing Routing
+	view    View
+	vcs     int
+	buffer  int32 // flits a queue holds
+	cycle   int64 // cycle being simulated, or last simulated
+
+	queues      []inVC // by queue
+	outVC       []outVC
+	out         []outPort // by port, then by terminal
+	in          []inPort  // by port
+	switches    []switchState
+	masks       []masks  // by queue / 64
+	wordSwitch  []int32  // switch of each mask word
+	interval    []int64  // by channel class: time of a flit on the channel, in cycles << intervalShift
+	limit       [2]int64 // flits that may wait behind the crossbar for a switch, for a terminal; 0: any number
+	waitNext    []int32  // by queue: next packet that waits for the same port, + 1
+	acceptOV    []int32  // by queue: round-robin pointer over local output virtual channels
+	terminalOV0 int32
+	terminals   []terminal
+	streams     []sim.Stream // routing decisions, by switch
+
+	pool       []buffered
+	poolFree   int32 // + 1
+	packets    []packet
+	packetFree []int32
+
+	flits   *sim.Wheel[flit]
+	credits *sim.Wheel[int32] // ov
+	wakes   *sim.Wheel[int32] // terminal
+	active  []uint64          // switches with a bit in their masks
+	woken   []int32           // terminals to serve in this cycle because of a credit
+
+	steps      stepTimes
+	alloc      allocator
+	sensing    *sensing // nil: off
+	occupancy  bool     // keep outVC.waiting
+	cutThrough bool
+	inputFirst bool
+
+	source   Source
+	sink     Sink
+	head     Head     // handed to the routing: kept here so that it does not
+	delivery Delivery // escape to the heap with every call; likewise
+	Counters
+}
+
+// Counters are running totals of a fabric.
+type Counters struct {
+	InjectedFlits  int64 // entered the network
+	DeliveredFlits int64 // left it at their terminal
+	FlitHops       int64 // switches crossed, summed over flits
+	Packets        int64 // delivered
+}
+
+// activate marks the switch of a mask word as having work.
+func (f *Fabric) activate(word int32) {
+	s := f.wordSwitch[word]
+	f.active[s>>6] |= 1 << (s & 63)
+}
+
+// InFlight is the number of packets between injection and delivery.
+func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
+
+// Graph is the network's graph.
+func (f *Fabric) Graph() *topology.Graph { return f.graph }
+
+// VCs is the number of virtual channels of every channel.
+func (f *Fabric) VCs() int { return f.vcs }
+
+// Cycle is the number of cycles simulated so far.
+func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
+
+// Clock is the length of a cycle.
+func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }
+
+// anyActive tells whether some switch has work.
+func (f *Fabric) anyActive() bool {
+	for _, w := range f.active {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func lowestVC(hop uint32) int32 { return int32(bits.TrailingZeros32(hop)) }

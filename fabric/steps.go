@@ -1,0 +1,59 @@
+package fabric
+
+import "math"
+
+// stepTimes places the steps of the switch core on the flit clock. With
+// speedup s, cycle c holds the steps floor(c*s) to floor((c+1)*s)-1. What is
+// ready at the beginning of step k can use the flit clock from the first cycle
+// that begins no earlier.
+type stepTimes struct {
+	speedup         float64
+	whole           int64 // speedup, if it is a whole number, otherwise 0
+	alloc, traverse int64 // steps of switch allocation; of it and the crossbar
+	first           int64 // step with which the present cycle begins
+	n               int   // steps in the present cycle
+	credit          [maxSpeedup + 1]int64
+	out             [maxSpeedup + 1]int64
+}
+
+const maxSpeedup = 16
+
+func newStepTimes(c *SwitchConfig) stepTimes {
+	s := stepTimes{speedup: c.Speedup, alloc: int64(c.SwitchAllocCycles), traverse: int64(c.SwitchAllocCycles + c.CrossbarCycles)}
+	if c.Speedup == math.Trunc(c.Speedup) {
+		s.whole = int64(c.Speedup)
+	}
+	return s
+}
+
+// set prepares cycle c: for each of its steps, the cycle from which a flit
+// granted the crossbar in that step may use the channel (out), and the one in
+// which its credit leaves (credit).
+func (s *stepTimes) set(c int64) {
+	s.first = s.firstStep(c)
+	s.n = int(s.firstStep(c+1) - s.first)
+	for i := range s.n {
+		k := s.first + int64(i)
+		s.credit[i] = s.cycleFrom(k + s.alloc)
+		s.out[i] = s.cycleFrom(k + s.traverse)
+	}
+}
+
+func (s *stepTimes) firstStep(c int64) int64 {
+	if s.whole != 0 {
+		return c * s.whole
+	}
+	return int64(float64(c) * s.speedup)
+}
+
+// cycleFrom is the first cycle that begins with step k or a later one.
+func (s *stepTimes) cycleFrom(k int64) int64 {
+	if s.whole != 0 {
+		return (k + s.whole - 1) / s.whole
+	}
+	c := int64(float64(k) / s.speedup)
+	for s.firstStep(c) < k {
+		c++
+	}
+	return c
+}

@@ -1,0 +1,223 @@
+package fabric
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Source supplies the packets that terminals send.
+type Source interface {
+	// Next hands over the next packet of terminal t, if it is born in cycle
+	// until or before. Otherwise ok is false and spec.Birth is the cycle in
+	// which the next one will be born; [Never] if that is not known, and then
+	// the source calls [Fabric.Wake] when it has one. Packets of a terminal
+	// are handed over in order of birth.
+	Next(t topology.TerminalID, until int64) (spec PacketSpec, ok bool)
+}
+
+// Never is a cycle beyond every run.
+const Never int64 = math.MaxInt64 / 4
+
+// PacketSpec describes a packet to be sent.
+type PacketSpec struct {
+	Birth int64 // cycle; latency counts from here
+	Dst   topology.TerminalID
+	Flits int32
+	Tag   uint64 // comes back with the delivery
+}
+
+// Sink is told of every packet that arrives whole.
+type Sink interface {
+	// Deliver must not keep d.
+	Deliver(d *Delivery)
+}
+
+// Delivery describes a packet that has arrived. Cycles are points in time:
+// the packet's latency is Cycle - Birth.
+type Delivery struct {
+	Src, Dst   topology.TerminalID
+	Birth      int64 // cycle
+	Inject     int64 // cycle in which the head entered the channel
+	Cycle      int64 // cycle in which the tail arrived
+	Hops       int   // switches crossed, at most 255
+	Flits      int32
+	NonMinimal bool
+	Tag        uint64
+}
+
+// terminal is the sending side of an end point. It has one packet under way,
+// whose flits leave one after the other on one virtual channel.
+type terminal struct {
+	wake    int64 // cycle of the pending wake; Never if none
+	packet  int32 // being sent; -1: none
+	dst     int32
+	left    int32 // flits still to be sent
+	flits   int32
+	vc      int32 // of the packet, or of the last one
+	blocked bool  // waits for a credit
+}
+
+// Attach connects the end points: where packets come from and who hears of
+// their arrival. It starts every terminal and must be called once, before the
+// first cycle.
+func (f *Fabric) Attach(source Source, sink Sink) {
+	f.source, f.sink = source, sink
+	for t := range f.terminals {
+		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int32(f.vcs) - 1}
+		f.Wake(topology.TerminalID(t))
+	}
+}
+
+// Wake tells an idle terminal that its source may have a packet. Waking a busy
+// one does no harm.
+func (f *Fabric) Wake(t topology.TerminalID) {
+	te := &f.terminals[t]
+	if te.packet < 0 {
+		f.wakeAt(int32(t), te, f.cycle+1)
+	}
+}
+
+func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
+	if cycle < te.wake {
+		te.wake = cycle
+		f.wakes.Push(cycle, t)
+	}
+}
+
+// serveTerminals serves the terminals that are due in cycle c and those that
+// got the credit that they waited for.
+func (f *Fabric) serveTerminals(c int64) {
+	for batch := f.wakes.Next(c); batch != nil; batch = f.wakes.Next(c) {
+		for _, t := range batch {
+			te := &f.terminals[t]
+			if te.wake == c { // otherwise superseded by an earlier wake
+				te.wake = Never
+				f.serve(t, te, c)
+			}
+		}
+	}
+	for _, t := range f.woken {
+		f.serve(t, &f.terminals[t], c)
+	}
+	f.woken = f.woken[:0]
+}
+
+// serve sends terminal t's next flit, if it has one and a credit for it.
+func (f *Fabric) serve(t int32, te *terminal, c int64) {
+	if te.packet < 0 && !f.fetch(t, te, c) {
+		return
+	}
+	o := &f.out[f.graph.NumPorts()+int(t)]
+	ov := f.terminalOV(topology.TerminalID(t), 0)
+	flags := int32(0)
+	if te.left == te.flits {
+		vc, ok := f.injectionVC(te, ov)
+		if !ok {
+			te.blocked = true
+			return
+		}
+		te.vc = vc
+		flags = headFlit
+		p := &f.packets[te.packet]
+		p.wait = uint32(min(c-p.birth, math.MaxUint32))
+	} else if f.outVC[ov+te.vc].credits == 0 {
+		te.blocked = true
+		return
+	}
+	f.outVC[ov+te.vc].credits--
+	f.outVC[ov+te.vc].flits++
+	if te.left--; te.left == 0 {
+		flags |= tailFlit
+	}
+	f.flits.Push(c+int64(o.latency), flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst})
+	f.InjectedFlits++
+	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
+		o.nextFree = c << intervalShift
+	}
+	o.nextFree += f.interval[o.class]
+	next := wholeCycle(o.nextFree)
+	if te.left > 0 {
+		f.wakeAt(t, te, next)
+		return
+	}
+	te.packet = -1
+	if f.fetch(t, te, next) {
+		f.wakeAt(t, te, next)
+	}
+}
+
+// fetch takes terminal t's next packet from the source, if it can enter the
+// channel by cycle c; otherwise it arranges for a wake when it can.
+func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
+	delay := int64(f.config.Terminal.InjectionCycles)
+	spec, ok := f.source.Next(topology.TerminalID(t), c-delay)
+	if !ok {
+		if spec.Birth < Never {
+			f.wakeAt(t, te, max(spec.Birth+delay, f.cycle+1))
+		}
+		return false
+	}
+	id := int32(len(f.packets))
+	if n := len(f.packetFree); n > 0 {
+		id = f.packetFree[n-1]
+		f.packetFree = f.packetFree[:n-1]
+	} else {
+		f.packets = append(f.packets, packet{})
+	}
+	f.packets[id] = packet{birth: spec.Birth, src: topology.TerminalID(t), flits: spec.Flits, tag: spec.Tag}
+	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
+	return true
+}
+
+// injectionVC chooses a virtual channel for a new packet: the next in round
+// robin, among those allowed, that has a credit (cut-through: credits for the
+// whole packet).
+func (f *Fabric) injectionVC(te *terminal, ov int32) (int32, bool) {
+	need := int32(1)
+	if f.cutThrough {
+		need = te.flits
+	}
+	set := f.routing.InjectionVCs(f.vcs) & (1<<f.vcs - 1)
+	above := set &^ (1<<(te.vc+1) - 1)
+	for _, candidates := range [2]uint32{above, set &^ above} {
+		for ; candidates != 0; candidates &= candidates - 1 {
+			vc := int32(bits.TrailingZeros32(candidates))
+			if f.outVC[ov+vc].credits >= need {
+				return vc, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// creditTerminal serves a terminal that waited for a credit.
+func (f *Fabric) creditTerminal(ov int32) {
+	t := (ov - f.terminalOV0) / int32(f.vcs)
+	if te := &f.terminals[t]; te.blocked {
+		te.blocked = false
+		f.woken = append(f.woken, t)
+	}
+}
+
+// deliver takes a flit that has reached its terminal.
+func (f *Fabric) deliver(e *flit) {
+	f.DeliveredFlits++
+	if e.packet&tailFlit == 0 {
+		return
+	}
+	f.Packets++
+	id := e.packet >> packetBits
+	p := &f.packets[id]
+	d := &f.delivery
+	*d = Delivery{
+		Src: p.src, Dst: topology.TerminalID(^e.queue), Birth: p.birth, Inject: p.birth + int64(p.wait), Cycle: f.cycle,
+		Hops: int(e.state >> hopShift), Flits: p.flits, NonMinimal: e.state&NonMinimal != 0, Tag: p.tag,
+	}
+	f.packetFree = append(f.packetFree, id)
+	if topology.TerminalID(e.dst) != d.Dst {
+		f.misdelivered(d, topology.TerminalID(e.dst))
+	}
+	f.sink.Deliver(d)
+}

@@ -1,0 +1,167 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every block size up to 33 whose predecessor is a prime power, counted by
+// hand: 2 3 4 5 7 8 9 11 13 16 17 19 23 25 27 29 31 32.
+var planeSizes = []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18, 20, 24, 26, 28, 30, 32, 33}
+
+func TestDesignProjectivePlanes(t *testing.T) {
+	var built []int
+	for m := 2; m <= 33; m++ {
+		d, err := NewDesign(m, 1)
+		if err != nil {
+			continue
+		}
+		built = append(built, m)
+		if d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1 {
+			t.Errorf("m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
+		}
+		if err := d.Verify(); err != nil {
+			t.Errorf("m = %d: %v", m, err)
+		}
+	}
+	if !slices.Equal(built, planeSizes) {
+		t.Errorf("built m = %v, want %v", built, planeSizes)
+	}
+}
+
+func TestDesignBiplanes(t *testing.T) {
+	for _, want := range [][2]int{{7, 4}, {11, 5}, {16, 6}, {37, 9}} {
+		d, err := NewDesign(want[1], 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Points() != want[0] || d.Sigma() != 2 {
+			t.Errorf("m = %d: got (%d, %d, %d)", want[1], d.Points(), d.Size(), d.Sigma())
+		}
+		if err := d.Verify(); err != nil {
+			t.Errorf("(%d, %d, 2): %v", want[0], want[1], err)
+		}
+	}
+}
+
+// The normal form agrees with the published perfect difference sets
+// (Singer 1938, table; Baumert, Cyclic Difference Sets, table 6.1).
+func TestDesignPublishedDifferenceSets(t *testing.T) {
+	for m, want := range map[int][]int{
+		3: {0, 1, 3},
+		4: {0, 1, 3, 9},
+		5: {0, 1, 4, 14, 16},
+		6: {0, 1, 3, 8, 12, 18},
+		8: {0, 1, 3, 13, 32, 36, 43, 52},
+	} {
+		d, err := NewDesign(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.Base(), want) {
+			t.Errorf("m = %d: difference set %v, want %v", m, d.Base(), want)
+		}
+	}
+}
+
+// Each switch sees every processor port exactly once, and Port, Point, Block
+// and Meet are views of one incidence relation.
+func TestDesignPortLabelling(t *testing.T) {
+	for _, c := range [][2]int{{3, 1}, {5, 1}, {9, 1}, {4, 2}, {6, 2}} {
+		d, err := NewDesign(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b := range d.Points() {
+			ports := map[int]bool{}
+			for x := range d.Points() {
+				if j, ok := d.Port(b, x); ok {
+					ports[j] = true
+					if d.Point(b, j) != x || d.Block(x, j) != b {
+						t.Fatalf("m = %d: port %d of block %d and of point %d do not meet", c[0], j, b, x)
+					}
+				}
+			}
+			if len(ports) != d.Size() {
+				t.Errorf("m = %d: block %d sees the ports %v", c[0], b, ports)
+			}
+		}
+		for x := range d.Points() {
+			for y := range d.Points() {
+				want := d.Sigma()
+				if x == y {
+					want = d.Size()
+				}
+				if got := len(d.Meet(nil, x, y)); got != want {
+					t.Errorf("m = %d: %d and %d meet in %d blocks, want %d", c[0], x, y, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestDesignVerifyFindsFaults(t *testing.T) {
+	for _, base := range [][]int{{0, 1, 2}, {0, 1, 1}, {0, 1}} {
+		if newDesign(7, base, false).Verify() == nil {
+			t.Errorf("base %v modulo 7 passed", base)
+		}
+	}
+}
+
+func TestDesignRefusals(t *testing.T) {
+	for _, c := range []struct {
+		m, sigma int
+		want     string
+	}{
+		{7, 1, "such as 6 or 8"},
+		{1, 1, "such as 3"},
+		{1000, 1, "such as 128, the largest supported"},
+		{7, 2, "4, 5, 6 or 9"},
+		{3, 3, "sigma = 3: want 1 or 2"},
+	} {
+		_, err := NewDesign(c.m, c.sigma)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("m = %d, sigma = %d: got error %v, want one about %q", c.m, c.sigma, err, c.want)
+		}
+	}
+}
+
+// The field tables satisfy the axioms that the difference sets rest on: the
+// powers of the primitive element are all non-zero elements, multiplication
+// (addition of exponents) distributes over addition.
+func TestDesignFieldAxioms(t *testing.T) {
+	for _, c := range [][2]int{{2, 3}, {2, 6}, {3, 3}, {3, 4}, {5, 3}, {7, 2}} {
+		t.Run(fmt.Sprintf("GF(%d^%d)", c[0], c[1]), func(t *testing.T) {
+			f := newField(c[0], c[1])
+			log := make([]int, f.order)
+			for i := range log {
+				log[i] = -1
+			}
+			for i, a := range f.exp {
+				if a == 0 || log[a] >= 0 {
+					t.Fatalf("power %d is %d again", i, a)
+				}
+				log[a] = i
+			}
+			multiply := func(a, b int) int {
+				if a == 0 || b == 0 {
+					return 0
+				}
+				return f.power(log[a] + log[b])
+			}
+			for a := range f.order {
+				for b := range f.order {
+					if f.add(a, b) != f.add(b, a) || f.add(f.add(a, b), f.scale(b, f.p-1)) != a {
+						t.Fatalf("addition fails at %d, %d", a, b)
+					}
+					c := (a*7 + b*3 + 1) % f.order
+					if multiply(c, f.add(a, b)) != f.add(multiply(c, a), multiply(c, b)) {
+						t.Fatalf("%d(%d+%d) does not distribute", c, a, b)
+					}
+				}
+			}
+		})
+	}
+}

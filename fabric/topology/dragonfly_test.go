@@ -1,0 +1,172 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	for _, arrangement := range []string{"absolute", "relative", "circulant"} {
+		for _, s := range []struct{ p, a, h, g int }{
+			{2, 4, 2, 0}, // 9 groups, one cable a pair
+			{1, 2, 1, 0}, // a ring of six switches
+			{1, 1, 3, 0}, // no local cables
+			{1, 3, 2, 2}, // one pair of groups, six cables
+			{2, 4, 2, 5}, // two rounds exactly
+			{2, 4, 2, 4}, // 8 = 2*3 + 2: a partial round of distance 1
+			{1, 4, 3, 6}, // 12 = 2*5 + 2
+			{1, 3, 3, 4}, // 9 = 3*3
+			{1, 3, 3, 6}, // 9 = 5 + 4
+			{1, 3, 1, 4}, // 3 = 3, full
+			{1, 5, 1, 4}, // 5 = 3 + 2
+			{1, 4, 1, 4}, // 4 = 3 + 1: the antipode
+			{1, 3, 3, 7}, // 9 = 6 + 3, all odd: one port a group stays free
+		} {
+			addSample("dragonfly", fmt.Sprintf("%s/p=%d,a=%d,h=%d,g=%d", arrangement, s.p, s.a, s.h, s.g), false, func(c *DragonflyConfig) {
+				*c = DragonflyConfig{s.p, s.a, s.h, s.g, arrangement}
+			})
+		}
+	}
+	// Two groups of 4: whole groups are the best halves, 4 cables against
+	// 2*4 local ones.
+	addSample("dragonfly", "tight", true, func(c *DragonflyConfig) { *c = DragonflyConfig{1, 4, 1, 2, "absolute"} })
+}
+
+func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *Dragonfly {
+	t.Helper()
+	d, err := sim.Make(Registry, "dragonfly", struct{}{}, func(c *DragonflyConfig) {
+		*c = DragonflyConfig{p, a, h, g, arrangement}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.(*Dragonfly)
+}
+
+// The peer's k = 2: p = 2, a = 4, 9 groups of which each pair has one cable:
+// group G's global port j leads to group j if j < G, else to j+1; ports are
+// terminals, local (complete, self skipped), global.
+func TestDragonflyMatchesBookSim(t *testing.T) {
+	d := dragonfly(t, 2, 4, 2, 0, "absolute")
+	g := d.Graph()
+	if got, want := d.Facts(), (Facts{36, 72, 9*6 + 36, 3, 4*4 + 4}); got != want {
+		t.Errorf("facts %+v, want %+v", got, want)
+	}
+	for s := range SwitchID(36) {
+		group, local := int(s)/4, int(s)%4
+		for i := range 7 { // radix 4p-1
+			p := g.PortStart[s] + PortID(i)
+			peer, ok := g.PeerPort(p)
+			switch {
+			case i < 2:
+				if terminal, _ := g.PeerTerminal(p); ok || int(terminal) != 2*int(s)+i {
+					t.Fatalf("switch %d port %d: terminal %d", s, i, terminal)
+				}
+			case i < 5:
+				want := i - 2
+				if want >= local {
+					want++
+				}
+				if int(g.PortSwitch[peer]) != group*4+want {
+					t.Fatalf("switch %d port %d: local switch %d, want %d", s, i, g.PortSwitch[peer]%4, want)
+				}
+			default:
+				j := local*2 + i - 5
+				want, wantJ := j, group-1 // the other end is in a smaller group: it counts us as its port group-1
+				if j >= group {
+					want, wantJ = j+1, group
+				}
+				u := g.PortSwitch[peer]
+				if gotJ := int(u)%4*2 + g.LocalPort(peer) - 5; int(u)/4 != want || gotJ != wantJ {
+					t.Fatalf("group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
+				}
+			}
+		}
+	}
+}
+
+// First principles on a = 2, h = 2, g = 5: where port j of group 1 leads.
+func TestDragonflyArrangements(t *testing.T) {
+	for arrangement, want := range map[string][4]int{
+		"absolute":  {0, 2, 3, 4},
+		"relative":  {2, 3, 4, 0},
+		"circulant": {2, 0, 3, 4}, // +1, -1, +2, -2
+	} {
+		d := dragonfly(t, 1, 2, 2, 0, arrangement)
+		g := d.Graph()
+		for j, group := range want {
+			peer, _ := g.PeerPort(g.PortStart[2+j/2] + PortID(2+j%2))
+			if got := d.GroupOf(g.PortSwitch[peer]); got != group {
+				t.Errorf("%s: port %d of group 1 leads to group %d, want %d", arrangement, j, got, group)
+			}
+		}
+	}
+}
+
+// Cables are spread evenly over the pairs of groups, and ports stay free only
+// when their number is odd: then one in each group.
+func TestDragonflySpreadsEvenly(t *testing.T) {
+	for _, arrangement := range []string{"absolute", "relative", "circulant"} {
+		for a := 1; a <= 4; a++ {
+			for h := 1; h <= 4; h++ {
+				for g := 2; g <= a*h+1; g++ {
+					d := dragonfly(t, 1, a, h, g, arrangement)
+					used, least, most := 0, a*h, 0
+					for from := range g {
+						for to := range g {
+							if from != to {
+								n := len(d.Gateways(from, to))
+								used, least, most = used+n, min(least, n), max(most, n)
+							}
+						}
+					}
+					free := 0
+					if a*h*g%2 == 1 {
+						free = g
+					}
+					if most-least > 1 || used != a*h*g-free {
+						t.Errorf("%s a=%d h=%d g=%d: %d to %d cables a pair, %d of %d ports used", arrangement, a, h, g, least, most, used, a*h*g)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDragonflyFacts(t *testing.T) {
+	// 1056 terminals: 33 groups of 8; links 33*28 + 33*32/2; bisection 16^2 + 4^2.
+	if got, want := dragonfly(t, 4, 8, 4, 0, "absolute").Facts(), (Facts{264, 1056, 924 + 528, 3, 272}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestDragonflyRefuses(t *testing.T) {
+	for _, c := range []struct {
+		key    string
+		config DragonflyConfig
+	}{
+		{"p", DragonflyConfig{0, 8, 4, 0, "absolute"}},
+		{"g", DragonflyConfig{4, 8, 4, 1, "absolute"}},
+		{"g", DragonflyConfig{4, 8, 4, 34, "absolute"}},
+		{"g", DragonflyConfig{4096, 4096, 4096, 0, "absolute"}},
+		{"arrangement", DragonflyConfig{4, 8, 4, 0, "palmtree"}},
+	} {
+		_, err := Registry.Build("dragonfly", &c.config, struct{}{})
+		var fault *sim.ParamError
+		if !errors.As(err, &fault) || fault.Key != c.key {
+			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	b.Run("dragonfly/terminals=16512", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			dragonfly(b, 8, 16, 8, 0, "absolute")
+		}
+	})
+}

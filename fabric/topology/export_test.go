@@ -1,0 +1,266 @@
+package topology
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/graph/formats/dot"
+	"gonum.org/v1/gonum/graph/formats/dot/ast"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// exported returns the graphs that the exports are tested on: one of each
+// family, one with parallel cables and one with every kind of name, hard to
+// quote.
+func exported(t *testing.T) map[string]*Graph {
+	graphs := map[string]*Graph{
+		"parallel": xgft(t, XGFTConfig{M: []int{2, 4}, W: []int{1, 2}, Parallel: []int{1, 3}}).Graph(),
+		"named":    namedGraph(),
+	}
+	for _, name := range Registry.Names() {
+		config, _ := Registry.Config(name)
+		if needsFile(config) {
+			continue
+		}
+		topo, err := Registry.Build(name, config, struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		graphs[name] = topo.Graph()
+	}
+	return graphs
+}
+
+func namedGraph() *Graph {
+	b := NewBuilder(2, Class{Name: "host", Latency: 1}, Class{Name: `a "wire" <&> \`, Latency: 7, Rate: 56_250_000_001})
+	b.AddTerminal(1, 0)
+	b.AddLink(1, 0, 1)
+	b.AddLink(0, 1, 1)
+	b.AddTerminal(0, 1)
+	g := b.Freeze()
+	g.Names = &Names{
+		Switch:       []string{`quote " backslash \ <tag> & ünicode`, "two\nlines"},
+		SwitchGUID:   []uint64{0xffffffffffffffff, 1},
+		SwitchLID:    []int32{3, 49151},
+		SwitchPorts:  []int32{36, 648},
+		Port:         []int32{36, 1, 7, 5, 4, 3},
+		Terminal:     []string{"", "host HCA-1"},
+		NodeGUID:     []uint64{0x0002c90300a1b2c3, 4},
+		PortGUID:     []uint64{5, 6},
+		TerminalLID:  []int32{7, 8},
+		TerminalNode: []int32{0, 0},
+		NodePort:     []int32{1, 2},
+	}
+	return g
+}
+
+// cable is what an export says about one cable.
+type cable struct{ from, to, class, latency, rate string }
+
+// cables lists what exports should say: terminals' cables, then the others by
+// the order of their lower ports.
+func cables(g *Graph) []cable {
+	var list []cable
+	add := func(from, to string, p PortID) {
+		c := g.Classes[g.PortClass[p]]
+		rate := ""
+		if c.Rate != 0 {
+			rate = fmt.Sprint(int64(c.Rate))
+		}
+		list = append(list, cable{from, to, c.Name, fmt.Sprint(c.Latency), rate})
+	}
+	for t, p := range g.TerminalPort {
+		add(fmt.Sprintf("t%d", t), fmt.Sprintf("s%d", g.PortSwitch[p]), p)
+	}
+	for p, peer := range g.Peer {
+		if peer > int32(p) {
+			add(fmt.Sprintf("s%d", g.PortSwitch[p]), fmt.Sprintf("s%d", g.PortSwitch[peer]), PortID(p))
+		}
+	}
+	return list
+}
+
+func nodeNames(g *Graph) map[string]string {
+	names := map[string]string{}
+	for s := range SwitchID(g.Switches()) {
+		names[fmt.Sprintf("s%d", s)] = g.SwitchName(s)
+	}
+	for t := range TerminalID(g.Terminals()) {
+		names[fmt.Sprintf("t%d", t)] = g.TerminalName(t)
+	}
+	return names
+}
+
+// DOT, read back with gonum's parser.
+func TestWriteDOT(t *testing.T) {
+	unquote := func(s string) string {
+		s = strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`)
+		return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n").Replace(s)
+	}
+	for name, g := range exported(t) {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := WriteDOT(&b, g); err != nil {
+				t.Fatal(err)
+			}
+			file, err := dot.Parse(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]string{}
+			var got []cable
+			for _, statement := range file.Graphs[0].Stmts {
+				switch x := statement.(type) {
+				case *ast.NodeStmt:
+					for _, a := range x.Attrs {
+						if a.Key == "label" {
+							names[x.Node.ID] = unquote(a.Val)
+						}
+					}
+				case *ast.EdgeStmt:
+					c := cable{from: x.From.(*ast.Node).ID, to: x.To.Vertex.(*ast.Node).ID}
+					for _, a := range x.Attrs {
+						switch a.Key {
+						case "class":
+							c.class = unquote(a.Val)
+						case "latency":
+							c.latency = a.Val
+						case "rate":
+							rate, err := sim.ParseRate(unquote(a.Val))
+							if err != nil {
+								t.Error(err)
+							}
+							c.rate = fmt.Sprint(int64(rate))
+						}
+					}
+					got = append(got, c)
+				}
+			}
+			if want := cables(g); !slices.Equal(got, want) {
+				t.Errorf("cables\n%v, want\n%v", got, want)
+			}
+			if want := nodeNames(g); !reflect.DeepEqual(names, want) {
+				t.Errorf("nodes\n%q, want\n%q", names, want)
+			}
+		})
+	}
+}
+
+func TestWriteGraphML(t *testing.T) {
+	type data struct {
+		Key   string `xml:"key,attr"`
+		Value string `xml:",chardata"`
+	}
+	find := func(list []data, key string) string {
+		i := slices.IndexFunc(list, func(d data) bool { return d.Key == key })
+		if i < 0 {
+			return ""
+		}
+		return list[i].Value
+	}
+	for name, g := range exported(t) {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := WriteGraphML(&b, g); err != nil {
+				t.Fatal(err)
+			}
+			var file struct {
+				XMLName xml.Name `xml:"http://graphml.graphdrawing.org/xmlns graphml"`
+				Keys    []struct {
+					ID string `xml:"id,attr"`
+				} `xml:"key"`
+				Nodes []struct {
+					ID   string `xml:"id,attr"`
+					Data []data `xml:"data"`
+				} `xml:"graph>node"`
+				Edges []struct {
+					Source string `xml:"source,attr"`
+					Target string `xml:"target,attr"`
+					Data   []data `xml:"data"`
+				} `xml:"graph>edge"`
+			}
+			if err := xml.Unmarshal(b.Bytes(), &file); err != nil {
+				t.Fatal(err)
+			}
+			declared := map[string]bool{}
+			for _, k := range file.Keys {
+				declared[k.ID] = true
+			}
+			names := map[string]string{}
+			for _, n := range file.Nodes {
+				names[n.ID] = find(n.Data, "name")
+				if want := map[byte]string{'s': "switch", 't': "terminal"}[n.ID[0]]; find(n.Data, "kind") != want {
+					t.Errorf("node %s is of kind %q", n.ID, find(n.Data, "kind"))
+				}
+			}
+			var got []cable
+			for _, e := range file.Edges {
+				got = append(got, cable{e.Source, e.Target, find(e.Data, "class"), find(e.Data, "latency"), find(e.Data, "rate")})
+				for _, d := range e.Data {
+					if !declared[d.Key] {
+						t.Errorf("key %q is not declared", d.Key)
+					}
+				}
+			}
+			if want := cables(g); !slices.Equal(got, want) {
+				t.Errorf("cables\n%v, want\n%v", got, want)
+			}
+			if want := nodeNames(g); !reflect.DeepEqual(names, want) {
+				t.Errorf("nodes\n%q, want\n%q", names, want)
+			}
+		})
+	}
+}
+
+// JSON loses nothing.
+func TestJSONRoundTrip(t *testing.T) {
+	graphs := exported(t)
+	// Cables laid at random, in no order of ports.
+	random := rand.New(rand.NewPCG(1, 1))
+	for n := range 20 {
+		b := NewBuilder(5, Class{Name: "x", Latency: 1 + n}, Class{Name: "y", Latency: 2})
+		for s := range SwitchID(4) {
+			b.AddLink(s, s+1, 0)
+		}
+		for range random.IntN(10) {
+			s := SwitchID(random.IntN(5))
+			b.AddLinkAt(s, 10+random.IntN(1000), (s+1)%5, 2000+random.IntN(1000), 1)
+		}
+		b.AddTerminal(SwitchID(random.IntN(5)), 1)
+		graphs[fmt.Sprintf("random %d", n)] = b.Freeze()
+	}
+	for name, g := range graphs {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := WriteJSON(&b, g); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadJSON("export", b.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, g) {
+				t.Errorf("read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
+			}
+		})
+	}
+}
+
+// failingWriter fails like a full disk.
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, fmt.Errorf("disk full") }
+
+func TestExportReportsWriteErrors(t *testing.T) {
+	g := namedGraph()
+	if WriteDOT(failingWriter{}, g) == nil || WriteGraphML(failingWriter{}, g) == nil || WriteJSON(failingWriter{}, g) == nil {
+		t.Error("a failing writer goes unnoticed")
+	}
+}

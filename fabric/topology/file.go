@@ -1,0 +1,241 @@
+package topology
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// FileConfig configures the topology "file": any network, from a list of its
+// switches, terminals and cables in JSON. [WriteJSON] writes the same format.
+//
+//	{
+//	"format": "weft-topology",
+//	"version": 1,
+//	"classes": [
+//	  {"name": "terminal", "latency": 1},
+//	  {"name": "wire", "latency": 10, "rate": "40Gb/s"}
+//	],
+//	"switches": [
+//	  {"name": "left"},
+//	  {}
+//	],
+//	"terminals": [
+//	  {"name": "host A", "switch": 0, "class": "terminal"},
+//	  {"switch": 1, "class": "terminal"}
+//	],
+//	"links": [
+//	  {"a": {"switch": 0}, "b": {"switch": 1}, "class": "wire"}
+//	]
+//	}
+//
+// Switches and terminals are numbered in the order of the file from 0. A class
+// has a latency in cycles and, if the cable has one of its own, a data rate.
+// A terminal and each end of a link may state its place among the ports of the
+// switch, from 0, as "port": otherwise it comes after those stated before it;
+// numbers left out are closed up. Identities of real fabrics are optional: a
+// switch's "guid", "lid" and "ports" (physical ones), at terminals and ends of
+// links the physical "number" of the switch port, and of terminals
+// "node_guid", "port_guid", "lid", "node" (equal for the ports of one adapter,
+// stated for all or none) and "node_port". The network must be connected.
+type FileConfig struct {
+	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
+}
+
+// PathConfig is implemented by configurations that read files. Whoever read
+// the configuration from dir/experiment.toml calls RelativeTo(dir) on it.
+type PathConfig interface {
+	// RelativeTo makes relative paths of the configuration start at dir.
+	RelativeTo(dir string)
+}
+
+var _ PathConfig = (*FileConfig)(nil)
+
+func init() {
+	sim.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
+		FileConfig{},
+		func(c FileConfig, _ struct{}) (Topology, error) {
+			data, err := os.ReadFile(c.Path)
+			if err != nil {
+				return nil, &sim.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
+			}
+			g, err := ReadJSON(c.Path, data)
+			if err != nil {
+				return nil, err
+			}
+			return &FileNetwork{g}, nil
+		})
+}
+
+// RelativeTo implements [PathConfig].
+func (c *FileConfig) RelativeTo(dir string) {
+	if c.Path != "" && !filepath.IsAbs(c.Path) {
+		c.Path = filepath.Join(dir, c.Path)
+	}
+}
+
+// Validate checks what the tags cannot.
+func (c *FileConfig) Validate() error {
+	if c.Path == "" {
+		return &sim.ParamError{Key: "path", Value: `""`, Want: "the path of a topology file"}
+	}
+	return nil
+}
+
+// FileNetwork is a network read from a file; see [FileConfig]. It has no
+// closed forms beyond its counts.
+type FileNetwork struct{ graph *Graph }
+
+// Graph implements [Topology].
+func (x *FileNetwork) Graph() *Graph { return x.graph }
+
+// Facts implements [Topology].
+func (x *FileNetwork) Facts() Facts {
+	return Facts{x.graph.Switches(), x.graph.Terminals(), x.graph.SwitchLinks(), -1, -1}
+}
+
+// ReadJSON reads a network in the format of [FileConfig]. name stands for the
+// file in error messages, which are joined, each with its line.
+func ReadJSON(name string, data []byte) (*Graph, error) {
+	r := &fileReader{name: name, data: data}
+	r.parse()
+	if len(r.faults) == 0 {
+		if g := r.build(); len(r.faults) == 0 {
+			return g, nil
+		}
+	}
+	return nil, errors.Join(r.faults...)
+}
+
+// maxFaults bounds the messages about one file.
+const maxFaults = 20
+
+// fileReader collects the elements of a file, each with its line, then builds
+// the graph from them.
+type fileReader struct {
+	name      string
+	data      []byte
+	faults    []error
+	classes   []located[fileClass]
+	switches  []located[fileSwitch]
+	terminals []located[fileTerminal]
+	links     []located[fileLink]
+}
+
+type located[E any] struct {
+	line  int
+	value E
+}
+
+func (r *fileReader) fault(line int, format string, args ...any) {
+	switch {
+	case len(r.faults) < maxFaults:
+		r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.name, line, fmt.Sprintf(format, args...)))
+	case len(r.faults) == maxFaults:
+		r.faults = append(r.faults, fmt.Errorf("%s: further faults left out", r.name))
+	}
+}
+
+// parse checks the syntax of the whole file first, so that the walk over its
+// elements that follows meets faults of contents only.
+func (r *fileReader) parse() {
+	var whole json.RawMessage
+	if err := json.Unmarshal(r.data, &whole); err != nil {
+		line := 1 + bytes.Count(r.data, []byte("\n"))
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			line = 1 + bytes.Count(r.data[:min(int(syntax.Offset), len(r.data))], []byte("\n"))
+		}
+		r.fault(line, "not JSON: %v", err)
+		return
+	}
+	d := &elementDecoder{Decoder: json.NewDecoder(bytes.NewReader(r.data)), data: r.data, line: 1}
+	d.DisallowUnknownFields()
+	if token, _ := d.Token(); token != json.Delim('{') {
+		r.fault(d.next(), "want an object")
+		return
+	}
+	var format string
+	var version int
+	seen := map[string]bool{}
+	for d.More() {
+		line := d.next()
+		token, _ := d.Token()
+		key := token.(string) // the syntax is known to be right
+		if seen[key] {
+			r.fault(line, "%q twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "format":
+			decodeElement(r, d, &format)
+		case "version":
+			decodeElement(r, d, &version)
+		case "classes":
+			r.classes = decodeList[fileClass](r, d)
+		case "switches":
+			r.switches = decodeList[fileSwitch](r, d)
+		case "terminals":
+			r.terminals = decodeList[fileTerminal](r, d)
+		case "links":
+			r.links = decodeList[fileLink](r, d)
+		default:
+			r.fault(line, "unknown key %q: known are format, version, classes, switches, terminals, links", key)
+			var skipped json.RawMessage
+			d.Decode(&skipped) // cannot fail: the syntax is known to be right
+		}
+	}
+	if len(r.faults) == 0 && (format != fileFormat || version != fileVersion) {
+		r.fault(1, "format %q, version %d: want %q, version %d", format, version, fileFormat, fileVersion)
+	}
+}
+
+// elementDecoder knows the line of what it reads next. It counts lines as it
+// goes.
+type elementDecoder struct {
+	*json.Decoder
+	data    []byte
+	counted int
+	line    int
+}
+
+func (d *elementDecoder) next() int {
+	offset := int(d.InputOffset())
+	for offset < len(d.data) && bytes.IndexByte([]byte(" \t\r\n,:"), d.data[offset]) >= 0 {
+		offset++
+	}
+	d.line += bytes.Count(d.data[d.counted:offset], []byte("\n"))
+	d.counted = offset
+	return d.line
+}
+
+func decodeElement[E any](r *fileReader, d *elementDecoder, e *E) int {
+	line := d.next()
+	if err := d.Decode(e); err != nil {
+		r.fault(line, "%v", err)
+	}
+	return line
+}
+
+func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
+	line := d.next()
+	if d.data[d.counted] != '[' {
+		r.fault(line, "want a list")
+		var skipped json.RawMessage
+		d.Decode(&skipped) // cannot fail: the syntax is known to be right
+		return nil
+	}
+	d.Token()
+	var list []located[E]
+	for d.More() {
+		var e located[E]
+		e.line = decodeElement(r, d, &e.value)
+		list = append(list, e)
+	}
+	d.Token()
+	return list
+}

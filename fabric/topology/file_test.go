@@ -1,0 +1,156 @@
+package topology
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	addSample("file", "two", false, func(c *FileConfig) {
+		c.Path = "two.json"
+		c.RelativeTo("testdata")
+	})
+}
+
+// The example of FileConfig's documentation.
+func TestFileExample(t *testing.T) {
+	topo, err := sim.Make(Registry, "file", struct{}{}, func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(2, Class{Name: "terminal", Latency: 1}, Class{Name: "wire", Latency: 10, Rate: 40e9})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 1)
+	want := b.Freeze()
+	want.Names = &Names{Switch: []string{"left", ""}, Terminal: []string{"host A", ""}}
+	if !reflect.DeepEqual(topo.Graph(), want) {
+		t.Errorf("%+v, want %+v", topo.Graph(), want)
+	}
+	if got, want := topo.Facts(), (Facts{2, 2, 1, -1, -1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	text, err := os.ReadFile("file.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join("testdata", "two.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc := strings.ReplaceAll(string(text), "\n//\t", "\n"); !strings.Contains(doc, strings.TrimSpace(string(data))) {
+		t.Error("the example in the documentation of FileConfig is not testdata/two.json")
+	}
+}
+
+func TestFilePaths(t *testing.T) {
+	for _, c := range []struct{ path, want string }{{"x.json", filepath.Join("dir", "x.json")}, {"", ""}, {"/x.json", "/x.json"}} {
+		config := FileConfig{c.path}
+		config.RelativeTo("dir")
+		if config.Path != c.want {
+			t.Errorf("%q from dir is %q, want %q", c.path, config.Path, c.want)
+		}
+	}
+	_, err := Registry.Build("file", &FileConfig{"testdata/absent.json"}, struct{}{})
+	if fault := (*sim.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "path" {
+		t.Errorf("absent file: %v", err)
+	}
+}
+
+// Every fault is reported with its line, and all of them together.
+func TestFileFaults(t *testing.T) {
+	const (
+		head    = "{\n\"format\": \"weft-topology\", \"version\": 1,\n"
+		classes = "\"classes\": [{\"name\": \"x\", \"latency\": 1}],\n"
+		nodes   = "\"switches\": [{},\n{}],\n\"terminals\": [{\"switch\": 0, \"class\": \"x\"}],\n"
+		link    = "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}"
+	)
+	if _, err := ReadJSON("f", []byte(head+classes+nodes+link)); err != nil {
+		t.Fatalf("the correct file: %v", err)
+	}
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"empty", "", []string{"f:1: not JSON"}},
+		{"syntax", "{\n\"format\": 1,\n}", []string{"f:3: not JSON"}},
+		{"trailing", head + classes + nodes + link + "\n]", []string{"f:8: not JSON"}},
+		{"not an object", "[1]", []string{"f:1: want an object"}},
+		{"version", "{\"format\": \"weft-topology\", \"version\": 2}", []string{"version 2"}},
+		{"unknown key", head + "\"nodes\": [1, 2]}", []string{`f:3: unknown key "nodes"`}},
+		{"key twice", head + classes + classes + nodes + link, []string{`f:4: "classes" twice`}},
+		{"not a list", head + "\"links\": {}}", []string{"f:3: want a list"}},
+		{"type", head + "\"switches\": [{},\n{\"lid\": \"x\"}]}", []string{"f:4: "}},
+		{"unknown field", head + "\"switches\": [\n\n{\"colour\": 1}]}", []string{"f:5: "}},
+		{"no nodes", head + classes + "\"links\": []}", []string{"0 switches and 0 terminals"}},
+		{"guid", head + "\"switches\": [{\"guid\": \"0xg\"}]}", []string{`f:3: GUID "0xg"`}},
+		{"classes", head + "\"classes\": [{\"name\": \"x\", \"latency\": 0},\n{\"latency\": 1}, {\"name\": \"y\", \"latency\": 1},\n{\"name\": \"y\", \"latency\": 1},\n{\"name\": \"z\", \"latency\": 1, \"rate\": \"fast\"}],\n" + nodes + link,
+			[]string{`f:3: class "x": latency = 0`, "f:4: a class without name", `f:5: class "y" twice`, `f:6: rate "fast"`}},
+		{"together", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 2}, \"class\": \"x\"},\n" +
+			"{\"a\": {\"switch\": 1}, \"b\": {\"switch\": 1}, \"class\": \"x\"},\n" +
+			"{\"a\": {\"switch\": -1}, \"b\": {\"switch\": 1, \"port\": -3}, \"class\": \"w\"},\n" +
+			"{\"a\": {\"switch\": 0, \"port\": 0}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}",
+			[]string{"f:7: switch 2: want 0 to 1", "f:8: a link from switch 1 to itself", "f:9: switch -1", "f:9: port -3", `f:9: unknown class "w"`, "f:10: port 0 of switch 0 is taken by line 6"}},
+		{"not connected", head + classes + nodes + "\"links\": []}", []string{"f:5: no path from switch 0 to switch 1"}},
+		{"nodes", head + classes + "\"switches\": [{}],\n\"terminals\": [{\"switch\": 0, \"class\": \"x\", \"node\": 0},\n{\"switch\": 0, \"class\": \"x\"}]}",
+			[]string{`f:5: 1 of 2 terminals have a "node"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ReadJSON("f", []byte(c.text))
+			for _, want := range c.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nlacks %q", err, want)
+				}
+			}
+		})
+	}
+	var many strings.Builder
+	fmt.Fprintf(&many, "%s%s\"switches\": [{}], \"links\": [], \"terminals\": [{\"switch\": 0, \"class\": \"x\"}", head, classes)
+	for range 100 {
+		many.WriteString(",\n{\"switch\": 7, \"class\": \"x\"}")
+	}
+	many.WriteString("]}")
+	_, err := ReadJSON("f", []byte(many.String()))
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.HasSuffix(err.Error(), "further faults left out") {
+		t.Errorf("100 faults: %v", err)
+	}
+}
+
+// Whatever is read is a sound graph that survives export and import.
+func FuzzReadJSON(f *testing.F) {
+	two, err := os.ReadFile(filepath.Join("testdata", "two.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(two)
+	var b bytes.Buffer
+	WriteJSON(&b, namedGraph())
+	f.Add(b.Bytes())
+	f.Add([]byte(`{"links": [1, null, []], "x": 3, "classes": null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g, err := ReadJSON("f", data)
+		if err != nil {
+			return
+		}
+		checkGraph(t, g)
+		var b bytes.Buffer
+		if err := WriteJSON(&b, g); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadJSON("export", b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(g, again) {
+			t.Errorf("%+v, read back %+v", g, again)
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package topology
+
+import (
+	"cmp"
+	"slices"
+)
+
+// fileEnd is one end of a cable at a switch.
+type fileEnd struct {
+	line, sw, port int
+	number         int32
+	rank           int // among the ports of the switch
+}
+
+// build makes the graph from the elements, or records why it cannot.
+func (r *fileReader) build() *Graph {
+	classes, number := r.classList()
+	if len(r.switches) == 0 || len(r.terminals) == 0 {
+		r.fault(1, "%d switches and %d terminals: want at least one of each", len(r.switches), len(r.terminals))
+		return nil
+	}
+	known := func(line int, class string) {
+		if _, ok := number[class]; !ok {
+			r.fault(line, "unknown class %q", class)
+		}
+	}
+	for _, e := range r.terminals {
+		known(e.line, e.value.Class)
+	}
+	for _, e := range r.links {
+		known(e.line, e.value.Class)
+	}
+	ends := r.cableEnds()
+	sorted := r.rankPorts(ends)
+	if len(r.faults) > 0 {
+		return nil
+	}
+	b := NewBuilder(len(r.switches), classes...)
+	for i, e := range r.terminals {
+		b.AddTerminalAt(SwitchID(ends[i].sw), ends[i].rank, number[e.value.Class])
+	}
+	for i, e := range r.links {
+		pair := ends[len(r.terminals)+2*i:]
+		b.AddLinkAt(SwitchID(pair[0].sw), pair[0].rank, SwitchID(pair[1].sw), pair[1].rank, number[e.value.Class])
+	}
+	if len(r.faults) > 0 {
+		return nil
+	}
+	g := b.Freeze()
+	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
+		r.fault(r.switches[lost].line, "no path from switch 0 to switch %d: the network is not connected", lost)
+	}
+	g.Names = r.names()
+	for i, end := range sorted {
+		put(&g.Names.Port, len(sorted), i, ends[end].number)
+	}
+	if g.Names.empty() {
+		g.Names = nil
+	}
+	return g
+}
+
+// classList checks the classes and numbers them.
+func (r *fileReader) classList() ([]Class, map[string]ClassID) {
+	var classes []Class
+	number := map[string]ClassID{}
+	for _, e := range r.classes {
+		c, err := e.value.class()
+		if err != nil {
+			r.fault(e.line, "%v", err)
+		} else if _, twice := number[c.Name]; twice {
+			r.fault(e.line, "class %q twice", c.Name)
+		} else if len(classes) == maxClasses {
+			r.fault(e.line, "more than %d classes", maxClasses)
+			break
+		}
+		number[c.Name] = ClassID(len(classes))
+		classes = append(classes, c)
+	}
+	return classes, number
+}
+
+// maxClasses is how many a ClassID can tell apart.
+const maxClasses = 256
+
+// cableEnds lists the ends of terminals' cables, then both ends of each link.
+func (r *fileReader) cableEnds() []fileEnd {
+	ends := make([]fileEnd, 0, len(r.terminals)+2*len(r.links))
+	next := make([]int, len(r.switches)) // port after the highest so far
+	end := func(line int, f filePort) {
+		e := fileEnd{line: line, sw: f.Switch, number: f.Number}
+		if f.Switch < 0 || f.Switch >= len(next) {
+			r.fault(line, "switch %d: want 0 to %d", f.Switch, len(next)-1)
+		} else {
+			e.port = next[f.Switch]
+			if f.Port != nil {
+				e.port = *f.Port
+			}
+			if e.port < 0 || e.port > maxPorts {
+				r.fault(line, "port %d: want 0 to %d", e.port, maxPorts)
+			}
+			next[f.Switch] = max(next[f.Switch], e.port+1)
+		}
+		ends = append(ends, e)
+	}
+	for _, e := range r.terminals {
+		end(e.line, e.value.filePort)
+	}
+	for _, e := range r.links {
+		if e.value.A.Switch == e.value.B.Switch {
+			r.fault(e.line, "a link from switch %d to itself", e.value.A.Switch)
+		}
+		end(e.line, e.value.A)
+		end(e.line, e.value.B)
+	}
+	return ends
+}
+
+// rankPorts ranks the ends among the ports of their switches and returns their
+// indices in the order of switches and ports.
+func (r *fileReader) rankPorts(ends []fileEnd) []int {
+	order := make([]int, len(ends))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(ends[i].sw, ends[j].sw), cmp.Compare(ends[i].port, ends[j].port))
+	})
+	for k, i := range order {
+		if k == 0 || ends[order[k-1]].sw != ends[i].sw {
+			continue
+		}
+		before := ends[order[k-1]]
+		if before.port == ends[i].port {
+			r.fault(ends[i].line, "port %d of switch %d is taken by line %d", before.port, before.sw, before.line)
+		}
+		ends[i].rank = before.rank + 1
+	}
+	return order
+}
+
+// names gathers the identities of switches and terminals.
+func (r *fileReader) names() *Names {
+	n := &Names{}
+	nodes := 0
+	for i, e := range r.switches {
+		v := e.value
+		put(&n.Switch, len(r.switches), i, v.Name)
+		put(&n.SwitchGUID, len(r.switches), i, uint64(v.GUID))
+		put(&n.SwitchLID, len(r.switches), i, v.LID)
+		put(&n.SwitchPorts, len(r.switches), i, v.Ports)
+	}
+	for i, e := range r.terminals {
+		v := e.value
+		put(&n.Terminal, len(r.terminals), i, v.Name)
+		put(&n.NodeGUID, len(r.terminals), i, uint64(v.NodeGUID))
+		put(&n.PortGUID, len(r.terminals), i, uint64(v.PortGUID))
+		put(&n.TerminalLID, len(r.terminals), i, v.LID)
+		put(&n.NodePort, len(r.terminals), i, v.NodePort)
+		if v.Node != nil {
+			nodes++
+			n.TerminalNode = append(n.TerminalNode, *v.Node)
+		}
+	}
+	if nodes != 0 && nodes != len(r.terminals) {
+		r.fault(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))
+	}
+	return n
+}
+
+// put sets (*list)[i], making the list of the given length when the first
+// element that is not zero comes.
+func put[E comparable](list *[]E, length, i int, value E) {
+	var zero E
+	if value == zero {
+		return
+	}
+	if *list == nil {
+		*list = make([]E, length)
+	}
+	(*list)[i] = value
+}
+
+func (n *Names) empty() bool {
+	return n.Switch == nil && n.SwitchGUID == nil && n.SwitchLID == nil && n.SwitchPorts == nil && n.Port == nil &&
+		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalNode == nil && n.NodePort == nil
+}

@@ -1,0 +1,22 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// maxPorts bounds the switch ports of generated networks: port numbers are
+// int32, and beyond this no machine would hold the simulation.
+const maxPorts = 1 << 28
+
+// checkPorts refuses a setting that makes a network of more than maxPorts
+// switch ports. Callers keep the product from overflowing by bounds on its
+// factors.
+func checkPorts(key string, value any, ports int) error {
+	if ports <= maxPorts {
+		return nil
+	}
+	return &sim.ParamError{Key: key, Value: value,
+		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", maxPorts, ports)}
+}

@@ -1,0 +1,283 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	for _, c := range []PKConfig{
+		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3, Inner: []int{14}},
+		{M: 4, Cascades: 2}, {M: 9, Cascades: 1},
+	} {
+		addSample("pk", fmt.Sprintf("m=%d/k=%d/R=%d", c.M, c.Cascades, c.Terminals), false, func(p *PKConfig) { *p = c })
+	}
+	for _, c := range []PCCConfig{{M: 5, Sigma: 1}, {M: 4, Sigma: 2}, {M: 6, Sigma: 2}} {
+		addSample("pcc", fmt.Sprintf("m=%d/sigma=%d", c.M, c.Sigma), false, func(p *PCCConfig) { *p = c })
+	}
+}
+
+func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
+	t.Helper()
+	s, err := NewDistributedSwitch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ports lists who is plugged into each port of each copy of PK_(r-1) in a
+// PK_r, numbered from 1, 0 where nobody is: the paper's tables.
+func ports(s *DistributedSwitch, r int) [][]int {
+	table := make([][]int, s.Design().Points())
+	for c := range table {
+		table[c] = make([]int, s.Level(r-1))
+	}
+	for x := range s.Level(r) {
+		for j := range s.Radix() {
+			c, p := s.Port(r, x, j)
+			table[c][p] = x + 1
+		}
+	}
+	return table
+}
+
+// Podlazov 2012, table 1: the processors at ports 1, 2, 3 of switches 1 to 7.
+func TestPKTable1(t *testing.T) {
+	want := [][]int{{1, 7, 5}, {2, 1, 6}, {3, 2, 7}, {4, 3, 1}, {5, 4, 2}, {6, 5, 3}, {7, 6, 4}}
+	if got := ports(newPK(t, PKConfig{M: 3, Cascades: 1}), 1); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// Podlazov 2012, table 2: rows are the copies of PK_1(7, 3, 1), the last
+// column the one port that is left for processor 15; a dash is 0.
+func TestPKTable2(t *testing.T) {
+	want := [][]int{
+		{1, 7, 5, 8, 14, 12, 15},
+		{2, 1, 6, 9, 8, 13, 15},
+		{3, 2, 7, 10, 9, 14, 0},
+		{4, 3, 1, 11, 10, 8, 15},
+		{5, 4, 2, 12, 11, 9, 0},
+		{6, 5, 3, 13, 12, 10, 0},
+		{7, 6, 4, 14, 13, 11, 0},
+	}
+	s := newPK(t, PKConfig{M: 3, Cascades: 2})
+	if got := ports(s, 2); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	if s.Name() != "PK_2(15, 3, 1|3)" {
+		t.Errorf("named %s", s.Name())
+	}
+}
+
+// The largest R_k: with R_1 = N = m(m-1)+1 one port of each copy is left over,
+// so that R_2 = N(m-1) + 1, a multiple of m; then R_3 = N*R_2/m exactly, and
+// R_2/m = m*m - 2m + 2 leaves 2 spare ports in R_3 = N(m*m-2m+2).
+func TestPKSizes(t *testing.T) {
+	for _, m := range []int{3, 4, 5, 6, 8} {
+		n := m*(m-1) + 1
+		s := newPK(t, PKConfig{M: m, Cascades: 3})
+		if got, want := s.Level(2), n*(m-1)+1; got != want {
+			t.Errorf("m = %d: R_2 = %d, want %d", m, got, want)
+		}
+		if got, want := s.Level(3), n*(m*m-2*m+2); got != want {
+			t.Errorf("m = %d: R_3 = %d, want %d", m, got, want)
+		}
+	}
+	// m = 3: R_3 = 35 leaves 35 mod 3 = 2 ports; the Fano plane has four
+	// points of which no three are on a line, so R_4 = 7*11 + 4.
+	if got := newPK(t, PKConfig{M: 3, Cascades: 4}).Level(4); got != 81 {
+		t.Errorf("R_4 = %d, want 81", got)
+	}
+	// R_2 = 14 leaves 2 ports of 14: R_3 = 7*4 + 4.
+	if got := newPK(t, PKConfig{M: 3, Cascades: 3, Inner: []int{14}}).Level(3); got != 32 {
+		t.Errorf("R_3 over R_2 = 14 is %d, want 32", got)
+	}
+}
+
+func TestPKRefusals(t *testing.T) {
+	for _, c := range []struct {
+		config PKConfig
+		want   string
+	}{
+		{PKConfig{M: 3, Cascades: 2, Terminals: 16}, "terminals = 16: want 14 to 15"},
+		{PKConfig{M: 3, Cascades: 2, Terminals: 13}, "terminals = 13: want 14 to 15"},
+		{PKConfig{M: 3, Cascades: 1, Terminals: 6}, "want 7 with one cascade"},
+		{PKConfig{M: 3, Cascades: 3, Inner: []int{20}}, "inner[0] = 20: want 14 to 15"},
+		{PKConfig{M: 3, Cascades: 2, Inner: []int{7}}, "at most 0 values"},
+		{PKConfig{M: 7, Cascades: 1}, "m = 7: want a prime power plus one"},
+		{PKConfig{M: 48, Cascades: 3}, "switch ports"},
+		{PKConfig{M: 128, Cascades: 6}, "switch ports"},
+	} {
+		_, err := NewDistributedSwitch(c.config)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got error %v, want one with %q", c.config, err, c.want)
+		}
+	}
+}
+
+// Every port of every copy holds at most one cable, every unit and switch is
+// where Up and Node say, every two terminals are Diameter cables apart, and
+// the number of shortest paths between them is 1, or m for each stage on which
+// they stand on equal elements.
+func TestPKGraph(t *testing.T) {
+	for _, c := range []PKConfig{
+		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3},
+		{M: 3, Cascades: 3, Inner: []int{14}}, {M: 4, Cascades: 2}, {M: 5, Cascades: 2}, {M: 9, Cascades: 1},
+	} {
+		s := newPK(t, c)
+		t.Run(s.Name(), func(t *testing.T) {
+			g, facts := s.Graph(), s.Facts()
+			if g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links {
+				t.Errorf("graph has %d, %d, %d; facts %+v", g.Switches(), g.Terminals(), g.SwitchLinks(), facts)
+			}
+			k, m := s.Cascades(), s.Radix()
+			for stage := 1; stage <= k; stage++ {
+				for u := range s.Units(stage) {
+					node := s.Node(stage, u)
+					for j := range m {
+						to, port := s.Up(stage, u, j)
+						peer, ok := g.PeerPort(g.PortStart[node] + PortID(g.Degree(node)-m+j))
+						if !ok || g.PortSwitch[peer] != s.Node(stage+1, to) {
+							t.Fatalf("stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
+						}
+						if g.LocalPort(peer) != port {
+							t.Fatalf("stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
+						}
+					}
+				}
+			}
+			for b := range s.Copies(0) {
+				if d := g.Degree(s.Node(k+1, b)); d != m {
+					t.Fatalf("spine switch %d has %d cables", b, d)
+				}
+			}
+			checkPKPaths(t, s)
+		})
+	}
+}
+
+func checkPKPaths(t *testing.T, s *DistributedSwitch) {
+	g := s.Graph()
+	for x := range g.Terminals() {
+		distance, paths := make([]int, g.Switches()), make([]int, g.Switches())
+		for i := range distance {
+			distance[i] = -1
+		}
+		distance[x], paths[x] = 0, 1
+		queue := []SwitchID{SwitchID(x)}
+		for len(queue) > 0 {
+			u := queue[0]
+			queue = queue[1:]
+			first, end := g.Ports(u)
+			for p := first; p < end; p++ {
+				peer, ok := g.PeerPort(p)
+				if !ok {
+					continue
+				}
+				v := g.PortSwitch[peer]
+				if distance[v] < 0 {
+					distance[v] = distance[u] + 1
+					queue = append(queue, v)
+				}
+				if distance[v] == distance[u]+1 {
+					paths[v] += paths[u]
+				}
+			}
+		}
+		for y := range g.Terminals() {
+			if y == x {
+				continue
+			}
+			if distance[y] != s.Facts().Diameter {
+				t.Fatalf("terminals %d and %d are %d cables apart", x, y, distance[y])
+			}
+			if want := countPaths(s, s.Cascades(), x, y); paths[y] != want {
+				t.Fatalf("terminals %d and %d: %d paths, want %d", x, y, paths[y], want)
+			}
+		}
+	}
+}
+
+// countPaths follows the recursion of the construction.
+func countPaths(s *DistributedSwitch, r, x, y int) int {
+	if r == 0 || x == y {
+		return 1
+	}
+	total := 0
+	for i := range s.Radix() {
+		for j := range s.Radix() {
+			cx, px := s.Port(r, x, i)
+			cy, py := s.Port(r, y, j)
+			if cx == cy {
+				total += countPaths(s, r-1, px, py)
+			}
+		}
+	}
+	return total
+}
+
+// The paper, section 1: in PK_2 processors whose numbers agree modulo N are
+// joined by m paths, all others by one.
+func TestPKPathsOfTwoCascades(t *testing.T) {
+	for _, m := range []int{3, 4, 5} {
+		s := newPK(t, PKConfig{M: m, Cascades: 2})
+		for x := range s.Level(2) {
+			for y := range x {
+				want := 1
+				if x%s.Design().Points() == y%s.Design().Points() {
+					want = m
+				}
+				if got := countPaths(s, 2, x, y); got != want {
+					t.Fatalf("%s: %d and %d are joined by %d paths, want %d", s.Name(), x, y, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestPCC(t *testing.T) {
+	for _, c := range []PCCConfig{{M: 3, Sigma: 1}, {M: 6, Sigma: 1}, {M: 4, Sigma: 2}, {M: 5, Sigma: 2}, {M: 6, Sigma: 2}} {
+		t.Run(fmt.Sprintf("m=%d,sigma=%d", c.M, c.Sigma), func(t *testing.T) {
+			top, err := sim.Make(Registry, "pcc", struct{}{}, func(p *PCCConfig) { *p = c })
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := c.M*(c.M-1)/c.Sigma + 1
+			want := Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
+			if top.Facts() != want {
+				t.Errorf("facts %+v, want %+v", top.Facts(), want)
+			}
+			g := top.Graph()
+			if g.Switches() != 2*n || g.SwitchLinks() != n*c.M {
+				t.Errorf("%d nodes, %d cables", g.Switches(), g.SwitchLinks())
+			}
+			// Two processors share sigma switches.
+			for x := range n {
+				near := make([]int, n)
+				first, end := g.Ports(SwitchID(x))
+				for p := first; p < end; p++ {
+					peer, ok := g.PeerPort(p)
+					if !ok {
+						continue
+					}
+					a, b := g.Ports(g.PortSwitch[peer])
+					for q := a; q < b; q++ {
+						far, _ := g.PeerPort(q)
+						near[g.PortSwitch[far]]++
+					}
+				}
+				for y := range n {
+					if y != x && near[y] != c.Sigma {
+						t.Fatalf("processors %d and %d share %d switches", x, y, near[y])
+					}
+				}
+			}
+		})
+	}
+}

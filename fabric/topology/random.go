@@ -1,0 +1,180 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// RandomRegularConfig configures the topology "random-regular"; see
+// [RandomRegular].
+type RandomRegularConfig struct {
+	Switches  int    `toml:"switches" doc:"switches" min:"2" max:"1000000"`
+	Degree    int    `toml:"degree" doc:"ports of a switch that lead to other switches; switches*degree must be even" min:"1" max:"4096"`
+	Terminals int    `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
+	Seed      uint64 `toml:"seed" doc:"chooses the graph; other random choices have no part in it"`
+}
+
+func init() {
+	sim.Register(Registry, "random-regular", "random regular graph (Jellyfish): connected, no parallel cables",
+		RandomRegularConfig{Switches: 64, Degree: 6, Terminals: 2, Seed: 1},
+		func(c RandomRegularConfig, _ struct{}) (Topology, error) { return newRandomRegular(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *RandomRegularConfig) Validate() error {
+	switch {
+	case c.Degree >= c.Switches:
+		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("less than the number of switches, %d", c.Switches)}
+	case c.Degree*c.Switches%2 != 0:
+		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("an even number, as that of the switches, %d, is odd", c.Switches)}
+	case c.Degree < 3 && c.Degree != c.Switches-1:
+		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: "at least 3 (less gives pairs or a ring: see torus), or switches-1"}
+	}
+	return checkPorts("switches", c.Switches, c.Switches*(c.Degree+c.Terminals))
+}
+
+// RandomRegular is a random regular graph of switches (Singla, Hong, Popa and
+// Godfrey, "Jellyfish", NSDI 2012): every switch has the same number of cables
+// to others, no two to the same one, and the graph is connected. Ports:
+// terminals, then cables in the order of the switches that they lead to.
+// Classes "terminal" and "random".
+//
+//	s0───s1
+//	│╲   ╱│        switches = 6, degree = 3
+//	│ s4  │
+//	│  │  │
+//	│ s5  │
+//	│╱   ╲│
+//	s2───s3
+//
+// It is drawn by switching edges (Milo et al., arXiv:cond-mat/0312028, 2003):
+// from the circulant graph in which each switch is joined to its nearest
+// neighbours on a ring, 32 times as many attempts as there are cables are made
+// to replace two random cables a-b and c-d by a-d and c-b, refused if that
+// made a loop or a parallel cable. The walk is symmetric and reaches every
+// simple regular graph, so that in the limit all are equally likely; the
+// pairing model would hardly ever give a simple graph at these degrees. Should
+// the result fall apart (improbable from degree 3 on), the walk goes on until
+// it is connected. The graph depends on the settings alone.
+//
+// Closed forms: n switches, n*c terminals, n*degree/2 links. None for the
+// diameter and the bisection of a random graph.
+type RandomRegular struct {
+	RandomRegularConfig
+	graph *Graph
+}
+
+// switchingsPerCable is the number of attempts per cable; each touches two
+// cables. Milo et al. see no trace of the start after a few.
+const switchingsPerCable = 32
+
+func newRandomRegular(c RandomRegularConfig) *RandomRegular {
+	w := newWiring(c.Switches, c.Degree)
+	stream := sim.NewStream(c.Seed, "topology random-regular", 0)
+	for rounds := switchingsPerCable; rounds > 0 || !w.connected(); rounds-- {
+		for range len(w.cables) {
+			w.switchPair(&stream)
+		}
+	}
+	b := NewBuilder(c.Switches, Class{Name: "terminal", Latency: 1}, Class{Name: "random", Latency: 1})
+	for s := range SwitchID(c.Switches) {
+		for range c.Terminals {
+			b.AddTerminal(s, 0)
+		}
+	}
+	for s, row := range w.rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
+		slices.Sort(row)
+		for _, t := range row {
+			if SwitchID(s) < t {
+				b.AddLink(SwitchID(s), t, 1)
+			}
+		}
+	}
+	return &RandomRegular{c, b.Freeze()}
+}
+
+// wiring is a regular graph being shuffled.
+type wiring struct {
+	cables [][2]SwitchID
+	rows   [][]SwitchID // neighbours of each switch, in no order
+}
+
+// newWiring joins each switch to the degree nearest on a ring, and for odd
+// degrees to the one opposite (their number is even then).
+func newWiring(switches, degree int) *wiring {
+	w := &wiring{rows: make([][]SwitchID, switches)}
+	join := func(s, t int) {
+		w.cables = append(w.cables, [2]SwitchID{SwitchID(s), SwitchID(t)})
+		w.rows[s] = append(w.rows[s], SwitchID(t))
+		w.rows[t] = append(w.rows[t], SwitchID(s))
+	}
+	for s := range switches {
+		for d := 1; d <= degree/2; d++ {
+			join(s, (s+d)%switches)
+		}
+		if degree%2 == 1 && s < switches/2 {
+			join(s, s+switches/2)
+		}
+	}
+	return w
+}
+
+// switchPair draws two cables a-b and c-d, each end of the second as likely to
+// be c, and replaces them by a-d and c-b unless that made a loop or a parallel
+// cable.
+func (w *wiring) switchPair(stream *sim.Stream) {
+	i, j := stream.IntN(len(w.cables)), stream.IntN(2*len(w.cables))
+	if j%2 == 1 {
+		w.cables[j/2][0], w.cables[j/2][1] = w.cables[j/2][1], w.cables[j/2][0]
+	}
+	j /= 2
+	a, b, c, d := w.cables[i][0], w.cables[i][1], w.cables[j][0], w.cables[j][1]
+	if a == d || b == c || slices.Contains(w.rows[a], d) || slices.Contains(w.rows[c], b) {
+		return
+	}
+	w.cables[i][1], w.cables[j][1] = d, b
+	w.redirect(a, b, d)
+	w.redirect(b, a, c)
+	w.redirect(c, d, b)
+	w.redirect(d, c, a)
+}
+
+// redirect makes s's cable to `from` lead to `to`.
+func (w *wiring) redirect(s, from, to SwitchID) {
+	w.rows[s][slices.Index(w.rows[s], from)] = to
+}
+
+func (w *wiring) connected() bool {
+	seen := make([]bool, len(w.rows))
+	stack := []SwitchID{0}
+	seen[0] = true
+	n := 0
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		n++
+		for _, t := range w.rows[s] {
+			if !seen[t] {
+				seen[t] = true
+				stack = append(stack, t)
+			}
+		}
+	}
+	return n == len(w.rows)
+}
+
+// Graph implements [Topology].
+func (x *RandomRegular) Graph() *Graph { return x.graph }
+
+// Facts implements [Topology].
+func (x *RandomRegular) Facts() Facts {
+	return Facts{
+		Switches:  x.Switches,
+		Terminals: x.Switches * x.Terminals,
+		Links:     x.Switches * x.Degree / 2,
+		Diameter:  -1,
+		Bisection: -1,
+	}
+}

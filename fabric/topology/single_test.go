@@ -1,0 +1,26 @@
+package topology
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	addSample("single-switch", "one", false, func(c *SingleSwitchConfig) { c.Terminals = 1 })
+}
+
+func TestSingleSwitch(t *testing.T) {
+	x, err := sim.Make(Registry, "single-switch", struct{}{}, func(c *SingleSwitchConfig) { c.Terminals = 5 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := x.Facts(), (Facts{1, 5, 0, 0, -1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	_, err = Registry.Build("single-switch", &SingleSwitchConfig{0}, struct{}{})
+	if fault := (*sim.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "terminals" {
+		t.Errorf("no terminals: %v", err)
+	}
+}

@@ -1,0 +1,100 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	for _, s := range []struct {
+		config TrimmedTreeConfig
+		tight  bool
+	}{
+		{TrimmedTreeConfig{2, 4, 2, 2, 2, 1}, true}, // 2 cables up each group
+		{TrimmedTreeConfig{4, 2, 1, 1, 2, 1}, true},
+		{TrimmedTreeConfig{1, 7, 3, 2, 1, 1}, false},
+		{TrimmedTreeConfig{1, 2, 2, 2, 1, 2}, false},
+		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2}, false}, // 10 cables on 3 middles: 4, 3, 3
+	} {
+		addSample("trimmed-tree", fmt.Sprintf("%+v", s.config), s.tight, func(c *TrimmedTreeConfig) { *c = s.config })
+	}
+}
+
+// The two Sunway machines of the multicast paper, as its numbers fit best.
+func TestSunwayTrees(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		config    TrimmedTreeConfig
+		facts     Facts
+		pathsUp   int // from a leaf to each top switch
+		lastLeaf  int // terminals on the last leaf of a group
+		middleUps int // cables from a middle switch up
+	}{
+		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8);
+		// cut 17*256.
+		{"BlueLight", TrimmedTreeConfig{34, 256, 18, 16, 32, 8}, Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
+		// 8 leaves of 32. Links 160*(8*8 + 40*2); cut the lesser of 80*80 and
+		// half of 1,280 leaves * 8 = 5,120.
+		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			topo, err := sim.Make(Registry, "trimmed-tree", struct{}{}, func(d *TrimmedTreeConfig) { *d = c.config })
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, g := topo.(*TrimmedTree), topo.Graph()
+			checkGraph(t, g)
+			if got := x.Facts(); got != c.facts || got.Switches != g.Switches() || got.Links != g.SwitchLinks() {
+				t.Errorf("facts %+v, want %+v; the graph has %d switches, %d links", got, c.facts, g.Switches(), g.SwitchLinks())
+			}
+			leaves := c.config.leaves()
+			if first, _ := x.UpPorts(SwitchID(leaves - 1)); int(first-g.PortStart[leaves-1]) != c.lastLeaf {
+				t.Errorf("last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
+			}
+			paths := map[SwitchID]int{}
+			first, end := x.UpPorts(0)
+			for p := first; p < end; p++ {
+				peer, _ := g.PeerPort(p)
+				middle := g.PortSwitch[peer]
+				up, upEnd := x.UpPorts(middle)
+				if int(upEnd-up) != c.middleUps {
+					t.Errorf("switch %d has %d cables up, want %d", middle, upEnd-up, c.middleUps)
+				}
+				for ; up < upEnd; up++ {
+					peer, _ := g.PeerPort(up)
+					paths[g.PortSwitch[peer]]++
+				}
+			}
+			for top, n := range paths {
+				if n != c.pathsUp {
+					t.Errorf("%d paths from leaf 0 to switch %d, want %d", n, top, c.pathsUp)
+				}
+			}
+			if len(paths) != c.config.Tops {
+				t.Errorf("leaf 0 reaches %d of %d tops", len(paths), c.config.Tops)
+			}
+		})
+	}
+}
+
+func TestTrimmedTreeRefuses(t *testing.T) {
+	for _, c := range []struct {
+		key    string
+		config TrimmedTreeConfig
+	}{
+		{"groups", TrimmedTreeConfig{0, 4, 2, 2, 2, 1}},
+		{"top_cables", TrimmedTreeConfig{2, 4, 2, 2, 2, 3}},
+		{"tops", TrimmedTreeConfig{2, 4, 2, 5, 2, 2}},
+		{"groups", TrimmedTreeConfig{65536, 65536, 1, 65536, 65536, 65536}},
+		{"groups", TrimmedTreeConfig{65536, 65536, 65536, 1, 65536, 1}},
+	} {
+		_, err := Registry.Build("trimmed-tree", &c.config, struct{}{})
+		var fault *sim.ParamError
+		if !errors.As(err, &fault) || fault.Key != c.key {
+			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		}
+	}
+}

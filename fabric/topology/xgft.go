@@ -1,0 +1,176 @@
+package topology
+
+import (
+	"fmt"
+	"github.com/weft-sim/weft/sim"
+)
+
+// XGFTConfig configures the topology "xgft"; see [XGFT].
+type XGFTConfig struct {
+	M        []int `toml:"m" doc:"children of a switch at each level, leaves first; m[0] counts terminals" min:"1" max:"65536"`
+	W        []int `toml:"w" doc:"parents of a child at each level; w[0] = 1: a terminal hangs from one leaf switch" min:"1" max:"65536"`
+	Parallel []int `toml:"parallel" doc:"cables between a child and each of its parents at each level; empty: 1 everywhere" min:"1" max:"65536"`
+}
+
+func init() {
+	sim.Register(Registry, "xgft", "extended generalized fat tree, tapered and with parallel cables at will",
+		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}},
+		func(c XGFTConfig, _ struct{}) (Topology, error) { return newXGFT(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *XGFTConfig) Validate() error {
+	levels := len(c.M)
+	switch {
+	case levels == 0 || levels > 16:
+		return &sim.ParamError{Key: "m", Value: c.M, Want: "1 to 16 levels"}
+	case len(c.W) != levels:
+		return &sim.ParamError{Key: "w", Value: c.W, Want: fmt.Sprintf("one number for each of the %d levels of m", levels)}
+	case c.W[0] != 1:
+		return &sim.ParamError{Key: "w[0]", Value: c.W[0], Want: "1: a terminal has one cable"}
+	case len(c.Parallel) != 0 && len(c.Parallel) != levels:
+		return &sim.ParamError{Key: "parallel", Value: c.Parallel, Want: fmt.Sprintf("nothing, or one number for each of the %d levels of m", levels)}
+	case len(c.Parallel) != 0 && c.Parallel[0] != 1:
+		return &sim.ParamError{Key: "parallel[0]", Value: c.Parallel[0], Want: "1: a terminal has one cable"}
+	}
+	ports := 0
+	for i := range levels { // stop before a product can overflow
+		n := c.nodes(i)
+		if n <= maxPorts {
+			ports += 2 * c.upCables(i)
+		}
+		if err := checkPorts("m", c.M, max(n, ports)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodes is the number of nodes at level i (terminals for 0, switches of level
+// i-1 for others), or some number above maxPorts if that is too large.
+func (c *XGFTConfig) nodes(i int) int {
+	n := 1
+	for j := range c.M {
+		if n > maxPorts {
+			break
+		}
+		if j < i {
+			n *= c.W[j]
+		} else {
+			n *= c.M[j]
+		}
+	}
+	return n
+}
+
+// upCables is the number of cables from nodes of level i to their parents.
+func (c *XGFTConfig) upCables(i int) int { return c.nodes(i) * c.W[i] * c.parallel(i) }
+
+func (c *XGFTConfig) parallel(i int) int {
+	if len(c.Parallel) == 0 {
+		return 1
+	}
+	return c.Parallel[i]
+}
+
+// XGFT is the extended generalized fat tree XGFT(h; m_1..m_h; w_1..w_h) of
+// Öhring, Ibel, Das and Kumar (IPPS 1995), with parallel cables as in the PGFT
+// of Zahavi (2010): h levels of switches above the terminals; a node of level
+// i-1 has w_i parents, a node of level i has m_i children, p_i cables join a
+// parent and a child. Terminals are the nodes of level 0, so w_1 = p_1 = 1;
+// [Tree] counts switch levels from 0, the leaves.
+//
+//	level 2     t0   t1   t2   t3        XGFT(2; 4,2; 1,4): each leaf is
+//	             │╲ ╱ ╲  ╱ ╲ ╱│           joined to all four tops
+//	level 1      leaf0      leaf1
+//	             ││││       ││││
+//	level 0      0123       4567
+//
+// A node of level i has coordinates (x_h, ..., x_(i+1); y_i, ..., y_1), x_j <
+// m_j, y_j < w_j: x says in which subtree it is, y which of the roots of that
+// subtree it is. Nodes that differ only by the choice between x_(i+1) and
+// y_(i+1) are parent and child. Numbers within a level count with x_h the most
+// and, after x, y_1 the most significant coordinate; switches are numbered
+// level by level from the leaves. Ports: down (children in order of x, the
+// parallel cables of a child together), then up (in order of y). Cables from
+// switch level i-1 to i have class "level<i>", those of terminals "terminal".
+//
+// A tapered tree has fewer cables up than down at a switch: m = [32, 32, 40],
+// w = [1, 8, 8] serves 40,960 terminals with 1,280 + 320 + 64 switches of 40
+// ports.
+//
+// # Closed forms
+//
+// Level i has N_i = m_h*...*m_(i+1) * w_i*...*w_1 nodes and U_i =
+// N_i*w_(i+1)*p_(i+1) cables up. Terminals N_0, switches N_1 + ... + N_h,
+// links U_1 + ... + U_(h-1). Diameter 2*(i-1), where i is the highest level
+// with more than one child (up to the common ancestor and down), or 0.
+// Bisection (an upper bound; the true minimum on the tapered trees small enough
+// to try all halvings): half the nodes of level i, in whole subtrees, can be
+// severed from the rest by cutting their U_i/2 cables up, so the least U_i/2,
+// i >= 1, with an even number of subtrees m_h*...*m_(i+1); none if there is no
+// such level.
+type XGFT struct {
+	XGFTConfig
+	treeShape
+}
+
+var _ Tree = (*XGFT)(nil)
+
+func newXGFT(c XGFTConfig) *XGFT {
+	x := &XGFT{XGFTConfig: c}
+	first, roots, block := 0, 1, 1 // of the level: first switch, roots of a subtree, terminals below a child
+	for i, children := range c.M {
+		roots *= c.W[i]
+		x.levels = append(x.levels, treeLevel{SwitchID(first), block, c.parallel(i)})
+		block *= children
+		for k := range c.nodes(i + 1) {
+			low := TerminalID(k / roots * block)
+			x.low, x.high = append(x.low, low), append(x.high, low+TerminalID(block))
+			first++
+		}
+	}
+	b := NewBuilder(first, treeClasses(len(c.M))...)
+	for t := range c.nodes(0) {
+		b.AddTerminal(SwitchID(t/c.M[0]), 0)
+	}
+	roots = 1
+	for i := 1; i < len(c.M); i++ {
+		child, parent := x.levels[i-1].first, x.levels[i].first
+		subtrees := c.nodes(i+1) / (roots * c.W[i])
+		for range subtrees {
+			for range c.M[i] { // x of the child
+				for y := range roots * c.W[i] { // of the parent; its low digit is the choice on this level
+					for range c.parallel(i) {
+						b.AddLink(child+SwitchID(y/c.W[i]), parent+SwitchID(y), ClassID(i))
+					}
+				}
+				child += SwitchID(roots)
+			}
+			parent += SwitchID(roots * c.W[i])
+		}
+		roots *= c.W[i]
+	}
+	x.graph = b.Freeze()
+	return x
+}
+
+// Facts implements [Topology].
+func (x *XGFT) Facts() Facts {
+	f := Facts{Terminals: x.nodes(0), Bisection: -1}
+	for i := 1; i <= len(x.M); i++ {
+		f.Switches += x.nodes(i)
+		if i > 1 && x.M[i-1] > 1 {
+			f.Diameter = 2 * (i - 1)
+		}
+	}
+	subtrees := 1
+	for i := len(x.M) - 1; i >= 1; i-- {
+		f.Links += x.upCables(i)
+		subtrees *= x.M[i]
+		if subtrees%2 == 0 && (f.Bisection < 0 || x.upCables(i)/2 < f.Bisection) {
+			f.Bisection = x.upCables(i) / 2
+		}
+	}
+	return f
+}

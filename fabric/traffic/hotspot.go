@@ -1,0 +1,76 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// HotSpotConfig holds the settings of pattern "hot-spot".
+type HotSpotConfig struct {
+	Fraction float64 `toml:"fraction" doc:"share of the packets that go to a hot spot" min:"0" max:"1"`
+	Targets  []int   `toml:"targets" doc:"terminals that are hot spots, equally hot"`
+}
+
+func init() {
+	sim.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
+}
+
+// hotSpot sends each packet with probability fraction to one of the targets
+// and otherwise to a random other terminal (Pfister and Norton, IEEE
+// Transactions on Computers 1985). A target that draws itself sends to a random
+// other terminal instead.
+type hotSpot struct {
+	fraction float64
+	targets  []topology.TerminalID
+	rest     uniform
+}
+
+func newHotSpot(config HotSpotConfig, env Env) (Pattern, error) {
+	n := env.Topology.Graph().Terminals()
+	var faults []error
+	if n < 2 {
+		faults = append(faults, needs("hot-spot", "at least two terminals; this topology has %d", n))
+	}
+	if len(config.Targets) == 0 {
+		faults = append(faults, &sim.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
+	}
+	h := &hotSpot{config.Fraction, nil, uniform{n, false}}
+	for i, t := range config.Targets {
+		key := fmt.Sprintf("targets[%d]", i)
+		switch id := topology.TerminalID(t); {
+		case t < 0 || t >= n:
+			faults = append(faults, &sim.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
+		case slices.Contains(h.targets, id):
+			faults = append(faults, &sim.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
+		default:
+			h.targets = append(h.targets, id)
+		}
+	}
+	return h, errors.Join(faults...)
+}
+
+func (h *hotSpot) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	if r.Float64() < h.fraction {
+		if t := h.targets[r.IntN(len(h.targets))]; t != src {
+			return t
+		}
+	}
+	return h.rest.Destination(src, r)
+}
+
+func (h *hotSpot) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	share := h.fraction / float64(len(h.targets))
+	uniformly := 1 - h.fraction
+	for _, t := range h.targets {
+		if t == src {
+			uniformly += share
+		} else {
+			yield(t, share)
+		}
+	}
+	h.rest.Weights(src, func(dst topology.TerminalID, weight float64) { yield(dst, uniformly*weight) })
+}

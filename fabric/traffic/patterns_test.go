@@ -1,0 +1,306 @@
+package traffic
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
+	t.Helper()
+	topo, err := sim.Make(topology.Registry, name, struct{}{}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+func grid(t testing.TB, name string, terminals int, dims ...int) topology.Topology {
+	t.Helper()
+	return build(t, name, func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
+}
+
+func dragonfly(t testing.TB, p, a, h int) topology.Topology {
+	t.Helper()
+	return build(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = p, a, h })
+}
+
+func single(t testing.TB, terminals int) topology.Topology {
+	t.Helper()
+	return build(t, "single-switch", func(c *topology.SingleSwitchConfig) { c.Terminals = terminals })
+}
+
+func pattern[C any](t testing.TB, name string, topo topology.Topology, set func(*C)) Pattern {
+	t.Helper()
+	p, err := sim.Make(Patterns, name, Env{Topology: topo, Seed: 5}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// fixedOf is a fixed pattern's table.
+func fixedOf(t testing.TB, name string, topo topology.Topology) []topology.TerminalID {
+	t.Helper()
+	return pattern[struct{}](t, name, topo, nil).(fixed)
+}
+
+// TestPatternConformance: of every pattern, on every topology that carries it,
+// the shares of each source add up to 1, and draws agree with them. Agreement:
+// 20,000 draws of 3 sources each; chi-square against the shares with classes of
+// at least 5 expected draws, at a false-alarm probability of 10^-9 a case (some
+// 150 cases). A destination of share 0 fails at once.
+func TestPatternConformance(t *testing.T) {
+	const draws = 20000
+	topologies := map[string]topology.Topology{
+		"dragonfly": dragonfly(t, 2, 4, 2), "torus": grid(t, "torus", 1, 4, 4), "mesh": grid(t, "mesh", 4, 4, 4),
+		"ring": grid(t, "torus", 1, 7), "switch": single(t, 16), "pair": single(t, 2),
+	}
+	for _, name := range Patterns.Names() {
+		carried := 0
+		for on, topo := range topologies {
+			config, _ := Patterns.Config(name)
+			p, err := Patterns.Build(name, config, Env{Topology: topo})
+			if err != nil {
+				continue
+			}
+			carried++
+			n := topo.Graph().Terminals()
+			for _, src := range []topology.TerminalID{0, topology.TerminalID(n / 2), topology.TerminalID(n - 1)} {
+				share, total := make([]float64, n), 0.0
+				p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) {
+					share[dst] += weight
+					total += weight
+				})
+				if math.Abs(total-1) > 1e-12 {
+					t.Errorf("%s on %s: shares of %d add up to %v", name, on, src, total)
+				}
+				stream := sim.NewStream(9, "test", int(src))
+				count := make([]float64, n)
+				for range draws {
+					count[p.Destination(src, &stream)]++
+				}
+				if fault := chiSquare(count, share, draws, 1e-9); fault != "" {
+					t.Errorf("%s on %s from %d: %s", name, on, src, fault)
+				}
+			}
+		}
+		if carried == 0 {
+			t.Errorf("no topology of the suite carries pattern %q", name)
+		}
+	}
+}
+
+// chiSquare compares counts with shares; "" if they agree.
+func chiSquare(count, share []float64, draws, alarm float64) string {
+	statistic, classes := 0.0, 0
+	for i, s := range share {
+		expected := s * draws
+		switch {
+		case s == 0 && count[i] != 0:
+			return "a destination of share 0 was drawn"
+		case s > 0 && expected < 5:
+			return "too few draws for the test"
+		case s > 0:
+			statistic += (count[i] - expected) * (count[i] - expected) / expected
+			classes++
+		}
+	}
+	if classes == 1 {
+		if statistic != 0 {
+			return "not always the only destination"
+		}
+		return ""
+	}
+	if limit := (distuv.ChiSquared{K: float64(classes - 1)}).Quantile(1 - alarm); statistic > limit {
+		return "chi-square beyond its limit"
+	}
+	return ""
+}
+
+// TestPermutations: these patterns reach every terminal from exactly one.
+func TestPermutations(t *testing.T) {
+	for _, name := range []string{"tornado", "transpose", "bit-complement", "bit-reverse", "shuffle", "neighbour", "permutation"} {
+		config, _ := Patterns.Config(name)
+		p, err := Patterns.Build(name, config, Env{Topology: grid(t, "torus", 4, 8, 8)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached := map[topology.TerminalID]bool{}
+		for _, dst := range p.(fixed) {
+			reached[dst] = true
+		}
+		if len(p.(fixed)) != 256 || len(reached) != 256 {
+			t.Errorf("%s reaches %d of 256 terminals", name, len(reached))
+		}
+	}
+}
+
+// TestByHand: single destinations, worked out from the definitions.
+func TestByHand(t *testing.T) {
+	torus, mesh := grid(t, "torus", 1, 8, 8), grid(t, "mesh", 2, 4, 4)
+	for _, c := range []struct {
+		name     string
+		topo     topology.Topology
+		src, dst topology.TerminalID
+	}{
+		{"bit-complement", torus, 0b000101, 0b111010},
+		{"bit-reverse", torus, 0b000101, 0b101000},
+		{"shuffle", torus, 0b100101, 0b001011},
+		{"transpose", torus, 8*3 + 5, 8*5 + 3},            // (5,3) to (3,5)
+		{"transpose", mesh, 2*(4*3+1) + 1, 2*(4*1+3) + 1}, // (1,3) to (3,1), second terminal
+		{"transpose", single(t, 9), 5, 7},                 // row 1, column 2 to row 2, column 1
+		{"neighbour", torus, 8*7 + 2, 3},                  // (2,7) to (3,0)
+		{"neighbour", mesh, 2*(4*3+3) + 1, 1},             // (3,3) to (0,0)
+		{"neighbour", single(t, 5), 4, 0},
+		{"tornado", torus, 8*6 + 1, 8*1 + 4},                 // 8/2 - 1 = 3 on: (1,6) to (4,1)
+		{"tornado", grid(t, "torus", 1, 7), 5, 1},            // ceil(7/2) - 1 = 3 on
+		{"tornado", dragonfly(t, 2, 4, 2), 8*7 + 3, 8*2 + 3}, // 9/2 = 4 groups on: 7 to 2
+	} {
+		if got := fixedOf(t, c.name, c.topo)[c.src]; got != c.dst {
+			t.Errorf("%s: %d sends to %d, want %d", c.name, c.src, got, c.dst)
+		}
+	}
+}
+
+// TestUniformSelf: without self, no terminal draws itself; with it, all are
+// equally likely.
+func TestUniformSelf(t *testing.T) {
+	topo := single(t, 4)
+	for _, self := range []bool{false, true} {
+		p := pattern(t, "uniform", topo, func(c *UniformConfig) { c.Self = self })
+		stream := sim.NewStream(2, "test", 0)
+		count, share := make([]float64, 4), make([]float64, 4)
+		for range 30000 {
+			count[p.Destination(1, &stream)]++
+		}
+		p.(Matrix).Weights(1, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
+		if fault := chiSquare(count, share, 30000, 1e-9); fault != "" {
+			t.Error(fault)
+		}
+		if self != (share[1] > 0) || self && share[1] != 0.25 {
+			t.Errorf("self = %v: share of itself %v", self, share[1])
+		}
+	}
+}
+
+// TestWorstCaseOffset: group i sends to group i+offset, modulo 9.
+func TestWorstCaseOffset(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2) // 8 terminals a group
+	for _, offset := range []int{1, 4, 10} {
+		p := pattern(t, "worst-case", topo, func(c *WorstCaseConfig) { c.Offset = offset })
+		for src := range topology.TerminalID(72) {
+			n := 0
+			p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) {
+				n++
+				if int(dst/8) != (int(src/8)+offset)%9 {
+					t.Errorf("offset %d: %d sends to %d", offset, src, dst)
+				}
+			})
+			if n != 8 {
+				t.Errorf("offset %d: %d has %d destinations, want 8", offset, src, n)
+			}
+		}
+	}
+}
+
+// TestPermutationSeeds: the permutation depends on the seed alone, and has
+// fixed points only if allowed. Of 300 random permutations of 4 terminals, 9 in
+// 24 have none: the probability that all or none have is far below 10^-60.
+func TestPermutationSeeds(t *testing.T) {
+	topo := single(t, 4)
+	first := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed)
+	if again := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed); !slices.Equal(first, again) {
+		t.Error("equal seeds, different permutations")
+	}
+	for _, self := range []bool{false, true} {
+		fixedPoints := 0
+		for seed := range uint64(300) {
+			p, err := sim.Make(Patterns, "permutation", Env{Topology: topo, Seed: seed}, func(c *PermutationConfig) { c.Self = self })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.(fixed).hasFixedPoint() {
+				fixedPoints++
+			}
+		}
+		if self && (fixedPoints == 0 || fixedPoints == 300) || !self && fixedPoints != 0 {
+			t.Errorf("self = %v: %d of 300 have fixed points", self, fixedPoints)
+		}
+	}
+}
+
+// TestHotSpotShares: fraction 0.3 to terminals 1 and 4 of 6, the rest uniform
+// over the 5 others. From 0: 0.15 + 0.7/5 to each target, 0.7/5 to the others.
+// From 1: its own 0.15 joins the rest, 0.85/5 each, and 0.15 + 0.17 to 4.
+func TestHotSpotShares(t *testing.T) {
+	p := pattern(t, "hot-spot", single(t, 6), func(c *HotSpotConfig) { c.Fraction, c.Targets = 0.3, []int{1, 4} })
+	for src, want := range map[topology.TerminalID][]float64{
+		0: {0, 0.29, 0.14, 0.14, 0.29, 0.14},
+		1: {0.17, 0, 0.17, 0.17, 0.32, 0.17},
+	} {
+		share := make([]float64, 6)
+		p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
+		for dst := range share {
+			if math.Abs(share[dst]-want[dst]) > 1e-12 {
+				t.Errorf("shares of %d: %v, want %v", src, share, want)
+			}
+		}
+	}
+}
+
+// TestPatternErrors: what a pattern needs and has not got.
+func TestPatternErrors(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		topo topology.Topology
+		set  func(config any)
+		want string
+	}{
+		{"uniform", single(t, 1), nil, "at least two terminals"},
+		{"permutation", single(t, 1), nil, "at least two terminals"},
+		{"worst-case", single(t, 4), nil, `pattern "worst-case" needs a topology with groups; single-switch has none`},
+		{"worst-case", dragonfly(t, 2, 4, 2), func(c any) { c.(*WorstCaseConfig).Offset = 9 }, "offset = 9: want a number that leads to another group"},
+		{"worst-case", dragonfly(t, 2, 4, 2), func(c any) { c.(*WorstCaseConfig).Offset = 0 }, "offset = 0: want at least 1"},
+		{"tornado", single(t, 4), nil, "coordinates or groups; single-switch has none"},
+		{"tornado", grid(t, "mesh", 1, 2, 2), nil, "a dimension of at least 3 switches"},
+		{"transpose", single(t, 8), nil, "a square grid or a square number of terminals; this topology has 8"},
+		{"bit-complement", single(t, 12), nil, "a power of two of terminals; this topology has 12"},
+		{"bit-reverse", single(t, 1), nil, "a power of two"},
+		{"shuffle", single(t, 12), nil, "a power of two"},
+		{"hot-spot", single(t, 4), func(c any) { c.(*HotSpotConfig).Targets = nil }, "targets = []: want at least one"},
+		{"hot-spot", single(t, 4), func(c any) { c.(*HotSpotConfig).Targets = []int{4, 1, 1, -1} }, "targets[0] = 4: want a terminal, 0 to 3\ntargets[2] = 1: want each terminal at most once\ntargets[3] = -1"},
+		{"hot-spot", single(t, 4), func(c any) { c.(*HotSpotConfig).Fraction = 1.5 }, "fraction = 1.5: want 0 to 1"},
+	} {
+		config, _ := Patterns.Config(c.name)
+		if c.set != nil {
+			c.set(config)
+		}
+		_, err := Patterns.Build(c.name, config, Env{Topology: c.topo, TopologyName: "single-switch"})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestDestinationAllocatesNothing holds every pattern to its contract.
+func TestDestinationAllocatesNothing(t *testing.T) {
+	topo := grid(t, "torus", 1, 4, 4)
+	for _, name := range Patterns.Names() {
+		config, _ := Patterns.Config(name)
+		p, err := Patterns.Build(name, config, Env{Topology: topo})
+		if err != nil {
+			continue
+		}
+		stream := sim.NewStream(1, "test", 0)
+		if n := testing.AllocsPerRun(100, func() { p.Destination(3, &stream) }); n != 0 {
+			t.Errorf("%s allocates %v times a packet", name, n)
+		}
+	}
+}

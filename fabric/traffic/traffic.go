@@ -1,0 +1,149 @@
+package traffic
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Env is what a pattern is built for.
+type Env struct {
+	Topology topology.Topology
+	// TopologyName is what messages call the topology; may be empty.
+	TopologyName string
+	// Seed is the seed of choices that are made once, at construction.
+	Seed uint64
+}
+
+// Pattern chooses destinations.
+type Pattern interface {
+	// Destination is called once for each packet of src, with the stream of
+	// src.
+	Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID
+}
+
+// Matrix is implemented by patterns whose expected traffic is known: all of
+// this package.
+type Matrix interface {
+	// Weights yields each destination of src with its expected share of
+	// src's packets. The shares add up to 1.
+	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
+}
+
+// Patterns holds every pattern that experiment files can name.
+var Patterns = sim.NewRegistry[Env, Pattern]("pattern")
+
+// fixed is a pattern in which every terminal has one destination. Terminals may
+// be their own; such packets cross their switch once.
+type fixed []topology.TerminalID
+
+func (f fixed) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
+	return f[src]
+}
+
+func (f fixed) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	yield(f[src], 1)
+}
+
+// tabulate makes a fixed pattern of n terminals from a function.
+func tabulate(n int, destination func(src int) int) fixed {
+	f := make(fixed, n)
+	for src := range f {
+		f[src] = topology.TerminalID(destination(src))
+	}
+	return f
+}
+
+// lacks reports that the topology of env has not got what a pattern needs.
+func lacks(pattern, what string, env Env) error {
+	topology := env.TopologyName
+	if topology == "" {
+		topology = "this topology"
+	}
+	return needs(pattern, "a topology with %s; %s has none", what, topology)
+}
+
+// needs reports that a pattern cannot be had on a topology.
+func needs(pattern, what string, args ...any) error {
+	return fmt.Errorf("pattern %q needs %s", pattern, fmt.Sprintf(what, args...))
+}
+
+// addressBits is the number of bits of a terminal's number, for patterns that
+// permute them.
+func addressBits(pattern string, env Env) (n, width int, err error) {
+	n = env.Topology.Graph().Terminals()
+	if n < 2 || n&(n-1) != 0 {
+		return 0, 0, needs(pattern, "a power of two of terminals; this topology has %d", n)
+	}
+	return n, bits.TrailingZeros(uint(n)), nil
+}
+
+// division puts the terminals into classes (groups of a dragonfly, switches of
+// a grid), in order of their numbers.
+type division struct {
+	class   []int32                 // len = terminals
+	index   []int32                 // len = terminals: position within the class
+	members [][]topology.TerminalID // by class
+}
+
+func divide(g *topology.Graph, classes int, classOf func(topology.SwitchID) int) division {
+	d := division{members: make([][]topology.TerminalID, classes)}
+	for t := range g.Terminals() {
+		c := classOf(g.TerminalSwitch(topology.TerminalID(t)))
+		d.class = append(d.class, int32(c))
+		d.index = append(d.index, int32(len(d.members[c])))
+		d.members[c] = append(d.members[c], topology.TerminalID(t))
+	}
+	return d
+}
+
+// even tells whether all classes have the same number of terminals.
+func (d *division) even() bool {
+	return !slices.ContainsFunc(d.members, func(m []topology.TerminalID) bool { return len(m) != len(d.members[0]) })
+}
+
+// mapped is the fixed pattern from each terminal to the one at its position in
+// the class that its own is mapped to.
+func (d *division) mapped(to func(class int) int) fixed {
+	return tabulate(len(d.class), func(src int) int { return int(d.members[to(int(d.class[src]))][d.index[src]]) })
+}
+
+// gridMap is the fixed pattern on a grid that moves the coordinates of a
+// terminal's switch and keeps the terminal's position there. move changes the
+// coordinates in place.
+func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, error) {
+	g, dims := grid.Graph(), grid.Dims()
+	number := func(at []int) int { // row-major, whatever the switches' own numbers
+		n := 0
+		for d, x := range at {
+			n = n*dims[d] + x
+		}
+		return n
+	}
+	coordinates := make([][]int, g.Switches())
+	for s := range coordinates {
+		at := make([]int, len(dims))
+		for d := range dims {
+			at[d] = grid.Coordinate(topology.SwitchID(s), d)
+		}
+		coordinates[number(at)] = at
+	}
+	places := divide(g, g.Switches(), func(s topology.SwitchID) int {
+		at := make([]int, len(dims))
+		for d := range dims {
+			at[d] = grid.Coordinate(s, d)
+		}
+		return number(at)
+	})
+	if !places.even() {
+		return nil, needs(pattern, "the same number of terminals at every switch")
+	}
+	return places.mapped(func(class int) int {
+		at := slices.Clone(coordinates[class])
+		move(at)
+		return number(at)
+	}), nil
+}

@@ -1,0 +1,76 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// View is what a routing may see of the network when it decides: exact counts
+// as they stood when the switches of this cycle began, for any port. Real
+// switches know only their own ports; routings that read others are ideal by
+// design (UGAL-G) and say so.
+type View struct {
+	f *Fabric
+}
+
+// Graph is the network.
+func (v *View) Graph() *topology.Graph { return v.f.graph }
+
+// VCs is the number of virtual channels of every channel.
+func (v *View) VCs() int { return v.f.vcs }
+
+// Cycle is the present cycle of the flit clock.
+func (v *View) Cycle() int64 { return v.f.cycle }
+
+// Random is the random stream of routing decisions at switch s.
+func (v *View) Random(s topology.SwitchID) *sim.Stream { return &v.f.streams[s] }
+
+// Credits is the number of free flit slots, as known here, in the buffer that
+// channel (p, vc) leads to; terminals have unbounded buffers.
+func (v *View) Credits(p topology.PortID, vc int) int {
+	return int(v.f.outVC[v.f.ov(p, vc)].credits)
+}
+
+// Outstanding is the number of flits sent on channel (p, vc) whose credit has
+// not come back: in flight, in the downstream buffer, or as credits in flight.
+func (v *View) Outstanding(p topology.PortID, vc int) int {
+	o := &v.f.outVC[v.f.ov(p, vc)]
+	return int(v.f.bufferOf(p)) - int(o.credits)
+}
+
+// OutstandingAll sums Outstanding over the virtual channels of p.
+func (v *View) OutstandingAll(p topology.PortID) int {
+	n := 0
+	for vc := range v.f.vcs {
+		n += v.Outstanding(p, vc)
+	}
+	return n
+}
+
+// Waiting is the number of flits in p's switch that have been routed to leave
+// by p on virtual channel vc (the lowest allowed one, where the routing allowed
+// several) and have not crossed the switch yet.
+func (v *View) Waiting(p topology.PortID, vc int) int {
+	return int(v.f.outVC[v.f.ov(p, vc)].waiting)
+}
+
+// WaitingAll sums Waiting over the virtual channels of p and adds the flits
+// that have crossed the switch and wait for the channel.
+func (v *View) WaitingAll(p topology.PortID) int {
+	n := v.Backlog(p)
+	for vc := range v.f.vcs {
+		n += v.Waiting(p, vc)
+	}
+	return n
+}
+
+// Backlog is the number of flits behind the crossbar that wait for p's
+// channel.
+func (v *View) Backlog(p topology.PortID) int {
+	o := &v.f.out[p]
+	behind := o.nextFree - v.f.cycle<<intervalShift
+	if behind <= 0 {
+		return 0
+	}
+	return int(behind / v.f.interval[o.class])
+}

@@ -1,0 +1,90 @@
+package routing_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim"
+)
+
+// recorder keeps the heads that a running fabric asks about.
+type recorder struct {
+	fabric.Routing
+	view  *fabric.View
+	heads []fabric.Head
+}
+
+func (r *recorder) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	r.view = v
+	r.heads = append(r.heads, *h)
+	return r.Routing.Route(v, h)
+}
+
+// BenchmarkRoute is the cost of a decision, over the heads of a real run.
+func BenchmarkRoute(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		topo topology.Topology
+		r    func(topology.Topology) fabric.Routing
+	}{
+		{"min/dragonfly=1056", dragonfly(b, 4, 8, 4, 0), func(t topology.Topology) fabric.Routing {
+			return makeRouting[routing.MinConfig](b, "min", t, nil)
+		}},
+		{"val/dragonfly=1056", dragonfly(b, 4, 8, 4, 0), func(t topology.Topology) fabric.Routing {
+			return makeRouting[routing.ValConfig](b, "val", t, nil)
+		}},
+		{"dor/torus=16x16", torus(b, 1, 16, 16), func(t topology.Topology) fabric.Routing {
+			return makeRouting[routing.DORConfig](b, "dor", t, nil)
+		}},
+		{"nca/fat-tree=1024", build(b, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }), func(t topology.Topology) fabric.Routing {
+			return makeRouting[routing.NCAConfig](b, "nca", t, nil)
+		}},
+		{"nca-least-loaded/fat-tree=1024", build(b, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }), func(t topology.Topology) fabric.Routing {
+			return makeRouting(b, "nca", t, func(c *routing.NCAConfig) { c.Up = "least-loaded" })
+		}},
+		{"table/random=512", build(b, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 512, 10, 4 }), func(t topology.Topology) fabric.Routing {
+			return makeRouting[routing.TableConfig](b, "table", t, nil)
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rec := &recorder{Routing: c.r(c.topo)}
+			g := c.topo.Graph()
+			f, err := fabric.New(g, fabric.DefaultConfig(), rec, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			f.Attach(fabric.NewOpenLoop(g.Terminals(), uniformly{g.Terminals()}, steadily{sim.NewGeometric(0.2)}, single{}, 1), &counter{})
+			f.Advance(int64(100000 / g.Terminals()))
+			b.ReportAllocs()
+			b.ResetTimer()
+			var h fabric.Head
+			for done := 0; done < b.N; done += len(rec.heads) {
+				for _, h = range rec.heads[:min(len(rec.heads), b.N-done)] {
+					rec.Routing.Route(rec.view, &h)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCertify is the cost of a whole certificate.
+func BenchmarkCertify(b *testing.B) {
+	topo := dragonfly(b, 4, 8, 4, 0)
+	for _, r := range []struct {
+		name string
+		fabric.Routing
+	}{{"min", makeRouting[routing.MinConfig](b, "min", topo, nil)}, {"val", makeRouting[routing.ValConfig](b, "val", topo, nil)}} {
+		b.Run(r.name+"/dragonfly=1056", func(b *testing.B) {
+			for b.Loop() {
+				c := certify.New(r.VCs())
+				walked, all, err := routing.Dependencies(topo.Graph(), r.Routing, r.VCs(), 0, c.Add)
+				if err != nil || !c.Certify(walked, all).Acyclic() {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

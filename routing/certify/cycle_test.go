@@ -1,0 +1,159 @@
+package certify
+
+import (
+	"testing"
+
+	"gonum.org/v1/gonum/graph/simple"
+	"gonum.org/v1/gonum/graph/topo"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// of makes a graph of single-VC channels from pairs of ports.
+func of(pairs ...[2]int) *Graph {
+	g := New(1)
+	for _, p := range pairs {
+		g.Add(topology.Dependency{Held: topology.Channel{Port: topology.PortID(p[0])}, Wanted: topology.Channel{Port: topology.PortID(p[1])}})
+	}
+	return g
+}
+
+// TestCycles: small graphs whose shortest cycles are plain to see.
+func TestCycles(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		pairs [][2]int
+		want  []topology.PortID
+	}{
+		{"empty", nil, nil},
+		{"chain", [][2]int{{0, 1}, {1, 2}, {0, 2}}, nil},
+		{"diamond", [][2]int{{0, 1}, {0, 2}, {1, 3}, {2, 3}}, nil},
+		{"loop", [][2]int{{0, 1}, {4, 4}}, []topology.PortID{4}},
+		{"pair", [][2]int{{0, 1}, {1, 0}}, []topology.PortID{0, 1}},
+		{"behind a chain", [][2]int{{0, 7}, {7, 3}, {3, 5}, {5, 7}}, []topology.PortID{3, 5, 7}},
+		{"shorter of two", [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {8, 9}, {9, 8}, {3, 8}}, []topology.PortID{8, 9}},
+		{"chord", [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {3, 1}}, []topology.PortID{1, 2, 3}},
+	} {
+		got := of(c.pairs...).Certify(1, 1)
+		if got.Dependencies != len(c.pairs) || got.Acyclic() != (c.want == nil) || len(got.Cycle) != len(c.want) {
+			t.Errorf("%s: %+v, want cycle %v", c.name, got, c.want)
+			continue
+		}
+		for i, channel := range got.Cycle {
+			if channel.Port != c.want[i] {
+				t.Errorf("%s: cycle %v, want %v", c.name, got.Cycle, c.want)
+			}
+		}
+	}
+}
+
+// TestCounts: channels and dependencies are counted once, however often they
+// are entered.
+func TestCounts(t *testing.T) {
+	c := of([2]int{0, 1}, [2]int{0, 1}, [2]int{5, 1}).Certify(3, 9)
+	if c.Channels != 3 || c.Dependencies != 2 || c.Exact() {
+		t.Errorf("%+v, want 3 channels, 2 dependencies, a sample", c)
+	}
+}
+
+// TestAgainstGonum compares random graphs around the threshold where cycles
+// appear: components with gonum's Tarjan, the length of the shortest cycle with
+// searches from every node on an adjacency matrix.
+func TestAgainstGonum(t *testing.T) {
+	stream := sim.NewStream(1, "graphs", 0)
+	cyclic := 0
+	for round := range 300 {
+		n := 2 + stream.IntN(30)
+		g, reference := New(2), simple.NewDirectedGraph()
+		edges := make([][]bool, n)
+		for v := range edges {
+			edges[v] = make([]bool, n)
+			reference.AddNode(simple.Node(v))
+		}
+		for range stream.IntN(2 * n) {
+			v, w := stream.IntN(n), stream.IntN(n)
+			if v == w {
+				continue // gonum's simple graphs have no loops
+			}
+			edges[v][w] = true
+			reference.SetEdge(simple.Edge{F: simple.Node(v), T: simple.Node(w)})
+			g.Add(topology.Dependency{Held: g.channel(int32(v)), Wanted: g.channel(int32(w))})
+		}
+		want := shortest(edges)
+		got := g.Certify(1, 1)
+		if len(got.Cycle) != want {
+			t.Fatalf("round %d: cycle of %d, want %d", round, len(got.Cycle), want)
+		}
+		for i, held := range got.Cycle {
+			if !g.Has(topology.Dependency{Held: held, Wanted: got.Cycle[(i+1)%len(got.Cycle)]}) {
+				t.Fatalf("round %d: the cycle is not in the graph", round)
+			}
+		}
+		if want > 0 {
+			cyclic++
+		}
+		_, sizes := g.compress().components()
+		var wantSizes []int32
+		for _, c := range topo.TarjanSCC(reference) {
+			wantSizes = append(wantSizes, int32(len(c)))
+		}
+		if many, wantMany := larger(sizes), larger(wantSizes); many != wantMany {
+			t.Fatalf("round %d: %d components of several nodes, want %d", round, many, wantMany)
+		}
+	}
+	if cyclic < 50 || cyclic > 250 {
+		t.Errorf("%d of 300 graphs have a cycle: not a test of both", cyclic)
+	}
+}
+
+func larger(sizes []int32) int {
+	n := 0
+	for _, s := range sizes {
+		if s > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// shortest is the length of a shortest cycle, by powers of the adjacency
+// matrix: 0 if there is none.
+func shortest(edges [][]bool) int {
+	n := len(edges)
+	walk := edges // pairs joined by a walk of so many edges
+	for length := 1; length <= n; length++ {
+		for v := range n {
+			if walk[v][v] {
+				return length
+			}
+		}
+		next := make([][]bool, n)
+		for v := range next {
+			next[v] = make([]bool, n)
+			for u := range n {
+				for w := range n {
+					next[v][w] = next[v][w] || walk[v][u] && edges[u][w]
+				}
+			}
+		}
+		walk = next
+	}
+	return 0
+}
+
+// TestDeepGraph: a chain of 2^18 channels does not exhaust the stack.
+func TestDeepGraph(t *testing.T) {
+	g := New(1)
+	const n = 1 << 18
+	for i := range n {
+		g.Add(topology.Dependency{Held: g.channel(int32(i)), Wanted: g.channel(int32(i + 1))})
+	}
+	if c := g.Certify(1, 1); !c.Acyclic() || c.Channels != n+1 {
+		t.Errorf("%d channels, cycle %v", c.Channels, c.Cycle)
+	}
+	g.Add(topology.Dependency{Held: g.channel(n), Wanted: g.channel(n - 2)})
+	if c := g.Certify(1, 1); len(c.Cycle) != 3 {
+		t.Errorf("cycle %v", c.Cycle)
+	}
+}

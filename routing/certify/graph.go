@@ -1,0 +1,134 @@
+package certify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Graph is a channel dependency graph (Dally and Seitz, IEEE Transactions on
+// Computers 1987): its nodes are the virtual channels of a network, and an edge
+// says that a packet may hold one while it waits for the other. Without a cycle
+// no deadlock is possible; with one it may be. Channels into terminals wait for
+// nothing and need not be added. Memory: about 20 bytes an edge.
+type Graph struct {
+	vcs   int
+	edges map[uint64]struct{}
+}
+
+// New makes an empty graph for channels of vcs virtual channels.
+func New(vcs int) *Graph { return &Graph{vcs, map[uint64]struct{}{}} }
+
+func (g *Graph) node(c topology.Channel) uint64 { return uint64(int(c.Port)*g.vcs + int(c.VC)) }
+
+func (g *Graph) channel(node int32) topology.Channel {
+	return topology.Channel{Port: topology.PortID(int(node) / g.vcs), VC: uint8(int(node) % g.vcs)}
+}
+
+func (g *Graph) edge(d topology.Dependency) uint64 { return g.node(d.Held)<<32 | g.node(d.Wanted) }
+
+// Add enters a dependency. Entering one again changes nothing.
+func (g *Graph) Add(d topology.Dependency) { g.edges[g.edge(d)] = struct{}{} }
+
+// Has tells whether a dependency has been entered.
+func (g *Graph) Has(d topology.Dependency) bool {
+	_, ok := g.edges[g.edge(d)]
+	return ok
+}
+
+// Certificate is the outcome of a proof.
+type Certificate struct {
+	Channels     int // virtual channels that occur in a dependency
+	Dependencies int
+	// Cycle is a cycle of dependencies, the last channel waiting for the
+	// first; nil if there is none.
+	Cycle []topology.Channel
+	// Destinations of Of destinations were followed. If these differ, the
+	// absence of a cycle is evidence, not a proof; a cycle found is one.
+	Destinations, Of int
+}
+
+// Acyclic tells that no cycle was found.
+func (c Certificate) Acyclic() bool { return c.Cycle == nil }
+
+// Exact tells that the whole dependency graph was examined.
+func (c Certificate) Exact() bool { return c.Destinations == c.Of }
+
+// Describe puts the certificate into words, the cycle channel by channel.
+func (c Certificate) Describe(g *topology.Graph) string {
+	var b strings.Builder
+	if c.Acyclic() {
+		fmt.Fprintf(&b, "free from deadlock: %d channels, %d dependencies, no cycle", c.Channels, c.Dependencies)
+	} else {
+		fmt.Fprintf(&b, "can deadlock: a cycle of %d channels", len(c.Cycle))
+	}
+	if c.Exact() {
+		b.WriteString(" (exact)")
+	} else {
+		fmt.Fprintf(&b, " (sample: %d of %d destinations)", c.Destinations, c.Of)
+	}
+	for i, channel := range c.Cycle {
+		next := c.Cycle[(i+1)%len(c.Cycle)]
+		fmt.Fprintf(&b, "\n  %s holds VC %d, waits for VC %d of %s", g.PortName(channel.Port), channel.VC, next.VC, g.PortName(next.Port))
+	}
+	return b.String()
+}
+
+// Certify looks for a cycle. destinations of all say how much of the network
+// the dependencies cover. Cost without a cycle: sorting the edges.
+func (g *Graph) Certify(destinations, all int) Certificate {
+	a := g.compress()
+	c := Certificate{Channels: a.used(), Dependencies: len(a.to), Destinations: destinations, Of: all}
+	for _, node := range a.shortestCycle() {
+		c.Cycle = append(c.Cycle, g.channel(node))
+	}
+	return c
+}
+
+// adjacency is the graph in compressed rows, targets ascending.
+type adjacency struct {
+	start []int32
+	to    []int32
+}
+
+func (g *Graph) compress() *adjacency {
+	edges := make([]uint64, 0, len(g.edges))
+	highest := int32(-1)
+	for e := range g.edges {
+		edges = append(edges, e)
+		highest = max(highest, int32(e>>32), int32(uint32(e)))
+	}
+	slices.Sort(edges) // the map's order ends here
+	a := &adjacency{start: make([]int32, highest+2), to: make([]int32, len(edges))}
+	for i, e := range edges {
+		a.start[e>>32+1]++
+		a.to[i] = int32(uint32(e))
+	}
+	for n := range highest + 1 {
+		a.start[n+1] += a.start[n]
+	}
+	return a
+}
+
+func (a *adjacency) nodes() int { return len(a.start) - 1 }
+
+func (a *adjacency) next(node int32) []int32 { return a.to[a.start[node]:a.start[node+1]] }
+
+// used counts the nodes with an edge.
+func (a *adjacency) used() int {
+	seen := make([]bool, a.nodes())
+	for n := range seen {
+		for _, m := range a.next(int32(n)) {
+			seen[n], seen[m] = true, true
+		}
+	}
+	count := 0
+	for _, s := range seen {
+		if s {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,157 @@
+package routing
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TerminalBlind is implemented by routings that say whether their decisions
+// before the last switch depend on the source and destination terminals only
+// through their switches, and not on the injection virtual channel. Walks over
+// all paths then follow one terminal of each switch.
+type TerminalBlind interface{ IgnoresTerminals() bool }
+
+func ignoresTerminals(r fabric.Routing) bool {
+	b, ok := r.(TerminalBlind)
+	return ok && b.IgnoresTerminals()
+}
+
+// walker follows the possible paths of packets through a fabric's routing.
+type walker struct {
+	graph *topology.Graph
+	r     fabric.Routing
+	e     fabric.Explorer
+	vcs   int
+	blind bool
+}
+
+func newWalker(g *topology.Graph, r fabric.Routing, vcs int) (*walker, error) {
+	e, ok := r.(fabric.Explorer)
+	if !ok {
+		return nil, fmt.Errorf("the paths of this routing cannot be listed: %T has no method Explore", r)
+	}
+	return &walker{g, r, e, vcs, ignoresTerminals(r)}, nil
+}
+
+// ends lists the terminals that stand for all as sources and destinations.
+func (w *walker) ends() []topology.TerminalID {
+	if w.blind {
+		_, sample := numberLeaves(w.graph)
+		return sample
+	}
+	all := make([]topology.TerminalID, w.graph.Terminals())
+	for t := range all {
+		all[t] = topology.TerminalID(t)
+	}
+	return all
+}
+
+// heads lists what a packet from src to dst can look like at its first switch:
+// one head for each injection virtual channel, or one alone where the routing
+// ignores it.
+func (w *walker) heads(src, dst topology.TerminalID) []fabric.Head {
+	port := w.graph.TerminalPort[src]
+	var heads []fabric.Head
+	for set := w.r.InjectionVCs(w.vcs); set != 0; set &= set - 1 {
+		heads = append(heads, fabric.Head{Switch: w.graph.PortSwitch[port], In: port, VC: uint8(bits.TrailingZeros32(set)), Dst: dst})
+		if w.blind {
+			break
+		}
+	}
+	return heads
+}
+
+// follow is the head behind hop on virtual channel vc; arrived tells that the
+// hop leads to the destination. Decisions that no switch can carry out are
+// errors.
+func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (next fabric.Head, arrived bool, err error) {
+	first, end := w.graph.Ports(h.Switch)
+	if hop.Port < first || hop.Port >= end || hop.VCs == 0 || hop.VCs>>w.vcs != 0 || state>>fabric.StateBits != 0 {
+		return h, false, fmt.Errorf("the routing sends a packet from %s to %s out of port %d on virtual channels %b with state %x: not possible with %d virtual channels",
+			w.graph.SwitchName(h.Switch), w.graph.TerminalName(h.Dst), hop.Port, hop.VCs, state, w.vcs)
+	}
+	if t, ok := w.graph.PeerTerminal(hop.Port); ok {
+		if t != h.Dst {
+			return h, false, fmt.Errorf("the routing delivers a packet for %s to %s", w.graph.TerminalName(h.Dst), w.graph.TerminalName(t))
+		}
+		return h, true, nil
+	}
+	peer, _ := w.graph.PeerPort(hop.Port)
+	return fabric.Head{Switch: w.graph.PortSwitch[peer], In: peer, VC: vc, Dst: h.Dst, State: state}, false, nil
+}
+
+// pack makes a map key of a head; Dst is constant within a walk.
+func pack(h fabric.Head) uint64 {
+	return uint64(h.In)<<32 | uint64(h.VC)<<fabric.StateBits | uint64(h.State)
+}
+
+// Dependencies walks every path that routing r can choose on g with vcs
+// virtual channels, destination by destination, and yields each dependency
+// between two channels (repeatedly). It stops before the next destination once
+// it has expanded budget heads (0: no limit); the destinations are taken in a
+// random order, the same in every run, so that those done are a fair sample. It
+// returns the number of destinations walked and of all; where r ignores
+// terminals, a destination stands for all terminals of its switch. Decisions
+// that lead nowhere or to the wrong terminal are errors.
+func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield func(topology.Dependency)) (walked, all int, err error) {
+	w, err := newWalker(g, r, vcs)
+	if err != nil {
+		return 0, 0, err
+	}
+	ends := w.ends()
+	order := append([]topology.TerminalID(nil), ends...)
+	stream := sim.NewStream(0, "dependencies", 0)
+	sim.Shuffle(&stream, order)
+	expanded := 0
+	seen := map[uint64]struct{}{}
+	for i, dst := range order {
+		if budget > 0 && expanded >= budget {
+			return i, len(order), nil
+		}
+		clear(seen)
+		n, err := w.dependenciesTo(dst, ends, seen, yield)
+		if err != nil {
+			return i, len(order), err
+		}
+		expanded += n
+	}
+	return len(order), len(order), nil
+}
+
+// dependenciesTo walks the paths of all sources to dst and returns the number
+// of heads expanded.
+func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, seen map[uint64]struct{}, yield func(topology.Dependency)) (expanded int, err error) {
+	var pending []fabric.Head
+	for _, src := range sources {
+		pending = append(pending, w.heads(src, dst)...)
+	}
+	injected := len(pending)
+	for i := 0; i < len(pending) && err == nil; i++ {
+		h := pending[i]
+		w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
+			for set := hop.VCs; err == nil; {
+				vc := uint8(bits.TrailingZeros32(set))
+				next, arrived, fault := w.follow(h, hop, state, vc)
+				if err = fault; err != nil || arrived {
+					return
+				}
+				if i >= injected {
+					held, _ := w.graph.PeerPort(h.In)
+					yield(topology.Dependency{Held: topology.Channel{Port: held, VC: h.VC}, Wanted: topology.Channel{Port: hop.Port, VC: vc}})
+				}
+				if _, known := seen[pack(next)]; !known {
+					seen[pack(next)] = struct{}{}
+					pending = append(pending, next)
+				}
+				if set &= set - 1; set == 0 {
+					return
+				}
+			}
+		})
+	}
+	return len(pending), err
+}

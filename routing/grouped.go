@@ -1,0 +1,318 @@
+package routing
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Layout of Head.State for the routings on grouped topologies. A packet is
+// launched once, at its source switch, and from there on walks by
+// groupWalk.next.
+const (
+	viaMask    uint32 = 1<<16 - 1       // intermediate group or switch, while detouring
+	localDone  uint32 = 1 << 16         // a local hop towards the way out of this group lies behind
+	levelShift        = 17              // present virtual channel, 3 bits
+	levelMask  uint32 = 7 << levelShift //
+	detouring  uint32 = 1 << 20         // the intermediate group or switch lies ahead
+	launched   uint32 = 1 << 21         // the source has decided
+)
+
+// GroupSettings are the settings that the routings on groups share.
+type GroupSettings struct {
+	Gateway   string `toml:"gateway" doc:"which of several channels to the next group: random for each packet, or hashed by its destination" choices:"random|hashed"`
+	GlobalVC  string `toml:"global_vc" doc:"virtual channel on a global channel: the next, that of the group it leads to; or same, that of the group it leaves" choices:"next|same"`
+	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
+}
+
+func defaultGroups() GroupSettings {
+	return GroupSettings{Gateway: "random", GlobalVC: "next"}
+}
+
+// groupWalk leads packets minimally through a topology of fully connected
+// groups: at most a local hop to a switch with a channel into the next group,
+// the global hop, and a local hop there. On the way it raises the virtual
+// channel ("level") at each global hop. A level is one virtual channel or, with
+// spread_vcs, a class of several, which changes nothing in the order of levels
+// that freedom from deadlock rests on. An output virtual channel that has been
+// allocated is idle until its packet wins the switch, so that with
+// vc_alloc_cycles = 1 one virtual channel cannot fill a channel. Memory: 4 bytes a (switch, group) and a
+// (switch, switch of its group); where several channels join two groups, also 12
+// a (switch, group) and 4 a (switch, global channel of its group).
+type groupWalk struct {
+	graph     *topology.Graph
+	groups    int
+	width     int                 // switches of the largest group
+	home      []place             // len = terminals: of its switch
+	at        []place             // len = switches
+	size      []int32             // len = groups: switches
+	switches  []topology.SwitchID // len = groups*width: by group and index
+	local     []topology.PortID   // len = switches*width: port of s to the member of its group
+	ways      []int32             // len = switches*groups: see packWay
+	several   []way               // those with a choice
+	exits     []topology.PortID   // their ports
+	hashed    bool                // gateways chosen by destination
+	sameVC    bool                // global channels keep the level of the group they leave
+	viaSwitch bool                // the intermediate is a switch, not a group
+	classes   int                 // virtual channels that the routing needs
+	spread    bool                // classes use several virtual channels where there are more
+}
+
+// place is where a switch is.
+type place struct {
+	sw     topology.SwitchID
+	group  int32
+	member int32 // index within the group
+}
+
+// way is how a switch can send packets to another group: by one of its own
+// global channels or by a local hop to a switch that has one. Choices are
+// exits[first:first+count], the own global ports first.
+type way struct {
+	first int32
+	count int32
+	own   int32
+}
+
+// packWay is the entry in groupWalk.ways of a way with one choice: its port,
+// and whether that is global. Ways with several are the complement of their
+// number in groupWalk.several.
+func packWay(port topology.PortID, global bool) int32 {
+	packed := int32(port) << 1
+	if global {
+		packed++
+	}
+	return packed
+}
+
+// newGroupWalk prepares the tables for routing name.
+func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
+	grouped, ok := env.Topology.(topology.Grouped)
+	if !ok {
+		return nil, lacks(name, "groups", env)
+	}
+	g := env.Topology.Graph()
+	w := &groupWalk{
+		graph: g, groups: grouped.Groups(), at: make([]place, g.Switches()), size: make([]int32, grouped.Groups()),
+		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same", spread: set.SpreadVCs,
+	}
+	if w.groups > 1<<16 {
+		return nil, fmt.Errorf("routing %q handles at most %d groups; this topology has %d", name, 1<<16, w.groups)
+	}
+	for s := range w.at {
+		group := grouped.GroupOf(topology.SwitchID(s))
+		w.at[s] = place{topology.SwitchID(s), int32(group), w.size[group]}
+		w.size[group]++
+		w.width = max(w.width, int(w.size[group]))
+	}
+	w.switches = make([]topology.SwitchID, w.groups*w.width)
+	for _, p := range w.at {
+		w.switches[int(p.group)*w.width+int(p.member)] = p.sw
+	}
+	for _, s := range homes(g) {
+		w.home = append(w.home, w.at[s])
+	}
+	if err := w.findLocal(name, grouped); err != nil {
+		return nil, err
+	}
+	return w, w.findWays(name, grouped)
+}
+
+// members lists the switches of a group.
+func (w *groupWalk) members(group int) []topology.SwitchID {
+	return w.switches[group*w.width:][:w.size[group]]
+}
+
+func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
+	w.local = make([]topology.PortID, len(w.at)*w.width)
+	for s := range w.at {
+		from := topology.SwitchID(s)
+		for i, to := range w.members(int(w.at[s].group)) {
+			p := topology.NoPort
+			if to != from {
+				if p = grouped.LocalTo(from, to); p == topology.NoPort {
+					return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none", name, w.graph.SwitchName(from), w.graph.SwitchName(to))
+				}
+			}
+			w.local[s*w.width+i] = p
+		}
+	}
+	return nil
+}
+
+func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
+	w.ways = make([]int32, len(w.at)*w.groups)
+	for from := range w.groups {
+		for to := range w.groups {
+			if from == to {
+				continue
+			}
+			gateways := grouped.Gateways(from, to)
+			if len(gateways) == 0 {
+				return fmt.Errorf("routing %q needs a channel between any two groups; groups %d and %d have none", name, from, to)
+			}
+			for _, s := range w.members(from) {
+				w.ways[int(s)*w.groups+to] = w.wayFrom(s, gateways)
+			}
+		}
+	}
+	return nil
+}
+
+// wayFrom enters how switch s reaches the given global ports of its group.
+func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int32 {
+	out := way{first: int32(len(w.exits)), count: int32(len(gateways))}
+	for _, p := range gateways {
+		if w.graph.PortSwitch[p] == s {
+			w.exits = append(w.exits, p)
+			out.own++
+		}
+	}
+	for _, p := range gateways {
+		if owner := w.at[w.graph.PortSwitch[p]]; owner.sw != s {
+			w.exits = append(w.exits, w.local[int(s)*w.width+int(owner.member)])
+		}
+	}
+	if out.count == 1 {
+		only := w.exits[out.first]
+		w.exits = w.exits[:out.first]
+		return packWay(only, out.own == 1)
+	}
+	w.several = append(w.several, out)
+	return ^int32(len(w.several) - 1)
+}
+
+// launchMinimal starts a packet on its minimal path on virtual channel vc.
+func launchMinimal(h *fabric.Head, vc uint32) { h.State = launched | vc<<levelShift }
+
+// launchVia starts a packet on virtual channel vc towards an intermediate
+// group, or switch where the walk says so.
+func launchVia(h *fabric.Head, via, vc uint32) {
+	h.State = launched | detouring | fabric.NonMinimal | vc<<levelShift | via
+}
+
+// sourceGroups are the groups of the switch that h is at and of its
+// destination.
+func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
+	return w.at[h.Switch].group, w.home[h.Dst].group
+}
+
+// inside marks the decisions of aim that do not lead out of the group.
+const inside = -1 << 31
+
+// aim updates h.State for the switch that the packet has come to and tells
+// where it goes from there: by a way out of the group or, where that is inside,
+// out of a port.
+func (w *groupWalk) aim(h *fabric.Head) (port topology.PortID, out int32) {
+	s, target := h.Switch, &w.home[h.Dst]
+	here, to := w.at[s].group, target.group
+	if h.State&detouring != 0 {
+		via := h.State & viaMask
+		switch {
+		case !w.viaSwitch && here != int32(via):
+			to = int32(via)
+		case w.viaSwitch && s != topology.SwitchID(via):
+			target = &w.at[via]
+			to = target.group
+		case w.viaSwitch:
+			h.State = h.State&^detouring + 1<<levelShift
+		default:
+			h.State &^= detouring
+		}
+	}
+	switch {
+	case here != to:
+		return topology.NoPort, w.ways[int(s)*w.groups+int(to)]
+	case s == target.sw:
+		return w.graph.TerminalPort[h.Dst], inside
+	}
+	return w.local[int(s)*w.width+int(target.member)], inside
+}
+
+// level is the virtual channel that a packet in this state uses next.
+func level(state uint32) uint32 { return state & levelMask >> levelShift }
+
+// vcSet is the set of virtual channels of a level.
+func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
+	if w.spread {
+		return classVCs(int(level), w.classes, vcs)
+	}
+	return oneVC(level, vcs)
+}
+
+// next moves a launched packet on.
+func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
+	port, out := w.aim(h)
+	switch {
+	case out >= 0:
+		return w.leave(h, topology.PortID(out>>1), out&1 != 0, vcs)
+	case out == inside:
+		return fabric.Hop{Port: port, VCs: w.vcSet(level(h.State), vcs)}
+	}
+	several := &w.several[^out]
+	n := several.open(h.State)
+	choice := 0
+	if w.hashed {
+		choice = hashedGateway(h, n)
+	} else {
+		choice = random.IntN(n)
+	}
+	return w.choose(h, several, choice, vcs)
+}
+
+// open is the number of choices that a way has for a packet in this state.
+// Once a local hop has led to a switch with a channel of its own, only those
+// are left. A random choice stays uniform over the gateways: the switch is
+// chosen in proportion to its number of them.
+func (out *way) open(state uint32) int {
+	if state&localDone != 0 {
+		return int(out.own)
+	}
+	return int(out.count)
+}
+
+// hashedGateway chooses one of n by destination, and anew after a local hop.
+func hashedGateway(h *fabric.Head, n int) int {
+	return spread(uint32(h.Dst)<<1|h.State&localDone>>16, n)
+}
+
+// choose takes one choice of a way that has several.
+func (w *groupWalk) choose(h *fabric.Head, out *way, choice, vcs int) fabric.Hop {
+	return w.leave(h, w.exits[int(out.first)+choice], choice < int(out.own), vcs)
+}
+
+// leave sends a packet on its way out of the group, by a global port or by a
+// local one.
+func (w *groupWalk) leave(h *fabric.Head, port topology.PortID, global bool, vcs int) fabric.Hop {
+	vc := level(h.State)
+	if !global {
+		h.State |= localDone
+		return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+	}
+	h.State = h.State&^localDone + 1<<levelShift
+	if !w.sameVC {
+		vc++
+	}
+	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+}
+
+// explore lists what next could do with a launched packet, with probabilities
+// that add up to weight.
+func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+	before := h
+	_, out := w.aim(&h)
+	if out >= 0 || out == inside || w.hashed {
+		hop := w.next(&before, vcs, nil) // nothing left to chance
+		yield(hop, before.State, weight)
+		return
+	}
+	several := &w.several[^out]
+	n := several.open(h.State)
+	for choice := range n {
+		head := h
+		hop := w.choose(&head, several, choice, vcs)
+		yield(hop, head.State, weight/float64(n))
+	}
+}

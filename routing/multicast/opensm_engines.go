@@ -1,0 +1,42 @@
+package multicast
+
+import (
+	"errors"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// OpenSMSSSPConfig configures the engine opensm-sssp.
+type OpenSMSSSPConfig struct {
+	LMC      int  `toml:"lmc" min:"0" max:"7" doc:"each host port has 2^lmc LIDs, where an imported fabric does not say"`
+	Fallback bool `toml:"fallback" doc:"route by minhop what sssp refuses, as OpenSM does without a word, in place of an error"`
+}
+
+func init() {
+	sim.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			return NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
+		})
+	sim.Register(Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
+		func(c OpenSMSSSPConfig, env Env) (Engine, error) {
+			builder, err := newSSSPMC(env.Graph, c.LMC)
+			if refused := (*InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
+				return NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return NewPlainEngine(env, builder)
+		})
+}
+
+// NewMinHopMCFrom makes the engine minhop-mc for a subnet whose unicast routing
+// left other min-hop tables than those of all shortest paths.
+func NewMinHopMCFrom(env Env, m *LIDMatrix) (Engine, error) {
+	if m.graph != env.Graph {
+		panic("multicast: min-hop tables of another graph")
+	}
+	return NewPlainEngine(env, newMinHopMC(env.Graph, m))
+}
+
+var _ portTable = (*LIDMatrix)(nil)

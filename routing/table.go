@@ -1,0 +1,217 @@
+package routing
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TableConfig holds the settings of routing "table".
+type TableConfig struct {
+	Ties string `toml:"ties" doc:"choice between shortest paths: hashed by source and destination, or random at each switch" choices:"hashed|random"`
+}
+
+func init() {
+	sim.Register(Registry, "table", "shortest paths on any graph, by tables; the virtual channel rises at every hop", TableConfig{"hashed"}, newTable)
+}
+
+// table routes by shortest paths, in switch-switch hops, on any connected
+// graph. Where several ports lead nearer to the destination's switch, one is
+// chosen by a hash of source terminal, destination terminal and switch
+// ("hashed": each pair keeps one path) or at random at each switch ("random").
+//
+// Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a
+// packet waits only for channels of a higher class than it holds (Günther,
+// IEEE Transactions on Communications 1981). As many classes are needed as the
+// longest shortest path between switches with terminals has hops; more virtual
+// channels are divided evenly between the classes.
+//
+// Memory: the ports that lead nearer to a destination are kept as a number into
+// the list of different port sets of the switch: 2 bytes for each (switch,
+// switch with terminals), and 2 for each member of each different set. Networks
+// of more than 5,000 switches with terminals are refused: family routings (min,
+// dor, nca) need no such tables.
+type table struct {
+	graph  *topology.Graph
+	home   []topology.SwitchID // len = terminals
+	leaf   []int32             // len = switches: column of a switch with terminals, else -1
+	leaves int
+	hops   int      // longest shortest path between switches with terminals
+	set    []uint16 // len = switches*leaves: number of the port set
+	first  []int32  // len = switches: first set of the switch in start
+	start  []int32  // sets are local[start[i]:start[i+1]]
+	local  []uint16 // ports, relative to the switch's first
+	hashed bool
+}
+
+// maxTableLeaves bounds the tables: set numbers are 16 bits, and their size
+// grows with the product of switches and leaves.
+const maxTableLeaves = 5000
+
+// Layout of Head.State.
+const (
+	tableHops    uint32 = 1<<6 - 1 // hops made
+	tableStarted uint32 = 1 << 6
+	tableKey            = 7 // hash of source and destination, 16 bits
+)
+
+func newTable(config TableConfig, env Env) (fabric.Routing, error) {
+	g := env.Topology.Graph()
+	r := &table{graph: g, home: homes(g), hashed: config.Ties == "hashed"}
+	var sample []topology.TerminalID
+	r.leaf, sample = numberLeaves(g)
+	if r.leaves = len(sample); r.leaves > maxTableLeaves {
+		return nil, fmt.Errorf("routing \"table\" handles at most %d switches with terminals; this topology has %d", maxTableLeaves, r.leaves)
+	}
+	distance, err := r.distances(sample)
+	if err != nil {
+		return nil, err
+	}
+	r.fill(distance)
+	return r, checkVCs("table", r.VCs(), env)
+}
+
+// distances is the number of hops from each switch to each leaf:
+// distance[s*leaves+leaf].
+func (r *table) distances(sample []topology.TerminalID) ([]int16, error) {
+	switches := r.graph.Switches()
+	distance := make([]int16, switches*r.leaves)
+	neighbors := r.graph.Neighbors()
+	var row []int16
+	for column, t := range sample {
+		row = neighbors.DistancesFrom(r.home[t], row)
+		for s, d := range row {
+			if r.leaf[s] >= 0 {
+				if d == topology.Unreachable {
+					return nil, fmt.Errorf("routing \"table\" needs a connected network; no path joins %s and %s",
+						r.graph.SwitchName(topology.SwitchID(s)), r.graph.SwitchName(r.home[t]))
+				}
+				r.hops = max(r.hops, int(d))
+			}
+			distance[s*r.leaves+column] = d
+		}
+	}
+	return distance, nil
+}
+
+// fill makes the port sets of all switches from the distances. Cost: switches *
+// leaves * ports of a switch.
+func (r *table) fill(distance []int16) {
+	r.set = make([]uint16, len(distance))
+	r.start = []int32{0}
+	var masks []byte
+	for s := range r.graph.Switches() {
+		r.first = append(r.first, int32(len(r.start)-1))
+		width := (r.graph.Degree(topology.SwitchID(s)) + 7) / 8
+		masks = append(masks[:0], make([]byte, r.leaves*width)...)
+		r.markNearer(masks, width, distance, topology.SwitchID(s))
+		r.number(masks, width, r.set[s*r.leaves:][:r.leaves])
+	}
+}
+
+// markNearer sets in masks, width bytes for each leaf, the bits of the ports of
+// switch s that lead nearer to it.
+func (r *table) markNearer(masks []byte, width int, distance []int16, s topology.SwitchID) {
+	own := distance[int(s)*r.leaves:][:r.leaves]
+	first, end := r.graph.Ports(s)
+	for p := first; p < end; p++ {
+		peer, ok := r.graph.PeerPort(p)
+		if !ok {
+			continue
+		}
+		theirs := distance[int(r.graph.PortSwitch[peer])*r.leaves:][:r.leaves]
+		bit := int(p - first)
+		for leaf, d := range own {
+			if d > 0 && theirs[leaf] == d-1 {
+				masks[leaf*width+bit/8] |= 1 << (bit % 8)
+			}
+		}
+	}
+}
+
+// number enters a switch's port sets, each different one once, and their
+// numbers by leaf.
+func (r *table) number(masks []byte, width int, set []uint16) {
+	numbers := map[string]uint16{}
+	for leaf := range set {
+		mask := masks[leaf*width:][:width]
+		number, known := numbers[string(mask)]
+		if !known {
+			number = uint16(len(numbers))
+			numbers[string(mask)] = number
+			for i, b := range mask {
+				for ; b != 0; b &= b - 1 {
+					r.local = append(r.local, uint16(8*i+bits.TrailingZeros8(b)))
+				}
+			}
+			r.start = append(r.start, int32(len(r.local)))
+		}
+		set[leaf] = number
+	}
+}
+
+func (r *table) VCs() int { return max(1, r.hops) }
+
+func (r *table) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+func (r *table) IgnoresTerminals() bool { return !r.hashed }
+
+func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return r.route(h, v.VCs(), v.Random(h.Switch))
+}
+
+func (r *table) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
+	ports := r.ports(h)
+	switch {
+	case len(ports) == 0:
+		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+	case len(ports) == 1:
+		return r.hop(h, ports[0], vcs)
+	case r.hashed:
+		return r.hop(h, ports[r.hash(h, len(ports))], vcs)
+	}
+	return r.hop(h, ports[random.IntN(len(ports))], vcs)
+}
+
+// ports lists the ports nearer to h's destination, empty at its switch, and
+// starts packets at their source.
+func (r *table) ports(h *fabric.Head) []uint16 {
+	if h.State == 0 {
+		h.State = tableStarted | uint32(spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), 1<<16))<<tableKey
+	}
+	s := int(h.Switch)
+	i := r.first[s] + int32(r.set[s*r.leaves+int(r.leaf[r.home[h.Dst]])])
+	return r.local[r.start[i]:r.start[i+1]]
+}
+
+// hash chooses one of n by the packet's key and the switch.
+func (r *table) hash(h *fabric.Head, n int) int {
+	return spread(h.State>>tableKey+uint32(h.Switch)*0x9e3779b1, n)
+}
+
+// hop takes a port, relative to the switch's first, and counts the hop.
+func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
+	class := int(h.State & tableHops)
+	h.State++
+	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: classVCs(class, r.VCs(), vcs)}
+}
+
+func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	ports := r.ports(&h)
+	switch {
+	case len(ports) == 0:
+		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
+	case r.hashed:
+		hop := r.hop(&h, ports[r.hash(&h, len(ports))], vcs)
+		yield(hop, h.State, 1)
+	default:
+		for _, local := range ports {
+			head := h
+			hop := r.hop(&head, local, vcs)
+			yield(hop, head.State, 1/float64(len(ports)))
+		}
+	}
+}

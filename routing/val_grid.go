@@ -1,0 +1,113 @@
+package routing
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// gridVal is VAL on a grid (Valiant 1982; Dally and Towles 2004, section 9.2):
+// in dimension order to a switch drawn uniformly from all of the grid, in
+// dimension order from there to the destination.
+//
+// Deadlock: the two phases have virtual channels of their own, each as many as
+// dimension order needs (1 on meshes, 2 on tori), and the second phase never
+// waits for a channel of the first: 2 virtual channels on meshes, 4 on tori.
+//
+// A packet whose intermediate switch is its source's or its destination's goes
+// minimally, in the phase that it is left with.
+type gridVal struct{ *gridWalk }
+
+func newGridVal(config ValConfig, env Env) (fabric.Routing, error) {
+	walk, err := newGridWalk("val", env, config.Rule)
+	if err != nil {
+		return nil, err
+	}
+	if n := walk.graph.Switches(); n > 1<<16 {
+		return nil, fmt.Errorf("routing \"val\" handles at most %d switches on grids; this topology has %d", 1<<16, n)
+	}
+	r := &gridVal{walk}
+	return r, checkVCs("val", r.VCs(), env)
+}
+
+func (r *gridVal) VCs() int { return 2 * r.rings }
+
+func (r *gridVal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+func (r *gridVal) IgnoresTerminals() bool { return true }
+
+func (r *gridVal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return r.route(h, v.VCs(), v.Random(h.Switch))
+}
+
+func (r *gridVal) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
+	if h.State == 0 {
+		r.start(h, uint32(random.IntN(r.graph.Switches())))
+	}
+	target, fresh := r.target(h)
+	port, class, ok := r.next(h, target, fresh, random)
+	return r.hop(port, class, ok, h.State, h.Dst, vcs)
+}
+
+// start sends a packet at its source by way of switch via.
+func (r *gridVal) start(h *fabric.Head, via uint32) {
+	h.State = gridStarted | via
+	if s := topology.SwitchID(via); s != h.Switch && s != r.home[h.Dst] {
+		h.State |= fabric.NonMinimal
+	}
+}
+
+// target is the switch that the packet now makes for; fresh tells that it
+// changes its target here.
+func (r *gridVal) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
+	if via := topology.SwitchID(h.State & gridVia); h.State&secondPhase == 0 {
+		if via != h.Switch {
+			return via, false
+		}
+		h.State |= secondPhase
+		fresh = true
+	}
+	return r.home[h.Dst], fresh
+}
+
+// hop completes a step of the walk: virtual channels of its phase, or the
+// terminal's port at the end.
+func (r *gridVal) hop(port topology.PortID, class int, ok bool, state uint32, dst topology.TerminalID, vcs int) fabric.Hop {
+	if !ok {
+		return fabric.Hop{Port: r.graph.TerminalPort[dst], VCs: allVCs(vcs)}
+	}
+	if r.rings == 1 {
+		class = 0
+	}
+	if state&secondPhase != 0 {
+		class += r.rings
+	}
+	return fabric.Hop{Port: port, VCs: classVCs(class, 2*r.rings, vcs)}
+}
+
+func (r *gridVal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if h.State != 0 {
+		r.step(vcs, h, 1, yield)
+		return
+	}
+	n := r.graph.Switches()
+	for via := range n {
+		head := h
+		r.start(&head, uint32(via))
+		r.step(vcs, head, 1/float64(n), yield)
+	}
+}
+
+// step lists what can happen to a started packet, with probabilities that add
+// up to share.
+func (r *gridVal) step(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+	target, fresh := r.target(&h)
+	moved := r.explore(h, target, fresh, func(port topology.PortID, class int, state uint32, weight float64) {
+		yield(r.hop(port, class, true, state, h.Dst, vcs), state, weight*share)
+	})
+	if !moved {
+		yield(r.hop(topology.NoPort, 0, false, h.State, h.Dst, vcs), h.State, share)
+	}
+}

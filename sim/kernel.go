@@ -1,0 +1,130 @@
+package sim
+
+import "fmt"
+
+// Kernel runs a model: it hands events to their handlers in the order of
+// [Event] and ticks clocked components, in one order of time. It is not safe
+// for concurrent use; parallel models give every partition a kernel.
+type Kernel struct {
+	now      Time
+	queue    eventQueue
+	handlers []Handler
+	clocked  []Clocked
+	canceled map[uint64]struct{}
+	seq      uint64
+	handled  uint64
+	stopped  bool
+}
+
+// Clocked is a component that works in ticks of its own clock, such as a
+// fabric, and keeps its own near future in wheels of typed values. The kernel
+// ticks it after the events of the same time.
+type Clocked interface {
+	// NextTick is the time of the next tick that has work; MaxTime if there
+	// is none until an event gives it some.
+	NextTick() Time
+	// Tick does the work of time now.
+	Tick(now Time)
+}
+
+// NewKernel returns a kernel at time 0.
+func NewKernel() *Kernel { return &Kernel{} }
+
+// Now is the present simulated time.
+func (k *Kernel) Now() Time { return k.now }
+
+// Handled is the number of events handled so far, ticks not counted.
+func (k *Kernel) Handled() uint64 { return k.handled }
+
+// Pending is the number of events scheduled and not yet handled, canceled
+// ones included.
+func (k *Kernel) Pending() int { return k.queue.size }
+
+// Register adds a handler and returns the name to schedule its events by.
+// Handlers registered earlier are served first among simultaneous events.
+func (k *Kernel) Register(h Handler) HandlerID {
+	k.handlers = append(k.handlers, h)
+	return HandlerID(len(k.handlers) - 1)
+}
+
+// RegisterClocked adds a clocked component. Components tick in the order in
+// which they were added.
+func (k *Kernel) RegisterClocked(c Clocked) { k.clocked = append(k.clocked, c) }
+
+// TimerID names a scheduled event, for cancellation.
+type TimerID uint64
+
+// Schedule enters an event at time at, which must not be in the past.
+func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg int64) TimerID {
+	if at < k.now {
+		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
+	}
+	k.seq++
+	k.queue.push(Event{At: at, Handler: h, Kind: kind, Target: target, Arg: arg, seq: k.seq})
+	return TimerID(k.seq)
+}
+
+// After schedules an event a delay from now.
+func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg int64) TimerID {
+	return k.Schedule(k.now+delay, h, kind, target, arg)
+}
+
+// Cancel drops an event that has been scheduled and not yet handled. To cancel
+// one that has been handled is an error of the model that goes unnoticed.
+func (k *Kernel) Cancel(id TimerID) {
+	if k.canceled == nil {
+		k.canceled = map[uint64]struct{}{}
+	}
+	k.canceled[uint64(id)] = struct{}{}
+}
+
+// Stop makes the running Run return after the present event or tick.
+func (k *Kernel) Stop() { k.stopped = true }
+
+// Run handles everything up to and including time until, and returns true if
+// more is left after it. Afterwards Now is until, or the time of the last
+// thing done if the model ran dry or was stopped.
+func (k *Kernel) Run(until Time) (more bool) {
+	k.stopped = false
+	for !k.stopped {
+		at, any := k.queue.peek()
+		if !any {
+			at = MaxTime
+		}
+		tick := MaxTime
+		for _, c := range k.clocked {
+			tick = min(tick, c.NextTick())
+		}
+		next := min(at, tick)
+		if next == MaxTime {
+			return false
+		}
+		if next > until {
+			k.now = until
+			return true
+		}
+		k.now = next
+		if at == next {
+			k.handleNext()
+			continue
+		}
+		for _, c := range k.clocked {
+			if c.NextTick() == next {
+				c.Tick(next)
+			}
+		}
+	}
+	return true
+}
+
+func (k *Kernel) handleNext() {
+	e := k.queue.pop()
+	if len(k.canceled) > 0 {
+		if _, gone := k.canceled[e.seq]; gone {
+			delete(k.canceled, e.seq)
+			return
+		}
+	}
+	k.handled++
+	k.handlers[e.Handler].Handle(k, e)
+}

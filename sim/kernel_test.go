@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
+
+type recorder struct {
+	seen []Event
+	on   func(k *Kernel, e Event)
+}
+
+func (r *recorder) Handle(k *Kernel, e Event) {
+	r.seen = append(r.seen, e)
+	if r.on != nil {
+		r.on(k, e)
+	}
+}
+
+// TestQueueAgainstSort draws times over all levels of the wheel and beyond,
+// mixes pushes with pops, and compares with a stable sort.
+func TestQueueAgainstSort(t *testing.T) {
+	r := NewStream(1, "queue test", 0)
+	var q eventQueue
+	var pending []Event
+	now, seq := Time(0), uint64(0)
+	for round := range 20000 {
+		if r.IntN(5) < 3 || len(pending) == 0 {
+			width := r.IntN(46) // up to 2^46 ps, past the reach of the wheels
+			seq++
+			e := Event{At: now + Time(r.Uint64()>>(63-width)), Handler: HandlerID(r.IntN(2)), Target: int32(r.IntN(3)), seq: seq}
+			q.push(e)
+			pending = append(pending, e)
+			continue
+		}
+		best := 0
+		for i := range pending {
+			if pending[i].before(&pending[best]) {
+				best = i
+			}
+		}
+		want := pending[best]
+		pending = slices.Delete(pending, best, best+1)
+		if at, ok := q.peek(); !ok || at != want.At {
+			t.Fatalf("round %d: peek = %v, %v, want %v", round, at, ok, want.At)
+		}
+		if got := q.pop(); got != want {
+			t.Fatalf("round %d: pop = %+v, want %+v", round, got, want)
+		}
+		now = want.At
+	}
+}
+
+func TestSimultaneousEventsFollowTheModel(t *testing.T) {
+	k := NewKernel()
+	var order []int32
+	h := &recorder{on: func(_ *Kernel, e Event) { order = append(order, int32(e.Handler)*10+e.Target) }}
+	a, b := k.Register(h), k.Register(h)
+	k.Schedule(5, b, 0, 1, 0)
+	k.Schedule(5, a, 0, 2, 0)
+	k.Schedule(5, a, 0, 1, 0)
+	k.Schedule(5, b, 0, 0, 0)
+	k.Run(MaxTime)
+	if want := []int32{1, 2, 10, 11}; !slices.Equal(order, want) { // a1 a2 b0 b1
+		t.Errorf("order = %v, want %v", order, want)
+	}
+}
+
+func TestRunUntilStopAndCancel(t *testing.T) {
+	k := NewKernel()
+	r := &recorder{}
+	h := k.Register(r)
+	r.on = func(k *Kernel, e Event) {
+		if e.Kind == 1 {
+			k.Stop()
+		}
+	}
+	for at := Time(10); at <= 50; at += 10 {
+		kind := uint16(0)
+		if at == 30 {
+			kind = 1
+		}
+		k.Schedule(at, h, kind, 0, int64(at))
+	}
+	gone := k.Schedule(20, h, 0, 0, 99)
+	k.Cancel(gone)
+	if more := k.Run(25); !more || k.Now() != 25 || len(r.seen) != 2 {
+		t.Fatalf("after Run(25): more=%v now=%v handled=%d, want true 25ps 2", more, k.Now(), len(r.seen))
+	}
+	k.Run(MaxTime)
+	if k.Now() != 30 {
+		t.Fatalf("Stop at 30 left now = %v", k.Now())
+	}
+	if more := k.Run(MaxTime); more || len(r.seen) != 5 {
+		t.Fatalf("drained: more=%v, %d events, want false, 5", more, len(r.seen))
+	}
+}
+
+type ticker struct {
+	period, next Time
+	at           []Time
+}
+
+func (c *ticker) NextTick() Time { return c.next }
+func (c *ticker) Tick(now Time)  { c.at = append(c.at, now); c.next += c.period }
+
+func TestClockedTicksFollowEventsOfTheSameTime(t *testing.T) {
+	k := NewKernel()
+	c := &ticker{period: 10}
+	k.RegisterClocked(c)
+	ticksBefore := -1
+	r := &recorder{on: func(*Kernel, Event) { ticksBefore = len(c.at) }}
+	k.Schedule(20, k.Register(r), 0, 0, 0)
+	k.Run(35)
+	if !slices.Equal(c.at, []Time{0, 10, 20, 30}) {
+		t.Errorf("ticks at %v", c.at)
+	}
+	if ticksBefore != 2 { // those of 0 and 10; the one of 20 comes after the event
+		t.Errorf("event at 20 saw %d ticks, want 2", ticksBefore)
+	}
+}
+
+func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
+	k := NewKernel()
+	r := NewStream(1, "steady", 0)
+	h := k.Register(handlerFunc(func(k *Kernel, e Event) {
+		k.After(Time(1+r.IntN(1<<22)), e.Handler, 0, e.Target, 0)
+	}))
+	for i := range 1000 {
+		k.Schedule(Time(i), h, 0, int32(i), 0)
+	}
+	k.Run(1 << 28)
+	until := k.Now()
+	if n := testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) }); n != 0 {
+		t.Errorf("%v allocations a run in steady state, want 0", n)
+	}
+}
+
+type handlerFunc func(*Kernel, Event)
+
+func (f handlerFunc) Handle(k *Kernel, e Event) { f(k, e) }
+
+func BenchmarkKernel(b *testing.B) {
+	for _, pending := range []int{1000, 100_000} {
+		b.Run("pending="+strconv.Itoa(pending), func(b *testing.B) {
+			k := NewKernel()
+			r := NewStream(1, "bench", 0)
+			h := k.Register(handlerFunc(func(k *Kernel, e Event) {
+				k.After(Time(1+r.IntN(1<<22)), e.Handler, 0, e.Target, 0)
+			}))
+			for i := range pending {
+				k.Schedule(Time(i), h, 0, int32(i), 0)
+			}
+			k.Run(1 << 23)
+			b.ReportAllocs()
+			for b.Loop() {
+				at, _ := k.queue.peek()
+				k.now = at
+				k.handleNext()
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"math"
+	"math/bits"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Running accumulates mean, variance and extremes of a sample in one pass
+// (Welford 1962). The zero value is an empty sample.
+type Running struct {
+	n        int64
+	mean, m2 float64
+	min, max float64
+}
+
+// Add enters an observation.
+func (r *Running) Add(x float64) {
+	r.n++
+	if r.n == 1 {
+		r.min, r.max = x, x
+	}
+	d := x - r.mean
+	r.mean += d / float64(r.n)
+	r.m2 += d * (x - r.mean)
+	r.min, r.max = math.Min(r.min, x), math.Max(r.max, x)
+}
+
+// N is the number of observations.
+func (r *Running) N() int64 { return r.n }
+
+// Mean is the sample mean; NaN for an empty sample.
+func (r *Running) Mean() float64 {
+	if r.n == 0 {
+		return math.NaN()
+	}
+	return r.mean
+}
+
+// Variance is the unbiased sample variance; NaN for fewer than two
+// observations.
+func (r *Running) Variance() float64 {
+	if r.n < 2 {
+		return math.NaN()
+	}
+	return r.m2 / float64(r.n-1)
+}
+
+// Min is the smallest observation; NaN for an empty sample.
+func (r *Running) Min() float64 {
+	if r.n == 0 {
+		return math.NaN()
+	}
+	return r.min
+}
+
+// Max is the largest observation; NaN for an empty sample.
+func (r *Running) Max() float64 {
+	if r.n == 0 {
+		return math.NaN()
+	}
+	return r.max
+}
+
+// HalfWidth is half the width of the confidence interval of the mean at the
+// given level (0.95) for independent observations, by Student's t; infinite
+// for fewer than two.
+func (r *Running) HalfWidth(level float64) float64 {
+	if r.n < 2 {
+		return math.Inf(1)
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(r.n - 1)}.Quantile(0.5 + level/2)
+	return t * math.Sqrt(r.Variance()/float64(r.n))
+}
+
+// Histogram counts non-negative integers in buckets of logarithmic width:
+// exact below 256, and above with a relative error of at most 1/256 (0.4 %)
+// in every quantile. The zero value is empty. Memory grows with the logarithm
+// of the largest value: 1 kB per doubling.
+type Histogram struct {
+	counts []int64
+	n      int64
+	max    int64
+}
+
+const (
+	histogramBits = 7 // buckets per doubling: 2^7
+	histogramSub  = 1 << histogramBits
+)
+
+// bucket returns the index of x's bucket.
+func bucket(x int64) int {
+	if x < 2*histogramSub {
+		return int(x)
+	}
+	shift := bits.Len64(uint64(x)) - histogramBits - 1
+	return shift<<histogramBits + int(x>>shift)
+}
+
+// BucketBounds returns the first value of bucket i and the first after it.
+func BucketBounds(i int) (from, to int64) {
+	if i < 2*histogramSub {
+		return int64(i), int64(i) + 1
+	}
+	shift := i>>histogramBits - 1
+	m := int64(i - shift<<histogramBits)
+	return m << shift, (m + 1) << shift
+}
+
+// Add counts x; negative numbers count as 0.
+func (h *Histogram) Add(x int64) {
+	x = max(x, 0)
+	i := bucket(x)
+	if i >= len(h.counts) {
+		h.counts = append(h.counts, make([]int64, i+1-len(h.counts))...)
+	}
+	h.counts[i]++
+	h.n++
+	h.max = max(h.max, x)
+}
+
+// N is the number of values counted.
+func (h *Histogram) N() int64 { return h.n }
+
+// Max is the largest value counted, exactly.
+func (h *Histogram) Max() int64 { return h.max }
+
+// Quantile returns the value below or at which a share q of the values lie
+// (the nearest rank), as the middle of its bucket; NaN if there are none.
+func (h *Histogram) Quantile(q float64) float64 {
+	if h.n == 0 {
+		return math.NaN()
+	}
+	rank := max(1, int64(math.Ceil(q*float64(h.n))))
+	for i, c := range h.counts {
+		if rank -= c; rank <= 0 {
+			from, to := BucketBounds(i)
+			return math.Min(float64(from+to-1)/2, float64(h.max))
+		}
+	}
+	panic("sim: histogram counts do not add up")
+}
+
+// Buckets calls yield with the bounds [from, to) and the count of every bucket
+// that is not empty, in ascending order.
+func (h *Histogram) Buckets(yield func(from, to, count int64)) {
+	for i, c := range h.counts {
+		if c > 0 {
+			from, to := BucketBounds(i)
+			yield(from, to, c)
+		}
+	}
+}
+
+// Merge adds the counts of o.
+func (h *Histogram) Merge(o *Histogram) {
+	if len(o.counts) > len(h.counts) {
+		h.counts = append(h.counts, make([]int64, len(o.counts)-len(h.counts))...)
+	}
+	for i, c := range o.counts {
+		h.counts[i] += c
+	}
+	h.n += o.n
+	h.max = max(h.max, o.max)
+}
+
+// BatchMeans estimates the mean of a correlated series and its confidence
+// interval from the means of consecutive batches (Law and Kelton; Alexopoulos
+// and Seila 1998). It keeps between batches/2 and batches means: when they are
+// full, neighbours are joined and batches become twice as long, so that the
+// correlation between batches fades as the series grows.
+type BatchMeans struct {
+	sums   []float64
+	counts []int64
+	each   int64 // observations a batch
+	limit  int
+	n      int64
+	sum    float64
+}
+
+// NewBatchMeans keeps at most limit batches (an even number, 20 to 60 is
+// usual), at first of each observations.
+func NewBatchMeans(limit int, each int64) *BatchMeans {
+	return &BatchMeans{each: max(each, 1), limit: max(limit&^1, 4)}
+}
+
+// Add enters the next observation of the series.
+func (b *BatchMeans) Add(x float64) {
+	b.n++
+	b.sum += x
+	last := len(b.counts) - 1
+	if last < 0 || b.counts[last] == b.each {
+		if len(b.counts) == b.limit {
+			b.join()
+		}
+		b.sums, b.counts = append(b.sums, 0), append(b.counts, 0)
+		last = len(b.counts) - 1
+	}
+	b.sums[last] += x
+	b.counts[last]++
+}
+
+func (b *BatchMeans) join() {
+	for i := range len(b.sums) / 2 {
+		b.sums[i] = b.sums[2*i] + b.sums[2*i+1]
+		b.counts[i] = b.counts[2*i] + b.counts[2*i+1]
+	}
+	b.sums, b.counts = b.sums[:len(b.sums)/2], b.counts[:len(b.counts)/2]
+	b.each *= 2
+}
+
+// N is the number of observations.
+func (b *BatchMeans) N() int64 { return b.n }
+
+// Mean is the mean of all observations; NaN if there are none.
+func (b *BatchMeans) Mean() float64 { return b.sum / float64(b.n) }
+
+// HalfWidth is half the width of the confidence interval of the mean, from the
+// full batches; infinite for fewer than two.
+func (b *BatchMeans) HalfWidth(level float64) float64 {
+	var means Running
+	for i, c := range b.counts {
+		if c == b.each {
+			means.Add(b.sums[i] / float64(c))
+		}
+	}
+	return means.HalfWidth(level)
+}

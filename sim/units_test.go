@@ -1,0 +1,63 @@
+package sim
+
+import "testing"
+
+func TestParseTime(t *testing.T) {
+	for in, want := range map[string]Time{
+		"1ns": 1000, "2.5us": 2_500_000, " 600 ps ": 600, "0.001ns": 1, "1s": 1e12, "7µs": 7e6, "0ns": 0, "-1ns": -1000,
+	} {
+		if got, err := ParseTime(in); err != nil || got != want {
+			t.Errorf("ParseTime(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "1", "ns", "1 parsec", "0.0001ns", "1e3ns", "1.2.3ns", "99999999999s", "--1ns"} {
+		if got, err := ParseTime(in); err == nil {
+			t.Errorf("ParseTime(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
+func TestParseBytesAndRate(t *testing.T) {
+	for in, want := range map[string]Bytes{"64": 64, "8kB": 8000, "8KiB": 8192, "1.5MiB": 3 << 19, "0B": 0} {
+		if got, err := ParseBytes(in); err != nil || got != want {
+			t.Errorf("ParseBytes(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]Rate{"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9} {
+		if got, err := ParseRate(in); err != nil || got != want {
+			t.Errorf("ParseRate(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"0.5B", "-1B", "3 apples", "40Gb", "0Gb/s"} {
+		_, errBytes := ParseBytes(in)
+		_, errRate := ParseRate(in)
+		if errBytes == nil || errRate == nil {
+			t.Errorf("%q is taken for a size or a rate", in)
+		}
+	}
+}
+
+func FuzzUnitsRoundTrip(f *testing.F) {
+	for _, v := range []int64{0, 1, 999, 1000, 1001, 1_000_000, 123_456_789_012, -5} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v int64) {
+		const most = 1 << 53 // printing goes through a float
+		v %= most
+		if got, err := ParseTime(Time(v).String()); err != nil || got != Time(v) {
+			t.Errorf("time %d prints as %v, which reads as %d, %v", v, Time(v), got, err)
+		}
+		if v < 0 {
+			return
+		}
+		if got, err := ParseBytes(Bytes(v).String()); err != nil || got != Bytes(v) {
+			t.Errorf("size %d prints as %v, which reads as %d, %v", v, Bytes(v), got, err)
+		}
+		if v == 0 {
+			return
+		}
+		if got, err := ParseRate(Rate(v).String()); err != nil || got != Rate(v) {
+			t.Errorf("rate %d prints as %v, which reads as %d, %v", v, Rate(v), got, err)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestWheelAgainstMap files random items at near and far cycles and compares
+// what each cycle yields with a map.
+func TestWheelAgainstMap(t *testing.T) {
+	r := NewStream(1, "wheel", 0)
+	w := NewWheel[int](100)
+	want := map[int64][]int{}
+	id := 0
+	push := func(cycle int64) {
+		id++
+		w.Push(cycle, id)
+		want[cycle] = append(want[cycle], id)
+	}
+	for cycle := range int64(3000) {
+		var got []int
+		for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
+			for range batch {
+				if r.IntN(3) == 0 {
+					push(cycle + 1 + int64(r.IntN(50)))
+				}
+			}
+			got = append(got, batch...)
+		}
+		if cycle < 2000 {
+			for range r.IntN(100) {
+				push(cycle + 1 + int64(r.IntN(200))) // reach is 127: some go to the heap
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want[cycle])
+		if !slices.Equal(got, want[cycle]) {
+			t.Fatalf("cycle %d: got %v, want %v", cycle, got, want[cycle])
+		}
+		delete(want, cycle)
+		pending := 0
+		next := int64(-1)
+		for c, items := range want {
+			pending += len(items)
+			if next < 0 || c < next {
+				next = c
+			}
+		}
+		if w.Len() != pending {
+			t.Fatalf("cycle %d: Len = %d, want %d", cycle, w.Len(), pending)
+		}
+		if c, ok := w.NextCycle(); ok != (pending > 0) || ok && c != next {
+			t.Fatalf("cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
+		}
+	}
+}
+
+func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
+	r := NewStream(1, "wheel", 0)
+	w := NewWheel[[2]int64](64)
+	cycle := int64(0)
+	run := func() {
+		for range 1000 {
+			for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
+				for _, item := range batch {
+					w.Push(cycle+1+int64(r.IntN(60)), item)
+				}
+			}
+			cycle++
+		}
+	}
+	for i := range 5000 {
+		w.Push(int64(i%60), [2]int64{})
+	}
+	run()
+	run()
+	if n := testing.AllocsPerRun(5, run); n > 0 {
+		t.Errorf("%v allocations in 1000 cycles, want 0", n)
+	}
+}
