@@ -3,25 +3,15 @@ package multicast
 import (
 	"cmp"
 	"errors"
-	"os"
 	"slices"
-	"strconv"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
-var killScale = func() int32 {
-	if s := os.Getenv("KILL"); s != "" {
-		k, _ := strconv.Atoi(s)
-		return int32(k)
-	}
-	return 1
-}()
-
 func init() {
 	sim.Register(Registry, "mr4lms-plus-offline", "mr4lms-plus with all groups known beforehand",
-		PlusConfig{Roots: 1},
+		PlusConfig{Roots: 4},
 		func(c PlusConfig, env Env) (Engine, error) {
 			e, err := newPlus(c, env)
 			return &offline{e}, err
@@ -39,7 +29,10 @@ type demand struct {
 	waiting []int32   // by cell: groups alive that need it
 }
 
-func (d *demand) cost(v topology.SwitchID) int32 { return killScale * d.waiting[v] }
+// harm weighs a group kept out of a colour against a switch more in a tree.
+const harm = 4
+
+func (d *demand) cost(v topology.SwitchID) int32 { return harm * d.waiting[v] }
 
 // take removes the groups that need a cell from the present colour.
 func (d *demand) take(cell int32) {

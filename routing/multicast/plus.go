@@ -1,9 +1,6 @@
 package multicast
 
 import (
-	"os"
-	"strconv"
-
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -16,7 +13,7 @@ type PlusConfig struct {
 
 func init() {
 	sim.Register(Registry, "mr4lms-plus", "colour first, small trees",
-		PlusConfig{Roots: 1},
+		PlusConfig{Roots: 4},
 		func(c PlusConfig, env Env) (Engine, error) { return newPlus(c, env) })
 }
 
@@ -41,12 +38,6 @@ func newPlus(c PlusConfig, env Env) (*plus, error) {
 	f, err := NewForest(env)
 	if err != nil {
 		return nil, err
-	}
-	if s := os.Getenv("STRETCH"); s != "" {
-		c.Stretch, _ = strconv.Atoi(s)
-	}
-	if s := os.Getenv("ROOTS"); s != "" {
-		c.Roots, _ = strconv.Atoi(s)
 	}
 	g, roots := newSubgraph(f), newRootFinder(env.Hops)
 	return &plus{config: c, forest: f, roots: roots, colour: g, grow: newGrower(g), unite: newUniter(f, roots, g, false), climb: newClimber(f)}, nil
@@ -87,7 +78,6 @@ func (e *plus) smallest(height int) *Tree {
 	if len(e.found) > 1 {
 		e.grow.trial = true
 		for _, root := range e.found {
-			e.colour.search(root, e.members)
 			t := e.grow.build(root, e.members, height+e.config.Stretch)
 			cost := int64(0)
 			for _, s := range t.Switches {
@@ -99,6 +89,5 @@ func (e *plus) smallest(height int) *Tree {
 		}
 		e.grow.trial = false
 	}
-	e.colour.search(best, e.members)
 	return e.grow.build(best, e.members, height+e.config.Stretch).keep()
 }

@@ -14,9 +14,14 @@ func TestProf(t *testing.T) {
 		g = trimmedNet(160, 256, 32, 8, 40, 2)
 		n = 128
 	}
+	groups := gridPattern(t, g, 4, 128, 32, 40)
+	if os.Getenv("NET") == "torus" {
+		g = gridNet(true, 2, 30, 20, 20)
+		groups = gridPattern(t, g, 1, 28, 28, 28)
+		n = Unlimited
+	}
 	env, _ := NewEnv(g, 0)
 	env.Entries = n
-	groups := gridPattern(t, g, 4, 128, 32, 40)
 	e, err := Registry.Build(os.Getenv("ENG"), func() any { c, _ := Registry.Config(os.Getenv("ENG")); return c }(), env)
 	if err != nil {
 		t.Fatal(err)

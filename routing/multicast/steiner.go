@@ -58,7 +58,7 @@ func (a offer) before(b offer) bool {
 func newGrower(g *subgraph) *grower { return &grower{g: g, node: make([]growing, len(g.dist))} }
 
 // build makes a tree from root that reaches the members, none beyond height,
-// after g.search(root). It attaches one member after the other, always the one
+// which must be possible. It attaches one member after the other, always the one
 // that needs the fewest further switches (Takahashi and Matsuyama 1980), by way
 // of switches next to many members still to come. Members for which depth
 // leaves no other way get the shortest path from the root, which may move
@@ -152,6 +152,9 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			}
 			b.front.push(offer{key, depth, load, v})
 		}
+	}
+	if left > 0 {
+		g.search(root, nil)
 	}
 	for _, m := range members {
 		if left > 0 && !b.node[m.sw].inTree {
