@@ -35,19 +35,31 @@ func (e *plus) squeeze(g Group, height int) {
 		if move.cost+e.added(t, 1) >= directCost {
 			continue
 		}
-		for _, p := range move.trees {
-			// Chosen again, since the moves before may have changed the loads.
-			to, _ := e.carrier(p.Groups, p.span(f), p, move.colour)
-			f.Move(p, to)
+		if e.evict(move) {
+			f.Plant(t, move.colour, g)
+			return
 		}
-		f.Plant(t, move.colour, g)
-		return
+		direct, directCost = e.carrier([]Group{g}, span, nil, -1)
 	}
 	if direct != nil {
 		f.Share(direct, g)
 		return
 	}
 	e.crowd(g)
+}
+
+// evict moves the groups of the trees to others, chosen anew since every move
+// changes the loads. It reports false if one cannot move after all: with a
+// table per port, an earlier move may have taken its room.
+func (e *plus) evict(move eviction) bool {
+	for _, p := range move.trees {
+		to, _ := e.carrier(p.Groups, p.span(e.forest), p, move.colour)
+		if to == nil {
+			return false
+		}
+		e.forest.Move(p, to)
+	}
+	return true
 }
 
 // maxTries bounds the colours for which squeeze builds a tree.
