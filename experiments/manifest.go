@@ -139,8 +139,9 @@ func (f *File) baseSettings() []setting {
 		all = append(all, s)
 	}
 	all = slices.DeleteFunc(all, func(s setting) bool { return slices.Contains(f.keys, s.key) })
+	shared := f.sharedSettings()
 	for _, s := range f.Points[0].settings {
-		if !given[s.key] && !slices.Contains(f.keys, s.key) && f.sharedDefault(s) {
+		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] {
 			all = append(all, s)
 		}
 	}
@@ -167,15 +168,24 @@ func (f *File) settingRanks() map[string]int {
 	return rank
 }
 
-// sharedDefault tells whether every point has come to the same value of a
-// setting.
-func (f *File) sharedDefault(s setting) bool {
-	want := tomlValue(s.value)
+// sharedSettings is the set of settings that have come to the same value in
+// every point.
+func (f *File) sharedSettings() map[string]bool {
+	first := map[string]string{}
+	for _, s := range f.Points[0].settings {
+		first[s.key] = tomlValue(s.value)
+	}
+	times := map[string]int{}
 	for _, p := range f.Points {
-		i := slices.IndexFunc(p.settings, func(t setting) bool { return t.key == s.key })
-		if i < 0 || tomlValue(p.settings[i].value) != want {
-			return false
+		for _, s := range p.settings {
+			if value, known := first[s.key]; known && tomlValue(s.value) == value {
+				times[s.key]++
+			}
 		}
 	}
-	return true
+	shared := map[string]bool{}
+	for key, n := range times {
+		shared[key] = n == len(f.Points)
+	}
+	return shared
 }

@@ -36,6 +36,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
 	}
+	if r, ok := routing.(GreedyDecider); ok {
+		f.greedy = r.DecidesGreedily()
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
 	if f.sensesCredits() {
@@ -56,7 +59,7 @@ func (c *Config) validate(routing Routing) error {
 		faults = append(faults, prefixed(part.prefix, sim.Validate(part.config))...)
 	}
 	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need {
+	if vcs != 0 && vcs < need && !c.AllowDeadlock {
 		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}

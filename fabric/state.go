@@ -172,6 +172,8 @@ type Fabric struct {
 	alloc      allocator
 	sensing    *sensing // nil: off
 	occupancy  bool     // keep outVC.waiting
+	greedy     bool     // count the decisions of a cycle only when all are made
+	decided    []int32  // ov chosen by each of them
 	cutThrough bool
 	inputFirst bool
 

@@ -18,6 +18,9 @@ func (f *Fabric) evaluate(s int32) {
 		va |= m[w].va
 		sa |= m[w].sa
 	}
+	if len(f.decided) > 0 {
+		f.countDecisions()
+	}
 	for i := range f.steps.n {
 		step := uint32(f.steps.first) + uint32(i)
 		if va != 0 {
@@ -78,7 +81,7 @@ func (f *Fabric) route(sw *switchState, h *Head) uint32 {
 		f.badHop(h, hop)
 	}
 	if f.occupancy {
-		f.outVC[int32(hop.Port)*int32(f.vcs)+lowestVC(vcs)].waiting++
+		f.countDecision(int32(hop.Port)*int32(f.vcs) + lowestVC(vcs))
 	}
 	return uint32(local)<<16 | vcs
 }

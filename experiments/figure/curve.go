@@ -28,8 +28,10 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 		switch {
 		case c.Contains(at):
 			k.look.mark(c, at, saturated[i])
-		case at.Y > c.Max.Y && slices.Contains(saturated[i:], true) && i > 0 && c.Contains(points[i-1]):
-			k.leave(c, points[i-1], at)
+		case at.Y > c.Max.Y && saturated[i] && i > 0 && (c.Contains(points[i-1]) || !saturated[i-1]):
+			// The first saturated point beyond the top: on the edge, at
+			// its own load.
+			k.look.mark(c, vg.Point{X: at.X, Y: c.Max.Y}, true)
 		}
 	}
 }
@@ -45,13 +47,6 @@ func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, saturate
 		}
 	}
 	return points, saturated
-}
-
-// leave marks, hollow, where the curve goes through the top of the axes on its
-// way to a saturated point.
-func (k *curve) leave(c draw.Canvas, from, to vg.Point) {
-	share := (c.Max.Y - from.Y) / (to.Y - from.Y)
-	k.look.mark(c, vg.Point{X: from.X + share*(to.X-from.X), Y: c.Max.Y}, true)
 }
 
 // band fills the area of the confidence intervals.
