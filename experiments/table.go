@@ -50,6 +50,15 @@ func (t *Table) Column(name string) (int, error) {
 	return 0, fmt.Errorf("no column %q%s: there are %s", name, didYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
 }
 
+// intervalColumn is the column with the half-width of the 95 % confidence
+// interval of a mean; empty if there is none.
+func (t *Table) intervalColumn(metric string) string {
+	if ci := strings.Replace(metric, "_mean_", "_ci95_", 1); ci != metric && slices.Contains(t.Columns, ci) {
+		return ci
+	}
+	return ""
+}
+
 // number reads a cell: a number, or a swept setting with its unit, which counts
 // in bytes, nanoseconds or bits per second. Empty cells and text are NaN.
 func number(cell string) float64 {
