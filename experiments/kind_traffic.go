@@ -3,7 +3,9 @@ package experiments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -114,6 +116,10 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		faults = append(faults, Under("traffic", "traffic.packet_flits", err))
 	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
 		faults = append(faults, err)
+	}
+	if most := slices.Max(append([]int{0}, c.Traffic.PacketFlits...)); c.Switch.FlowControl == "cut-through" && most > c.Switch.BufferFlits {
+		faults = append(faults, &sim.ParamError{Key: "switch.buffer_flits", Value: c.Switch.BufferFlits,
+			Want: fmt.Sprintf("at least %d: under cut-through a packet goes on only where it fits whole", most)})
 	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
 		return nil, errors.Join(append(faults, err)...) // nothing else can be built
