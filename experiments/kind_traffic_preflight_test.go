@@ -29,16 +29,16 @@ func forecastOf(t *testing.T, f *File) forecast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := c.network(parts, f.Seed)
-	load, err := c.loads(f.shared, n, parts.pattern)
+	load, err := c.loads(f.shared, c.network(f.Seed), parts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	timings, err := parts.fabric.ChannelTimings(n.graph)
+	g := parts.topology.Graph()
+	timings, err := parts.fabric.ChannelTimings(g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
 }
 
 // single is the cell of a table of one row.
@@ -119,8 +119,6 @@ func TestReport(t *testing.T) {
 		text, _, _ := strings.Cut(n.Text, ":")
 		got = append(got, n.Topic+"|"+n.Where+"|"+text)
 	}
-	// VAL: of the 5/9 (worst case: all) of the packets that change group each
-	// takes two global channels.
 	for _, want := range []string{
 		"deadlock|routing.type = min|free from deadlock",
 		"deadlock|routing.type = val|free from deadlock",
@@ -141,6 +139,16 @@ func TestReport(t *testing.T) {
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
 		t.Errorf("warnings: %+v", report.Warnings)
 	}
+	proofs := 0 // one for each routing, not for each point
+	f.shared.entries.Range(func(key, _ any) bool {
+		if strings.HasPrefix(key.(string), "certificate ") {
+			proofs++
+		}
+		return true
+	})
+	if proofs != 2 {
+		t.Errorf("%d certificates for 8 points of 2 networks", proofs)
+	}
 	if short, err := f.Preflight(false); err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0 {
 		t.Errorf("before a run: %+v, %v", short, err)
 	}
@@ -158,8 +166,12 @@ func TestUncertified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := c.network(parts, 1)
-	n.built = blind{parts.routing}
+	n := c.network(1)
+	n.open = func() (*opened, error) {
+		o := parts.opened()
+		o.routing = blind{o.routing}
+		return o, nil
+	}
 	p := &Preflight{shared: &sharedBuilds{}}
 	if err := p.certify(n, false); err != nil || len(p.notes) != 0 || len(p.warnings) != 1 || !strings.Contains(p.warnings[0].Message, "has no certificate") {
 		t.Errorf("%v, %+v", err, p)
@@ -185,7 +197,7 @@ func TestBisection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			load, err := c.loads(f.shared, c.network(parts, 1), parts.pattern)
+			load, err := c.loads(f.shared, c.network(1), parts)
 			if err != nil {
 				continue // adaptive
 			}
