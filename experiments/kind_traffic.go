@@ -161,13 +161,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 		return trafficRow{}, err
 	}
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, run.Seed)
-	var counted fabric.Counters
-	count := func() {
-		now := f.Counters
-		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
-		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
-		counted = now
-	}
+	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
 	})
@@ -194,6 +188,17 @@ func newTrafficRow(r *fabric.Result, clock float64) trafficRow {
 		LatencyMax:     float64(latency.Max()) * clock,
 		NetworkLatency: r.MeanNetworkLatency() * clock, Hops: r.MeanHops(), MinimalFraction: r.MinimalFraction(),
 		Packets: r.Packets(), Cycles: r.Cycles, Saturated: r.Saturated, Converged: r.Converged,
+	}
+}
+
+// fabricCounter tells run, on every call, what f has done since the last.
+func fabricCounter(f *fabric.Fabric, run *Run) func() {
+	var counted fabric.Counters
+	return func() {
+		now := f.Counters
+		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
+		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
+		counted = now
 	}
 }
 

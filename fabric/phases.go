@@ -99,8 +99,9 @@ func (r *runner) close(start int64) {
 	r.result.Close(end)
 	r.result.Window = end - start
 	delivered := float64(r.f.DeliveredFlits - r.delivered)
-	cycles := float64(end-start) * float64(r.f.graph.Terminals())
-	r.result.Accepted = delivered / cycles
+	terminals := float64(r.f.graph.Terminals())
+	cycles := float64(end-start) * terminals
+	r.result.Accepted = delivered / float64(end-start) / terminals
 	// What is born in a window varies; a network that delivers less than its
 	// share by less than three standard deviations of that is not blamed.
 	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))

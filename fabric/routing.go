@@ -51,6 +51,11 @@ type Hop struct {
 // [View]; only for them does the fabric keep the counters.
 type OccupancyReader interface{ ReadsOccupancy() bool }
 
+// GreedyDecider is implemented by occupancy readers that want all decisions
+// of a cycle at a switch to see the queues as they were before the first of
+// them (a parallel allocator). Without it each sees those made before it.
+type GreedyDecider interface{ DecidesGreedily() bool }
+
 // Explorer is implemented by routings whose every possible decision can be
 // listed without running: the deadlock certificate and the channel-load bounds
 // are built from it.

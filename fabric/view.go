@@ -5,10 +5,13 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// View is what a routing may see of the network when it decides: exact counts
-// as they stood when the switches of this cycle began, for any port. Real
-// switches know only their own ports; routings that read others are ideal by
-// design (UGAL-G) and say so.
+// View is what a routing may see of the network when it decides. Counts of the
+// deciding switch are those of the cycle's beginning; decisions made before at
+// this switch in this cycle are counted as waiting already, unless the routing
+// is a [GreedyDecider]. Counts of other switches are exact too, but those with
+// lower numbers have done their work of this cycle. Real switches know only
+// their own ports; routings that read others are ideal by design (UGAL-G) and
+// say so.
 type View struct {
 	f *Fabric
 }
@@ -72,5 +75,24 @@ func (v *View) Backlog(p topology.PortID) int {
 	if behind <= 0 {
 		return 0
 	}
-	return int(behind / v.f.interval[o.class])
+	return int(behind / o.interval)
+}
+
+// countDecision counts a packet as waiting for the output virtual channel that
+// was chosen for it.
+func (f *Fabric) countDecision(ov int32) {
+	if f.greedy {
+		f.decided = append(f.decided, ov)
+	} else {
+		f.outVC[ov].waiting++
+	}
+}
+
+// countDecisions counts those of a greedy routing, all decisions of a cycle at
+// a switch being made.
+func (f *Fabric) countDecisions() {
+	for _, ov := range f.decided {
+		f.outVC[ov].waiting++
+	}
+	f.decided = f.decided[:0]
 }

@@ -253,3 +253,17 @@ func TestReproduce(t *testing.T) {
 		}
 	}
 }
+
+// TestReproduceDswitch: the whole of a small artifact, with the seed of its
+// file.
+func TestReproduceDswitch(t *testing.T) {
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dswitch/theorem2", "--quick", "--out", "r")
+	if status != exitSuccess || strings.Count(stdout, "  met  ") != 4 {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	resolved, err := os.ReadFile("r/dswitch/theorem2/resolved.toml")
+	if err != nil || !strings.Contains(string(resolved), "seed = 1\n") {
+		t.Errorf("%v\n%s", err, resolved)
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
-	var flags runFlags
+	flags := runFlags{fileFlags: fileFlags{seed: -1}} // the files' own
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",

@@ -1,0 +1,101 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	sim.Register(Registry, "par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group",
+		UGALLConfig{defaultUGAL()}, newPAR)
+}
+
+// progressive is progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009): a
+// packet that was sent minimally, by a local hop, is compared again at the
+// switch with the global channel, which sees that channel's own queue, and may
+// still take a Valiant path from there. A decision for a Valiant path stands.
+//
+// Virtual channels: a packet diverted makes a second local hop in its source
+// group, L0 L1 G2 L2 G3 L3. Valiant packets from the source start at L1; minimal
+// ones are L0 G3 L3. A packet never waits for a channel to the left of one that
+// it holds: 4 virtual channels, 5 with intermediate routers.
+//
+// Choice that the paper leaves open: either comparison is that of UGAL-L_VCH.
+type progressive struct{ *ugal }
+
+func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
+	u, err := newUGAL("par", config.UGALSettings, env, hybridGauge{})
+	if err != nil {
+		return nil, err
+	}
+	u.vcs++
+	u.classes = u.vcs
+	u.detourVC, u.localVC = 1, 0
+	u.minimalVC++
+	return progressive{u}, checkVCs("par", u.vcs, env)
+}
+
+// Route implements [fabric.Routing].
+func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	switch {
+	case h.State == 0:
+		return p.depart(v, h)
+	case undecided(h.State):
+		head := p.resume(*h)
+		return p.decide(v, h, p.onward(v, &head))
+	}
+	return p.advance(h, v.VCs(), v.Random(h.Switch))
+}
+
+// depart sends a packet from its source switch. A minimal path that begins with
+// a local hop does so on virtual channel 0.
+func (p progressive) depart(v *fabric.View, h *fabric.Head) fabric.Hop {
+	if here, there := p.sourceGroups(h); here == there {
+		launchMinimal(h, p.localVC)
+		return p.advance(h, v.VCs(), nil)
+	}
+	minimal := p.minimal(v, h, p.minimalVC)
+	if undecided(minimal.state) {
+		p.hold(&minimal, v.VCs())
+	}
+	return p.decide(v, h, minimal)
+}
+
+// hold moves a minimal first hop to virtual channel 0.
+func (p progressive) hold(c *candidate, vcs int) {
+	c.state &^= levelMask
+	c.hop.VCs = p.vcSet(0, vcs)
+}
+
+// undecided tells whether a packet has come to the gateway of its minimal path.
+func undecided(state uint32) bool { return state&(localDone|fabric.NonMinimal) == localDone }
+
+// resume puts a packet at the gateway back on the minimal path's virtual
+// channel.
+func (p progressive) resume(h fabric.Head) fabric.Head {
+	h.State = h.State&^levelMask | p.minimalVC<<levelShift
+	return h
+}
+
+// Explore implements [fabric.Explorer].
+func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	here, there := p.sourceGroups(&h)
+	switch {
+	case here == there || h.State != 0 && !undecided(h.State):
+		p.ugal.Explore(vcs, h, yield)
+	case undecided(h.State):
+		p.exploreAdvance(vcs, p.resume(h), 0, yield)
+		p.exploreDetours(vcs, h, yield)
+	default:
+		launched := h
+		launchMinimal(&launched, p.minimalVC)
+		p.exploreAdvance(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
+			c := candidate{hop: hop, state: state}
+			if undecided(state) {
+				p.hold(&c, vcs)
+			}
+			yield(c.hop, c.state, weight)
+		})
+		p.exploreDetours(vcs, h, yield)
+	}
+}

@@ -1,0 +1,268 @@
+package routing
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// UGALSettings are the settings that the UGAL family shares.
+type UGALSettings struct {
+	Sensing      string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
+	Threshold    int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
+	Candidates   int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
+	Intermediate string `toml:"intermediate" doc:"what Valiant paths lead through: a group or a router, neither of the source's group nor of the destination's; or any-router, which sends minimally if it is of the source's group" choices:"group|router|any-router"`
+	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
+	Weight       string `toml:"weight" doc:"what queue lengths are multiplied by: hops of the path, or global-hops (1 and 2)" choices:"hops|global-hops"`
+	DetourVC     string `toml:"detour_vc" doc:"virtual channel on the way to the intermediate: rising with each global hop; flat, channel 0 all the way as in BookSim2, for intermediate routers only, which can deadlock" choices:"rising|flat"`
+	GroupSettings
+}
+
+func defaultUGAL() UGALSettings {
+	return UGALSettings{
+		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", Weight: "hops", DetourVC: "rising",
+		GroupSettings: defaultGroups(),
+	}
+}
+
+// ugal is what the UGAL family shares (Singh 2005; Kim, Dally, Scott, Abts,
+// ISCA 2008, section 4): at its source switch a packet is compared on the
+// minimal path and on Valiant paths drawn at random, by queue length times hop
+// count, and goes minimally if
+//
+//	q_m * H_m <= q_nm * H_nm + T
+//
+// for all of them, otherwise by the one with the smallest right-hand side. The
+// members of the family differ in the queues that they look at (gauge). Packets
+// within a group go minimally.
+//
+// Virtual channels, with L and G for local and global channels: Valiant packets
+// use L0 G1 L1 G2 L2, minimal ones enter that sequence at L1. So the queues at
+// the source tell one kind from the other. Intermediate routers make it
+// L0 G1 L1 L2 G3 L3, and minimal packets enter at L2. With global_vc = "same" a
+// global channel has the number of the group it leaves. A packet never waits for
+// a channel to the left of one that it holds, so there is no cycle; 3 virtual
+// channels suffice, 4 with intermediate routers.
+//
+// detour_vc = "flat" is BookSim2's assignment, L0 G0 L0 L1 G2 L2 on 3 channels,
+// minimal from L1 on and VC 2 within a group. Its first L0 and second L0 close
+// cycles; it is here for comparisons. BookSim2's "ugal" is ugal-l with
+//
+//	sensing = "credits", weight = "global-hops", threshold = 30,
+//	intermediate = "any-router", detour_vc = "flat"
+type ugal struct {
+	*groupWalk
+	gauge
+	sense      sensing
+	crossings  []crossing // len = groups*groups
+	settings   UGALSettings
+	vcs        int
+	minimalVC  uint32 // of minimal packets, in the source group
+	localVC    uint32 // of packets that stay in the group
+	detourVC   uint32 // first of Valiant packets
+	flat       bool
+	anyRouter  bool
+	globalHops bool
+}
+
+// gauge is what a member of the family measures: the costs of two paths of a
+// packet at h.Switch, to be compared.
+type gauge interface {
+	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour *candidate) (m, nm int)
+}
+
+// candidate is a path that a packet may take: its first hop, the packet's state
+// behind it, and its length.
+type candidate struct {
+	hop   fabric.Hop
+	state uint32
+	hops  int // switch to switch, or global ones only
+}
+
+// vc is the lowest virtual channel that the first hop may use.
+func (c *candidate) vc() int { return bits.TrailingZeros32(c.hop.VCs) }
+
+func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
+	walk, err := newGroupWalk(name, env, set.GroupSettings)
+	if err != nil {
+		return nil, err
+	}
+	walk.viaSwitch = set.Intermediate != "group"
+	if walk.viaSwitch && len(walk.at) > 1<<16 {
+		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.at))
+	}
+	u := &ugal{
+		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(env.Topology.(topology.Grouped)), vcs: 3,
+		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
+	}
+	switch {
+	case u.flat && !walk.viaSwitch:
+		return nil, &sim.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
+	case walk.viaSwitch && !u.flat:
+		u.vcs = 4
+	}
+	u.minimalVC = uint32(u.vcs - 2)
+	u.localVC = u.minimalVC
+	if u.flat {
+		u.localVC = 2
+	}
+	u.classes = u.vcs
+	return u, checkVCs(name, u.vcs, env)
+}
+
+func (u *ugal) VCs() int { return u.vcs }
+
+func (u *ugal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
+
+// ReadsOccupancy implements [fabric.OccupancyReader].
+func (u *ugal) ReadsOccupancy() bool { return true }
+
+// DecidesGreedily implements [fabric.GreedyDecider].
+func (u *ugal) DecidesGreedily() bool { return u.settings.Decision == "greedy" }
+
+// Route implements [fabric.Routing].
+func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	if h.State != 0 {
+		return u.advance(h, v.VCs(), v.Random(h.Switch))
+	}
+	if here, there := u.sourceGroups(h); here == there {
+		launchMinimal(h, u.localVC)
+		return u.advance(h, v.VCs(), nil)
+	}
+	return u.decide(v, h, u.minimal(v, h, u.minimalVC))
+}
+
+// advance moves a launched packet on.
+func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
+	hop := u.next(h, vcs, random)
+	if u.flat && h.State&detouring != 0 {
+		h.State &^= levelMask
+		hop.VCs = u.vcSet(0, vcs)
+	}
+	return hop
+}
+
+// decide compares minimal with Valiant paths and sends the packet.
+func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) fabric.Hop {
+	best, gain := minimal, u.settings.Threshold
+	for range u.settings.Candidates {
+		detour, ok := u.detour(v, h)
+		if !ok {
+			continue
+		}
+		if m, nm := u.costs(u, v, h, &minimal, &detour); m-nm > gain {
+			best, gain = detour, m-nm
+		}
+	}
+	h.State = best.state
+	return best.hop
+}
+
+// minimal is the minimal path of a packet at its source, on virtual channel
+// vc.
+func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
+	head := *h
+	launchMinimal(&head, vc)
+	return u.onward(v, &head)
+}
+
+// onward is the rest of a launched packet's minimal path out of the source
+// group.
+func (u *ugal) onward(v *fabric.View, head *fabric.Head) candidate {
+	c := u.first(v, head)
+	c.hops = 1
+	if !u.globalHops {
+		c.hops = u.minimalHops(head, c.state)
+	}
+	return c
+}
+
+// detour draws a Valiant path of a packet; ok is false if there is none, or the
+// draw means minimal.
+func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
+	head := *h
+	via, ok := u.drawIntermediate(h, v.Random(h.Switch))
+	if !ok {
+		return c, false
+	}
+	launchVia(&head, via, u.detourVC)
+	c = u.first(v, &head)
+	c.hops = 2
+	if !u.globalHops {
+		c.hops = u.detourHops(h, c.state, via)
+	}
+	return c, true
+}
+
+// first takes the first hop of a launched packet.
+func (u *ugal) first(v *fabric.View, head *fabric.Head) candidate {
+	hop := u.advance(head, v.VCs(), v.Random(head.Switch))
+	return candidate{hop: hop, state: head.State}
+}
+
+func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
+	if !u.anyRouter {
+		return u.drawVia(h, random)
+	}
+	router := &u.home[random.IntN(len(u.home))]
+	return uint32(router.sw), router.group != u.at[h.Switch].group
+}
+
+// Explore implements [fabric.Explorer].
+func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	here, there := u.sourceGroups(&h)
+	switch {
+	case h.State != 0:
+		u.exploreAdvance(vcs, h, 1, yield)
+	case here == there:
+		launchMinimal(&h, u.localVC)
+		u.exploreAdvance(vcs, h, 1, yield)
+	default:
+		minimal := h
+		launchMinimal(&minimal, u.minimalVC)
+		u.exploreAdvance(vcs, minimal, 0, yield)
+		u.exploreDetours(vcs, h, yield)
+	}
+}
+
+// exploreAdvance lists what advance could do.
+func (u *ugal) exploreAdvance(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+	u.explore(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
+		if u.flat && state&detouring != 0 {
+			state &^= levelMask
+			hop.VCs = u.vcSet(0, vcs)
+		}
+		yield(hop, state, weight)
+	})
+}
+
+// exploreDetours lists the first hops of all Valiant paths that detour draws
+// from. What is chosen depends on the network: no weights.
+func (u *ugal) exploreDetours(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	u.eachIntermediate(&h, func(via uint32) {
+		launchVia(&h, via, u.detourVC)
+		u.exploreAdvance(vcs, h, 0, yield)
+	})
+}
+
+// eachIntermediate lists what drawIntermediate draws from.
+func (u *ugal) eachIntermediate(h *fabric.Head, visit func(via uint32)) {
+	here, there := u.sourceGroups(h)
+	for group := range int32(u.groups) {
+		if group == here || group == there && !u.anyRouter {
+			continue
+		}
+		if !u.viaSwitch {
+			visit(uint32(group))
+			continue
+		}
+		for _, s := range u.members(int(group)) {
+			visit(uint32(s))
+		}
+	}
+}

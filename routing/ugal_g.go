@@ -1,0 +1,92 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// UGALGConfig holds the settings of routing "ugal-g".
+type UGALGConfig struct {
+	Estimate string `toml:"estimate" doc:"what is compared: q*H of the two global channels out of the source's group, or the sums of the queues along the paths" choices:"global-queue|path-queues"`
+	UGALSettings
+}
+
+func init() {
+	sim.Register(Registry, "ugal-g", "UGAL-G: minimal or Valiant by the queues of the global channels themselves (ideal knowledge)",
+		UGALGConfig{"global-queue", defaultUGAL()}, func(c UGALGConfig, env Env) (fabric.Routing, error) {
+			if c.Estimate == "path-queues" {
+				return newUGAL("ugal-g", c.UGALSettings, env, pathGauge{})
+			}
+			return newUGAL("ugal-g", c.UGALSettings, env, globalGauge{})
+		})
+}
+
+// globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the
+// global channels by which the two paths leave the source's group, at whatever
+// switch these are; knowledge that no switch has.
+type globalGauge struct{}
+
+func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+	there := u.home[h.Dst].group
+	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.viaGroup(nm.state)) * nm.hops
+}
+
+// viaGroup is the intermediate group of a packet.
+func (u *ugal) viaGroup(state uint32) int32 {
+	via := int32(state & viaMask)
+	if u.viaSwitch {
+		return u.at[via].group
+	}
+	return via
+}
+
+// gateway is the switch with the global channel by which a path leaves the
+// group.
+func (u *ugal) gateway(h *fabric.Head, c *candidate) topology.SwitchID {
+	if c.state&localDone == 0 {
+		return h.Switch
+	}
+	peer, _ := u.graph.PeerPort(c.hop.Port)
+	return u.graph.PortSwitch[peer]
+}
+
+// globalQueue is the queue of the global channel by which a path leaves for
+// group to; the mean, rounded down, where the gateway will draw one of several.
+func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c *candidate, to int32) int {
+	if c.state&localDone == 0 {
+		return u.sense.queue(v, c.hop.Port)
+	}
+	way := u.ways[int(u.gateway(h, c))*u.groups+int(to)]
+	if way >= 0 {
+		return u.sense.queue(v, topology.PortID(way>>1))
+	}
+	out, sum := &u.several[^way], 0
+	for _, p := range u.exits[out.first:][:out.own] {
+		sum += u.sense.queue(v, p)
+	}
+	return sum / int(out.own)
+}
+
+// pathGauge is UGAL-G as the sum of the queues of all outputs along either path,
+// the terminal's included: minimal if TQ_MIN <= TQ_VLB + T. Where switches
+// further on will draw one of several channels, a path is sampled.
+type pathGauge struct{}
+
+func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
+}
+
+func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c *candidate) int {
+	sum, port, head := 0, c.hop.Port, *h
+	head.State = c.state
+	for {
+		sum += u.sense.queue(v, port)
+		peer, ok := u.graph.PeerPort(port)
+		if !ok {
+			return sum
+		}
+		head.Switch, head.In = u.graph.PortSwitch[peer], peer
+		port = u.advance(&head, v.VCs(), v.Random(h.Switch)).Port
+	}
+}

@@ -1,0 +1,21 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	sim.Register(Registry, "ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use",
+		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vc", c.UGALSettings, env, vcGauge{})
+		})
+}
+
+// vcGauge is UGAL-L_VC (Kim et al., ISCA 2008, section 4.3.1): the queues of
+// single virtual channels.
+type vcGauge struct{}
+
+func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm *candidate) (int, int) {
+	return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
+}
