@@ -12,39 +12,11 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return &network{topology: &c.Topology, routing: &c.Routing, vcs: c.Switch.VCs, seed: seed, open: func() (*opened, error) {
-		parts, err := c.build(seed)
-		if err != nil {
-			return nil, err
-		}
-		return parts.opened(), nil
-	}}
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
 }
 
 func (parts *trafficParts) opened() *opened {
-	vcs := parts.fabric.Switch.VCs
-	if vcs == 0 {
-		vcs = max(1, parts.routing.VCs())
-	}
-	return &opened{parts.topology.Graph(), parts.routing, vcs}
-}
-
-// explainVCs adds to the complaint about too few virtual channels the cycle of
-// channels that they leave.
-func (c *trafficConfig) explainVCs(err error, seed uint64) {
-	fault := lacksVCs(err)
-	if fault == nil {
-		return
-	}
-	unsafe := *c
-	unsafe.allowDeadlock = true
-	shared := c.Topology.Type.shared
-	if shared == nil {
-		shared = &sharedBuilds{}
-	}
-	if proof := unsafe.network(seed).prove(shared); proof.err == nil && !proof.acyclic {
-		fault.Want += allowHint + ": " + proof.text + proof.cycle
-	}
+	return newOpened(parts.topology.Graph(), parts.routing, parts.fabric.Switch.VCs)
 }
 
 func preflightTraffic(c *trafficConfig, p *Preflight) error {

@@ -213,3 +213,23 @@ func TestBisection(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFabricIsCertified: every kind that runs a fabric refuses the torus
+// without datelines, and takes it with AllowDeadlock.
+func TestEveryFabricIsCertified(t *testing.T) {
+	for _, kind := range []string{"traffic", "exchange"} {
+		text := "kind = \"" + kind + "\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n"
+		_, err := load(t, text, Options{}).Preflight(false)
+		if err == nil || !strings.Contains(err.Error(), "can deadlock: a cycle of 4 channels (exact)") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		f := load(t, text+"[switch]\nvcs = 1\n", Options{AllowDeadlock: true})
+		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
+			t.Errorf("%s: %+v, %v", kind, report, err)
+		}
+		_, err = Load("x", strings.Replace(text, "none", "dateline", 1)+"[switch]\nvcs = 1\n", Options{})
+		if err == nil || !strings.Contains(err.Error(), "switch.vcs = 1: want at least 2") || !strings.Contains(err.Error(), "a cycle of 4 channels (exact)\n  switch ") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
