@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -115,6 +116,9 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
 		faults = append(faults, err)
 	}
+	if err := checkFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+		faults = append(faults, err)
+	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
 		return nil, errors.Join(append(faults, err)...) // nothing else can be built
 	}
@@ -134,8 +138,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	parts, err := c.build(seed)
 	if err != nil {
-		c.explainVCs(err, seed)
-		return nil, err
+		return nil, explainVCs(err, c.network(seed))
 	}
 	var warnings []Warning
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
