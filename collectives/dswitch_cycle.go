@@ -1,9 +1,9 @@
 package collectives
 
-// sessionRun is the state of [SessionNetwork.Run]: one register of one flit in
-// front of each splitter, spine port and joiner port. Flits move without
-// stalls, so that a packet's body follows its head cycle by cycle and takes
-// what the head was given.
+// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in
+// front of each splitter, spine port and joiner port. In every cycle all flits
+// move on to the next register or are dropped; they never wait, so that the
+// flits of a packet follow its head cycle by cycle, and go where it went.
 //
 // A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register.
 // A packet is slot*R*m + processor*m + port, slots being reused in turn by
@@ -31,11 +31,12 @@ type sessionRun struct {
 	// k a spine output, is taken.
 	busy [][]int
 
-	arrived     []int // per processor: foreign packets in session arrivedIn
-	arrival     []int
-	busySession int      // 1 + the last session that brought something new
-	dropped     []bitRow // per destination: sources
-	out         SessionOutcome
+	// arrived[x] counts the foreign packets that processor x has received in
+	// session arrival[x], its latest.
+	arrived, arrival []int
+	dropped          []bitRow // per destination: sources of packets that lost to others
+	stopped          bool     // by SessionOptions.Stop
+	out              SessionOutcome
 }
 
 func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
@@ -122,6 +123,10 @@ func (r *sessionRun) inject() {
 	head := int32(0)
 	if r.injecting == 0 {
 		if r.next == r.out.Sessions || r.now != r.next*r.period {
+			return
+		}
+		if stop := r.options.Stop; stop != nil && stop() {
+			r.stopped = true
 			return
 		}
 		slot := r.next % len(r.headers)
@@ -280,8 +285,8 @@ func (r *sessionRun) receive(flit int32, destination int) {
 		r.out.Duplicates++
 	} else {
 		r.out.Received++
-		if r.busySession != session+1 {
-			r.busySession = session + 1
+		if r.out.Last != session+1 {
+			r.out.Last = session + 1
 			r.out.Busy++
 		}
 		r.out.got[destination].set(source)

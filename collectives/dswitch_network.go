@@ -7,11 +7,17 @@ import (
 )
 
 // SessionNetwork is the cycle-level model of a distributed full switch
-// (Podlazov, Control Sciences 6, 2012) that works in sessions: all processors
-// start a packet of F flits in the same cycle, the packets carry their routes,
-// nothing is buffered. Every stage takes one cycle a flit: a splitter at each
-// stage on the way up, the spine switch, a joiner at each stage on the way
-// down, so that a flit spends 2k+1 cycles under way.
+// (Podlazov, Control Sciences 6, 2012; its wiring is that of
+// [topology.DistributedSwitch]). It works in sessions: in a session all
+// processors start their packets of F flits in the same cycle, each packet
+// carries its route in its header, and nothing is buffered on the way. A packet
+// climbs through a splitter of each of the k stages, turns round in a switch of
+// the spine, and comes down through a joiner of each stage. Every one of them
+// takes a cycle a flit, so that a flit is 2k+1 cycles under way.
+//
+//	           stage 1     stage 2           spine
+//	processor  splitter -> splitter -> ... -> m x m
+//	           joiner   <- joiner   <- ... <- switch
 //
 // Splitter/joiners of the first stage work on all m ports at once (the paper's
 // ROK*, figure 2a) unless SingleAccess is set; all others let one packet a
@@ -25,14 +31,16 @@ type SessionNetwork struct {
 
 	sw   *topology.DistributedSwitch
 	k, m int
-	// up[s][unit*m+j] is where port j of a unit of stage s (from 0) leads:
+	// A unit is a splitter and the joiner beside it; stages count from 0 here.
+	// up[s][unit*m+j] is where port j of a unit of stage s leads:
 	// to a unit of stage s+1, or from the last stage to spine port switch*m+i.
 	up [][]int32
 	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage
 	// s, or -1 if nothing is plugged in; down[k][switch*m+i] the same for
 	// spine ports.
 	down [][]int32
-	// processor[s][unit] is the processor below a unit, or -1.
+	// processor[s][unit] is the processor that leads up to a unit by cables
+	// alone, the only one that can use it; -1: nothing is plugged in.
 	processor [][]int32
 	faults    *sessionFaults
 }
@@ -110,7 +118,8 @@ func (h *Headers) Packet(x, j int) []uint8 {
 // Sends tells whether processor x sends through its port j.
 func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPacket }
 
-// SessionSchedule is a sequence of sessions.
+// SessionSchedule is a sequence of sessions: who sends what through which
+// ports, session by session.
 type SessionSchedule interface {
 	// Sessions is their number.
 	Sessions() int
@@ -133,6 +142,9 @@ type SessionOptions struct {
 	// Received, if set, is called for each foreign packet that arrives, in
 	// the order of arrival.
 	Received func(session, source, destination int)
+	// Stop, if set, is asked before each session; once it answers true the
+	// run ends, and its outcome is worth nothing.
+	Stop func() bool
 }
 
 // SessionOutcome counts what happened in a run. Injected packets are received,
@@ -152,8 +164,8 @@ type SessionOutcome struct {
 	// Conflicts counts packets dropped because another one had the output
 	// port of a spine switch.
 	Conflicts int
-	// AccessDrops counts packets that lost a joiner's multiple access, own
-	// ones included.
+	// AccessDrops counts packets that came to a joiner while it passed
+	// another, and were dropped (multiple access), own ones included.
 	AccessDrops int
 	// LostPairs counts the pairs of source and destination that met multiple
 	// access or a conflict and were served in no session.
@@ -169,6 +181,9 @@ type SessionOutcome struct {
 	// Busy counts the sessions that brought some processor a packet which it
 	// had not had; the paper's rule leaves one session empty.
 	Busy int
+	// Last is the number, from 1, of the last of these sessions; 0 if there
+	// is none.
+	Last int
 	// MaxPerSession is the largest number of foreign packets that a processor
 	// received in one session, duplicates included.
 	MaxPerSession int
@@ -186,7 +201,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
 	r := newSessionRun(n, schedule, o)
-	for !r.done() {
+	for !r.done() && !r.stopped {
 		r.cycle()
 	}
 	return r.finish()

@@ -11,8 +11,9 @@ type Reach struct {
 	Direct, Detour, Cut int
 }
 
-// directPairs is the symmetric relation "has a living path"; a path's way back
-// uses the same units, channels and switches.
+// directPairs holds for each processor the others to which it has a path without
+// failed parts. The relation is symmetric: the way back uses the same units,
+// channels and switches.
 func (n *SessionNetwork) directPairs() []bitRow {
 	R := n.Processors()
 	rows := newBitRows(R)

@@ -18,8 +18,9 @@ func (n *SessionNetwork) Route(x, y int, route []uint8) (port int, ok bool) {
 	return int(digits[0]), ok
 }
 
-// innerRoute finds the way from port u to port v of a copy of PK_r; digits
-// receives r+1 ports.
+// innerRoute finds the way from port u to port v of copy in of PK_r. digits, len
+// r+1, receives a port for each splitter and, at the end, that of the spine
+// switch.
 func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
 	if r == 0 {
 		digits[0] = uint8(v)
@@ -46,8 +47,9 @@ func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
 	return false
 }
 
-// relative turns the direct address B of a route into the one that a spine
-// switch adds to its input port, the port c_k of the last splitter.
+// relative turns B, a port of a spine switch (direct addressing), into what the
+// switch has to add to its input port to get there (indirect addressing). That
+// input port has the number of the last splitter's port, c_k.
 func relative(b, last uint8, m int) uint8 { return uint8((int(b) - int(last) + m) % m) }
 
 // permutations is a schedule of one packet a processor and session.

@@ -1,8 +1,10 @@
 package collectives
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -60,28 +62,15 @@ type Metric struct {
 func (r *SessionsResult) Metrics() []Metric { return r.metrics }
 
 // RunSessions plays a schedule on a topology pcc or pk. The seed names random
-// permutations and faults. The result depends on nothing else.
-func RunSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionsResult, error) {
-	s, ok := t.(*topology.DistributedSwitch)
-	if !ok {
-		return nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
-	}
-	if err := sim.Validate(&c); err != nil {
-		return nil, err
-	}
-	n := NewSessionNetwork(s)
-	n.SingleAccess = c.FirstStage == "single"
-	faults, err := drawFaults(s, c, seed)
+// permutations and faults. The result depends on nothing else. Once ctx ends
+// it returns the context's error.
+func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64) (*SessionsResult, error) {
+	n, schedule, faults, err := prepareSessions(t, c, seed)
 	if err != nil {
 		return nil, err
 	}
-	n.Fail(faults...)
-	schedule, err := newSessionSchedule(n, c, seed)
-	if err != nil {
-		return nil, err
-	}
-	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain}
-	r := &SessionsResult{Name: s.Name(), Processors: n.Processors(), Faults: faults}
+	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool { return ctx.Err() != nil }}
+	r := &SessionsResult{Name: n.sw.Name(), Processors: n.Processors(), Faults: faults}
 	if p, ok := schedule.(*permutations); ok {
 		arrived := 0
 		options.Received = func(session, source, destination int) {
@@ -94,6 +83,9 @@ func RunSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionsR
 	} else {
 		r.Outcome = n.Run(schedule, options)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	r.countPackets(n)
 	r.Reach = n.Reach()
 	if r.Reach.Detour > 0 {
@@ -101,6 +93,33 @@ func RunSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionsR
 	}
 	r.collect(n)
 	return r, nil
+}
+
+// CheckSessions finds what [RunSessions] would refuse, without running. The
+// errors are joined; those about a setting are *sim.ParamError.
+func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
+	_, _, _, err := prepareSessions(t, c, seed)
+	return err
+}
+
+// prepareSessions makes everything that a run needs.
+func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, SessionSchedule, []Fault, error) {
+	s, ok := t.(*topology.DistributedSwitch)
+	if !ok {
+		return nil, nil, nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
+	}
+	if err := sim.Validate(&c); err != nil {
+		return nil, nil, nil, err
+	}
+	n := NewSessionNetwork(s)
+	n.SingleAccess = c.FirstStage == "single"
+	faults, failures := drawFaults(s, c, seed)
+	schedule, err := newSessionSchedule(n, c, seed)
+	if err := errors.Join(failures, err); err != nil {
+		return nil, nil, nil, err
+	}
+	n.Fail(faults...)
+	return n, schedule, faults, nil
 }
 
 // newSessionSchedule makes the schedule that c names.
@@ -239,9 +258,18 @@ func (r *SessionsResult) collect(n *SessionNetwork) {
 	facts, R, m := s.Facts(), float64(r.Processors), float64(n.m)
 	sessions := float64(o.Sessions)
 	ideal := R / m
+	toComplete := math.NaN()
+	if o.MissingPairs == 0 {
+		toComplete = float64(o.Last)
+	}
+	bound := 1.0 // m^(k-1), the paper's bound of the overhead
+	for range n.k - 1 {
+		bound *= m
+	}
 	add := func(name string, v float64) { r.metrics = append(r.metrics, Metric{name, v}) }
 	add("processors", R)
 	add("sessions", sessions)
+	add("sessions_to_complete", toComplete)
 	add("nonempty_sessions", float64(o.Busy))
 	add("cycles", float64(o.Cycles))
 	add("packets_received", float64(r.PacketsMin))
@@ -261,11 +289,13 @@ func (r *SessionsResult) collect(n *SessionNetwork) {
 	add("ideal_sessions", ideal)
 	add("overhead_sessions", sessions-ideal)
 	add("overhead_fraction", (sessions-ideal)/sessions)
+	add("overhead_over_bound", (sessions-ideal)/bound)
 	add("m_squared_sessions", m*m) // the method of the paper's references 9 and 10, one cascade
 	add("switches", float64(s.Copies(0)))
 	add("processor_channels", R*m)
 	add("channels", float64(facts.Links))
 	add("complete_graph_channels", R*(R-1)/2)
+	add("channels_over_complete", float64(facts.Links)/(R*(R-1)/2))
 	add("living_processors", float64(r.Reach.Living))
 	add("direct_pairs", float64(r.Reach.Direct))
 	add("detour_pairs", float64(r.Reach.Detour))

@@ -1,26 +1,34 @@
 package collectives
 
-// digitSchedule is the all-to-all of sessions whose number, written to base
-// m, steers the stages (Podlazov 2012, section 2): session number t-1 =
-// a_k*m^(k-1) + ... + a_2*m + a_1. Every processor broadcasts its packet to
-// the m inner switches; splitters of stage r pass it to port a_r + 1; spine
-// switches pass what came on port j to port (a + 1 + j) mod m + 1, ports
-// numbered from 1, where a is a_1 (see digitVariant).
+// digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2).
+// The number of a session, written to base m, steers the stages: with t from 1,
+// t-1 = a_k*m^(k-1) + ... + a_2*m + a_1. Every processor sends its packet
+// through all its m ports. The splitters of stage r, 2 <= r <= k, pass what they
+// get to port a_r + 1. A spine switch passes what came on port j to port (a + 1
+// + j) mod m + 1, where a is a_1 (see digitVariant). Ports count from 1 as in
+// the paper.
 //
-// Section 3 writes c_r = (a_r + 1 + j) mod m + 1 for the splitters, too, j the
-// receiving port. On the way up a splitter has one receiving port, so that
-// this only renames the sessions; the form of section 2 is used.
+// Section 3 writes c_r = (a_r + 1 + j) mod m + 1 for the splitters, too, where j
+// is the port that they receive on. On the way up a splitter receives on one
+// port only, so that this gives the same sessions in another order; the form of
+// section 2 is used.
 //
-// Deviation from theorem 2: with up to two cascades no two packets ever meet,
-// because the last stage's splitters all use one port and each spine switch
-// gets one packet. With three cascades the splitters of stage 2 use port a_2 of
-// every group, and packets may meet at a joiner of stage 2, which the proof
-// (lemma 2) takes for duplicates; they have different sources. If PK_1's ports
-// are split into whole groups (R_2 = N(m-1)), port g*m + j, the ports of one
-// session differ by multiples of m, those of one joiner by less than m, and
-// they do not meet. With a partial group (R_2 = N(m-1) + 1), and with four
-// cascades, they do, and packets are lost: 84 of 1,190 on PK_3(35, 3, 1|9).
-// [accelerated] is complete everywhere, in fewer sessions.
+// Theorem 2 says that this serves all pairs. It does for one cascade and for
+// two: in a session all splitters of the last stage use the same port, so that
+// each spine switch gets one packet, and no two packets ever meet. With three
+// cascades two packets may come down to one joiner of stage 2, which passes one
+// and drops the other. The proof (lemma 2) takes them for copies of one packet;
+// they are packets of different processors, and the loser may have no other
+// path.
+//
+// Whether they meet depends on how the ports of the PK_1 are dealt out to the
+// joiners of stage 2. If PK_2 consists of whole groups (R_2 = N(m-1)), the
+// joiner of an element of group g has the ports g*m + 1 to g*m + m, one in each
+// of its m copies of PK_1, while the packets of a session leave the PK_1 by
+// ports that differ by multiples of m: a joiner gets one packet at most. With a
+// partial group (R_2 = N(m-1) + 1) the last port of a PK_1 breaks this order, as
+// a fourth cascade does in any case: 84 of 1,190 pairs of PK_3(35, 3, 1|9) are
+// never served. [accelerated] serves all pairs everywhere, in fewer sessions.
 type digitSchedule struct {
 	m, k, processors int
 	variant          digitVariant

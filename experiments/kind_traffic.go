@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -29,8 +30,9 @@ func init() {
 				Measure: measureTable{Precision: 0.05},
 			}
 		},
-		Check: checkTraffic,
-		Run:   runTraffic,
+		Check:     checkTraffic,
+		Preflight: preflightTraffic,
+		Run:       runTraffic,
 	})
 }
 
@@ -53,7 +55,11 @@ type trafficConfig struct {
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+
+	allowDeadlock bool
 }
+
+func (c *trafficConfig) setAllowDeadlock() { c.allowDeadlock = true }
 
 type trafficTable struct {
 	Pattern       Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -102,12 +108,15 @@ type trafficParts struct {
 
 // build constructs everything that is cheap; all faults are returned together.
 func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
-	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
 	var faults []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
 		faults = append(faults, Under("traffic", "traffic.packet_flits", err))
 	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
+		faults = append(faults, err)
+	}
+	if err := checkFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
 		faults = append(faults, err)
 	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
@@ -117,7 +126,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
 		faults = append(faults, err)
 	}
-	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed})
+	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
 	if err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
@@ -129,7 +138,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	parts, err := c.build(seed)
 	if err != nil {
-		return nil, err
+		return nil, explainVCs(err, c.network(seed))
 	}
 	var warnings []Warning
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
@@ -149,13 +158,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 		return trafficRow{}, err
 	}
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, run.Seed)
-	var counted fabric.Counters
-	count := func() {
-		now := f.Counters
-		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
-		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
-		counted = now
-	}
+	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
 	})
@@ -182,6 +185,17 @@ func newTrafficRow(r *fabric.Result, clock float64) trafficRow {
 		LatencyMax:     float64(latency.Max()) * clock,
 		NetworkLatency: r.MeanNetworkLatency() * clock, Hops: r.MeanHops(), MinimalFraction: r.MinimalFraction(),
 		Packets: r.Packets(), Cycles: r.Cycles, Saturated: r.Saturated, Converged: r.Converged,
+	}
+}
+
+// fabricCounter tells run, on every call, what f has done since the last.
+func fabricCounter(f *fabric.Fabric, run *Run) func() {
+	var counted fabric.Counters
+	return func() {
+		now := f.Counters
+		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
+		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
+		counted = now
 	}
 }
 

@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Plan says how long an open-loop run measures. Zero values leave the choice
 // to the run.
@@ -93,7 +90,7 @@ func (r *runner) advance(cycles int64) error {
 		case now != r.moved || r.f.InFlight() == 0:
 			r.moved, r.movedAt = now, r.f.cycle
 		case r.f.cycle-r.movedAt > stallCycles+r.f.longestLatency():
-			return fmt.Errorf("no flit has moved for %d cycles with %d packets in the network: deadlock", r.f.cycle-r.movedAt, r.f.InFlight())
+			return r.f.deadlock(r.f.cycle - r.movedAt)
 		}
 	}
 	return nil

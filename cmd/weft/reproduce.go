@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
-	var flags runFlags
+	flags := runFlags{fileFlags: fileFlags{seed: -1}} // the files' own
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
@@ -67,6 +67,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 		return err
 	}
 	a.warn(files)
+	if _, err := a.preflight(files, false); err != nil {
+		return err
+	}
 	var verdicts []experiments.Verdict
 	failed := false
 	for i, f := range files {

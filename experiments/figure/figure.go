@@ -125,10 +125,8 @@ func (f *Figure) draw(c draw.Canvas) {
 	}
 	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font = textFont(10)
 		axis.Tick.Label.Font = textFont(9)
 		axis.Padding = 0
-		axis.Label.Padding = 4
 		axis.LineStyle.Width = 0 // the frame draws it
 		axis.Tick.LineStyle.Width = 0.6
 		axis.Tick.Length = 4
@@ -159,7 +157,9 @@ func (f *Figure) draw(c draw.Canvas) {
 		legend.Add("hollow: saturated", hollow{})
 	}
 	p.Add(frame{})
-	f.place(p, legend, draw.Crop(c, 8, -12, 6, -8))
+	c = draw.Crop(c, 8, -12, 6, -8)
+	l := takeLabels(p)
+	l.draw(c, f.place(p, legend, l.inside(c)))
 }
 
 // axes sets the ranges, scales and ticks.

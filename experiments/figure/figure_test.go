@@ -6,6 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // latency is a load-latency curve with the shape of a queue: base / (1 - load
@@ -155,5 +159,25 @@ func TestTicks(t *testing.T) {
 		if got := string(bytes.TrimSpace(labels)); got != c.want {
 			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
 		}
+	}
+}
+
+// Logarithmic axes take as much of the canvas as linear ones: their labels ask
+// for no room above or beside the data.
+func TestLogarithmicAxesFillTheCanvas(t *testing.T) {
+	area := func(logarithmic bool) (width, height float64) {
+		f := &Figure{Title: "title", XLabel: "a label along the horizontal axis", YLabel: "a label along the vertical axis", Style: Line, LogX: logarithmic, LogY: logarithmic}
+		f.Series = []Series{{X: []float64{20, 80}, Y: []float64{20, 80}}}
+		p, c := plot.New(), draw.NewCanvas(vgimg.New(400, 300), 400, 300)
+		p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
+		f.axes(p)
+		data := f.place(p, newLegend(), takeLabels(p).inside(c))
+		return data.Size().X.Points(), data.Size().Y.Points()
+	}
+	width, height := area(false)
+	w, h := area(true)
+	// Tick labels at the ends may hang over by half their size.
+	if math.Abs(w-width) > 15 || math.Abs(h-height) > 15 {
+		t.Errorf("linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
 	}
 }

@@ -22,12 +22,12 @@ func newLegend() *plot.Legend {
 const legendGap = 6
 
 // place draws the plot with its legend in a corner that the data leave free,
-// or beside the axes if there is none.
-func (f *Figure) place(p *plot.Plot, legend *plot.Legend, c draw.Canvas) {
+// or beside the axes if there is none. It returns the area between the axes.
+func (f *Figure) place(p *plot.Plot, legend *plot.Legend, c draw.Canvas) draw.Canvas {
 	box := legend.Rectangle(c).Size()
 	if box.X <= 0 || f.unnamed() {
 		p.Draw(c)
-		return
+		return p.DataCanvas(c)
 	}
 	data := p.DataCanvas(c)
 	obstacles := f.obstacles(data, p)
@@ -50,7 +50,7 @@ func (f *Figure) place(p *plot.Plot, legend *plot.Legend, c draw.Canvas) {
 		}}
 		c.FillPolygon(color.White, rectangle(inner.Rectangle, 2))
 		legend.Draw(inner)
-		return
+		return data
 	}
 	left := draw.Crop(c, 0, -size.X-legendGap, 0, 0)
 	p.Draw(left)
@@ -59,6 +59,7 @@ func (f *Figure) place(p *plot.Plot, legend *plot.Legend, c draw.Canvas) {
 		Min: vg.Point{X: c.Max.X - size.X, Y: c.Min.Y},
 		Max: vg.Point{X: c.Max.X, Y: data.Max.Y},
 	}})
+	return data
 }
 
 // unnamed tells whether no series has a name.

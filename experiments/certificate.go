@@ -1,0 +1,154 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim"
+)
+
+// certificateBudget is the number of routing decisions that a certificate
+// examines before it stops at a sample of the destinations: a few seconds.
+// Within it, a certificate is exact: for a dragonfly of 16,512 terminals under
+// minimal routing, of 1,056 under Valiant routing.
+const certificateBudget = 10_000_000
+
+// unsafeConfig is implemented by the configurations of kinds whose networks
+// can deadlock.
+type unsafeConfig interface{ setAllowDeadlock() }
+
+// allowHint tells how to run what is refused.
+const allowHint = "; --allow-deadlock runs it all the same"
+
+// proof is a certificate in words; err tells why there is none.
+type proof struct {
+	acyclic bool
+	exact   bool
+	text    string
+	cycle   string // by channel, indented lines
+	err     error
+}
+
+// prove certifies routing r with vcs virtual channels on g.
+func prove(g *topology.Graph, r fabric.Routing, vcs int) proof {
+	dependencies := certify.New(vcs)
+	walked, all, err := routing.Dependencies(g, r, vcs, certificateBudget, dependencies.Add)
+	if err != nil {
+		return proof{err: err}
+	}
+	c := dependencies.Certify(walked, all)
+	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), text: c.Describe(g)}
+	if !p.acyclic { // the cycle stands below the sentence, which goes on
+		p.text, p.cycle, _ = strings.Cut(p.text, "\n")
+		p.cycle = "\n" + p.cycle
+	}
+	return p
+}
+
+// network is what certificates and channel loads are computed of.
+type network struct {
+	topology *TopologyTable
+	routing  *RoutingTable
+	vcs      int // as set; 0: as many as the routing needs
+	seed     uint64
+	open     func() (*opened, error)
+}
+
+// opened is a network that has been built. vcs is never 0.
+type opened struct {
+	graph   *topology.Graph
+	routing fabric.Routing
+	vcs     int
+}
+
+// newNetwork names the network of a kind's tables. vcs is switch.vcs.
+func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *network {
+	return &network{t, r, vcs, seed, func() (*opened, error) {
+		topo, err := t.Type.BuildShared(struct{}{})
+		if err != nil {
+			return nil, err
+		}
+		built, err := r.Type.Build(routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock})
+		if err != nil {
+			return nil, err
+		}
+		return newOpened(topo.Graph(), built, vcs), nil
+	}}
+}
+
+func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
+	if vcs == 0 {
+		vcs = max(1, r.VCs())
+	}
+	return &opened{g, r, vcs}
+}
+
+// fingerprint names the network: equal for points that share it.
+func (n *network) fingerprint() string {
+	return fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
+}
+
+// prove is prove, once for all points with the same network; the others need
+// not even open it.
+func (n *network) prove(shared *sharedBuilds) proof {
+	p, _ := shared.get("certificate "+n.fingerprint(), func() (any, error) {
+		o, err := n.open()
+		if err != nil {
+			return proof{err: err}, nil
+		}
+		return prove(o.graph, o.routing, o.vcs), nil
+	})
+	return p.(proof)
+}
+
+// certify refuses a network that can deadlock, unless that is allowed.
+func (p *Preflight) certify(n *network, allowed bool) error {
+	c := n.prove(p.shared)
+	switch {
+	case c.err != nil:
+		p.Warn("routing.type", "= %q has no certificate of freedom from deadlock: %v", n.routing.Type.Name(), c.err)
+	case c.acyclic:
+		p.Note("deadlock", "%s", c.text)
+	case allowed:
+		p.Warn("routing.type", "= %q %s", n.routing.Type.Name(), c.text+c.cycle)
+	default:
+		return At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.text, allowHint, c.cycle))
+	}
+	return nil
+}
+
+// explainVCs adds to a complaint about too few virtual channels, if err is
+// nothing else, the cycle of channels that they leave on n.
+func explainVCs(err error, n *network) error {
+	var fault *sim.ParamError
+	for _, e := range flatten(err) {
+		if !errors.As(e, &fault) || fault.Key != "switch.vcs" {
+			return err
+		}
+	}
+	if fault == nil {
+		return nil
+	}
+	shared := n.topology.Type.shared
+	if shared == nil {
+		shared = &sharedBuilds{}
+	}
+	unsafe := newNetwork(n.topology, n.routing, n.vcs, n.seed, true)
+	if proof := unsafe.prove(shared); proof.err == nil && !proof.acyclic {
+		fault.Want += allowHint + ": " + proof.text + proof.cycle
+	}
+	return err
+}
+
+// checkFit refuses packets that no buffer holds where they must.
+func checkFit(s *fabric.SwitchConfig, most int) error {
+	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
+		return nil
+	}
+	return &sim.ParamError{Key: "switch.buffer_flits", Value: s.BufferFlits, Want: fmt.Sprintf("at least %d: under cut-through a packet goes on only where it fits whole", most)}
+}

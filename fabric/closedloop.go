@@ -1,0 +1,51 @@
+package fabric
+
+import (
+	"context"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// RunToEnd drives the fabric with a source of finitely many packets, such as a
+// collective whose packets are born when others arrive: until all terminals
+// have nothing more to send, all packets have arrived and all credits are
+// home. It ends with the audit of flits and credits. What the sink was told is
+// the result. The fabric must be new; progress, which may be nil, is called
+// every hundred cycles.
+func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progress func()) error {
+	f.Attach(source, sink)
+	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx}
+	for {
+		if _, more := f.nextArrival(); !more && !f.anyActive() && f.InFlight() == 0 {
+			return f.Audit()
+		}
+		if err := r.advance(sliceCycles); err != nil {
+			return err
+		}
+	}
+}
+
+// Cycles is the time that a flit spends in an idle switch, its channels not
+// included: all stages, in whole cycles.
+func (c *SwitchConfig) Cycles() int64 {
+	steps := c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
+	return int64(math.Ceil(float64(steps) / c.Speedup))
+}
+
+// ChannelTiming is a channel class in cycles.
+type ChannelTiming struct {
+	Latency       int64
+	CyclesPerFlit float64
+}
+
+// ChannelTimings resolves the channel classes of g, by class; faults as of
+// [New].
+func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
+	timings, err := c.resolveChannels(g)
+	all := make([]ChannelTiming, len(timings))
+	for i, t := range timings {
+		all[i] = ChannelTiming{int64(t.latency), float64(t.interval) / (1 << intervalShift)}
+	}
+	return all, err
+}
