@@ -60,19 +60,24 @@ func (c *Choice[E, T]) BuildShared(env E) (T, error) {
 	if c.shared == nil {
 		return c.Build(env)
 	}
-	var key strings.Builder
-	fmt.Fprintf(&key, "%s %s %v", c.kind(), c.name, env)
-	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
-		for _, s := range appendResolved(nil, f.name, f.value) {
-			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
-		}
-	}
-	value, err := c.shared.get(key.String(), func() (any, error) { return c.Build(env) })
+	value, err := c.shared.get(fmt.Sprintf("%s\n%v", c.fingerprint(), env), func() (any, error) { return c.Build(env) })
 	if err != nil {
 		var zero T
 		return zero, err
 	}
 	return value.(T), nil
+}
+
+// fingerprint names the choice with all its parameters.
+func (c *Choice[E, T]) fingerprint() string {
+	var key strings.Builder
+	fmt.Fprintf(&key, "%s %s", c.kind(), c.name)
+	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+		for _, s := range appendResolved(nil, f.name, f.value) {
+			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
+		}
+	}
+	return key.String()
 }
 
 // sharedBuilds keeps what the points of a file share.

@@ -19,13 +19,14 @@ type document struct {
 	origins map[string]origin
 	swept   map[string]origin // of keys that a sweep sets, before origins
 	order   []string          // keys in the order of the file
+	comment []string          // lines at the top of the file
 	faults  Faults
 }
 
 // parseDocument reads TOML. name stands in messages. Errors of syntax are
 // returned as the only fault: TOML's parser stops at the first.
 func parseDocument(name, text string) (*document, error) {
-	d := &document{name: name, tree: map[string]any{}}
+	d := &document{name: name, tree: map[string]any{}, comment: leadingComment(text)}
 	if _, err := toml.Decode(text, &d.tree); err != nil {
 		at := origin{file: name}
 		message := err.Error()
@@ -43,6 +44,27 @@ func parseDocument(name, text string) (*document, error) {
 	}
 	d.origins, d.order = places(name, text)
 	return d, nil
+}
+
+// resolvedBy begins the first line of resolved files.
+const resolvedBy = "Resolved by weft "
+
+// leadingComment is the comment at the top of a file, line by line without its
+// marks: where authors state the question. A resolved file carries that of the
+// file that it stands for.
+func leadingComment(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		comment, is := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !is {
+			break
+		}
+		lines = append(lines, strings.TrimSpace(comment))
+	}
+	if len(lines) > 0 && strings.HasPrefix(lines[0], resolvedBy) {
+		lines = lines[1:]
+	}
+	return lines
 }
 
 // trimPosition takes the "toml: line 1 (last key "x"): " off a message of the

@@ -187,7 +187,7 @@ func (p *PlotConfig) series(t *Table, y string) (figure.Series, error) {
 	if s.Y, err = t.Numbers(y); err != nil {
 		return s, err
 	}
-	if ci := strings.Replace(y, "_mean_", "_ci95_", 1); ci != y && slices.Contains(t.Columns, ci) {
+	if ci := t.intervalColumn(y); ci != "" {
 		if s.HalfWidth, err = t.Numbers(ci); err != nil {
 			return s, err
 		}

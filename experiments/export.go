@@ -32,8 +32,11 @@ type Network struct {
 }
 
 // Network builds the network of a file's first point.
-func (f *File) Network() (*Network, error) {
-	for _, table := range fieldsOf(reflect.ValueOf(f.Points[0].config).Elem()).list {
+func (f *File) Network() (*Network, error) { return f.NetworkOf(f.Points[0]) }
+
+// NetworkOf builds the network of a point.
+func (f *File) NetworkOf(p *Point) (*Network, error) {
+	for _, table := range fieldsOf(reflect.ValueOf(p.config).Elem()).list {
 		if table.value.Kind() != reflect.Struct {
 			continue
 		}

@@ -25,6 +25,7 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
+	unsafe bool // Options.AllowDeadlock
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis
@@ -45,6 +46,8 @@ type Point struct {
 type Options struct {
 	Set   []string // KEY=VALUE, laid over the file in order
 	Quick bool     // apply the file's [quick] table
+	// AllowDeadlock lets networks run that can deadlock.
+	AllowDeadlock bool
 }
 
 // ReadFile loads an experiment file from disk. Failures to read are faults of
@@ -79,7 +82,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, doc: d, shared: &sharedBuilds{}}
+	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	if !f.header() {
 		return nil, d.faults.err()
 	}
@@ -189,6 +192,9 @@ func (f *File) point(steps []int) *decoder {
 		delete(tables, name)
 	}
 	dec.tablesOf(f.kind, tables, p.config)
+	if u, ok := p.config.(unsafeConfig); ok && f.unsafe {
+		u.setAllowDeadlock()
+	}
 	f.doc.faults = append(f.doc.faults, d.faults...)
 	p.settings = resolve(p.config)
 	p.Hash = hashPoint(f.kind, build(), p.Seed, p.settings)
@@ -283,6 +289,9 @@ func (f *File) sweptOrigins() map[string]origin {
 func (f *File) Stem() string {
 	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
 }
+
+// Question is the comment at the top of the file, line by line.
+func (f *File) Question() []string { return f.doc.comment }
 
 // Kind is the name of the file's kind.
 func (f *File) Kind() string { return f.kind.name }

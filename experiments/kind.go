@@ -53,6 +53,10 @@ type Kind[C, R any] struct {
 	// build. Errors are *sim.ParamError with dotted keys or wrapped by [At]
 	// or [Under], joined; warnings do not stop a run.
 	Check func(c *C, seed uint64) (warnings []Warning, err error)
+	// Preflight, optional, examines a configuration that Check has passed
+	// more closely, before a run and in weft check. Its errors, as those of
+	// Check, forbid the run.
+	Preflight func(c *C, p *Preflight) error
 	// Run computes a point. It must depend on c, run.Seed and nothing else,
 	// return soon after ctx ends, and not print.
 	Run func(ctx context.Context, c *C, run *Run) (R, error)
@@ -78,6 +82,7 @@ type kind struct {
 	columns   []Column
 	defaults  func() any // pointer to a fresh configuration
 	check     func(config any, seed uint64) ([]Warning, error)
+	preflight func(config any, p *Preflight) error
 	run       func(ctx context.Context, config any, run *Run) ([]string, error)
 }
 
@@ -98,6 +103,12 @@ func Register[C, R any](k Kind[C, R]) {
 				return nil, nil
 			}
 			return k.Check(config.(*C), seed)
+		},
+		preflight: func(config any, p *Preflight) error {
+			if k.Preflight == nil {
+				return nil
+			}
+			return k.Preflight(config.(*C), p)
 		},
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)

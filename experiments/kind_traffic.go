@@ -29,8 +29,9 @@ func init() {
 				Measure: measureTable{Precision: 0.05},
 			}
 		},
-		Check: checkTraffic,
-		Run:   runTraffic,
+		Check:     checkTraffic,
+		Preflight: preflightTraffic,
+		Run:       runTraffic,
 	})
 }
 
@@ -53,7 +54,11 @@ type trafficConfig struct {
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+
+	allowDeadlock bool
 }
+
+func (c *trafficConfig) setAllowDeadlock() { c.allowDeadlock = true }
 
 type trafficTable struct {
 	Pattern       Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -102,7 +107,7 @@ type trafficParts struct {
 
 // build constructs everything that is cheap; all faults are returned together.
 func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
-	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
 	var faults []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
@@ -117,7 +122,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
 		faults = append(faults, err)
 	}
-	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed})
+	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
 	if err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
@@ -129,6 +134,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	parts, err := c.build(seed)
 	if err != nil {
+		c.explainVCs(err, seed)
 		return nil, err
 	}
 	var warnings []Warning

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -32,6 +33,16 @@ func Categories() []Category {
 			}
 		}
 	}
+	// Skeletons name collectives by a plain string.
+	algorithms := Category{Name: "collectives"}
+	for _, name := range collectives.Registry.Names() {
+		d, err := collectives.Registry.Describe(name)
+		if err != nil {
+			panic("experiments: " + err.Error())
+		}
+		algorithms.Entries = append(algorithms.Entries, d)
+	}
+	byName[algorithms.Name] = algorithms
 	var all []Category
 	for _, name := range sortedKeys(byName) {
 		all = append(all, byName[name])

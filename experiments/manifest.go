@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// manifest is the provenance of a result folder.
-type manifest struct {
+// Manifest is the provenance of a result folder.
+type Manifest struct {
 	Weft     string    `json:"weft"`
 	File     string    `json:"file"`
 	Title    string    `json:"title"`
@@ -27,11 +27,12 @@ type manifest struct {
 	Threads  int       `json:"threads"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
-	Host     hostFacts `json:"host"`
+	Host     HostFacts `json:"host"`
 	Resolved string    `json:"resolved"` // the content of resolved.toml
 }
 
-type hostFacts struct {
+// HostFacts describes the machine that computed a result folder.
+type HostFacts struct {
 	Name string `json:"name"`
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
@@ -39,18 +40,18 @@ type hostFacts struct {
 	Go   string `json:"go"`
 }
 
-func (r *runner) manifest(o *Outcome) manifest {
+func (r *runner) manifest(o *Outcome) Manifest {
 	f := r.file
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return manifest{
+	return Manifest{
 		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: f.Hash(), Seeds: f.seeds(),
 		Points: len(f.Points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
-		Host:     hostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
+		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.Resolved(),
 	}
 }
@@ -78,7 +79,11 @@ func (f *File) Hash() string {
 // applied. Running it gives the same results.
 func (f *File) Resolved() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Resolved by weft %s from %s.\ntitle = %s\nkind = %s\nseed = %d\n", Version(), f.Name, tomlValue(f.Title), tomlValue(f.kind.name), f.Seed)
+	fmt.Fprintf(&b, "# %s%s from %s.\n", resolvedBy, Version(), f.Name)
+	for _, line := range f.doc.comment {
+		b.WriteString(strings.TrimSpace("# "+line) + "\n")
+	}
+	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", tomlValue(f.Title), tomlValue(f.kind.name), f.Seed)
 	table := ""
 	for _, s := range f.baseSettings() {
 		if p := parent(s.key); p != table {

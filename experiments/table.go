@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Table is a table of results in memory: what a CSV file holds.
@@ -48,13 +50,31 @@ func (t *Table) Column(name string) (int, error) {
 	return 0, fmt.Errorf("no column %q%s: there are %s", name, didYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
 }
 
-// number reads a cell; empty cells and text are NaN.
-func number(cell string) float64 {
-	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil {
-		return math.NaN()
+// intervalColumn is the column with the half-width of the 95 % confidence
+// interval of a mean; empty if there is none.
+func (t *Table) intervalColumn(metric string) string {
+	if ci := strings.Replace(metric, "_mean_", "_ci95_", 1); ci != metric && slices.Contains(t.Columns, ci) {
+		return ci
 	}
-	return x
+	return ""
+}
+
+// number reads a cell: a number, or a swept setting with its unit, which counts
+// in bytes, nanoseconds or bits per second. Empty cells and text are NaN.
+func number(cell string) float64 {
+	if x, err := strconv.ParseFloat(cell, 64); err == nil {
+		return x
+	}
+	if x, err := sim.ParseBytes(cell); err == nil {
+		return float64(x)
+	}
+	if x, err := sim.ParseTime(cell); err == nil {
+		return x.Nanoseconds()
+	}
+	if x, err := sim.ParseRate(cell); err == nil {
+		return float64(x)
+	}
+	return math.NaN()
 }
 
 // sameCell compares cells as numbers where both are, so that 0.30 in a file

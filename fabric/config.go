@@ -17,6 +17,9 @@ type Config struct {
 	Terminal TerminalConfig
 	// Channels overrides the channel classes of the topology, by class name.
 	Channels map[string]ChannelConfig
+	// AllowDeadlock accepts fewer virtual channels than the routing needs to
+	// be free of deadlock. Not a setting of experiment files.
+	AllowDeadlock bool
 }
 
 // PhysicalConfig is the [fabric] table: what a flit and a cycle are.

@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Plan says how long an open-loop run measures. Zero values leave the choice
 // to the run.
@@ -93,7 +90,7 @@ func (r *runner) advance(cycles int64) error {
 		case now != r.moved || r.f.InFlight() == 0:
 			r.moved, r.movedAt = now, r.f.cycle
 		case r.f.cycle-r.movedAt > stallCycles+r.f.longestLatency():
-			return fmt.Errorf("no flit has moved for %d cycles with %d packets in the network: deadlock", r.f.cycle-r.movedAt, r.f.InFlight())
+			return r.f.deadlock(r.f.cycle - r.movedAt)
 		}
 	}
 	return nil
@@ -103,7 +100,7 @@ func (r *runner) advance(cycles int64) error {
 func (f *Fabric) longestLatency() int64 {
 	longest := int64(0)
 	for i := range f.out {
-		longest = max(longest, int64(f.out[i].latency)+f.interval[f.out[i].class]>>intervalShift)
+		longest = max(longest, int64(f.out[i].latency)+f.out[i].interval>>intervalShift)
 	}
 	return longest
 }

@@ -1,17 +1,24 @@
 package sim
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987,
 // scheme 7) of event values: wheelLevels wheels of wheelSlots slots, each slot
 // of a level as wide as the whole level below it. The events of the present
-// slot of the lowest level stand in a small heap, which yields the total
-// order; events beyond the highest level in another. Scheduling and taking
-// are O(1) but for those heaps; nothing is allocated in steady state.
+// slot of the lowest level are sorted once into the total order; those that
+// are scheduled for it later go to a small heap beside it, and events beyond
+// the highest level to another. Scheduling and taking are O(1) but for the sort
+// and the heaps; nothing is allocated in steady state.
 type eventQueue struct {
-	now     int64 // slot number (time >> slotShift) whose events are in current
-	current eventHeap
+	now     int64   // slot number (time >> slotShift) whose events are in current and late
+	current []Event // sorted
+	head    int     // of current: the events before it are taken
+	late    eventHeap
 	far     eventHeap
+	filling bool // events of the present slot go to current, which is sorted afterwards
 	levels  [wheelLevels]wheelLevel
 	nodes   []eventNode // slots are linked lists in this pool
 	free    int32
@@ -44,7 +51,11 @@ func (q *eventQueue) push(e Event) {
 func (q *eventQueue) place(e Event) {
 	slot := int64(e.At) >> slotShift
 	if slot <= q.now {
-		q.current.push(e)
+		if q.filling {
+			q.current = append(q.current, e)
+		} else {
+			q.late.push(e)
+		}
 		return
 	}
 	// The level is the highest in which slot and now differ, so that every
@@ -70,36 +81,61 @@ func (q *eventQueue) place(e Event) {
 
 // peek returns the earliest event's time; ok is false if there is none.
 func (q *eventQueue) peek() (at Time, ok bool) {
-	if len(q.current) == 0 && !q.advance() {
-		return 0, false
+	switch {
+	case q.takesLate():
+		return q.late[0].At, true
+	case q.head < len(q.current) || q.advance():
+		return q.current[q.head].At, true
 	}
-	return q.current[0].At, true
+	return 0, false
+}
+
+// takesLate tells whether the next event is in the heap of late ones.
+func (q *eventQueue) takesLate() bool {
+	return len(q.late) > 0 && (q.head == len(q.current) || q.late[0].before(&q.current[q.head]))
 }
 
 // pop takes the earliest event. The queue must not be empty.
 func (q *eventQueue) pop() Event {
-	if len(q.current) == 0 && !q.advance() {
+	q.size--
+	if q.takesLate() {
+		return q.late.pop()
+	}
+	if q.head == len(q.current) && !q.advance() {
 		panic("sim: pop from an empty event queue")
 	}
-	q.size--
-	return q.current.pop()
+	q.head++
+	return q.current[q.head-1]
 }
 
 // advance moves now to the next slot that has events; false if there is none.
 func (q *eventQueue) advance() bool {
+	q.current, q.head, q.filling = q.current[:0], 0, true
+	for len(q.current) == 0 && q.turn() {
+	}
+	q.filling = false
+	if len(q.current) > 1 {
+		slices.SortFunc(q.current, func(a, b Event) int {
+			if a.before(&b) {
+				return -1
+			}
+			return 1
+		})
+	}
+	return len(q.current) > 0
+}
+
+// turn empties the next slot that has events, into current if it is of the
+// lowest level; false if there is none.
+func (q *eventQueue) turn() bool {
 	for level := range wheelLevels {
 		shift := level * wheelBits
 		from := int(q.now>>shift) & (wheelSlots - 1)
-		i, ok := q.levels[level].next(from + 1)
-		if !ok {
-			continue
-		}
-		q.now = (q.now>>shift - int64(from) + int64(i)) << shift
-		q.empty(level, i)
-		if len(q.current) > 0 {
+		if i, ok := q.levels[level].next(from + 1); ok {
+			q.now = (q.now>>shift - int64(from) + int64(i)) << shift
+			q.empty(level, i)
 			return true
 		}
-		return q.advance() // the slot's events went to lower levels
 	}
 	if len(q.far) == 0 {
 		return false

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -18,12 +21,35 @@ func (a *app) checkCommand() *cobra.Command {
 				return err
 			}
 			a.warn(files)
-			for _, f := range files {
-				fmt.Fprintf(a.stdout, "%s: valid, %d points, %d warnings\n\n%s", f.Name, len(f.Points), len(f.Warnings), f.Resolved())
+			reports, err := a.preflight(files, true)
+			if err != nil {
+				return err
+			}
+			for i, f := range files {
+				fmt.Fprintf(a.stdout, "%s: valid, %d points, %d warnings\n%s\n%s", f.Name, len(f.Points), len(f.Warnings)+len(reports[i].Warnings), findings(reports[i]), f.Resolved())
 			}
 			return nil
 		},
 	}
 	flags.register(c)
+	flags.registerAllowDeadlock(c)
 	return c
+}
+
+// findings lists the notes of a report, a line each under their topics.
+func findings(r *experiments.Report) string {
+	var b strings.Builder
+	topic := ""
+	for _, n := range r.Notes {
+		label := n.Topic
+		if label == topic {
+			label = ""
+		}
+		topic = n.Topic
+		if n.Where != "" {
+			n.Text = n.Where + ": " + n.Text
+		}
+		fmt.Fprintf(&b, "  %-12s %s\n", label, n.Text)
+	}
+	return b.String()
 }

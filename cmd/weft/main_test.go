@@ -76,7 +76,10 @@ func TestBadInput(t *testing.T) {
 		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
 		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
 		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
-		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2`},
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock runs it all the same: can deadlock: a cycle of 4 channels (exact)
+  switch `},
+		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock runs it all the same
+  switch `},
 		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
 		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
 		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},
@@ -91,7 +94,7 @@ func TestBadInput(t *testing.T) {
 			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
 				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
 			}
-			if strings.Count(stderr, "\n") != 1 {
+			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
 				t.Errorf("more than one fault:\n%s", stderr)
 			}
 			if got := left(t); got != "x.toml" {
@@ -145,6 +148,25 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestAllowDeadlock: what is refused above runs with the flag, and a network
+// that does lock up ends with the wait-for cycle. Rings of eight switches with
+// two-flit buffers do at once.
+func TestAllowDeadlock(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
+	if status != exitSuccess || !strings.Contains(stderr, `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if status, stdout, stderr := weft(t, "check", "x.toml", "--set", "routing.vc_rule=none"); status != exitUsage || stdout != "" {
+		t.Errorf("check: status %d: %s%s", status, stdout, stderr)
+	}
+	status, _, stderr = weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
+		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
+	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
 // TestInterrupted: Ctrl-C ends with status 1 and the way to go on.
 func TestInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
@@ -169,7 +191,7 @@ func TestInformation(t *testing.T) {
 		{"list routings", "  dor "},
 		{"list topologies torus", "dims = [8, 8]"},
 		{"list kinds traffic", "latency_p99_ns"},
-		{"check small.toml", "small.toml: valid, 2 points, 0 warnings"},
+		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
 		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
 		{"topology small.toml --format dot", "graph "},
 		{"completion bash", "bash completion"},

@@ -20,14 +20,9 @@ func (a *app) plotCommand() *cobra.Command {
 		Short: "Draw a figure from a table of results",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			file, err := os.Open(args[0])
+			table, err := readTable(args[0])
 			if err != nil {
-				return usagef("%v", err)
-			}
-			defer file.Close()
-			table, err := experiments.ReadTable(args[0], file)
-			if err != nil {
-				return &usageError{err}
+				return err
 			}
 			if out == "" {
 				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
@@ -53,4 +48,18 @@ func (a *app) plotCommand() *cobra.Command {
 	c.Flags().Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf (default: beside the table)")
 	return c
+}
+
+// readTable reads a CSV file that the user names.
+func readTable(name string) (*experiments.Table, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	defer file.Close()
+	table, err := experiments.ReadTable(name, file)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return table, nil
 }

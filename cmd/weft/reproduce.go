@@ -67,6 +67,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 		return err
 	}
 	a.warn(files)
+	if _, err := a.preflight(files, false); err != nil {
+		return err
+	}
 	var verdicts []experiments.Verdict
 	failed := false
 	for i, f := range files {

@@ -18,6 +18,8 @@ type fileFlags struct {
 	set   []string
 	seed  int64
 	quick bool
+	// allowDeadlock is an option of the commands that certify.
+	allowDeadlock bool
 }
 
 func (f *fileFlags) register(c *cobra.Command) {
@@ -26,12 +28,16 @@ func (f *fileFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
 
+func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
+	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
+}
+
 func (f *fileFlags) options() experiments.Options {
 	set := f.set
 	if f.seed >= 0 {
 		set = append(set[:len(set):len(set)], "seed="+strconv.FormatInt(f.seed, 10))
 	}
-	return experiments.Options{Set: set, Quick: f.quick}
+	return experiments.Options{Set: set, Quick: f.quick, AllowDeadlock: f.allowDeadlock}
 }
 
 // open reads all files; faults of all of them are reported together.
@@ -77,6 +83,7 @@ that the file asks for. Files that come with weft are found by name:
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
 	}
 	flags.register(c)
+	flags.registerAllowDeadlock(c)
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	return c
@@ -110,6 +117,9 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		return err
 	}
 	a.warn(files)
+	if _, err := a.preflight(files, false); err != nil {
+		return err
+	}
 	folders, err := resultFolders(files, flags.out)
 	if err != nil {
 		return err
@@ -159,10 +169,38 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 // warn prints what the kinds have to say about the files.
 func (a *app) warn(files []*experiments.File) {
 	for _, f := range files {
-		for _, w := range f.Warnings {
-			fmt.Fprintf(a.stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
+		a.warnings(f, f.Warnings)
+	}
+}
+
+func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
+	for _, w := range list {
+		fmt.Fprintf(a.stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
+	}
+}
+
+// preflight examines all files before any of them runs and prints the
+// warnings; what forbids a run is returned together, for all files.
+func (a *app) preflight(files []*experiments.File, thorough bool) ([]*experiments.Report, error) {
+	var reports []*experiments.Report
+	var faults experiments.Faults
+	for _, f := range files {
+		report, err := f.Preflight(thorough)
+		var bad experiments.Faults
+		switch {
+		case errors.As(err, &bad):
+			faults = append(faults, bad...)
+		case err != nil:
+			return nil, err
+		default:
+			a.warnings(f, report.Warnings)
+			reports = append(reports, report)
 		}
 	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return reports, nil
 }
 
 // execute runs one file and writes its figures; dir "" means standard output.

@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -60,7 +61,7 @@ func (c Certificate) Exact() bool { return c.Destinations == c.Of }
 func (c Certificate) Describe(g *topology.Graph) string {
 	var b strings.Builder
 	if c.Acyclic() {
-		fmt.Fprintf(&b, "free from deadlock: %d channels, %d dependencies, no cycle", c.Channels, c.Dependencies)
+		fmt.Fprintf(&b, "free from deadlock: %s channels, %s dependencies, no cycle", grouped(c.Channels), grouped(c.Dependencies))
 	} else {
 		fmt.Fprintf(&b, "can deadlock: a cycle of %d channels", len(c.Cycle))
 	}
@@ -74,6 +75,14 @@ func (c Certificate) Describe(g *topology.Graph) string {
 		fmt.Fprintf(&b, "\n  %s holds VC %d, waits for VC %d of %s", g.PortName(channel.Port), channel.VC, next.VC, g.PortName(next.Port))
 	}
 	return b.String()
+}
+
+// grouped writes a number with a comma between thousands.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }
 
 // Certify looks for a cycle. destinations of all say how much of the network

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Put result folders into one HTML page: question, settings, results, figures, verdicts, link loads",
+		Long: `Put the result folders in and below each DIR into one HTML page without
+external resources. Points at which the network did not keep up are marked; the
+experiments of papers show each target beside the measured value. Where
+measure.links was set, the page holds a map of the links' load.
+
+  weft reproduce --quick --out r
+  weft report r`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			page, err := report.Make(args)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join(args[0], "report.html")
+			}
+			if err := experiments.WriteFile(out, page); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stderr, out)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write (default: report.html in the first DIR)")
+	return c
+}

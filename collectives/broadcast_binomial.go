@@ -1,0 +1,61 @@
+package collectives
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	sim.Register(Registry, "broadcast-binomial", "broadcast down a binomial tree, largest subtree first", Rooted{}, func(c Rooted, e Env) (Collective, error) {
+		if err := c.check(e); err != nil {
+			return nil, err
+		}
+		return BroadcastBinomial(e.Ranks, c.Root, int64(e.Bytes)), nil
+	})
+}
+
+// children is the number of subtrees of relative rank v in the binomial tree
+// of n ranks in which v's parent is v without its lowest set bit: v + 2^k for
+// all 2^k below that bit.
+func children(v, n int) int {
+	k := log2Ceil(n)
+	if v != 0 {
+		k = bits.TrailingZeros(uint(v))
+	}
+	for k > 0 && v+1<<(k-1) >= n {
+		k--
+	}
+	return k
+}
+
+// subtree is the number of ranks in the subtree of relative rank v, which are
+// v, v+1, ...
+func subtree(v, n int) int {
+	if v == 0 {
+		return n
+	}
+	return min(v&-v, n-v)
+}
+
+// BroadcastBinomial sends a whole vector down the binomial tree, one blocking
+// send after another (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.2).
+func BroadcastBinomial(n, root int, bytes int64) Collective {
+	c := Rooted{root}
+	return &program{
+		ranks: n,
+		rounds: func(rank int) int {
+			v := c.relative(rank, n)
+			return min(v, 1) + children(v, n)
+		},
+		round: func(rank, round int, dst []Op) []Op {
+			v := c.relative(rank, n)
+			if v != 0 && round == 0 {
+				return append(dst, Op{Kind: Recv, Peer: int32(c.absolute(v&(v-1), n)), Bytes: bytes, Data: Slot(0)})
+			}
+			k := children(v, n) - 1 - (round - min(v, 1))
+			return append(dst, Op{Kind: Send, Peer: int32(c.absolute(v+1<<k, n)), Bytes: bytes, Data: Slot(0)})
+		},
+		contract: gathering(1, func(int) int64 { return bytes }, func(int) int { return root }),
+	}
+}

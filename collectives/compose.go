@@ -1,0 +1,91 @@
+package collectives
+
+import "github.com/weft-sim/weft/sim"
+
+// Sequence runs schedules one after another; a rank enters the next when it is
+// through with the one before. All have the same number of ranks.
+func Sequence(parts ...Schedule) Schedule {
+	for _, p := range parts {
+		if p.Ranks() != parts[0].Ranks() {
+			panic("collectives: a sequence of schedules with different numbers of ranks")
+		}
+	}
+	return sequence(parts)
+}
+
+type sequence []Schedule
+
+func (s sequence) Ranks() int { return s[0].Ranks() }
+
+func (s sequence) Rounds(rank int) int {
+	n := 0
+	for _, p := range s {
+		n += p.Rounds(rank)
+	}
+	return n
+}
+
+func (s sequence) Round(rank, round int, dst []Op) []Op {
+	for _, p := range s {
+		n := p.Rounds(rank)
+		if round < n {
+			return p.Round(rank, round, dst)
+		}
+		round -= n
+	}
+	panic("collectives: round out of range")
+}
+
+// Repeat runs a schedule so many times in a row.
+func Repeat(s Schedule, times int) Schedule { return repeat{s, times} }
+
+type repeat struct {
+	Schedule
+	times int
+}
+
+func (r repeat) Rounds(rank int) int { return r.times * r.Schedule.Rounds(rank) }
+
+func (r repeat) Round(rank, round int, dst []Op) []Op {
+	return r.Schedule.Round(rank, round%r.Schedule.Rounds(rank), dst)
+}
+
+// Work is a schedule of one round in which every rank computes for a time.
+func Work(ranks int, t sim.Time) Schedule {
+	return &program{ranks: ranks, rounds: always(1), round: func(_, _ int, dst []Op) []Op {
+		return append(dst, Op{Kind: Compute, Time: t})
+	}}
+}
+
+// Split runs a schedule in every one of equal groups of ranks at once, as on a
+// communicator that was split. Locate tells in which group a rank is and at
+// which index; Member is the inverse.
+func Split(s Schedule, ranks int, locate func(rank int) (group, index int), member func(group, index int) int) Schedule {
+	return &split{s, ranks, locate, member}
+}
+
+type split struct {
+	part   Schedule
+	ranks  int
+	locate func(rank int) (group, index int)
+	member func(group, index int) int
+}
+
+func (s *split) Ranks() int { return s.ranks }
+
+func (s *split) Rounds(rank int) int {
+	_, index := s.locate(rank)
+	return s.part.Rounds(index)
+}
+
+func (s *split) Round(rank, round int, dst []Op) []Op {
+	group, index := s.locate(rank)
+	start := len(dst)
+	dst = s.part.Round(index, round, dst)
+	for i := start; i < len(dst); i++ {
+		if dst[i].Kind == Send || dst[i].Kind == Recv {
+			dst[i].Peer = int32(s.member(group, int(dst[i].Peer)))
+		}
+	}
+	return dst
+}

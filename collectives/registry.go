@@ -1,0 +1,96 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Env is what an algorithm is built for.
+type Env struct {
+	// Ranks is the number of ranks.
+	Ranks int
+	// PerNode is the number of ranks on a node, in blocks of consecutive
+	// ranks; for algorithms that know of nodes.
+	PerNode int
+	// Bytes is the size of the block that each rank has for each other
+	// (alltoall), of each rank's contribution (allgather), of the whole vector
+	// (broadcast, reduce, allreduce).
+	Bytes sim.Bytes
+	// Sizes gives the blocks of an alltoall sizes of their own (alltoallv);
+	// nil: all are Bytes.
+	Sizes func(from, to int) int64
+}
+
+// Registry holds the algorithms. Names are operation-algorithm:
+// "alltoall-bruck".
+var Registry = sim.NewRegistry[Env, Collective]("collective")
+
+// check refuses environments in which no algorithm makes sense.
+func (e Env) check() error {
+	if e.Ranks < 1 {
+		return &sim.ParamError{Key: "ranks", Value: e.Ranks, Want: "at least 1"}
+	}
+	return nil
+}
+
+// uniform refuses block sizes of their own.
+func (e Env) uniform(algorithm string) error {
+	if e.Sizes != nil {
+		return fmt.Errorf("collective %q needs blocks of equal size", algorithm)
+	}
+	return nil
+}
+
+// size is the size of the block from one rank to another.
+func (e Env) size(from, to int) int64 {
+	if e.Sizes != nil {
+		return e.Sizes(from, to)
+	}
+	return int64(e.Bytes)
+}
+
+// Rooted configures an operation with a root.
+type Rooted struct {
+	Root int `toml:"root" doc:"the rank that has the data, or gets them" min:"0"`
+}
+
+func (c Rooted) check(e Env) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if c.Root >= e.Ranks {
+		return &sim.ParamError{Key: "root", Value: c.Root, Want: fmt.Sprintf("a rank: 0 to %d", e.Ranks-1)}
+	}
+	return nil
+}
+
+// relative turns ranks so that the root is 0, absolute turns them back.
+func (c Rooted) relative(rank, ranks int) int { return (rank - c.Root + ranks) % ranks }
+func (c Rooted) absolute(v, ranks int) int    { return (v + c.Root) % ranks }
+
+// None is the configuration of an algorithm without settings.
+type None struct{}
+
+// chunk is the size of chunk i of n of a vector; sizes differ by at most one
+// byte.
+func chunk(bytes int64, i, n int) int64 {
+	return chunkStart(bytes, i+1, n) - chunkStart(bytes, i, n)
+}
+
+// chunkStart is where chunk i of n begins.
+func chunkStart(bytes int64, i, n int) int64 {
+	// bytes*i/n without overflow
+	return bytes/int64(n)*int64(i) + bytes%int64(n)*int64(i)/int64(n)
+}
+
+// log2Ceil is the number of doublings from 1 to at least n.
+func log2Ceil(n int) int {
+	k := 0
+	for 1<<k < n {
+		k++
+	}
+	return k
+}
+
+func mod(a, n int) int { return (a%n + n) % n }

@@ -1,0 +1,130 @@
+package collectives
+
+import "github.com/weft-sim/weft/sim"
+
+// Kind is what an operation of a schedule does.
+type Kind uint8
+
+const (
+	// Send starts sending slots to another rank.
+	Send Kind = iota
+	// Recv starts receiving slots from another rank.
+	Recv
+	// Compute occupies the rank for a time.
+	Compute
+	// Copy moves slots inside the rank's memory.
+	Copy
+)
+
+// Protocol is how a message travels.
+type Protocol uint8
+
+const (
+	// Auto goes eagerly up to the threshold of the runtime and by rendezvous
+	// above it.
+	Auto Protocol = iota
+	// Eager goes into a pre-posted buffer of the receiver.
+	Eager
+	// Rendezvous asks for the receiver's address (RTS, CTS), writes by RDMA
+	// and tells the receiver (FIN): three small messages and a large one.
+	Rendezvous
+	// Handshake is a rendezvous whose receiver polls on its buffer: no FIN.
+	Handshake
+	// Direct writes by RDMA to an address that is known already; the receiver
+	// polls on its buffer.
+	Direct
+)
+
+func (p Protocol) String() string {
+	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct"}[p]
+}
+
+// Op is one operation of a rank in a round.
+type Op struct {
+	Kind     Kind
+	Protocol Protocol // of a Send; a Recv takes what comes
+	// Combine reduces what a Recv brings into the slots instead of replacing
+	// them; the rank pays for it.
+	Combine bool
+	Peer    int32 // destination of a Send, source of a Recv
+	Tag     int32
+	Bytes   int64    // of a Send, Recv or Copy
+	Time    sim.Time // of a Compute
+	Data    Slots    // read by Send and Copy, written by Recv
+	Into    Slots    // written by Copy
+}
+
+// Slots names slots of a rank's buffer: Count of them, in runs of Run
+// consecutive ones whose starts lie Step apart. The e-th element of what is
+// sent goes to the e-th slot of what receives it.
+type Slots struct{ First, Run, Step, Count int32 }
+
+// Slot is a single slot.
+func Slot(i int) Slots { return Slots{First: int32(i), Run: 1, Count: 1} }
+
+// Range is n consecutive slots.
+func Range(first, n int) Slots { return Slots{First: int32(first), Run: int32(n), Count: int32(n)} }
+
+// At is the e-th slot.
+func (s Slots) At(e int) int {
+	run := max(int(s.Run), 1)
+	return int(s.First) + e/run*int(s.Step) + e%run
+}
+
+// Schedule is a lazy program for every rank. A rank goes through its rounds in
+// order: it starts the operations of a round one after another without waiting
+// for any of them, and enters the next round when all are complete. Nothing is
+// stored per message; a round is made when a rank enters it. A schedule is
+// read-only and safe for concurrent use.
+type Schedule interface {
+	// Ranks is the number of ranks.
+	Ranks() int
+	// Rounds is the number of rounds of a rank.
+	Rounds(rank int) int
+	// Round appends the operations of a round, in 0..Rounds(rank)-1.
+	Round(rank, round int, dst []Op) []Op
+}
+
+// Token stands for a piece of data in the contract of a schedule: usually the
+// contribution of a rank, or the block that one rank has for another.
+type Token int32
+
+// Contract says which data a schedule starts from and ends with, in slots: the
+// units of data that travel together. Contributions that were combined are
+// sets of tokens.
+type Contract struct {
+	// Slots is the number of slots of a rank's buffer, scratch space included.
+	Slots int
+	// Bytes is the size of a slot.
+	Bytes func(rank, slot int) int64
+	// Initial is the token in a slot at the start; none if not ok.
+	Initial func(rank, slot int) (token Token, ok bool)
+	// Final appends the tokens, ascending, that a slot must hold at the end.
+	// Slots for which it appends none may hold anything.
+	Final func(rank, slot int, dst []Token) []Token
+	// Idempotent allows combining a token with itself (a barrier's arrival
+	// notes; not a sum).
+	Idempotent bool
+}
+
+// Collective is a schedule with a contract.
+type Collective interface {
+	Schedule
+	Contract() Contract
+}
+
+// program is a Collective made of functions.
+type program struct {
+	ranks    int
+	rounds   func(rank int) int
+	round    func(rank, round int, dst []Op) []Op
+	contract Contract
+}
+
+func (p *program) Ranks() int                           { return p.ranks }
+func (p *program) Rounds(rank int) int                  { return p.rounds(rank) }
+func (p *program) Round(rank, round int, dst []Op) []Op { return p.round(rank, round, dst) }
+func (p *program) Contract() Contract                   { return p.contract }
+
+// always is a number of rounds that is the same for all ranks.
+func always(n int) func(int) int { return func(int) int { return n } }

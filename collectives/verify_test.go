@@ -1,0 +1,175 @@
+package collectives
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Every registered algorithm, every number of ranks from 1 to 70, even and odd
+// sizes, fewer bytes than ranks among them; roots first, last and inside.
+func TestEveryAlgorithmKeepsItsContract(t *testing.T) {
+	for _, name := range Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; n <= 70; n++ {
+				for _, bytes := range []sim.Bytes{1, 13, 1021, 65536} {
+					if bytes > 13 && n%7 != 0 {
+						continue // sizes matter for the division into chunks only
+					}
+					verifyOne(t, name, Env{Ranks: n, PerNode: 1, Bytes: bytes})
+				}
+			}
+		})
+	}
+}
+
+func verifyOne(t *testing.T, name string, env Env) {
+	t.Helper()
+	for _, root := range []int{0, env.Ranks / 2, env.Ranks - 1} {
+		config, err := Registry.Config(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rooted, ok := config.(*Rooted)
+		if ok {
+			rooted.Root = root
+		} else if root != 0 {
+			continue
+		}
+		c, err := Registry.Build(name, config, env)
+		if err == nil {
+			err = Verify(c)
+		}
+		if err != nil {
+			t.Fatalf("%d ranks, root %d, %v: %v", env.Ranks, root, env.Bytes, err)
+		}
+	}
+}
+
+func TestAlltoallvKeepsItsContract(t *testing.T) {
+	sizes := func(from, to int) int64 { return int64((from*31 + to*17) % 97) }
+	for _, name := range []string{"alltoall-linear", "alltoall-ring", "alltoall-pairwise"} {
+		for n := 1; n <= 70; n++ {
+			verifyOne(t, name, Env{Ranks: n, Sizes: sizes})
+		}
+	}
+	_, err := sim.Make[None](Registry, "alltoall-bruck", Env{Ranks: 4, Sizes: sizes}, nil)
+	if err == nil || !strings.Contains(err.Error(), "equal size") {
+		t.Errorf("Bruck with sizes of their own: error %v", err)
+	}
+}
+
+// Number of messages and bytes of the busiest rank, from the closed forms.
+func TestCosts(t *testing.T) {
+	const n, bytes = 12, 1200
+	env := Env{Ranks: n, Bytes: bytes}
+	for _, c := range []struct {
+		name                 string
+		messages, sent, rank int
+	}{
+		{"barrier-dissemination", 4, 4, 0},                   // ceil(log2 12)
+		{"broadcast-binomial", 4, 4 * bytes, 0},              // to 8, 4, 2, 1
+		{"broadcast-scatter-allgather", 4 + 11, 11 * 200, 0}, // all but its own chunk, then 11 chunks of 100
+		{"reduce-binomial", 1, bytes, 5},
+		{"allgather-ring", 11, 11 * bytes, 3},
+		{"allgather-bruck", 4, 11 * bytes, 3},             // 1 + 2 + 4 + 4 blocks
+		{"allreduce-ring", 22, 22 * 100, 3},               // 2 (n-1) chunks
+		{"allreduce-recursive-doubling", 4, 4 * bytes, 1}, // 12 = 8 + 4: 3 exchanges and the result for rank 0
+		{"alltoall-linear", 11, 11 * bytes, 3},            //
+		{"alltoall-ring", 11, 11 * bytes, 3},              //
+		{"alltoall-pairwise", 11, 11 * bytes, 3},          //
+		{"alltoall-bruck", 4, (6 + 6 + 4 + 4) * bytes, 3}, // numbers below 12 with bit 0, 1, 2, 3
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, err := Registry.Config(c.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Registry.Build(c.name, config, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages, sent := 0, 0
+			for round := range s.Rounds(c.rank) {
+				for _, op := range s.Round(c.rank, round, nil) {
+					if op.Kind == Send {
+						messages++
+						sent += int(op.Bytes)
+					}
+				}
+			}
+			if messages != c.messages || sent != c.sent {
+				t.Errorf("rank %d sends %d messages, %d B; want %d, %d", c.rank, messages, sent, c.messages, c.sent)
+			}
+		})
+	}
+}
+
+// The verifier itself: schedules with one fault each.
+func TestVerifyFindsFaults(t *testing.T) {
+	good := func(rank, _ int, dst []Op) []Op {
+		peer := int32(1 - rank)
+		return append(dst, Op{Kind: Recv, Peer: peer, Bytes: 8, Combine: true, Data: Slot(0)}, Op{Kind: Send, Peer: peer, Bytes: 8, Data: Slot(0)})
+	}
+	for _, c := range []struct {
+		name, want string
+		change     func(rank int, ops []Op) []Op
+	}{
+		{"none", "", func(_ int, ops []Op) []Op { return ops }},
+		{"deadlock", "deadlock", func(_ int, ops []Op) []Op { return ops[:1] }},
+		{"left over", "never complete", func(rank int, ops []Op) []Op {
+			if rank == 0 {
+				return append(ops, ops[1])
+			}
+			return ops
+		}},
+		{"wrong size", "an operation of 9 B on slots of 8 B", func(_ int, ops []Op) []Op { ops[0].Bytes = 9; return ops }},
+		{"race", "while it is in use", func(_ int, ops []Op) []Op { ops[0].Combine = false; return ops }},
+		{"twice", "combined twice", func(_ int, ops []Op) []Op { return append(ops, ops...) }},
+		{"nothing done", "ends with tokens", func(int, []Op) []Op { return nil }},
+		{"empty slot", "holds nothing", func(_ int, ops []Op) []Op { ops[1].Data = Slot(1); return ops }},
+		{"no such slot", "slot 2 of 2", func(_ int, ops []Op) []Op { ops[1].Data = Slot(2); return ops }},
+		{"to itself", "message with rank", func(rank int, ops []Op) []Op { ops[1].Peer = int32(rank); return ops }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			contract := reduction(2, 1, func(int) int64 { return 8 }, false, nil)
+			contract.Slots = 2
+			final, initial := contract.Final, contract.Initial
+			contract.Initial = func(rank, slot int) (Token, bool) {
+				token, _ := initial(rank, slot)
+				return token, slot == 0
+			}
+			contract.Final = func(rank, slot int, dst []Token) []Token {
+				if slot == 1 {
+					return dst
+				}
+				return final(rank, slot, dst)
+			}
+			err := Verify(&program{ranks: 2, rounds: always(1), contract: contract, round: func(rank, round int, dst []Op) []Op {
+				return c.change(rank, good(rank, round, dst))
+			}})
+			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestComposition(t *testing.T) {
+	barrier := BarrierDissemination(4)
+	s := Sequence(Work(4, 5), Repeat(barrier, 3))
+	if got := s.Rounds(2); got != 1+3*2 {
+		t.Errorf("rounds = %d, want 7", got)
+	}
+	// Round 6 is round 1 of the third barrier: distance 2.
+	if ops := s.Round(3, 6, nil); len(ops) != 2 || ops[1].Peer != 1 {
+		t.Errorf("round 6 of rank 3 = %v", ops)
+	}
+	// Columns of a 4 x 3 grid: rank 3*i + j is index i of group j.
+	columns := Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
+	if ops := columns.Round(10, 0, nil); ops[1].Peer != 1 || ops[0].Peer != 7 {
+		t.Errorf("rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
+	}
+}

@@ -1,0 +1,210 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	Register(Kind[mpiConfig, mpiRow]{
+		Name: "mpi",
+		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Defaults: func() mpiConfig {
+			return mpiConfig{
+				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
+				Workload:    mpiWorkload{Type: Choose(mpi.Skeletons, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
+				Protocol:    mpi.DefaultProtocols,
+				Connections: mpi.DefaultConnections,
+				HCA:         hcaTable{Choose(hca.Registry, "qdr")},
+				LogGP:       mpi.DefaultLogGP,
+				LogGOPS:     mpi.DefaultLogGOPS,
+			}
+		},
+		Check: checkMPI,
+		Run:   runMPI,
+	})
+}
+
+type mpiConfig struct {
+	Job         mpiJob          `toml:"job" doc:"ranks and machine"`
+	Workload    mpiWorkload     `toml:"workload" doc:"what the ranks do"`
+	Placement   mpi.Placement   `toml:"placement" doc:"ranks on nodes"`
+	Protocol    mpi.Protocols   `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
+	Connections mpi.Connections `toml:"connections" doc:"how processes are connected"`
+	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
+	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
+	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
+}
+
+type mpiJob struct {
+	Ranks       int    `toml:"ranks" doc:"ranks of a skeleton; a GOAL schedule has its own" min:"1"`
+	Machine     string `toml:"machine" doc:"loggp: runtime, adapters, a network without contention; loggops: the LogGOPS machine, which knows none of the tables but its own" choices:"loggp|loggops"`
+	Extrapolate int    `toml:"extrapolate" doc:"iterations of the whole program: total_s is the first simulated one, and the mean of the others for the rest; 0: as many as are simulated" min:"0"`
+	FinishTimes bool   `toml:"finish_times" doc:"write ranks.csv, the finish time of every rank"`
+}
+
+type mpiWorkload struct {
+	Type        Choice[mpi.SkeletonEnv, mpi.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
+	CopyRate    sim.Rate                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+}
+
+type hcaTable struct {
+	Preset Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from"`
+}
+
+type mpiRow struct {
+	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
+	Total        float64 `column:"total_s" doc:"the same extrapolated to job.extrapolate iterations"`
+	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
+	Steady       float64 `column:"steady_iteration_s" doc:"mean of the others; empty with fewer than two iterations"`
+	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
+	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
+	Control      int64   `column:"control_messages" doc:"RTS, CTS and FIN"`
+	Handshakes   int64   `column:"handshakes" doc:"requests for a connection on demand"`
+	QPs          float64 `column:"qps_on_demand_mean" doc:"QPs made on demand per process"`
+	QPsPeak      int64   `column:"qps_on_demand_peak" doc:"QPs made on demand and open at once, of the process with the most"`
+	KernelTime   float64 `column:"qp_kernel_per_rank_s" doc:"CPU time per process for making QPs"`
+	ConnectWait  float64 `column:"connect_wait_per_rank_s" doc:"time that messages waited for their connection, summed, per process"`
+	Misses       int64   `column:"context_misses" doc:"QP contexts that an adapter had to load"`
+	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
+	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
+	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
+	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
+}
+
+// build makes the workload in the time unit of its machine.
+func (c *mpiConfig) build() (mpi.Workload, error) {
+	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	if err != nil {
+		return nil, err
+	}
+	unit := sim.Picosecond
+	if c.Job.Machine == "loggops" {
+		unit = sim.Nanosecond
+	}
+	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
+}
+
+func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
+	w, err := c.build()
+	if err == nil && c.Job.Machine == "loggp" {
+		if w.CPUs() > 1 || w.NICs() > 1 {
+			return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+		}
+		if _, _, bad := c.Placement.Place(w.Ranks(), seed); bad != nil {
+			err = Under("placement", "placement", bad)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	adapter, err := c.HCA.Preset.Build(struct{}{})
+	if err == nil && adapter.MTU > adapter.Quantum {
+		return []Warning{{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"}}, nil
+	}
+	return nil, err
+}
+
+func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
+	}
+	counted := int64(0)
+	progress := func(events int64) (stop bool) {
+		run.Count(events-counted, 0)
+		counted = events
+		return ctx.Err() != nil
+	}
+	if c.Job.Machine == "loggops" {
+		r, err := c.LogGOPS.Run(w, progress)
+		if err != nil {
+			return mpiRow{}, stopped(ctx, err)
+		}
+		progress(r.Events)
+		row := mpiRow{Messages: r.Messages}
+		row.times(c, w, r.Finish, 1e-9)
+		c.finishTimes(run, r.Finish, 1)
+		return row, nil
+	}
+	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Seed: run.Seed, Progress: progress}
+	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
+		return mpiRow{}, err
+	}
+	network := c.LogGP
+	network.HCA = config.Adapter
+	config.Transport = network.New
+	r, err := config.Run(w)
+	if err != nil {
+		return mpiRow{}, stopped(ctx, err)
+	}
+	progress(int64(r.Stats.Events))
+	ranks := float64(w.Ranks())
+	row := mpiRow{
+		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
+		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
+		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
+		NotReady: r.Stats.NotReady,
+	}
+	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
+	row.Static, row.Memory = memory.ProcessStatic, memory.Process
+	finish := make([]int64, len(r.Finish))
+	for i, t := range r.Finish {
+		finish[i] = int64(t)
+	}
+	row.times(c, w, finish, 1e-12)
+	c.finishTimes(run, finish, 1e-3)
+	return row, nil
+}
+
+// stopped is the context's error if it ended the run.
+func stopped(ctx context.Context, err error) error {
+	if errors.Is(err, mpi.ErrStopped) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// times fills in the times of a run, given in a unit of so many seconds.
+func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds float64) {
+	last := int64(0)
+	for _, t := range finish {
+		last = max(last, t)
+	}
+	row.Elapsed = float64(last) * seconds
+	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
+	s, ok := w.(*mpi.ScheduleRun)
+	if !ok || len(s.PhaseEnds()) == 0 {
+		return
+	}
+	ends := s.PhaseEnds()
+	row.First = float64(ends[0]) * seconds
+	rest := len(ends) - 1
+	if rest == 0 {
+		return
+	}
+	row.Steady = float64(ends[rest]-ends[0]) * seconds / float64(rest)
+	if n := c.Job.Extrapolate; n > len(ends) {
+		row.Extrapolated = true
+		row.Total = row.Elapsed + row.Steady*float64(n-len(ends))
+	}
+}
+
+// finishTimes writes ranks.csv if asked for.
+func (c *mpiConfig) finishTimes(run *Run, finish []int64, nanoseconds float64) {
+	if !c.Job.FinishTimes {
+		return
+	}
+	t := run.Table("ranks", "rank", "finish_ns")
+	for r, at := range finish {
+		t.Add(r, float64(at)*nanoseconds)
+	}
+}

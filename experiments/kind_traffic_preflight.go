@@ -1,0 +1,186 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+)
+
+// network names what the point's packets are routed through.
+func (c *trafficConfig) network(parts *trafficParts, seed uint64) *network {
+	vcs := c.Switch.VCs
+	if vcs == 0 {
+		vcs = max(1, parts.routing.VCs())
+	}
+	return &network{topology: &c.Topology, routing: &c.Routing, graph: parts.topology.Graph(), built: parts.routing, vcs: vcs, seed: seed}
+}
+
+// explainVCs adds to the complaint about too few virtual channels the cycle of
+// channels that they leave.
+func (c *trafficConfig) explainVCs(err error, seed uint64) {
+	fault := lacksVCs(err)
+	if fault == nil {
+		return
+	}
+	unsafe := *c
+	unsafe.allowDeadlock = true
+	parts, err := unsafe.build(seed)
+	if err != nil {
+		return
+	}
+	shared := c.Topology.Type.shared
+	if shared == nil {
+		shared = &sharedBuilds{}
+	}
+	if proof := unsafe.network(parts, seed).prove(shared); proof.err == nil && !proof.acyclic {
+		fault.Want += allowHint + ": " + proof.text + proof.cycle
+	}
+}
+
+func preflightTraffic(c *trafficConfig, p *Preflight) error {
+	parts, err := c.build(p.Seed)
+	if err != nil {
+		return err
+	}
+	n := c.network(parts, p.Seed)
+	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
+		return err
+	}
+	p.Note("channels", "virtual channels: %d, needed %d", n.vcs, parts.routing.VCs())
+	timings, err := parts.fabric.ChannelTimings(n.graph)
+	if err != nil {
+		return err
+	}
+	if c.Traffic.Pattern.Name() == "uniform" {
+		p.bisection(parts.topology, timings)
+	}
+	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
+	load, err := c.loads(p.shared, n, parts.pattern)
+	if err != nil {
+		p.Note("throughput", "no bound from channel loads: %v", err)
+	} else {
+		f := newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+		hops, bound = f.hops, f.bound
+		p.forecast(f, n.graph, c.Fabric.Clock.Nanoseconds())
+		name := n.fingerprint() + c.Traffic.Pattern.fingerprint() + fmt.Sprint(f.bound)
+		p.curves = append(p.curves, curve{name, c.Traffic.Load, f.bound})
+	}
+	c.predictWork(p, n, hops, bound)
+	return nil
+}
+
+// loads computes the channel loads of the point's traffic, once for all points
+// with the same network and pattern.
+func (c *trafficConfig) loads(shared *sharedBuilds, n *network, pattern traffic.Pattern) (*routing.Load, error) {
+	matrix, ok := pattern.(traffic.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
+	}
+	if proof := n.prove(shared); proof.err == nil && !proof.exact {
+		return nil, fmt.Errorf("too many paths to follow all of them")
+	}
+	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
+	load, err := shared.get(key, func() (any, error) { return routing.Loads(n.graph, n.built, n.vcs, matrix) })
+	if err != nil {
+		return nil, err
+	}
+	return load.(*routing.Load), nil
+}
+
+// bisection bounds uniform traffic by the channels between two halves: of n
+// terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
+// to the other, over as many channels as cables are cut.
+func (p *Preflight) bisection(topo topology.Topology, timings []fabric.ChannelTiming) {
+	cut, n := float64(topo.Facts().Bisection), float64(topo.Graph().Terminals())
+	for _, t := range timings {
+		if t.CyclesPerFlit != 1 {
+			return // which classes are cut is not known
+		}
+	}
+	if bound := cut * 4 * (n - 1) / (n * n); bound > 0 && bound < 1 {
+		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", bound, cut)
+	}
+}
+
+// forecast is what channel loads tell about an oblivious routing.
+type forecast struct {
+	bound   float64 // flits per terminal and cycle
+	worst   topology.PortID
+	hops    float64 // switches crossed, mean over packets
+	latency float64 // cycles, mean over packets, in an idle network
+	exact   bool    // latency is no mere upper bound
+}
+
+// newForecast sums the hand formula of docs/model.md over all channels,
+// weighted by the share of packets that take them. Flits behind the head add
+// the interval of the slowest channel in use, in whole cycles: where rates
+// differ not all packets meet it, and where an interval is no whole number only
+// some flits wait so long. latency is then an upper bound.
+func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
+	cycles := make([]float64, len(timings))
+	for i, t := range timings {
+		cycles[i] = t.CyclesPerFlit
+	}
+	f := forecast{exact: true}
+	f.bound, f.worst = load.Bound(cycles)
+	packets, slowest := 0.0, 0.0
+	channel := func(class topology.ClassID, share, stages float64) {
+		f.latency += share * (stages + float64(timings[class].Latency))
+		if share > 0 {
+			f.exact = f.exact && (slowest == 0 || slowest == cycles[class])
+			slowest = max(slowest, cycles[class])
+		}
+	}
+	for t, share := range load.Injection {
+		packets += share
+		channel(g.PortClass[g.TerminalPort[t]], share, 0)
+	}
+	for p, share := range load.Port {
+		f.hops += share
+		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
+	}
+	f.hops /= packets
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
+	f.exact = sizes.Mean() == 1 || f.exact && slowest == math.Ceil(slowest)
+	return f
+}
+
+// forecast writes the bound and the latency down.
+func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
+	full := "only the terminals' own channels are full"
+	if f.worst != topology.NoPort {
+		full = g.PortName(f.worst) + " is full first"
+		if peer, ok := g.PeerPort(f.worst); ok {
+			full += ", the channel to " + g.SwitchName(g.PortSwitch[peer])
+		}
+	}
+	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (channel loads of this traffic, exact)", f.bound, full)
+	most := ""
+	if !f.exact {
+		most = "at most "
+	}
+	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", most, f.latency*clock, f.hops)
+}
+
+// predictWork estimates what the point costs. A run without a fixed window
+// takes at least what is counted here.
+func (c *trafficConfig) predictWork(p *Preflight, n *network, hops, bound float64) {
+	warmup, window := c.Measure.Warmup, c.Measure.Window
+	if warmup == 0 {
+		warmup = 2000
+	}
+	if window == 0 {
+		window = 4000
+	}
+	terminals, ports := float64(n.graph.Terminals()), float64(n.graph.NumPorts())
+	flits := min(c.Traffic.Load, bound) * terminals * float64(warmup+window)
+	// Records of a port, of its virtual channels, and of a terminal with its
+	// random streams; of a flit in a buffer or on a channel.
+	bytes := ports*(100+60*float64(n.vcs)) + terminals*400
+	bytes += 60 * min(ports*float64(n.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	p.Work(flits*hops, bytes)
+}

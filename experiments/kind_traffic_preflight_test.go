@@ -1,0 +1,198 @@
+package experiments
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/routing"
+)
+
+// only72 is a dragonfly of 72 terminals under fixed measurement.
+const only72 = `
+[topology]
+type = "dragonfly"
+p = 2
+a = 4
+h = 2
+[measure]
+warmup = 1000
+window = 4000
+`
+
+// forecastOf computes what preflight says of the only point of f.
+func forecastOf(t *testing.T, f *File) forecast {
+	t.Helper()
+	c := f.Points[0].config.(*trafficConfig)
+	parts, err := c.build(f.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.network(parts, f.Seed)
+	load, err := c.loads(f.shared, n, parts.pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timings, err := parts.fabric.ChannelTimings(n.graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+}
+
+// single is the cell of a table of one row.
+func single(t *testing.T, o *Outcome, column string) float64 {
+	t.Helper()
+	x, err := o.Results.Numbers(column)
+	if err != nil || len(x) != 1 {
+		t.Fatal(x, err)
+	}
+	return x[0]
+}
+
+// TestBound: MIN saturates at no more than the bound and comes within 10 % of
+// it. In the worst case the eight terminals of a group share its one channel to
+// the next: 1/8. Under uniform traffic, terminals' channels are the first to be
+// full: 1; iSLIP with speedup 2 and buffers of 64 flits carries nine tenths.
+// What a window counts may exceed what entered in it by the drain of buffers,
+// at most the flits in flight at its beginning: less than 1 % here.
+func TestBound(t *testing.T) {
+	for _, c := range []struct {
+		pattern      string
+		load, wanted float64
+	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
+		f := load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", Options{Set: []string{"traffic.load=" + tomlValue(c.load)}})
+		bound := forecastOf(t, f).bound
+		if math.Abs(bound-c.wanted) > 1e-9 {
+			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
+		}
+		if accepted := single(t, execute(t, f, Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
+			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
+		}
+	}
+}
+
+// TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one.
+// 9,000 packets and more leave an error of the mean below 0.4 %, queues add as
+// much: 1.2 % in all.
+func TestIdleLatency(t *testing.T) {
+	for _, set := range []string{
+		"",
+		"routing.type=val",
+		"traffic.pattern=worst-case",
+		"traffic.packet_flits=4 switch.route_cycles=2 switch.speedup=1",
+		"channel.global.latency=70ns terminal.injection_cycles=9",
+		"channel.local.cycles_per_flit=2 channel.global.cycles_per_flit=2 channel.terminal.cycles_per_flit=2 traffic.packet_flits=3",
+	} {
+		f := load(t, only72, Options{Set: append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")})
+		want := forecastOf(t, f)
+		if !want.exact {
+			t.Errorf("%s: not exact", set)
+		}
+		o := execute(t, f, Execution{})
+		if got := single(t, o, "latency_mean_ns"); math.Abs(got/want.latency-1) > 0.012 {
+			t.Errorf("%s: mean latency %v, predicted %v", set, got, want.latency)
+		}
+		if got := single(t, o, "hops_mean"); math.Abs(got/want.hops-1) > 0.01 {
+			t.Errorf("%s: %v switches in the mean, predicted %v", set, got, want.hops)
+		}
+	}
+}
+
+// TestReport: findings are said once each, with the settings that they are
+// about; a sweep wholly above the bound is warned of; what a run does not need
+// is left out of its own preflight.
+func TestReport(t *testing.T) {
+	f := load(t, only72+`
+[sweep]
+"routing.type" = ["min", "val"]
+"traffic.pattern" = ["uniform", "worst-case"]
+"traffic.load" = [0.3, 0.4]
+`, Options{})
+	report, err := f.Preflight(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range report.Notes {
+		text, _, _ := strings.Cut(n.Text, ":")
+		got = append(got, n.Topic+"|"+n.Where+"|"+text)
+	}
+	// VAL: of the 5/9 (worst case: all) of the packets that change group each
+	// takes two global channels.
+	for _, want := range []string{
+		"deadlock|routing.type = min|free from deadlock",
+		"deadlock|routing.type = val|free from deadlock",
+		"throughput|routing.type = min, traffic.pattern = worst-case|at most 0.125 flits per terminal and cycle",
+		"latency|routing.type = min, traffic.pattern = uniform|",
+		"cost||roughly ",
+	} {
+		count := 0
+		for _, g := range got {
+			if strings.HasPrefix(g, want) {
+				count++
+			}
+		}
+		if count != 1 {
+			t.Errorf("%d of %q in\n%s", count, want, strings.Join(got, "\n"))
+		}
+	}
+	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
+		t.Errorf("warnings: %+v", report.Warnings)
+	}
+	if short, err := f.Preflight(false); err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0 {
+		t.Errorf("before a run: %+v, %v", short, err)
+	}
+}
+
+// blind hides that the decisions of a routing can be listed.
+type blind struct{ fabric.Routing }
+
+// TestUncertified: a routing that cannot list its decisions is no proof, and no
+// obstacle.
+func TestUncertified(t *testing.T) {
+	f := load(t, only72, Options{})
+	c := f.Points[0].config.(*trafficConfig)
+	parts, err := c.build(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.network(parts, 1)
+	n.built = blind{parts.routing}
+	p := &Preflight{shared: &sharedBuilds{}}
+	if err := p.certify(n, false); err != nil || len(p.notes) != 0 || len(p.warnings) != 1 || !strings.Contains(p.warnings[0].Message, "has no certificate") {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
+
+// TestBisection: the bound of the cut is not below the channel loads' bound of
+// any routing, which a perfect network reaches.
+func TestBisection(t *testing.T) {
+	for _, topology := range []string{
+		"dragonfly topology.p=2 topology.a=4 topology.h=2", "dragonfly topology.p=1 topology.a=3 topology.h=1",
+		"torus topology.dims=[4,6]", "torus topology.dims=[5,3]", "mesh topology.dims=[4,4]", "mesh topology.dims=[3,2,2]",
+		"fat-tree topology.k=4", "xgft topology.m=[4,4] topology.w=[1,2]", "random-regular topology.switches=24 topology.degree=4",
+	} {
+		for _, name := range routing.Registry.Names() {
+			f, err := Load("x", "", Options{Set: append(strings.Fields("topology.type="+topology), "routing.type="+name)})
+			if err != nil {
+				continue // the topology does not carry it
+			}
+			c := f.Points[0].config.(*trafficConfig)
+			parts, err := c.build(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load, err := c.loads(f.shared, c.network(parts, 1), parts.pattern)
+			if err != nil {
+				continue // adaptive
+			}
+			bound, _ := load.Bound(nil)
+			cut, n := float64(parts.topology.Facts().Bisection), float64(parts.topology.Graph().Terminals())
+			if cut > 0 && cut*4*(n-1)/(n*n) < bound*(1-1e-9) {
+				t.Errorf("%s: bisection bounds by %v, the channel loads of %s by %v", topology, cut*4*(n-1)/(n*n), name, bound)
+			}
+		}
+	}
+}

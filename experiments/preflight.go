@@ -1,0 +1,181 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Preflight gathers what a kind finds out about a point before it runs.
+type Preflight struct {
+	Seed uint64
+	// Thorough asks for all that can be predicted, as weft check does;
+	// without it only for what may forbid the run or needs a warning.
+	Thorough bool
+
+	shared   *sharedBuilds
+	notes    []Note
+	warnings []Warning
+	curves   []curve
+	flitHops float64
+	bytes    float64
+}
+
+// Note is something found out about some points of a file.
+type Note struct {
+	Topic string // such as "deadlock"
+	Where string // swept settings that the points share; empty: all points
+	Text  string // the first line, and further ones indented
+}
+
+// topics lists the topics of notes in the order of a report.
+var topics = []string{"deadlock", "channels", "throughput", "latency", "cost"}
+
+// Report is what preflight says about a file.
+type Report struct {
+	Notes    []Note
+	Warnings []Warning
+}
+
+// curve is a point's place on a curve of rising load.
+type curve struct {
+	name        string // equal for the points of a curve
+	load, bound float64
+}
+
+// Note keeps a finding about the point.
+func (p *Preflight) Note(topic, format string, args ...any) {
+	p.notes = append(p.notes, Note{Topic: topic, Text: fmt.Sprintf(format, args...)})
+}
+
+// Warn keeps a warning about the setting key.
+func (p *Preflight) Warn(key, format string, args ...any) {
+	p.warnings = append(p.warnings, Warning{Key: key, Message: fmt.Sprintf(format, args...)})
+}
+
+// Work adds the expected number of flits crossing a switch and the bytes of
+// memory to what the file will take.
+func (p *Preflight) Work(flitHops, bytes float64) {
+	p.flitHops += flitHops
+	p.bytes = max(p.bytes, bytes)
+}
+
+// Rough figures of what a flit that crosses a switch takes on one core, and the
+// program without a network: of whole runs of the torus and dragonfly examples,
+// terminals and statistics included, on a server that others used too.
+const (
+	nanosecondsPerFlitHop = 250
+	programBytes          = 16e6
+)
+
+// Preflight examines every distinct point of the file without running any.
+// The error is of type Faults: what must not run, such as a routing that can
+// deadlock.
+func (f *File) Preflight(thorough bool) (*Report, error) {
+	byHash := map[string]*Preflight{}
+	var faults Faults
+	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
+	flitHops, bytes := 0.0, 0.0
+	for _, point := range f.Points {
+		p := byHash[point.Hash]
+		if p == nil {
+			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
+			byHash[point.Hash] = p
+			err := f.kind.preflight(point.config, p)
+			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
+			for _, e := range flatten(err) {
+				d.faultFrom("", e)
+			}
+			faults = append(faults, d.faults...)
+			flitHops += p.flitHops
+			bytes = max(bytes, p.bytes)
+		}
+		merged.add(p, point)
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	report := merged.report()
+	if flitHops > 0 {
+		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf(
+			"roughly %.2g events, %v of one core, %.0f MB", 2*flitHops,
+			time.Duration(flitHops*nanosecondsPerFlitHop).Round(100*time.Millisecond), (bytes+programBytes)/1e6)})
+	}
+	return report, nil
+}
+
+// merger joins the findings of all points, each said once.
+type merger struct {
+	file     *File
+	index    map[Note]int
+	notes    []Note
+	points   [][]*Point // by note
+	warned   map[Warning]bool
+	warnings []Warning
+	curves   []string
+	lowest   map[string]curve
+}
+
+func (m *merger) add(p *Preflight, point *Point) {
+	for _, n := range p.notes {
+		i, known := m.index[n]
+		if !known {
+			i = len(m.notes)
+			m.index[n] = i
+			m.notes, m.points = append(m.notes, n), append(m.points, nil)
+		}
+		m.points[i] = append(m.points[i], point)
+	}
+	for _, w := range p.warnings {
+		if !m.warned[w] {
+			m.warned[w] = true
+			m.warnings = append(m.warnings, w)
+		}
+	}
+	for _, c := range p.curves {
+		least, known := m.lowest[c.name]
+		if !known {
+			m.curves = append(m.curves, c.name)
+		}
+		if !known || c.load < least.load {
+			m.lowest[c.name] = c
+		}
+	}
+}
+
+func (m *merger) report() *Report {
+	for i := range m.notes {
+		m.notes[i].Where = m.file.common(m.points[i])
+	}
+	for _, name := range m.curves {
+		if c := m.lowest[name]; c.load > c.bound {
+			m.warnings = append(m.warnings, Warning{Key: "traffic.load", Message: fmt.Sprintf(
+				"is never below what the channels can carry: from %.4g on, with a bound of %.4g flits per terminal and cycle; every point will be saturated", c.load, c.bound)})
+		}
+	}
+	slices.SortStableFunc(m.notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
+	return &Report{Notes: m.notes, Warnings: m.warnings}
+}
+
+// common names the swept settings that points share and others have not.
+func (f *File) common(points []*Point) string {
+	if len(points) == len(f.Points) {
+		return ""
+	}
+	var parts []string
+	for i, key := range f.keys {
+		same := func(list []*Point) bool {
+			for _, p := range list {
+				if p.Swept[i] != points[0].Swept[i] {
+					return false
+				}
+			}
+			return true
+		}
+		if same(points) && !same(f.Points) {
+			parts = append(parts, key+" = "+points[0].Swept[i])
+		}
+	}
+	return strings.Join(parts, ", ")
+}

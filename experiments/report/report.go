@@ -1,0 +1,319 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed style.css
+var styleCSS string
+
+var page = template.Must(template.New("page").Parse(pageHTML))
+
+// content is what the page shows.
+type content struct {
+	Title       string
+	Style       template.CSS
+	Version     string
+	Counts      []count     // verdicts of all experiments
+	Verdicts    [][]verdict // by paper
+	Experiments []experiment
+	Interrupted []string // folders without results
+}
+
+// count is how often a verdict was reached.
+type count struct {
+	Verdict string
+	N       int
+}
+
+// experiment is the part of the page about one result folder.
+type experiment struct {
+	ID, Title, Folder string
+	Question          []string // paragraphs
+	Manifest          experiments.Manifest
+	Verdicts          []verdict
+	Figures           []template.HTML
+	Missing           []string // figures that could not be drawn, with the reason
+	Maps              []linkMap
+	MapNote           string
+	Shared            []cell // columns with one value
+	Results           table
+	Failures          *table
+	Settings          []block
+}
+
+// verdict is a row of a verdict table, ready to print.
+type verdict struct {
+	Paper, Artifact, Case, Metric, Target, Measured, Difference, Kind, Verdict, Note string
+}
+
+// table is a table ready to print.
+type table struct {
+	Columns [][]string // each name in the parts between which it may be broken
+	Rows    []row
+	Numeric []bool // len = columns
+}
+
+type row struct {
+	Cells     []string
+	Saturated bool // the network did not keep up
+}
+
+type cell struct{ Name, Value string }
+
+// block is a table of the resolved settings.
+type block struct{ Name, Text string }
+
+// Make writes the report of the result folders in and below some directories.
+// Errors are *experiments.FolderError.
+func Make(dirs []string) ([]byte, error) {
+	c := content{Style: template.CSS(styleCSS), Version: experiments.Version()}
+	var verdicts []experiments.Verdict
+	for _, dir := range dirs {
+		finished, interrupted, err := experiments.FindFolders(dir)
+		if err != nil {
+			return nil, err
+		}
+		c.Interrupted = append(c.Interrupted, interrupted...)
+		for _, name := range finished {
+			folder, err := experiments.ReadFolder(name)
+			if err != nil {
+				return nil, err
+			}
+			e, judged := newExperiment(folder)
+			e.ID = fmt.Sprintf("experiment%d", len(c.Experiments)+1)
+			e.Folder = folderName(dir, name)
+			c.Experiments = append(c.Experiments, e)
+			verdicts = append(verdicts, judged...)
+		}
+	}
+	c.Title = "Results of weft"
+	if len(c.Experiments) == 1 {
+		c.Title = c.Experiments[0].Title
+	}
+	c.sum(verdicts)
+	var b bytes.Buffer
+	if err := page.Execute(&b, &c); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// folderName is how the page calls a result folder: by its place below the
+// directory that the user named, which says paper and artifact.
+func folderName(dir, name string) string {
+	short, err := filepath.Rel(dir, name)
+	if err != nil || short == "." {
+		short = filepath.Base(name)
+	}
+	return filepath.ToSlash(short)
+}
+
+// sum counts the verdicts and gathers them by paper for the head of the page.
+func (c *content) sum(verdicts []experiments.Verdict) {
+	for _, name := range []string{experiments.Met, experiments.Missed, experiments.Calibrated, experiments.Reported} {
+		n := 0
+		for _, v := range verdicts {
+			if v.Verdict == name {
+				n++
+			}
+		}
+		if n > 0 {
+			c.Counts = append(c.Counts, count{name, n})
+		}
+	}
+	if len(c.Experiments) < 2 {
+		return // the only experiment shows them
+	}
+	at := map[string]int{}
+	for _, v := range printVerdicts(verdicts) {
+		i, known := at[v.Paper]
+		if !known {
+			i = len(c.Verdicts)
+			at[v.Paper] = i
+			c.Verdicts = append(c.Verdicts, nil)
+		}
+		c.Verdicts[i] = append(c.Verdicts[i], v)
+	}
+}
+
+func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
+	verdicts := f.Verdicts()
+	e := experiment{
+		Title: f.Manifest.Title, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,
+		Verdicts: printVerdicts(verdicts), Settings: blocks(f.Manifest.Resolved),
+	}
+	for i := range f.File.Plots {
+		p := &f.File.Plots[i]
+		picture, err := figure(f, p)
+		if err != nil {
+			e.Missing = append(e.Missing, p.File+": "+err.Error())
+			continue
+		}
+		e.Figures = append(e.Figures, picture)
+	}
+	e.Maps, e.MapNote = linkMaps(f)
+	e.Shared, e.Results = printResults(f.Results)
+	if f.Failures != nil {
+		failures := printTable(f.Failures)
+		e.Failures = &failures
+	}
+	return e, verdicts
+}
+
+// figure draws a plot as an svg element.
+func figure(f *experiments.Folder, p *experiments.PlotConfig) (template.HTML, error) {
+	t := f.Results
+	if p.Table != "results" {
+		if t = f.Tables[p.Table]; t == nil {
+			return "", fmt.Errorf("the run has no table %q", p.Table)
+		}
+	}
+	picture, err := p.Picture(t, "svg")
+	if err != nil {
+		return "", err
+	}
+	_, element, found := strings.Cut(string(picture), "<svg ")
+	if !found {
+		panic("report: a picture that is not SVG")
+	}
+	label := template.HTMLEscapeString(p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X)
+	return template.HTML(`<svg role="img" aria-label="` + label + `" ` + element), nil
+}
+
+// paragraphs joins the lines of a comment; empty lines part paragraphs.
+func paragraphs(lines []string) []string {
+	var all []string
+	fresh := true
+	for _, line := range lines {
+		switch {
+		case line == "":
+			fresh = true
+		case fresh:
+			all, fresh = append(all, line), false
+		default:
+			all[len(all)-1] += " " + line
+		}
+	}
+	return all
+}
+
+// blocks divides a resolved file into its tables.
+func blocks(resolved string) []block {
+	var all []block
+	for part := range strings.SplitSeq(strings.TrimSpace(resolved), "\n\n") {
+		var lines []string
+		for line := range strings.Lines(part) {
+			if !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+		b := block{Name: "experiment"}
+		if len(lines) > 0 && strings.HasPrefix(lines[0], "[") {
+			b.Name, lines = strings.Trim(strings.TrimSpace(lines[0]), "[]"), lines[1:]
+		}
+		b.Text = strings.TrimRight(strings.Join(lines, ""), "\n")
+		all = append(all, b)
+	}
+	return all
+}
+
+func printVerdicts(verdicts []experiments.Verdict) []verdict {
+	var all []verdict
+	for _, v := range verdicts {
+		t := v.Target
+		unit := t.Unit
+		if unit == "fraction" {
+			unit = ""
+		}
+		p := verdict{
+			Paper: t.Paper, Artifact: t.Artifact, Case: t.Case, Metric: strings.ReplaceAll(t.Metric, "_", " "), Kind: t.Kind, Verdict: v.Verdict, Note: v.Note,
+			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
+		}
+		if !math.IsNaN(v.Measured) {
+			p.Measured = strings.TrimSpace(short(v.Measured) + " " + unit)
+			if t.Value != 0 {
+				p.Difference = fmt.Sprintf("%+.1f %%", 100*(v.Measured/t.Value-1))
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// short prints a number with the digits that a reader compares.
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
+
+// printResults parts the columns that have one value in all rows from the
+// table, which they would only make wide.
+func printResults(t *experiments.Table) (shared []cell, rest table) {
+	narrow := &experiments.Table{Rows: make([][]string, len(t.Rows))}
+	for i, name := range t.Columns {
+		if name == saturatedColumn {
+			continue // marked in the first column
+		}
+		same := len(t.Rows) > 1
+		for _, r := range t.Rows {
+			same = same && r[i] == t.Rows[0][i]
+		}
+		if same {
+			if value := t.Rows[0][i]; value != "" {
+				shared = append(shared, cell{name, shortCell(value)})
+			}
+			continue
+		}
+		narrow.Columns = append(narrow.Columns, name)
+		for j, r := range t.Rows {
+			narrow.Rows[j] = append(narrow.Rows[j], r[i])
+		}
+	}
+	rest = printTable(narrow)
+	if i := slices.Index(t.Columns, saturatedColumn); i >= 0 {
+		for j, r := range t.Rows {
+			rest.Rows[j].Saturated = r[i] == "true"
+		}
+	}
+	return shared, rest
+}
+
+const saturatedColumn = "saturated"
+
+// printTable shortens the numbers of a table.
+func printTable(t *experiments.Table) table {
+	p := table{Numeric: make([]bool, len(t.Columns))}
+	for i, name := range t.Columns {
+		p.Columns = append(p.Columns, strings.SplitAfter(name, "_"))
+		p.Numeric[i] = !slices.ContainsFunc(t.Rows, func(r []string) bool {
+			_, err := strconv.ParseFloat(r[i], 64)
+			return err != nil && r[i] != ""
+		})
+	}
+	for _, r := range t.Rows {
+		cells := make([]string, len(r))
+		for i, c := range r {
+			cells[i] = shortCell(c)
+		}
+		p.Rows = append(p.Rows, row{Cells: cells})
+	}
+	return p
+}
+
+func shortCell(cell string) string {
+	if x, err := strconv.ParseFloat(cell, 64); err == nil && x != math.Trunc(x) {
+		return short(x)
+	}
+	return cell
+}

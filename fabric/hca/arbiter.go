@@ -1,0 +1,174 @@
+package hca
+
+// QP names a queue pair to an adapter: any number, unique on it.
+type QP int64
+
+// Request is a work request: so many bytes on a QP. ID is the owner's.
+type Request struct {
+	QP    QP
+	Bytes int64
+	ID    int32
+}
+
+// Burst is a part of a request that is sent in one go.
+type Burst struct {
+	Request
+	Size  int64 // of this part
+	First bool  // of the request
+	Last  bool  // of the request
+	// Turned tells that the burst before was of another QP.
+	Turned bool
+}
+
+// arbiter holds the send queues of an adapter and serves the active ones round
+// robin, up to quantum bytes at a time. Requests of one QP stay in order.
+type arbiter struct {
+	quantum int64
+	active  []activeQP // the ring; freed entries are linked
+	free    int32
+	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
+	over    bool  // current has had its turn
+	count   int
+	index   map[QP]int32 // position in active, once scanning gets long
+	queue   []queued
+	idle    int32 // list of free entries of queue
+	last    QP    // served last
+	served  bool
+}
+
+type activeQP struct {
+	qp         QP
+	head, tail int32 // of its requests in queue
+	sent       int64 // of the first request
+	next, prev int32 // in the ring
+}
+
+type queued struct {
+	Request
+	next int32
+}
+
+// longRing is the number of active QPs beyond which they are found by an index.
+const longRing = 16
+
+func newArbiter(quantum int64) arbiter {
+	return arbiter{quantum: quantum, current: -1, free: -1, idle: -1}
+}
+
+// post appends a request to its QP's send queue.
+func (a *arbiter) post(r Request) {
+	q := a.idle
+	if q >= 0 {
+		a.idle = a.queue[q].next
+		a.queue[q] = queued{r, -1}
+	} else {
+		q = int32(len(a.queue))
+		a.queue = append(a.queue, queued{r, -1})
+	}
+	if at := a.find(r.QP); at >= 0 {
+		a.queue[a.active[at].tail].next = q
+		a.active[at].tail = q
+		return
+	}
+	a.activate(activeQP{qp: r.QP, head: q, tail: q})
+}
+
+func (a *arbiter) find(qp QP) int32 {
+	if a.index != nil {
+		if at, ok := a.index[qp]; ok {
+			return at
+		}
+		return -1
+	}
+	at := a.current
+	for range a.count {
+		if a.active[at].qp == qp {
+			return at
+		}
+		at = a.active[at].next
+	}
+	return -1
+}
+
+// activate adds a QP at the end of the ring: after all that wait, before the
+// one that is being served.
+func (a *arbiter) activate(qp activeQP) {
+	at := a.free
+	if at >= 0 {
+		a.free = a.active[at].next
+		a.active[at] = qp
+	} else {
+		at = int32(len(a.active))
+		a.active = append(a.active, qp)
+	}
+	if a.current < 0 {
+		a.current = at
+		a.active[at].next, a.active[at].prev = at, at
+	} else {
+		next := a.current
+		prev := a.active[next].prev
+		a.active[at].next, a.active[at].prev = next, prev
+		a.active[prev].next, a.active[next].prev = at, at
+	}
+	a.count++
+	if a.index == nil && a.count > longRing {
+		a.index = map[QP]int32{}
+		for i, n := a.current, 0; n < a.count; i, n = a.active[i].next, n+1 {
+			a.index[a.active[i].qp] = i
+		}
+	} else if a.index != nil {
+		a.index[qp.qp] = at
+	}
+}
+
+// next takes the next burst: of the QP whose turn it is, as much of its first
+// request as the quantum allows. A request ends a turn.
+func (a *arbiter) next() (b Burst, ok bool) {
+	if a.current < 0 {
+		return b, false
+	}
+	if a.over {
+		a.current = a.active[a.current].next
+	}
+	at := a.current
+	q := &a.active[at]
+	r := &a.queue[q.head]
+	size := min(r.Bytes-q.sent, a.quantum)
+	b = Burst{Request: r.Request, Size: size, First: q.sent == 0, Last: q.sent+size == r.Bytes, Turned: a.served && a.last != q.qp}
+	a.last, a.served = q.qp, true
+	q.sent += size
+	a.over = true
+	if !b.Last {
+		return b, true
+	}
+	q.sent = 0
+	done := q.head
+	q.head = r.next
+	r.next = a.idle
+	a.idle = done
+	if q.head < 0 {
+		a.deactivate(at)
+	}
+	return b, true
+}
+
+// express serves a request at once, with all queues empty.
+func (a *arbiter) express(r Request) Burst {
+	b := Burst{Request: r, Size: r.Bytes, First: true, Last: true, Turned: a.served && a.last != r.QP}
+	a.last, a.served = r.QP, true
+	return b
+}
+
+func (a *arbiter) deactivate(at int32) {
+	q := &a.active[at]
+	if a.index != nil {
+		delete(a.index, q.qp)
+	}
+	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
+	a.current, a.over = q.next, false
+	if a.count--; a.count == 0 {
+		a.current = -1
+	}
+	q.next = a.free
+	a.free = at
+}

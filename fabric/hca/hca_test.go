@@ -1,0 +1,216 @@
+package hca
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// drain sends everything that is queued, from time now on, and calls sent at
+// the end of each request.
+func drain(h *HCA, now sim.Time, sent func(id int32, end sim.Time)) {
+	for {
+		b, _, end, ok := h.Next(now)
+		if !ok {
+			return
+		}
+		if b.Last {
+			sent(b.ID, end)
+		}
+		now = end
+	}
+}
+
+func TestStreamsShareTheEngine(t *testing.T) {
+	// Nine QPs with 64 KiB each: round robin, the last is through when all
+	// are: 9 x 65536 B / 3.0425 GB/s + 9 x 50 ns = 194.3 us; the one posted
+	// last ends last, the others within one quantum each before it.
+	h := &New(&QDR, 1)[0]
+	for qp := range 9 {
+		h.Post(Request{QP: QP(qp), Bytes: 65536, ID: int32(qp)})
+	}
+	var ends []sim.Time
+	drain(h, 0, func(id int32, end sim.Time) {
+		if int(id) != len(ends) {
+			t.Errorf("request %d ends as number %d", id, len(ends))
+		}
+		ends = append(ends, end)
+	})
+	misses := 9 * QDR.ContextMiss
+	want := 9*65536*8/24.34e9*1e6 + 9*0.05 + misses.Microseconds()
+	if got := ends[8].Microseconds(); math.Abs(got-want) > 1e-5 {
+		t.Errorf("nine streams end at %v us, want %v", got, want)
+	}
+	// 65536 = 5 x 11243 + 9321: before the last of nine last parts end, eight do.
+	if gap := (ends[8] - ends[7]).Microseconds(); math.Abs(gap-9321*8/24.34e3) > 1e-5 {
+		t.Errorf("the last two streams end %v us apart, want one last part", gap)
+	}
+	if h.Stats.Bursts != 9*6 || h.Stats.ContextMisses != 9 {
+		t.Errorf("%d bursts, %d misses; want 54, 9", h.Stats.Bursts, h.Stats.ContextMisses)
+	}
+}
+
+func TestSmallMessageWaitsItsTurn(t *testing.T) {
+	// Eight streams under way; a message on a ninth QP posted during a quantum
+	// waits for its end and for seven more, not for the streams.
+	c := QDR
+	c.ContextMiss, c.RequestTime = 0, 0
+	h := &New(&c, 1)[0]
+	for qp := range 8 {
+		h.Post(Request{QP: QP(qp), Bytes: 1 << 20, ID: int32(qp)})
+	}
+	_, _, now, _ := h.Next(0)
+	h.Post(Request{QP: 100, Bytes: 64, ID: 100})
+	quantum := float64(c.Quantum) * 8 / 24.34e3 // us
+	for {
+		b, _, end, _ := h.Next(now)
+		if b.ID == 100 {
+			if got, want := now.Microseconds(), 8*quantum; math.Abs(got-want) > 1e-5 {
+				t.Errorf("the small message starts at %v us, want %v", got, want)
+			}
+			if !b.Turned || !b.First || !b.Last || b.Size != 64 {
+				t.Errorf("burst %+v", b)
+			}
+			return
+		}
+		now = end
+	}
+}
+
+func TestRequestsOfOneQPStayInOrder(t *testing.T) {
+	h := &New(&QDR, 1)[0]
+	s := sim.NewStream(1, "hca", 0)
+	posted := map[QP][]int32{}
+	var now sim.Time
+	finish := func(n int) {
+		for range n {
+			b, _, end, ok := h.Next(now)
+			if !ok {
+				return
+			}
+			now = end
+			if b.Last {
+				if posted[b.QP][0] != b.ID {
+					t.Fatalf("QP %d ends request %d, want %d", b.QP, b.ID, posted[b.QP][0])
+				}
+				posted[b.QP] = posted[b.QP][1:]
+			}
+		}
+	}
+	for id := range int32(3000) {
+		qp := QP(s.IntN(40)) // more than longRing, so that the index is used
+		h.Post(Request{QP: qp, Bytes: int64(s.IntN(30000)), ID: id})
+		posted[qp] = append(posted[qp], id)
+		finish(s.IntN(3))
+	}
+	finish(math.MaxInt)
+	for qp, left := range posted {
+		if len(left) > 0 {
+			t.Errorf("QP %d: %d requests left over", qp, len(left))
+		}
+	}
+	if h.Waiting() {
+		t.Error("send queues are not empty")
+	}
+}
+
+func TestReceiveEngine(t *testing.T) {
+	c := QDR
+	c.ContextEntries = 0
+	h := &New(&c, 1)[0]
+	us := sim.Microsecond
+	// 30425 B take 10 us at 3.0425 GB/s. Two bursts that arrive at the same
+	// time from two senders are taken in one after the other.
+	if got := h.Receive(1, 30425, 5*us, 15*us); got != 15*us {
+		t.Errorf("first burst in at %v, want 15us", got)
+	}
+	if got := h.Receive(2, 30425, 5*us, 15*us); got != 25*us {
+		t.Errorf("second burst in at %v, want 25us", got)
+	}
+	// One that comes in slowly is in when its last byte is.
+	if got := h.Receive(1, 30425, 30*us, 60*us); got != 60*us {
+		t.Errorf("slow burst in at %v, want 60us", got)
+	}
+}
+
+func TestSerializerCarriesRemainders(t *testing.T) {
+	var s serializer
+	total := sim.Time(0)
+	for range 3000 {
+		total += s.time(1, 3e9) // 8000/3 ps
+	}
+	if total != 8*sim.Microsecond {
+		t.Errorf("3000 B at 3 Gb/s take %v, want 8us", total)
+	}
+}
+
+func TestContextCache(t *testing.T) {
+	// One set: eight QPs fit, a ninth drives out the least recently used.
+	c := newContextCache(8)
+	for qp := range QP(8) {
+		if c.touch(qp) {
+			t.Errorf("QP %d is there before it was loaded", qp)
+		}
+	}
+	for i, want := range []bool{true, false, true, false} {
+		if qp := []QP{0, 8, 0, 1}[i]; c.touch(qp) != want {
+			t.Errorf("QP %d is there: %v, want %v", qp, !want, want)
+		}
+	}
+	all := newContextCache(0)
+	if !all.touch(5) {
+		t.Error("a cache without bound misses")
+	}
+	if got := len(newContextCache(1000).ways); got != 1024 {
+		t.Errorf("1000 entries become %d, want 1024", got)
+	}
+}
+
+func TestBuffers(t *testing.T) {
+	b := NewBuffers(2)
+	for i, want := range []bool{true, true, false} {
+		if b.Take() != want {
+			t.Errorf("buffer %d taken: %v, want %v", i, !want, want)
+		}
+	}
+	b.Put()
+	if !b.Take() {
+		t.Error("a buffer posted again is not there")
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for _, name := range Registry.Names() {
+		if _, err := sim.Make[Config](Registry, name, struct{}{}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The short cut for requests that find everything idle changes no time and no
+// counter.
+func TestExpressIsPostAndNext(t *testing.T) {
+	s := sim.NewStream(1, "express", 0)
+	both := New(&QDR, 2)
+	var now sim.Time
+	for range 2000 {
+		r := Request{QP: QP(s.IntN(2000)), Bytes: int64(s.IntN(int(QDR.Quantum) + 1))}
+		b, first, end, ok := both[0].Express(now, r)
+		if !ok {
+			t.Fatal("an idle adapter refuses")
+		}
+		both[1].Post(r)
+		b2, first2, end2, _ := both[1].Next(now)
+		if b != b2 || first != first2 || end != end2 {
+			t.Fatalf("express %+v %v %v, plain %+v %v %v", b, first, end, b2, first2, end2)
+		}
+		now = end + sim.Time(s.IntN(1000))
+	}
+	if both[0].Stats != both[1].Stats {
+		t.Errorf("counters differ: %+v, %+v", both[0].Stats, both[1].Stats)
+	}
+	if _, _, _, ok := both[0].Express(now+sim.Second, Request{Bytes: int64(QDR.Quantum) + 1}); ok {
+		t.Error("a request of two turns is sent in one")
+	}
+}

@@ -1,0 +1,177 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/sim"
+)
+
+// groupedConfig puts eight ranks on eight nodes, in groups of four.
+func groupedConfig() Config {
+	c := testConfig(1)
+	c.Connections.Group = 4
+	c.Protocols.EagerCopies = false
+	return c
+}
+
+// messagesBetween sends n small messages from a to b one after another.
+func messagesBetween(a, b, n int) collectives.Schedule {
+	return roundsOf{8, n, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		switch rank {
+		case a:
+			return append(dst, sendOp(b, 0, 64))
+		case b:
+			return append(dst, recvOp(a, 0, 64))
+		}
+		return dst
+	}}
+}
+
+func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
+	t.Helper()
+	r, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const hop = 0.2 + 0.25 // CPU times of a message
+
+func TestConnectionOnDemand(t *testing.T) {
+	c := groupedConfig()
+	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
+	// Rank 1 to rank 6 goes over rank 5. The message is posted at 0.2; rank 1
+	// creates its QP; request and reply take two hops each; rank 6 creates
+	// and modifies its QP before it replies, rank 1 modifies its own after;
+	// then the message leaves.
+	want := 0.2 + create + 4*(hop+adapters(64)) + create + modify + modify + adapters(64) + 0.25
+	r := runSchedule(t, c, messagesBetween(1, 6, 1))
+	within(t, "first message over a new connection", r.Finish[6], want)
+	if s := r.Stats; s.Handshakes != 1 || s.Connecting != 4 || s.Relayed != 2 || s.QPs != 2 || s.KernelTime != 2*(c.Adapter.QPCreate+c.Adapter.QPModify) {
+		t.Errorf("statistics %+v", s)
+	}
+	// Later messages find the connection; so does the other direction.
+	if r := runSchedule(t, c, collectives.Sequence(messagesBetween(1, 6, 5), messagesBetween(6, 1, 5))); r.Stats.Handshakes != 1 || r.Stats.QPs != 2 {
+		t.Errorf("ten messages: %d handshakes, %d QPs", r.Stats.Handshakes, r.Stats.QPs)
+	}
+	// Static connections: same group, same index.
+	for _, b := range []int{2, 5} {
+		r := runSchedule(t, c, messagesBetween(1, b, 1))
+		within(t, "message over a static connection", r.Finish[b], hop+adapters(64))
+		if r.Stats.Handshakes != 0 {
+			t.Errorf("to rank %d: %d handshakes", b, r.Stats.Handshakes)
+		}
+	}
+}
+
+func TestBothSidesConnect(t *testing.T) {
+	c := groupedConfig()
+	r := runSchedule(t, c, roundsOf{8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		if rank == 1 || rank == 6 {
+			return append(dst, recvOp(7-rank, 0, 64), sendOp(7-rank, 0, 64))
+		}
+		return dst
+	}})
+	if r.Stats.Handshakes != 2 || r.Stats.QPs != 2 {
+		t.Errorf("%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	c := groupedConfig()
+	c.Connections.Proxy = true
+	// Two hops; the relay copies 64 B.
+	r := runSchedule(t, c, messagesBetween(1, 6, 1))
+	within(t, "message over a relay", r.Finish[6], 2*(hop+adapters(64))+copied(64))
+	if r.Stats.Handshakes != 0 || r.Stats.Relayed != 1 {
+		t.Errorf("statistics %+v", r.Stats)
+	}
+	// Large messages too: RTS, CTS and the data each take two hops.
+	s := roundsOf{8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		switch rank {
+		case 1:
+			return append(dst, sendOp(6, 0, 65536))
+		case 6:
+			return append(dst, recvOp(1, 0, 65536))
+		}
+		return dst
+	}}
+	r = runSchedule(t, c, s)
+	within(t, "large message over a relay", r.Finish[6],
+		4*(hop+adapters(64))+0.2+adapters(65536)+0.25+copied(65536)+0.2+adapters(65536)+0.1)
+}
+
+func TestAllOnDemand(t *testing.T) {
+	c := testConfig(1)
+	c.Connections.OnDemand = true
+	c.Protocols.EagerCopies = false
+	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
+	r := runSchedule(t, c, messagesBetween(1, 6, 1))
+	within(t, "first message", r.Finish[6], 0.2+create+2*(hop+adapters(64))+create+2*modify+adapters(64)+0.25)
+	all := runSchedule(t, c, collectives.AlltoallRing(collectives.Env{Ranks: 8, Bytes: 64}))
+	if all.Stats.QPs != 8*7 {
+		t.Errorf("an alltoall of 8 ranks makes %d QPs, want 56", all.Stats.QPs)
+	}
+}
+
+// With XRC a process needs one connection a node: rank 0 reaches ranks 8 to 11
+// of node 2 over the one to rank 8, which has its index in the other group.
+func TestXRCConnectsToNodes(t *testing.T) {
+	c := testConfig(4)
+	c.Connections.Mode, c.Connections.Group = XRCS, 8
+	to := func(b int) int64 {
+		return runSchedule(t, c, roundsOf{16, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+			switch rank {
+			case 0:
+				return append(dst, sendOp(b, 0, 64))
+			case b:
+				return append(dst, recvOp(0, 0, 64))
+			}
+			return dst
+		}}).Stats.Handshakes
+	}
+	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
+		if got := to(b); got != want {
+			t.Errorf("rank 0 to %d: %d handshakes, want %d", b, got, want)
+		}
+	}
+}
+
+// A QP whose context is not cached costs a load at both adapters.
+func TestContextMisses(t *testing.T) {
+	c := testConfig(1)
+	transport := DefaultLogGP
+	c.Transport = transport.New
+	c.Protocols.EagerCopies = false
+	r := runSchedule(t, c, messagesBetween(1, 6, 2))
+	miss := transport.HCA.ContextMiss.Microseconds()
+	// The first message misses at both ends; the second leaves 0.2 later and
+	// finds both contexts, behind the first at the receiver.
+	if r.HCA.ContextMisses != 2 {
+		t.Errorf("%d misses, want 2", r.HCA.ContextMisses)
+	}
+	within(t, "first message of a connection", runSchedule(t, c, messagesBetween(1, 6, 1)).Finish[6], hop+adapters(64)+2*miss)
+}
+
+// Two iterations with tear-down between make every connection twice, and hold
+// no more at a time.
+func TestTearDown(t *testing.T) {
+	for _, mode := range []string{RCSRQ, XRCS} {
+		c := testConfig(1)
+		c.Connections.Mode, c.Connections.OnDemand = mode, true
+		s := newIterated(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
+		kept := runSchedule(t, c, s).Stats
+		c.Connections.TearDown = true
+		closed := runSchedule(t, c, s).Stats
+		if kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7 {
+			t.Errorf("%s: kept: %+v", mode, kept)
+		}
+		// A process that is ahead may close a connection on which its peer's
+		// last message is not out yet, and that is made anew; so at least.
+		if closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8 {
+			t.Errorf("%s: torn down: %+v", mode, closed)
+		}
+	}
+}

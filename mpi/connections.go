@@ -1,0 +1,161 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// The connection modes.
+const (
+	RC    = "rc"     // reliable connection: a QP and a receive queue per peer process
+	RCSRQ = "rc-srq" // the same with one shared receive queue per process
+	XRCS  = "xrc-s"  // extended RC: a QP per peer node, receive buffers of one size
+	XRCM  = "xrc-m"  // extended RC with shared receive queues of several buffer sizes
+	UD    = "ud"     // unreliable datagram: one QP, an address handle per peer node
+)
+
+// Connections says how processes are connected and what that costs in memory:
+// Peng, You, Yin, Research of Message Scalable Technology over InfiniBand
+// Network (seed paper "connections"), sections 1 to 4. Completion queues and
+// management structures are left out, as there.
+type Connections struct {
+	Mode      string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
+	Group     int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
+	OnDemand  bool      `toml:"on_demand" doc:"connect nothing at the start, every pair at its first message"`
+	TearDown  bool      `toml:"tear_down" doc:"a process closes its connections made on demand at the end of every phase of the program"`
+	Proxy     bool      `toml:"proxy" doc:"grouped: group members forward messages in place of connections on demand"`
+	Buffer    sim.Bytes `toml:"buffer" doc:"size of a receive buffer (s1)" min:"1B"`
+	Request   sim.Bytes `toml:"request" doc:"size of a work request (s2)" min:"1B"`
+	Preposted int       `toml:"preposted" doc:"receive buffers per QP without a shared receive queue (n)" unit:"buffers" min:"1"`
+	SendDepth int       `toml:"send_depth" doc:"depth of a send queue (sd)" unit:"requests" min:"1"`
+	RecvDepth int       `toml:"recv_depth" doc:"depth of a receive queue (rd)" unit:"requests" min:"1"`
+	Sizes     int       `toml:"sizes" doc:"xrc-m: buffer sizes: s1, s1/2, s1/4, ..., equally many of each" min:"1" max:"16"`
+	SRQLeast  int       `toml:"srq_least" doc:"a shared receive queue holds one buffer a QP, but at least so many; the memory formulas count one a QP" unit:"buffers" min:"1"`
+	UDBuffers int       `toml:"ud_buffers" doc:"ud: receive buffers of a process" unit:"buffers" min:"1"`
+	UDMTU     sim.Bytes `toml:"ud_mtu" doc:"ud: size of a receive buffer, a packet and its 40-byte routing header" min:"1B"`
+	UDAddress sim.Bytes `toml:"ud_address" doc:"ud: size of an address handle" min:"1B"`
+}
+
+// DefaultConnections are the paper's numbers (sections 1, 3.2 and 5). It prints 8
+// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. The UD values and
+// SRQLeast are assumptions of the order of MPI libraries' defaults.
+var DefaultConnections = Connections{
+	Mode: RCSRQ, Buffer: 8000, Request: 64, Preposted: 5, SendDepth: 16, RecvDepth: 16, Sizes: 6,
+	SRQLeast:  256,
+	UDBuffers: 1024, UDMTU: 2048 + 40, UDAddress: 128,
+}
+
+// Validate implements the check of the registry.
+func (c *Connections) Validate() error {
+	var faults []error
+	if c.Mode == RC && c.RecvDepth < c.Preposted {
+		faults = append(faults, &sim.ParamError{Key: "recv_depth", Value: c.RecvDepth, Want: fmt.Sprintf("at least preposted = %d", c.Preposted)})
+	}
+	if c.Mode == UD && (c.Group > 0 || c.OnDemand || c.Proxy) {
+		faults = append(faults, &sim.ParamError{Key: "mode", Value: c.Mode, Want: "a connected mode with group, on_demand or proxy"})
+	}
+	if c.Proxy && c.Group == 0 {
+		faults = append(faults, &sim.ParamError{Key: "proxy", Value: c.Proxy, Want: "group > 0 with it"})
+	}
+	if c.Group > 0 && c.OnDemand {
+		faults = append(faults, &sim.ParamError{Key: "on_demand", Value: c.OnDemand, Want: "false with group > 0, which connects on demand between groups"})
+	}
+	return errors.Join(faults...)
+}
+
+// perNode tells whether one QP reaches all processes of a peer node.
+func (c *Connections) perNode() bool { return c.Mode == XRCS || c.Mode == XRCM }
+
+// Footprint is what connections take.
+type Footprint struct {
+	// QPs of a process, those connected at the start and those on demand.
+	Static, OnDemand int64
+	// Process and Node are the bytes of queues and pre-posted buffers;
+	// ProcessStatic leaves out the QPs made on demand, as the paper's table 2 does.
+	Process, ProcessStatic, Node float64
+}
+
+// QPs is the number of QPs with which a process of a job begins: ranks
+// processes, perNode on a node. With groups whose sizes differ it is that of a
+// process in a full group.
+func (c *Connections) QPs(ranks, perNode int) int64 {
+	if c.Mode == UD {
+		return 1
+	}
+	if c.OnDemand {
+		return 0
+	}
+	group := ranks
+	others := 0 // one to the rank of the same index in each other group
+	if c.Group > 0 && c.Group < ranks {
+		group = c.Group
+		others = ceilDiv(ranks, group) - 1
+	}
+	if c.perNode() {
+		return int64(ceilDiv(group, perNode) + others)
+	}
+	return int64(group - 1 + others)
+}
+
+// Footprint is the memory of a process and a node of a job, with so many QPs
+// made on demand per process.
+func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
+	f := Footprint{Static: c.QPs(ranks, perNode), OnDemand: onDemand}
+	if c.Mode == UD {
+		f.Process = float64(c.UDBuffers)*float64(c.UDMTU+c.Request) + float64(c.SendDepth)*float64(c.Request) +
+			float64(ceilDiv(ranks, perNode))*float64(c.UDAddress)
+		f.ProcessStatic = f.Process
+	} else {
+		f.ProcessStatic = c.perQP() * float64(f.Static)
+		f.Process = c.perQP() * float64(f.Static+onDemand)
+	}
+	f.Node = f.Process * float64(perNode)
+	return f
+}
+
+// perQP is the memory of a QP and of the receive buffers posted on its
+// account.
+func (c *Connections) perQP() float64 {
+	request, send := float64(c.Request), float64(c.SendDepth)*float64(c.Request)
+	switch c.Mode {
+	case RC:
+		return float64(c.Preposted)*float64(c.Buffer) + send + float64(c.RecvDepth)*request
+	case XRCM:
+		mean := 0.0
+		for i := range c.Sizes {
+			mean += float64(c.Buffer) / float64(int(1)<<i)
+		}
+		return mean/float64(c.Sizes) + send + request
+	}
+	return float64(c.Buffer) + send + request
+}
+
+// Connected tells whether two processes are connected from the start.
+func (c *Connections) Connected(a, b int32) bool {
+	switch {
+	case c.Mode == UD:
+		return true
+	case c.OnDemand:
+		return false
+	case c.Group == 0:
+		return true
+	}
+	n := int32(c.Group)
+	return a/n == b/n || a%n == b%n
+}
+
+// Relay is the process over which a reaches b without a connection of their
+// own: the member of b's group with a's index, to which a is connected, and
+// which is connected to b. If b's group is not full and has no such member, it
+// is the member of a's group with b's index.
+func (c *Connections) Relay(a, b int32, ranks int) int32 {
+	n := int32(c.Group)
+	if r := b/n*n + a%n; int(r) < ranks {
+		return r
+	}
+	return a/n*n + b%n
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

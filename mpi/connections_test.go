@@ -1,0 +1,137 @@
+package mpi
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1
+// and 2, within 0.5 %.
+func TestMemoryOfThePaper(t *testing.T) {
+	const mb, perProcess, perNode = 1e6, false, true
+	for _, c := range []struct {
+		name        string
+		mode        string
+		group       int
+		buffer      sim.Bytes
+		ranks, node int
+		ofNode      bool
+		want        float64
+	}{
+		{"section 1", RC, 0, 8000, 10000, 1, perProcess, 420},
+		{"section 2", RCSRQ, 0, 8000, 10000, 1, perProcess, 90.88},
+		{"table 1", RC, 0, 8000, 8000, 8, perProcess, 336},
+		{"table 1", RC, 0, 8000, 16000, 16, perProcess, 672},
+		{"table 1", RC, 0, 8000, 8000, 8, perNode, 2688},
+		{"table 1", RC, 0, 8000, 16000, 16, perNode, 10750},
+		{"table 1", RCSRQ, 0, 8000, 8000, 8, perProcess, 72.7},
+		{"table 1", RCSRQ, 0, 8000, 16000, 16, perProcess, 145.4},
+		{"table 1", RCSRQ, 0, 8000, 8000, 8, perNode, 581},
+		{"table 1", RCSRQ, 0, 8000, 16000, 16, perNode, 2326},
+		{"table 1", XRCS, 0, 8000, 8000, 8, perProcess, 9.088},
+		{"table 1", XRCS, 0, 8000, 16000, 16, perProcess, 9.088},
+		{"table 1", XRCS, 0, 8000, 8000, 8, perNode, 72.7},
+		{"table 1", XRCS, 0, 8000, 16000, 16, perNode, 145.4},
+		{"table 1", XRCM, 0, 8000, 8000, 8, perProcess, 3.71},
+		{"table 1", XRCM, 0, 8000, 16000, 16, perProcess, 3.71},
+		{"table 1", XRCM, 0, 8000, 8000, 8, perNode, 29.6},
+		{"table 1", XRCM, 0, 8000, 16000, 16, perNode, 59.2},
+		{"section 4.2", XRCS, 4096, 8192, 320000, 4, perProcess, 10.22},
+		{"section 4.2", XRCS, 4096, 8192, 1000000, 4, perProcess, 11.77},
+		{"table 2", RCSRQ, 0, 8000, 2048, 4, perProcess, 18.6},
+		{"table 2", RCSRQ, 0, 8000, 4096, 4, perProcess, 37.2},
+		{"table 2", RCSRQ, 0, 8000, 8192, 4, perProcess, 74.4},
+		{"table 2", RCSRQ, 0, 8000, 16384, 4, perProcess, 148.8},
+		{"table 2", XRCS, 4096, 8000, 2048, 4, perProcess, 4.65},
+		{"table 2", XRCS, 4096, 8000, 4096, 4, perProcess, 9.3},
+		{"table 2", XRCS, 4096, 8000, 8192, 4, perProcess, 9.315},
+		{"table 2", XRCS, 4096, 8000, 16384, 4, perProcess, 9.344},
+	} {
+		config := DefaultConnections
+		config.Mode, config.Group, config.Buffer = c.mode, c.group, c.buffer
+		f := config.Footprint(c.ranks, c.node, 0)
+		got := f.Process / mb
+		if c.ofNode {
+			got = f.Node / mb
+		}
+		if math.Abs(got-c.want) > 0.005*c.want {
+			t.Errorf("%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", c.name, c.mode, c.group, c.ranks, c.node, got, c.want)
+		}
+	}
+}
+
+func TestConnectionsOfThePaper(t *testing.T) {
+	grouped := DefaultConnections
+	grouped.Mode, grouped.Group = XRCS, 4096
+	// 1024 nodes of its own group and one process in each of the 78 and 244
+	// other groups.
+	if got := grouped.QPs(320000, 4); got != 1102 {
+		t.Errorf("320,000 ranks: %d QPs, want 1102", got)
+	}
+	if got := grouped.QPs(1000000, 4); got != 1268 {
+		t.Errorf("1,000,000 ranks: %d QPs, want 1268", got)
+	}
+	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
+	// (1025 + 1023) x 9088 B.
+	f := grouped.Footprint(8192, 4, 1023)
+	if f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process {
+		t.Errorf("with connections on demand: %+v", f)
+	}
+}
+
+func TestGroupedConnections(t *testing.T) {
+	c := DefaultConnections
+	c.Group = 4
+	for _, x := range []struct {
+		a, b      int32
+		connected bool
+		relay     int32
+	}{
+		{1, 3, true, 0},  // same group
+		{1, 9, true, 0},  // same index
+		{1, 6, false, 5}, // over index 1 of group 1
+		{3, 8, false, 0}, // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
+	} {
+		if got := c.Connected(x.a, x.b); got != x.connected {
+			t.Errorf("Connected(%d, %d) = %v", x.a, x.b, got)
+		}
+		if x.connected {
+			continue
+		}
+		relay := c.Relay(x.a, x.b, 10)
+		if relay != x.relay || !c.Connected(x.a, relay) || !c.Connected(relay, x.b) {
+			t.Errorf("Relay(%d, %d) = %d, want %d", x.a, x.b, relay, x.relay)
+		}
+	}
+}
+
+func TestUDBaseline(t *testing.T) {
+	c := DefaultConnections
+	c.Mode = UD
+	// 1024 buffers and requests, a send queue, 250 address handles.
+	if got, want := c.Footprint(1000, 4, 0).Process, 1024*(2088+64)+16*64+250*128.0; got != want {
+		t.Errorf("UD takes %v B, want %v", got, want)
+	}
+}
+
+func TestConnectionsRefuse(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		set  func(*Connections)
+	}{
+		{"recv_depth", func(c *Connections) { c.Mode, c.Preposted = RC, 17 }},
+		{"a connected mode", func(c *Connections) { c.Mode, c.Group = UD, 8 }},
+		{"group > 0 with it", func(c *Connections) { c.Proxy = true }},
+		{"on_demand", func(c *Connections) { c.Group, c.OnDemand = 8, true }},
+		{"mode", func(c *Connections) { c.Mode = "uc" }},
+	} {
+		config := DefaultConnections
+		c.set(&config)
+		if err := sim.Validate(&config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one about %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package mpi
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+func TestContentionOfThePaper(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		streams         int
+		bytes           sim.Bytes
+		want, tolerance float64
+	}{
+		// Calibrated: 0.2 + 0.05 + 0.25 + 0.2 + 0.289 + 0.25 us and 64 B.
+		{"64 B alone", 0, 64, 1.26, 0.01},
+		// One RDMA write: the same without RecvOverhead, seen by polling; the
+		// paper's 22.8 us.
+		{"64 KiB alone", 0, 65536, 22.8, 0.01},
+		// The quantum is calibrated on this one.
+		{"64 B among 8 streams", 8, 64, 29, 0.05},
+		// Predicted: nine QPs share the engine, 9 x 21.54 + 1.26 = 195.1; the
+		// paper measured 195.8.
+		{"64 KiB among 8 streams", 8, 65536, 195.8, 0.05},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := testConfig(c.streams + 1)
+			config.Protocols.EagerCopies = false
+			s, err := sim.Make(Skeletons, "contention", SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *Contention) { x.Bytes = c.bytes })
+			if err != nil {
+				t.Fatal(err)
+			}
+			work := s.Run(sim.Picosecond, Costs{}).(*ScheduleRun)
+			r, err := config.Run(work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends := work.PhaseEnds()
+			if c.streams > 0 && int64(r.Finish[0]) < ends[len(ends)-1] {
+				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
+			}
+			got := sim.Time(ends[99]-ends[0]).Microseconds() / (2 * 99)
+			if math.Abs(got-c.want) > c.tolerance*c.want {
+				t.Errorf("latency %.3f us, want %v within %v", got, c.want, c.tolerance)
+			}
+			t.Logf("%.3f us", got)
+		})
+	}
+}

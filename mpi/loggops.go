@@ -1,0 +1,361 @@
+package mpi
+
+import (
+	"errors"
+	"math/bits"
+)
+
+// LogGOPS is the machine model of Hoefler, Schneider, Lumsdaine (LogGOPSim,
+// LSAP 2010): latency, overhead, gap, gap per byte, overhead per byte and the
+// threshold of the rendezvous protocol. Times are in one unit, by convention
+// nanoseconds; the same unit as the calc operations of the schedule.
+type LogGOPS struct {
+	L        int64 `toml:"L" doc:"latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
+	Overhead int64 `toml:"o" doc:"CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
+	Gap      int64 `toml:"g" doc:"least interval between messages of a NIC, sending and receiving apart" unit:"ns" min:"0"`
+	GapByte  int64 `toml:"G" doc:"time per byte on the wire" unit:"ns" min:"0"`
+	OverByte int64 `toml:"O" doc:"CPU time per byte" unit:"ns" min:"0"`
+	Eager    int64 `toml:"S" doc:"largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
+	// Compatible makes the machine follow LogGOPSim where that is at fault:
+	// a dependency between operations on different CPUs of a rank keeps their
+	// order but does not carry the time, a message of 0 bytes refunds the
+	// cost of one, a rendezvous goes by the size of the receive. With
+	// one CPU and equal sizes from 1 byte on, both settings agree.
+	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's faults (time does not cross CPUs, 0 bytes refund one)"`
+}
+
+// DefaultLogGOPS is LogGOPSim's default parameter set.
+var DefaultLogGOPS = LogGOPS{L: 2500, Overhead: 1500, Gap: 1000, GapByte: 6, OverByte: 0, Eager: 65535}
+
+// LogGOPSResult is what a run on the LogGOPS machine yields.
+type LogGOPSResult struct {
+	// Finish is the time at which the last of a rank's CPUs gets free (len =
+	// ranks).
+	Finish   []int64
+	Messages int64
+	Events   int64
+}
+
+// Run executes a workload. It fails with a *StuckError if ranks wait for each
+// other, receives or messages find no partner, or operations never get ready.
+// Cost: about 3 events a message, each O(log of its delay); matching does not
+// depend on the number of waiting receives.
+// Progress may be nil.
+func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
+	m := &loggopsMachine{
+		LogGOPS: p, work: w,
+		cpus: int32(w.CPUs()), nics: int32(w.NICs()),
+		lists: make([]rankLists, w.Ranks()),
+	}
+	if m.cpus == 1 && m.nics == 1 {
+		m.groups = make([]parkGroup, 3*w.Ranks())
+	} else {
+		m.sparse = map[int64]*parkGroup{}
+	}
+	m.queue.anyTime = p.Compatible && m.cpus > 1
+	m.stride = m.cpus + 2*m.nics
+	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
+	for r := range int32(w.Ranks()) {
+		m.ready = w.Start(r, m.ready[:0])
+		m.release(r)
+	}
+	for m.queue.size > 0 && m.err == nil {
+		m.handle(m.queue.pop())
+		m.result.Events++
+		if m.result.Events%progressInterval == 0 && progress != nil && progress(m.result.Events) {
+			m.err = ErrStopped
+		}
+	}
+	if m.err == nil {
+		m.err = m.stuck()
+	}
+	if m.err != nil {
+		return LogGOPSResult{}, m.err
+	}
+	m.result.Finish = make([]int64, w.Ranks())
+	for r := range m.result.Finish {
+		for _, t := range m.clocks[r*int(m.stride):][:m.cpus] {
+			m.result.Finish[r] = max(m.result.Finish[r], t)
+		}
+	}
+	return m.result, nil
+}
+
+// rankLists are the posted receives and the early messages of a rank.
+type rankLists struct{ posted, early matchList }
+
+// liveOp is an operation that was released and is not over. A send lives until
+// its message is matched, since it stands for the message.
+type liveOp struct {
+	Op
+	rank int32 // -1 in the free list
+	// number is that of the event that is to come for the operation.
+	number int64
+	// done: an eager send completes before its message is matched.
+	done bool
+	next int32 // in the free list
+}
+
+// arrival is the kind of the event that brings a message to its receiver.
+const arrival = Calc + 1
+
+type loggopsMachine struct {
+	LogGOPS
+	work       Workload
+	cpus, nics int32
+	stride     int32
+	clocks     []int64 // per rank: cpu[cpus], tx[nics], rx[nics] free times
+	lists      []rankLists
+	match      matcher
+	queue      radixQueue
+	groups     []parkGroup          // by rank and kind, with one CPU and NIC
+	sparse     map[int64]*parkGroup // by rank, kind, CPU and NIC otherwise
+	numbers    int64
+	live       []liveOp
+	free       int32 // list of free entries of live, by number+1
+	ready      []Op  // released by the event at hand for one rank
+	other      []Op  // the same for the second rank of a rendezvous
+	result     LogGOPSResult
+	err        error
+}
+
+func (m *loggopsMachine) cpu(rank int32, c uint8) *int64 {
+	return &m.clocks[int64(rank)*int64(m.stride)+int64(c)]
+}
+
+func (m *loggopsMachine) tx(rank int32, n uint8) *int64 {
+	return &m.clocks[int64(rank)*int64(m.stride)+int64(m.cpus)+int64(n)]
+}
+
+func (m *loggopsMachine) rx(rank int32, n uint8) *int64 {
+	return &m.clocks[int64(rank)*int64(m.stride)+int64(m.cpus+m.nics)+int64(n)]
+}
+
+// release puts the operations in m.ready into the queue: sends, then receives,
+// then calcs.
+func (m *loggopsMachine) release(rank int32) {
+	if len(m.ready) == 0 {
+		return
+	}
+	for kind := Send; kind <= Calc; kind++ {
+		for i := range m.ready {
+			if m.ready[i].Kind == kind {
+				m.enqueue(rank, &m.ready[i])
+			}
+		}
+	}
+}
+
+func (m *loggopsMachine) enqueue(rank int32, op *Op) {
+	at := *m.cpu(rank, op.CPU)
+	if op.Kind == Send {
+		at = max(at, *m.tx(rank, op.NIC))
+	}
+	if !m.Compatible {
+		at = max(at, op.Ready)
+	}
+	m.push(at, op.Kind, m.keep(rank, op))
+}
+
+func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
+	m.queue.push(timedEvent{at, m.numbers, op, kind, false})
+	m.live[op].number = m.numbers
+	m.numbers++
+}
+
+func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
+	i := m.free - 1
+	if i >= 0 {
+		m.free = m.live[i].next
+		m.live[i] = liveOp{Op: *op, rank: rank}
+	} else {
+		i = int32(len(m.live))
+		m.live = append(m.live, liveOp{Op: *op, rank: rank})
+	}
+	return i
+}
+
+func (m *loggopsMachine) forget(i int32) {
+	m.live[i].rank, m.live[i].number = -1, -1
+	m.live[i].next = m.free
+	m.free = i + 1
+}
+
+// bytes is the number of bytes that a message is charged for: all but the
+// first.
+func (m *loggopsMachine) bytes(size int64) int64 {
+	if size == 0 && !m.Compatible {
+		return 0
+	}
+	return size - 1
+}
+
+// cost is count*each, checked.
+func (m *loggopsMachine) cost(count, each int64) int64 {
+	if count <= 0 || each == 0 {
+		return count * each
+	}
+	if hi, lo := bits.Mul64(uint64(count), uint64(each)); hi != 0 || lo > farFuture {
+		m.err = errTimeOverflow
+		return 0
+	}
+	return count * each
+}
+
+// farFuture bounds the times of a run, so that sums of a few cannot overflow.
+const farFuture = 1 << 60
+
+var errTimeOverflow = errors.New("the simulated time exceeds 2^60 units")
+
+func (m *loggopsMachine) handle(e timedEvent) {
+	if e.time > farFuture {
+		m.err = errTimeOverflow
+		return
+	}
+	if m.live[e.op].number != e.number {
+		return // it stood for a group, and the operation has gone ahead since
+	}
+	switch e.kind {
+	case Calc:
+		m.calc(e)
+	case Send:
+		m.send(e)
+	case Recv:
+		m.recv(e)
+	case arrival:
+		m.message(e)
+	}
+}
+
+func (m *loggopsMachine) calc(e timedEvent) {
+	op := &m.live[e.op]
+	rank, id := op.rank, op.ID
+	cpu := m.cpu(rank, op.CPU)
+	g := m.parkGroup(Calc, rank, op.CPU, 0)
+	if !m.park(&e, g, *cpu) {
+		return
+	}
+	*cpu = e.time + min(op.Size, farFuture)
+	end := *cpu
+	m.unpark(&e, g, end)
+	m.forget(e.op)
+	m.ready = m.work.Started(rank, id, e.time, m.ready[:0])
+	m.ready = m.work.Done(rank, id, end, m.ready)
+	m.release(rank)
+}
+
+func (m *loggopsMachine) send(e timedEvent) {
+	op := &m.live[e.op]
+	rank := op.rank
+	cpu, tx := m.cpu(rank, op.CPU), m.tx(rank, op.NIC)
+	g := m.parkGroup(Send, rank, op.CPU, op.NIC)
+	if !m.park(&e, g, max(*cpu, *tx)) {
+		return
+	}
+	bytes := m.bytes(op.Size)
+	*cpu = e.time + m.Overhead + m.cost(bytes, m.OverByte)
+	*tx = e.time + m.Gap + m.cost(bytes, m.GapByte)
+	m.unpark(&e, g, max(*cpu, *tx))
+	m.push(e.time+m.Overhead+m.L, arrival, e.op)
+	m.result.Messages++
+	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
+	if op.Size <= m.Eager {
+		op.done = true
+		m.ready = m.work.Done(rank, op.ID, *cpu, m.ready)
+	}
+	m.release(rank)
+}
+
+func (m *loggopsMachine) recv(e timedEvent) {
+	op := &m.live[e.op]
+	rank := op.rank
+	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
+	lists := &m.lists[rank]
+	if early, ok := m.match.take(&lists.early, op.Peer, op.Tag); ok {
+		// The message was received in full at the time that it left in Ready.
+		m.matched(e.op, early, e.time, max(e.time, m.live[early].Ready), true)
+		return
+	}
+	m.match.add(&lists.posted, op.Peer, op.Tag, e.op)
+	m.release(rank)
+}
+
+func (m *loggopsMachine) message(e timedEvent) {
+	send := &m.live[e.op]
+	rank := send.Peer
+	cpu, rx := m.cpu(rank, send.CPU), m.rx(rank, send.NIC)
+	g := m.parkGroup(arrival, rank, send.CPU, send.NIC)
+	if !m.park(&e, g, max(*cpu, *rx)) {
+		return
+	}
+	bytes := m.bytes(send.Size)
+	wire := m.cost(bytes, m.GapByte)
+	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.OverByte), wire)
+	*rx = e.time + m.Gap + wire
+	m.unpark(&e, g, max(*cpu, *rx))
+	lists := &m.lists[rank]
+	m.ready = m.ready[:0]
+	if posted, ok := m.match.take(&lists.posted, send.rank, send.Tag); ok {
+		m.matched(posted, e.op, e.time, *cpu, false)
+		return
+	}
+	send.Ready = *cpu
+	m.match.add(&lists.early, send.rank, send.Tag, e.op)
+}
+
+// matched completes a receive whose message is in by the time in, and
+// a rendezvous send that waits for it. m.ready holds what the event has
+// released for the receiver so far.
+func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
+	r, s := &m.live[recv], &m.live[send]
+	rendezvous := !s.done
+	if m.Compatible {
+		rendezvous = r.Size > m.Eager
+	}
+	receiver, sender, recvID := r.rank, s.rank, r.ID
+	m.other = m.other[:0]
+	if rendezvous {
+		c, n := s.CPU, s.NIC
+		if late && m.Compatible {
+			c, n = r.CPU, r.NIC
+		}
+		cpu, tx := m.cpu(sender, c), m.tx(sender, n)
+		*cpu, *tx = max(*cpu, now), max(*tx, now)
+		if !s.done {
+			if sender == receiver {
+				m.ready = m.work.Done(sender, s.ID, now, m.ready)
+			} else {
+				m.other = m.work.Done(sender, s.ID, now, m.other)
+			}
+		}
+	}
+	m.forget(send)
+	m.forget(recv)
+	m.ready = m.work.Done(receiver, recvID, in, m.ready)
+	if sender < receiver {
+		m.releaseOther(sender)
+		m.release(receiver)
+	} else {
+		m.release(receiver)
+		m.releaseOther(sender)
+	}
+}
+
+func (m *loggopsMachine) releaseOther(rank int32) {
+	m.ready, m.other = m.other, m.ready
+	m.release(rank)
+	m.ready, m.other = m.other, m.ready
+}
+
+// stuck reports what is left when the queue has run empty, or nil.
+func (m *loggopsMachine) stuck() error {
+	var left []waiting
+	for i := range m.live {
+		op := &m.live[i]
+		if op.rank < 0 {
+			continue
+		}
+		left = append(left, waiting{Op: op.Op, rank: op.rank, where: m.work.Where(op.rank, op.ID), sent: op.Kind == Send && op.done})
+	}
+	return newStuckError(left, m.work.Unreleased())
+}

@@ -1,0 +1,141 @@
+package mpi
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// timedEvent is an event of the LogGOPS machine. Events are ordered by (time,
+// number).
+type timedEvent struct {
+	time   int64
+	number int64
+	op     int32
+	kind   Kind
+	parked bool // it stands for a parkGroup
+}
+
+// radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin,
+// Tarjan, Faster Algorithms for the Shortest Path Problem, JACM 1990): no event
+// may be earlier than the last one that came out. Bucket i > 0 holds the events
+// whose time differs from that of the last one first in bit i-1, bucket 0 those
+// of the same time, sorted by number. An event moves at most once per bit of
+// its delay, and mostly once or twice; memory is touched in sequence, which a
+// binary heap does not do.
+//
+// The kernel's order of simultaneous events is not used here because LogGOPS
+// puts an event back with a later time and its old number.
+type radixQueue struct {
+	buckets [65][]timedEvent
+	head    int       // of bucket 0
+	inserts timedHeap // of the last time, with a number out of turn
+	last    int64
+	size    int
+	// heap takes the place of the buckets where events may be earlier than
+	// the last one that came out.
+	heap    timedHeap
+	anyTime bool
+}
+
+// push inserts an event.
+func (q *radixQueue) push(e timedEvent) {
+	q.size++
+	if q.anyTime {
+		q.heap.push(e)
+		return
+	}
+	i := bits.Len64(uint64(e.time ^ q.last))
+	if now := q.buckets[0]; i == 0 && q.head < len(now) && now[len(now)-1].number > e.number {
+		q.inserts.push(e)
+		return
+	}
+	q.buckets[i] = append(q.buckets[i], e)
+}
+
+// pop removes the first event; the queue must not be empty.
+func (q *radixQueue) pop() timedEvent {
+	if q.anyTime {
+		q.size--
+		return q.heap.pop()
+	}
+	if q.head == len(q.buckets[0]) && len(q.inserts) == 0 {
+		q.refill()
+	}
+	q.size--
+	if len(q.inserts) > 0 && (q.head == len(q.buckets[0]) || q.inserts[0].number < q.buckets[0][q.head].number) {
+		return q.inserts.pop()
+	}
+	e := q.buckets[0][q.head]
+	q.head++
+	return e
+}
+
+// refill moves the earliest events into bucket 0.
+func (q *radixQueue) refill() {
+	q.buckets[0] = q.buckets[0][:0]
+	q.head = 0
+	i := 1
+	for len(q.buckets[i]) == 0 {
+		i++
+	}
+	from := q.buckets[i]
+	first := from[0].time
+	for _, e := range from {
+		first = min(first, e.time)
+	}
+	q.last = first
+	for _, e := range from {
+		j := bits.Len64(uint64(e.time ^ first))
+		q.buckets[j] = append(q.buckets[j], e)
+	}
+	q.buckets[i] = from[:0]
+	byNumber := func(a, b timedEvent) int { return cmp.Compare(a.number, b.number) }
+	if now := q.buckets[0]; !slices.IsSortedFunc(now, byNumber) {
+		slices.SortFunc(now, byNumber)
+	}
+}
+
+// timedHeap is a binary heap of events by (time, number).
+type timedHeap []timedEvent
+
+func (e *timedEvent) before(o *timedEvent) bool {
+	return e.time < o.time || e.time == o.time && e.number < o.number
+}
+
+func (q *timedHeap) push(e timedEvent) {
+	h := append(*q, e)
+	i := len(h) - 1
+	for i > 0 && e.before(&h[(i-1)/2]) {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = e
+	*q = h
+}
+
+func (q *timedHeap) pop() timedEvent {
+	h := *q
+	first, last := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].before(&h[c]) {
+			c++
+		}
+		if !h[c].before(&last) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	if len(h) > 0 {
+		h[i] = last
+	}
+	*q = h
+	return first
+}

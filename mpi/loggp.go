@@ -1,0 +1,112 @@
+package mpi
+
+import (
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// LogGP is a transport without contention inside the network: every burst
+// reaches the other adapter after a fixed latency (the L of Alexandrov,
+// Ionescu, Schauser, Scheiman, LogGP, SPAA 1995). The gap and the gap per byte
+// come from the adapters, which are contended at both ends; overheads are the
+// runtime's.
+type LogGP struct {
+	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns"`
+	HCA     hca.Config `toml:"-"`
+}
+
+// DefaultLogGP crosses one switch between QDR adapters. The latency is part of
+// the calibrated sum that hca.QDR names.
+var DefaultLogGP = LogGP{Latency: 200 * sim.Nanosecond, HCA: hca.QDR}
+
+// New implements NewTransport.
+func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
+	if err := c.HCA.Validate(); err != nil {
+		return nil, err
+	}
+	t := &loggpTransport{config: c, kernel: k, sink: sink, nodes: hca.New(&c.HCA, nodes), waking: make([]bool, nodes)}
+	t.handler = k.Register(t)
+	return t, nil
+}
+
+type loggpTransport struct {
+	config  LogGP
+	kernel  *sim.Kernel
+	handler sim.HandlerID
+	sink    Sink
+	nodes   []hca.HCA
+	waking  []bool   // by node: a loggpFree event is to come
+	flights []flight // by transfer id
+}
+
+// flight is where a transfer is going.
+type flight struct {
+	to int32
+	qp hca.QP
+}
+
+// Events of the transport.
+const (
+	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node
+	loggpDelivered               // target transfer
+)
+
+func (t *loggpTransport) Send(x Transfer) {
+	for len(t.flights) <= int(x.ID) {
+		t.flights = append(t.flights, flight{})
+	}
+	t.flights[x.ID] = flight{x.To, x.PeerQP}
+	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
+	if b, first, end, ok := h.Express(now, r); ok {
+		t.fly(h, b, first, end)
+		return
+	}
+	h.Post(r)
+	t.serve(now, x.From)
+}
+
+// serve sends the next burst of a node, or waits until its engine is free.
+func (t *loggpTransport) serve(now sim.Time, node int32) {
+	h := &t.nodes[node]
+	if !h.Busy(now) {
+		if b, first, end, ok := h.Next(now); ok {
+			t.fly(h, b, first, end)
+		}
+	}
+	if h.Waiting() && !t.waking[node] {
+		t.waking[node] = true
+		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, 0)
+	}
+}
+
+// fly takes a burst to the other adapter. Since the latency is the same for
+// all, bursts reach an adapter in the order in which they are sent, and the
+// receiving engine can be reserved at once. The network is lossless and buffers
+// next to nothing: if the receiving engine is behind, the sending one has to
+// wait, so that senders to one node share it burst by burst.
+func (t *loggpTransport) fly(h *hca.HCA, b hca.Burst, first, end sim.Time) {
+	delay := t.config.HCA.SendLatency + t.config.Latency
+	f := t.flights[b.ID]
+	in := t.nodes[f.to].Receive(f.qp, b.Size, first+delay, end+delay)
+	h.Hold(in - delay)
+	if b.Last {
+		t.kernel.Schedule(in+t.config.HCA.RecvLatency, t.handler, loggpDelivered, b.ID, 0)
+	}
+}
+
+func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Kind == loggpDelivered {
+		t.sink.Delivered(e.Target)
+		return
+	}
+	t.waking[e.Target] = false
+	t.serve(k.Now(), e.Target)
+}
+
+func (t *loggpTransport) Stats() hca.Stats {
+	var sum hca.Stats
+	for n := range t.nodes {
+		sum.Add(t.nodes[n].Stats)
+	}
+	return sum
+}

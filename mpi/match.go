@@ -1,0 +1,234 @@
+package mpi
+
+// A matcher pairs receives with messages. It holds the nodes of any number of
+// lists (posted receives and early messages of every rank); an item is found
+// by source and tag, either of which may be Any on either side, and of several
+// that fit the one that was added first is taken.
+//
+// Short lists are scanned. A list whose scans get long is indexed by source
+// and tag, and by source or tag alone once a query with a wildcard needs it, so
+// that the cost of a match does not grow with the list.
+type matcher struct {
+	nodes []matchNode
+	links [][views]viewLink // len = nodes once any list is indexed
+	free  int32             // head of the list of free nodes, linked by next; 0 ends it
+	order uint64
+}
+
+// matchList is one list of a matcher; the zero value is empty.
+type matchList struct {
+	head, tail int32 // node numbers; 0 is none
+	count      int32
+	index      *matchIndex
+}
+
+type matchNode struct {
+	source, tag int32
+	item        int32
+	next, prev  int32
+	order       uint64
+}
+
+// The views of an index: by source and tag, by source, by tag.
+const (
+	bySourceAndTag = iota
+	bySource
+	byTag
+	views
+)
+
+type viewLink struct{ next, prev int32 }
+
+type chain struct{ head, tail int32 }
+
+// matchIndex maps the key of each view to the chain of nodes with that key, in
+// the order of adding. Views that no query needed yet are nil.
+type matchIndex struct{ views [views]map[uint64]chain }
+
+// longScan is the number of nodes that a scan may visit before the list is
+// indexed.
+const longScan = 16
+
+func viewKey(view int, source, tag int32) uint64 {
+	switch view {
+	case bySource:
+		return uint64(uint32(source))
+	case byTag:
+		return uint64(uint32(tag))
+	}
+	return uint64(uint32(source))<<32 | uint64(uint32(tag))
+}
+
+func fits(a, b int32) bool { return a == b || a == Any || b == Any }
+
+// add appends item to l under (source, tag).
+func (m *matcher) add(l *matchList, source, tag, item int32) {
+	n := m.free
+	if n != 0 {
+		m.free = m.nodes[n].next
+	} else {
+		if len(m.nodes) == 0 {
+			m.nodes = append(m.nodes, matchNode{}) // number 0 means none
+		}
+		n = int32(len(m.nodes))
+		m.nodes = append(m.nodes, matchNode{})
+	}
+	m.order++
+	m.nodes[n] = matchNode{source: source, tag: tag, item: item, prev: l.tail, order: m.order}
+	if l.tail != 0 {
+		m.nodes[l.tail].next = n
+	} else {
+		l.head = n
+	}
+	l.tail = n
+	l.count++
+	if l.index != nil {
+		for view := range l.index.views {
+			if l.index.views[view] != nil {
+				m.link(l.index, view, n)
+			}
+		}
+	}
+}
+
+// take removes the oldest item of l that fits (source, tag).
+func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
+	var n int32
+	if l.index == nil {
+		n = l.head
+		for visited := 0; n != 0; visited++ {
+			node := &m.nodes[n]
+			if fits(node.source, source) && fits(node.tag, tag) {
+				break
+			}
+			if visited == longScan {
+				l.index = &matchIndex{}
+				break
+			}
+			n = node.next
+		}
+	}
+	if l.index != nil {
+		n = m.find(l, source, tag)
+	}
+	if n == 0 {
+		return 0, false
+	}
+	item = m.nodes[n].item
+	m.remove(l, n)
+	return item, true
+}
+
+// find returns the oldest node that fits, from the index, or 0.
+func (m *matcher) find(l *matchList, source, tag int32) int32 {
+	var best int32
+	consider := func(view int, source, tag int32) {
+		chains := l.index.views[view]
+		if chains == nil {
+			chains = m.buildView(l, view)
+		}
+		c := chains[viewKey(view, source, tag)]
+		if c.head != 0 && (best == 0 || m.nodes[c.head].order < m.nodes[best].order) {
+			best = c.head
+		}
+	}
+	switch {
+	case source == Any && tag == Any:
+		return l.head
+	case source == Any:
+		consider(byTag, 0, tag)
+		consider(byTag, 0, Any)
+	case tag == Any:
+		consider(bySource, source, 0)
+		consider(bySource, Any, 0)
+	default:
+		consider(bySourceAndTag, source, tag)
+		consider(bySourceAndTag, Any, tag)
+		consider(bySourceAndTag, source, Any)
+		consider(bySourceAndTag, Any, Any)
+	}
+	return best
+}
+
+func (m *matcher) buildView(l *matchList, view int) map[uint64]chain {
+	l.index.views[view] = make(map[uint64]chain, l.count)
+	for n := l.head; n != 0; n = m.nodes[n].next {
+		m.link(l.index, view, n)
+	}
+	return l.index.views[view]
+}
+
+// link appends node n to its chain in a view.
+func (m *matcher) link(x *matchIndex, view int, n int32) {
+	if len(m.links) < len(m.nodes) {
+		m.links = append(m.links, make([][views]viewLink, max(len(m.nodes), 2*len(m.links))-len(m.links))...)
+	}
+	node := &m.nodes[n]
+	key := viewKey(view, node.source, node.tag)
+	c := x.views[view][key]
+	m.links[n][view] = viewLink{prev: c.tail}
+	if c.tail != 0 {
+		m.links[c.tail][view].next = n
+	} else {
+		c.head = n
+	}
+	c.tail = n
+	x.views[view][key] = c
+}
+
+// remove takes node n out of l and frees it.
+func (m *matcher) remove(l *matchList, n int32) {
+	node := &m.nodes[n]
+	if node.prev != 0 {
+		m.nodes[node.prev].next = node.next
+	} else {
+		l.head = node.next
+	}
+	if node.next != 0 {
+		m.nodes[node.next].prev = node.prev
+	} else {
+		l.tail = node.prev
+	}
+	l.count--
+	if l.index != nil {
+		for view, chains := range l.index.views {
+			if chains != nil {
+				m.unlink(chains, viewKey(view, node.source, node.tag), view, n)
+			}
+		}
+	}
+	node.next = m.free
+	m.free = n
+}
+
+func (m *matcher) unlink(chains map[uint64]chain, key uint64, view int, n int32) {
+	at := m.links[n][view]
+	if at.prev != 0 {
+		m.links[at.prev][view].next = at.next
+	}
+	if at.next != 0 {
+		m.links[at.next][view].prev = at.prev
+	}
+	if at.prev != 0 && at.next != 0 {
+		return
+	}
+	c := chains[key]
+	if at.prev == 0 {
+		c.head = at.next
+	}
+	if at.next == 0 {
+		c.tail = at.prev
+	}
+	if c.head == 0 {
+		delete(chains, key)
+	} else {
+		chains[key] = c
+	}
+}
+
+// items visits the items of l in the order of adding.
+func (m *matcher) items(l *matchList, visit func(item int32)) {
+	for n := l.head; n != 0; n = m.nodes[n].next {
+		visit(m.nodes[n].item)
+	}
+}

@@ -1,0 +1,56 @@
+package mpi
+
+import "testing"
+
+// FuzzMatcher holds the indexed lists against a plain slice: each byte of the
+// input is an operation on a source and a tag drawn from a few values, Any
+// among them.
+func FuzzMatcher(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4, 250, 251, 252})
+	long := make([]byte, 200)
+	for i := range long {
+		long[i] = byte(i * 37)
+	}
+	f.Add(long)
+	f.Fuzz(func(t *testing.T, script []byte) {
+		type item struct{ source, tag, item int32 }
+		var m matcher
+		var lists [2]matchList
+		var plain [2][]item
+		for i, b := range script {
+			which := int(b & 1)
+			source, tag := int32(b>>1&7)-1, int32(b>>4&3)-1
+			// The list is filled for a while, so that indexes are built, and
+			// drained by the second half of the script.
+			if fill := b>>6 != 0; fill == (i < len(script)/2) {
+				m.add(&lists[which], source, tag, int32(i))
+				plain[which] = append(plain[which], item{source, tag, int32(i)})
+				continue
+			}
+			want, found := int32(0), false
+			for j, p := range plain[which] {
+				if fits(p.source, source) && fits(p.tag, tag) {
+					want, found = p.item, true
+					plain[which] = append(plain[which][:j:j], plain[which][j+1:]...)
+					break
+				}
+			}
+			got, ok := m.take(&lists[which], source, tag)
+			if ok != found || got != want {
+				t.Fatalf("step %d: take(%d, %d) = %d, %v; plain list has %d, %v", i, source, tag, got, ok, want, found)
+			}
+		}
+		for which := range lists {
+			var left []int32
+			m.items(&lists[which], func(item int32) { left = append(left, item) })
+			if len(left) != len(plain[which]) || int(lists[which].count) != len(left) {
+				t.Fatalf("list %d holds %d items (count %d), want %d", which, len(left), lists[which].count, len(plain[which]))
+			}
+			for i, p := range plain[which] {
+				if left[i] != p.item {
+					t.Fatalf("list %d item %d = %d, want %d", which, i, left[i], p.item)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,318 @@
+package mpi
+
+import (
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/sim"
+)
+
+// message is a point-to-point message that is under way, or one of those with
+// which a connection is made.
+type message struct {
+	from, to       int32
+	sendID, recvID int32
+	tag            int32
+	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
+	next           int32 // in the free list
+	bytes          int64
+	ready          sim.Time // early: when it was taken in; queued for a connection: since when
+	stage          stage
+	protocol       Protocol
+	shared         bool // through the memory of their node
+	open           int8 // sides for which it is not over
+}
+
+// stage is what the present transfer of a message is.
+type stage uint8
+
+const (
+	stageEager   stage = iota
+	stageRTS           // request to send
+	stageCTS           // clear to send, with the receiver's address
+	stageData          // RDMA write
+	stageFIN           // tells the receiver that the data are in
+	stageRequest       // of a connection
+	stageReply         // to it
+)
+
+// newMessage makes the message of a send.
+func (rt *runtime) newMessage(from int32, op Op) int32 {
+	i := rt.allocate(message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1})
+	m := &rt.messages[i]
+	rt.stats.Messages++
+	rt.stats.Bytes += op.Size
+	if rt.nodeOf[from] == rt.nodeOf[op.Peer] {
+		m.shared, m.protocol = true, collectives.Eager
+		rt.stats.Shared++
+		return i
+	}
+	if rt.Connections.Mode == UD {
+		m.protocol = collectives.Eager // datagrams know no RDMA
+	}
+	if m.protocol == collectives.Auto {
+		m.protocol = collectives.Rendezvous
+		if op.Size <= int64(rt.Protocols.EagerLimit) {
+			m.protocol = collectives.Eager
+		}
+	}
+	if m.protocol == collectives.Rendezvous && rt.connect.proxied(from, op.Peer) {
+		m.protocol = collectives.Handshake // data and FIN would have to be kept apart at the relay
+	}
+	switch m.protocol {
+	case collectives.Rendezvous, collectives.Handshake:
+		m.stage, m.open = stageRTS, 2
+		rt.stats.Rendezvous++
+		rt.stats.Control++
+	case collectives.Direct:
+		m.stage, m.open = stageData, 2
+	}
+	return i
+}
+
+func (rt *runtime) allocate(m message) int32 {
+	if i := rt.freeMsg - 1; i >= 0 {
+		rt.freeMsg = rt.messages[i].next
+		rt.messages[i] = m
+		return i
+	}
+	rt.messages = append(rt.messages, m)
+	return int32(len(rt.messages) - 1)
+}
+
+// close ends the message for one of its sides.
+func (rt *runtime) close(i int32) {
+	m := &rt.messages[i]
+	if m.open--; m.open == 0 {
+		m.next = rt.freeMsg
+		rt.freeMsg = i + 1
+	}
+}
+
+// leave posts a message of the program, on which the CPU has spent its time.
+func (rt *runtime) leave(i int32, now sim.Time) {
+	m := &rt.messages[i]
+	from, id, eager := m.from, m.sendID, m.stage == stageEager
+	rt.post(i, now)
+	if eager {
+		rt.done(from, id, now)
+	}
+}
+
+// ends are the ranks between which the present stage goes.
+func (m *message) ends() (from, to int32) {
+	if m.stage == stageCTS || m.stage == stageReply {
+		return m.to, m.from
+	}
+	return m.from, m.to
+}
+
+// post sends the present stage of a message on its way: straight, over a relay,
+// or once there is a connection.
+func (rt *runtime) post(i int32, now sim.Time) {
+	m := &rt.messages[i]
+	from, to := m.ends()
+	if m.shared {
+		m.hop = to
+		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, int64(i))
+		return
+	}
+	if hop, ok := rt.connect.route(i, from, to, now); ok {
+		rt.transmit(i, from, hop)
+	}
+}
+
+// transmit hands the present stage of a message to the transport.
+func (rt *runtime) transmit(i, from, hop int32) {
+	m := &rt.messages[i]
+	m.hop = hop
+	bytes := m.bytes
+	if m.stage != stageEager && m.stage != stageData {
+		bytes = int64(rt.Protocols.ControlBytes)
+	}
+	a, b := rt.nodeOf[from], rt.nodeOf[hop]
+	if a == b {
+		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, int64(i))
+		return
+	}
+	t := Transfer{ID: i, From: a, To: b, Bytes: bytes}
+	t.QP, t.PeerQP = rt.connect.pair(from, hop)
+	rt.transport.Send(t)
+	if m.stage == stageData && m.protocol == collectives.Rendezvous {
+		rt.stats.Control++
+		t.Bytes = int64(rt.Protocols.ControlBytes) // FIN, behind the data on the same QP
+		rt.transport.Send(t)
+	}
+}
+
+// Delivered implements Sink: the present stage of message id is in the memory
+// of the node that it went to.
+func (rt *runtime) Delivered(id int32) {
+	now := rt.kernel.Now()
+	m := &rt.messages[id]
+	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
+		rt.stats.NotReady++
+		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
+		return
+	}
+	if _, to := m.ends(); m.hop != to {
+		rt.relay(id, now)
+		return
+	}
+	switch m.stage {
+	case stageEager, stageRTS:
+		rt.arrive(id, now)
+	case stageCTS:
+		m.stage = stageData
+		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
+		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
+	case stageData:
+		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, int64(id))
+		switch m.protocol {
+		case collectives.Rendezvous:
+			m.stage = stageFIN
+		case collectives.Handshake:
+			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead))
+		default:
+			rt.arrive(id, now)
+		}
+	case stageFIN:
+		rt.complete(id, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead))
+	default:
+		rt.connect.arrive(id, now)
+	}
+}
+
+// takeIn spends CPU time of r on a message that went into a receive buffer and
+// posts the buffer again.
+func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time) sim.Time {
+	at := rt.occupy(r, now, t)
+	if !m.shared {
+		rt.connect.putBuffer(m, at)
+	}
+	return at
+}
+
+// relay passes a message on: the relay's CPU takes it in and posts it again.
+func (rt *runtime) relay(id int32, now sim.Time) {
+	m := &rt.messages[id]
+	rt.stats.Relayed++
+	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead
+	if m.stage == stageEager || m.stage == stageData {
+		t += rt.copyTime(m.bytes)
+	}
+	var at sim.Time
+	if m.stage == stageData {
+		at = rt.occupy(m.hop, now, t)
+	} else {
+		at = rt.takeIn(m.hop, m, now, t)
+	}
+	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
+}
+
+// arrive matches a message that the receiver did not clear: eager data, a
+// request to send, a direct write.
+func (rt *runtime) arrive(id int32, now sim.Time) {
+	m := &rt.messages[id]
+	var at sim.Time
+	switch {
+	case m.stage == stageData:
+		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead)
+	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
+		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead+rt.copyTime(m.bytes))
+	default:
+		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead)
+	}
+	r := &rt.ranks[m.to]
+	posted, ok := rt.match.take(&r.posted, m.from, m.tag)
+	if !ok {
+		m.ready = at
+		rt.match.add(&r.early, m.from, m.tag, id)
+		return
+	}
+	m.recvID = rt.recvs[posted].ID
+	rt.forgetRecv(posted)
+	if m.stage == stageRTS {
+		rt.clear(id, at)
+		return
+	}
+	rt.complete(id, at)
+}
+
+// receive posts a receive of r at time now, or matches it with an early
+// message.
+func (rt *runtime) receive(r int32, op Op, now sim.Time) {
+	q := &rt.ranks[r]
+	early, ok := rt.match.take(&q.early, op.Peer, op.Tag)
+	if !ok {
+		rt.match.add(&q.posted, op.Peer, op.Tag, rt.keepRecv(op))
+		return
+	}
+	m := &rt.messages[early]
+	m.recvID = op.ID
+	switch {
+	case m.stage == stageRTS:
+		rt.clear(early, max(now, m.ready))
+	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
+		rt.complete(early, rt.occupy(r, max(now, m.ready), rt.copyTime(m.bytes))) // out of the unexpected queue
+	default:
+		rt.complete(early, max(now, m.ready))
+	}
+}
+
+// clear answers a request to send that is matched.
+func (rt *runtime) clear(id int32, at sim.Time) {
+	m := &rt.messages[id]
+	m.stage = stageCTS
+	rt.stats.Control++
+	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead)
+	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
+}
+
+// complete ends a message for its receiver at time at.
+func (rt *runtime) complete(id int32, at sim.Time) {
+	to, recvID := rt.messages[id].to, rt.messages[id].recvID
+	rt.close(id)
+	rt.done(to, recvID, at)
+}
+
+// written ends a message for its sender, who did not copy it.
+func (rt *runtime) written(id int32, now sim.Time) {
+	from, sendID := rt.messages[id].from, rt.messages[id].sendID
+	rt.close(id)
+	rt.done(from, sendID, max(now, rt.ranks[from].cpu))
+}
+
+func (rt *runtime) keepRecv(op Op) int32 {
+	if i := rt.freeRecv - 1; i >= 0 {
+		rt.freeRecv = rt.recvs[i].ID
+		rt.recvs[i] = op
+		return i
+	}
+	rt.recvs = append(rt.recvs, op)
+	return int32(len(rt.recvs) - 1)
+}
+
+func (rt *runtime) forgetRecv(i int32) {
+	rt.recvs[i].ID = rt.freeRecv
+	rt.freeRecv = i + 1
+}
+
+// stuck reports what is left when no events are, or nil.
+func (rt *runtime) stuck() error {
+	var left []waiting
+	for r := range rt.ranks {
+		rt.match.items(&rt.ranks[r].posted, func(i int32) {
+			op := rt.recvs[i]
+			left = append(left, waiting{Op: op, rank: int32(r), where: rt.work.Where(int32(r), op.ID)})
+		})
+	}
+	for r := range rt.ranks {
+		rt.match.items(&rt.ranks[r].early, func(i int32) {
+			m := &rt.messages[i]
+			left = append(left, waiting{
+				Op:   Op{ID: m.sendID, Kind: Send, Peer: m.to, Tag: m.tag, Size: m.bytes},
+				rank: m.from, where: rt.work.Where(m.from, m.sendID), sent: m.open == 1,
+			})
+		})
+	}
+	return newStuckError(left, rt.work.Unreleased())
+}

@@ -1,0 +1,308 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Costs of the runtime's own work and the thresholds of its protocols.
+type Protocols struct {
+	SendOverhead  sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
+	RecvOverhead  sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
+	PollOverhead  sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
+	EagerLimit    sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
+	ControlBytes  sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
+	CopyRate      sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
+	EagerCopies   bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
+	SharedLatency sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
+	Acknowledge   sim.Time  `toml:"acknowledge" doc:"from an RDMA write's last byte in the peer's memory to its completion at the sender" min:"0ns"`
+	LimitBuffers  bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
+}
+
+// DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
+// adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
+// a calibrated sum; the rest is assumed.
+var DefaultProtocols = Protocols{
+	SendOverhead:  200 * sim.Nanosecond,
+	RecvOverhead:  250 * sim.Nanosecond,
+	PollOverhead:  100 * sim.Nanosecond,
+	EagerLimit:    8192,
+	ControlBytes:  64,
+	CopyRate:      40e9,
+	EagerCopies:   true,
+	SharedLatency: 200 * sim.Nanosecond,
+	Acknowledge:   500 * sim.Nanosecond,
+	LimitBuffers:  true,
+}
+
+// Config is all that a run needs besides its workload.
+type Config struct {
+	Placement   Placement
+	Protocols   Protocols
+	Connections Connections
+	// Adapter gives the CPU times of connecting and the RNR delay.
+	Adapter   hca.Config
+	Transport NewTransport
+	Seed      uint64
+	// Progress, if not nil, is called now and then with the number of events
+	// so far; the run ends with ErrStopped if it returns true.
+	Progress Progress
+}
+
+// Progress is told how many events a run has handled and may stop it.
+type Progress func(events int64) (stop bool)
+
+// ErrStopped is the error of a run that its Progress stopped.
+var ErrStopped = errors.New("stopped")
+
+// progressInterval is the number of events between calls of Progress.
+const progressInterval = 1 << 18
+
+// Result is what a run yields.
+type Result struct {
+	// Finish is the time at which each rank's CPU is done (len = ranks).
+	Finish []sim.Time
+	// Elapsed is the largest of them.
+	Elapsed sim.Time
+	Stats   Stats
+	HCA     hca.Stats
+}
+
+// Stats count what the runtime did.
+type Stats struct {
+	Messages    int64 // point-to-point messages of the program
+	Bytes       int64 // of these
+	Shared      int64 // of these, through shared memory
+	Rendezvous  int64 // of these, by RTS and CTS
+	Control     int64 // RTS, CTS and FIN sent
+	NotReady    int64 // arrivals that found no receive buffer
+	Handshakes  int64 // connections made on demand
+	Relayed     int64 // messages that a relay passed on
+	Connecting  int64 // messages of handshakes, each way over a relay counted once per hop
+	QPs         int64 // created on demand
+	QPsClosed   int64 // of these
+	QPsPeak     int64 // open at once, of the process with the most
+	KernelTime  sim.Time
+	ConnectWait sim.Time // of messages, for their connection, summed
+	Events      uint64
+}
+
+// Run executes a workload whose times are in picoseconds.
+func (c Config) Run(w Workload) (Result, error) {
+	k := sim.NewKernel()
+	rt, err := newRuntime(k, c, w)
+	if err != nil {
+		return Result{}, err
+	}
+	rt.start()
+	for more := k.Run(sim.MaxTime); more; more = k.Run(sim.MaxTime) {
+		if c.Progress(int64(k.Handled())) {
+			return Result{}, ErrStopped
+		}
+	}
+	if err := rt.stuck(); err != nil {
+		return Result{}, err
+	}
+	r := Result{Finish: make([]sim.Time, len(rt.ranks)), Stats: rt.stats, HCA: rt.transport.Stats()}
+	r.Stats.Events = k.Handled()
+	for i := range rt.ranks {
+		r.Finish[i] = rt.ranks[i].cpu
+		r.Elapsed = max(r.Elapsed, rt.ranks[i].cpu)
+	}
+	return r, nil
+}
+
+// runtime is the state of a run. Every rank has one CPU, which computes, posts
+// and takes in messages one after another; it makes progress on messages
+// whenever it does not compute.
+type runtime struct {
+	Config
+	kernel    *sim.Kernel
+	handler   sim.HandlerID
+	work      Workload
+	transport Transport
+	nodeOf    []int32
+	ranks     []rank
+	match     matcher
+	messages  []message
+	freeMsg   int32 // list of free messages, by number+1
+	recvs     []Op  // posted receives
+	freeRecv  int32
+	connect   connector
+	ready     []Op
+	inOrder   bool
+	handled   int // of its own events
+	stats     Stats
+}
+
+// rank is the state of a process.
+type rank struct {
+	cpu   sim.Time // free from then on
+	queue []Op     // released operations that wait for the CPU
+	head  int32    // of queue
+	// posting is the message that the CPU is working on, -1 if none.
+	posting       int32
+	stepping      bool // the CPU is at work on the queue, and a step event is to come
+	posted, early matchList
+	inbox         inbox
+}
+
+// Events of the runtime.
+const (
+	evStep    uint16 = iota // target rank: the CPU is through with an operation
+	evPost                  // target rank, argument message: a message leaves
+	evArrive                // target rank, argument message: a message arrives
+	evRelay                 // target rank, argument message: a relay passes a message on
+	evWritten               // target rank, argument message: an RDMA write is complete at its sender
+)
+
+func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
+	if err := sim.Validate(&c.Protocols); err != nil {
+		return nil, err
+	}
+	if err := sim.Validate(&c.Connections); err != nil {
+		return nil, err
+	}
+	if w.CPUs() > 1 || w.NICs() > 1 {
+		return nil, fmt.Errorf("the program uses %d CPUs and %d NICs a rank; the runtime has one of each (the LogGOPS machine has them all)", w.CPUs(), w.NICs())
+	}
+	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: make([]rank, w.Ranks())}
+	rt.handler = k.Register(rt)
+	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
+		return nil, err
+	}
+	rt.connect = newConnector(rt, nodes)
+	if s, ok := w.(*ScheduleRun); ok {
+		rt.inOrder = true
+		if c.Connections.TearDown {
+			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
+		}
+	}
+	for r := range rt.ranks {
+		rt.ranks[r].posting = -1
+	}
+	return rt, nil
+}
+
+func (rt *runtime) start() {
+	for r := range rt.ranks {
+		rt.ready = rt.work.Start(int32(r), rt.ready[:0])
+		rt.release(int32(r))
+	}
+}
+
+// release queues the operations in rt.ready for the CPU of r. Those of a
+// schedule's round keep their order; of others, which are concurrent, sends go
+// first and calcs last, as on the LogGOPS machine.
+func (rt *runtime) release(r int32) {
+	if len(rt.ready) == 0 {
+		return
+	}
+	if !rt.inOrder {
+		slices.SortStableFunc(rt.ready, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
+	}
+	q := &rt.ranks[r]
+	if int(q.head) == len(q.queue) {
+		q.queue, q.head = q.queue[:0], 0
+	}
+	q.queue = append(q.queue, rt.ready...)
+	rt.wake(r)
+}
+
+// wake lets the CPU of r take up its queue, unless it is at work on it.
+func (rt *runtime) wake(r int32) {
+	if q := &rt.ranks[r]; !q.stepping {
+		q.stepping = true
+		rt.advance(r, rt.kernel.Now())
+	}
+}
+
+func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
+	if rt.handled++; rt.handled%progressInterval == 0 && rt.Progress != nil {
+		k.Stop()
+	}
+	switch e.Kind {
+	case evStep:
+		rt.step(e.Target, k.Now())
+	case evPost:
+		rt.post(int32(e.Arg), k.Now())
+	case evArrive:
+		rt.Delivered(int32(e.Arg))
+	case evRelay:
+		m := int32(e.Arg)
+		_, to := rt.messages[m].ends()
+		rt.transmit(m, e.Target, to)
+	case evWritten:
+		rt.written(int32(e.Arg), k.Now())
+	}
+}
+
+// step is the end of what the CPU of r was working on.
+func (rt *runtime) step(r int32, now sim.Time) {
+	q := &rt.ranks[r]
+	if m := q.posting; m >= 0 {
+		q.posting = -1
+		rt.leave(m, now)
+	}
+	rt.advance(r, now)
+}
+
+// advance starts the operations of r up to the first that takes CPU time. The
+// CPU may be busy until later; what it takes up then can be started now, because
+// messages that arrive meanwhile have to wait for the CPU too.
+func (rt *runtime) advance(r int32, now sim.Time) {
+	q := &rt.ranks[r]
+	for int(q.head) < len(q.queue) {
+		op := q.queue[q.head]
+		q.head++
+		start := max(now, q.cpu, sim.Time(op.Ready))
+		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
+		switch op.Kind {
+		case Recv:
+			rt.release(r)
+			rt.receive(r, op, start)
+			continue
+		case Calc:
+			q.cpu = start + sim.Time(op.Size)
+			rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
+			rt.release(r)
+		case Send:
+			rt.release(r)
+			q.posting = rt.newMessage(r, op)
+			q.cpu = start + rt.Protocols.SendOverhead
+			if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
+				q.cpu += rt.copyTime(op.Size)
+			}
+		}
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
+		return
+	}
+	q.stepping = false
+}
+
+// copyTime is the time for moving so many bytes inside a node.
+func (rt *runtime) copyTime(bytes int64) sim.Time {
+	return sim.Time(float64(bytes) * 8e12 / float64(rt.Protocols.CopyRate))
+}
+
+// done completes operation id of r at time at, which may lie ahead.
+func (rt *runtime) done(r, id int32, at sim.Time) {
+	rt.ready = rt.work.Done(r, id, int64(at), rt.ready[:0])
+	rt.release(r)
+}
+
+// occupy keeps the CPU of r busy for a time from now, or from when it is free,
+// and returns the end.
+func (rt *runtime) occupy(r int32, now, t sim.Time) sim.Time {
+	q := &rt.ranks[r]
+	q.cpu = max(q.cpu, now) + t
+	return q.cpu
+}

@@ -1,0 +1,298 @@
+package mpi
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// testConfig is the QDR runtime with one rank a node and all contexts at hand.
+func testConfig(perNode int) Config {
+	transport := DefaultLogGP
+	transport.HCA.ContextEntries = 0
+	return Config{
+		Placement:   Placement{Type: Block, PerNode: perNode},
+		Protocols:   DefaultProtocols,
+		Connections: DefaultConnections,
+		Adapter:     hca.QDR,
+		Transport:   transport.New,
+	}
+}
+
+func runGoal(t *testing.T, c Config, text string) (Result, error) {
+	t.Helper()
+	g, err := ParseGOAL("test.goal", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Run(g.Replay(int64(sim.Nanosecond)))
+}
+
+const us = float64(sim.Microsecond)
+
+// within checks a time in microseconds, to a nanosecond.
+func within(t *testing.T, what string, got sim.Time, want float64) {
+	t.Helper()
+	if math.Abs(float64(got)/us-want) > 1e-3 {
+		t.Errorf("%s = %.4f us, want %.4f", what, float64(got)/us, want)
+	}
+}
+
+// The time of a message of n bytes through the adapters: request 0.05, send
+// latency 0.25, wire 0.2, receive latency 0.289, n bytes at 24.34 Gb/s.
+func adapters(n float64) float64 { return 0.05 + 0.25 + 0.2 + 0.289 + n*8/24.34e3 }
+
+// A copy of n bytes at 40 Gb/s.
+func copied(n float64) float64 { return n * 8 / 40e3 }
+
+func TestPointToPoint(t *testing.T) {
+	const send, recv = 0.2, 0.25 // CPU time per message
+	message := func(size string) string {
+		return "num_ranks 2\nrank 0 {\nsend " + size + "b to 1\n}\nrank 1 {\nrecv " + size + "b from 0\n}\n"
+	}
+	noCopies := testConfig(1)
+	noCopies.Protocols.EagerCopies = false
+	shared := testConfig(2)
+	for _, c := range []struct {
+		name, text string
+		config     Config
+		sender     float64
+		receiver   float64
+	}{
+		// 0.2 + 0.789 + 64 B (0.021) + 0.25 = 1.26: the paper's small message.
+		{"64 B", message("64"), noCopies, send, 1.26},
+		{"eager with copies", message("8000"), testConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
+		// RTS, CTS, data and FIN one after another; FIN starts when the data
+		// have left the sending engine and waits at the receiving engine,
+		// which takes it in behind them. The sender's write completes 0.5
+		// after the data are in.
+		{"rendezvous", message("65536"), testConfig(1),
+			2*send + 2*recv + 2*adapters(64) + send + adapters(65536) + 0.5,
+			2*(send+adapters(64)+recv) + send + adapters(65536) + 0.05 + 64*8/24.34e3 + recv},
+		{"shared memory", message("8000"), shared, send + copied(8000), send + copied(8000) + 0.2 + recv + copied(8000)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := runGoal(t, c.config, c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, "receiver", r.Finish[1], c.receiver)
+			if c.name != "rendezvous" {
+				within(t, "sender", r.Finish[0], c.sender)
+			}
+		})
+	}
+}
+
+// An RDMA write is complete for the sender Acknowledge after its data are in;
+// a calc behind it shows when.
+func TestRendezvousSender(t *testing.T) {
+	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "sender", r.Finish[0], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.5+1)
+	if r.Stats.Rendezvous != 1 || r.Stats.Control != 3 {
+		t.Errorf("%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
+	}
+}
+
+// Unreliable datagrams know no RDMA: large messages are copied.
+func TestDatagramsGoEagerly(t *testing.T) {
+	c := testConfig(1)
+	c.Connections.Mode = UD
+	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "receiver", r.Finish[1], 0.2+adapters(65536)+0.25+2*copied(65536))
+}
+
+// A receive that is posted late finds the message in the unexpected queue and
+// copies it out once more.
+func TestUnexpectedMessage(t *testing.T) {
+	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The message comes during the calc; it is taken in at its end.
+	within(t, "receiver", r.Finish[1], 100+0.25+2*copied(8000))
+}
+
+// Direct writes and handshakes without FIN.
+func TestDirectProtocols(t *testing.T) {
+	exchange := func(p Protocol) collectives.Schedule { return oneMessage(p, 65536) }
+	direct, err := testConfig(1).Run(RunSchedule(exchange(collectives.Direct), Costs{}, sim.Picosecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "direct write", direct.Finish[1], 0.2+adapters(65536)+0.1)
+	handshake, err := testConfig(1).Run(RunSchedule(exchange(collectives.Handshake), Costs{}, sim.Picosecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "handshake", handshake.Finish[1], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.1)
+	if direct.Stats.Control != 0 || handshake.Stats.Control != 2 {
+		t.Errorf("control messages: direct %d, handshake %d; want 0, 2", direct.Stats.Control, handshake.Stats.Control)
+	}
+}
+
+// oneMessage sends from rank 0 to rank 1.
+func oneMessage(p Protocol, bytes int64) collectives.Schedule {
+	return roundFunc{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		return append(dst, collectives.Op{Kind: collectives.Kind(rank), Protocol: p, Peer: int32(1 - rank), Bytes: bytes})
+	}}
+}
+
+type roundFunc struct {
+	ranks, rounds int
+	round         func(rank, round int, dst []collectives.Op) []collectives.Op
+}
+
+func (f roundFunc) Ranks() int     { return f.ranks }
+func (f roundFunc) Rounds(int) int { return f.rounds }
+func (f roundFunc) Round(rank, round int, dst []collectives.Op) []collectives.Op {
+	return f.round(rank, round, dst)
+}
+
+// A computing receiver with five buffers gets seven messages: two find none and
+// come again every 640 us until it is done.
+func TestReceiverNotReady(t *testing.T) {
+	c := testConfig(1)
+	c.Connections.Mode = RC
+	text := "num_ranks 2\nrank 0 {\n" + strings.Repeat("send 64b to 1\n", 7) + "}\nrank 1 {\nc: calc 1000000\n"
+	for i := range 7 {
+		text += strings.ReplaceAll("rX: recv 64b from 0\nrX requires c\n", "X", string(rune('0'+i)))
+	}
+	r, err := runGoal(t, c, text+"}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Refused at about 2.3 and 2.5 us and again 640 us later; at 1282 us the
+	// calc of 1000 us is over.
+	if r.Stats.NotReady != 4 {
+		t.Errorf("%d arrivals found no buffer, want 4", r.Stats.NotReady)
+	}
+	if got := r.Elapsed.Microseconds(); got < 1282 || got > 1284 {
+		t.Errorf("elapsed %v us, want the seventh message's third arrival, 1282 to 1284", got)
+	}
+	// A shared receive queue for one QP has one buffer: six are refused twice,
+	// and in the third round, 0.2 us apart where each takes 0.25 us, every
+	// other one: 6 + 6 + 3.
+	c.Connections.Mode, c.Connections.SRQLeast = RCSRQ, 1
+	if r, err = runGoal(t, c, text+"}\n"); err != nil || r.Stats.NotReady != 15 {
+		t.Errorf("shared receive queue: %d arrivals found no buffer (%v), want 15", r.Stats.NotReady, err)
+	}
+	c.Protocols.LimitBuffers = false
+	if r, err = runGoal(t, c, text+"}\n"); err != nil || r.Stats.NotReady != 0 {
+		t.Errorf("without limit: %d arrivals found no buffer (%v)", r.Stats.NotReady, err)
+	}
+}
+
+func TestRuntimeDeadlock(t *testing.T) {
+	_, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
+	var stuck *StuckError
+	if !errors.As(err, &stuck) || !stuck.Cycle {
+		t.Errorf("error %v, want a deadlock", err)
+	}
+	_, err = runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
+	if !errors.As(err, &stuck) || stuck.Messages != 1 {
+		t.Errorf("error %v, want a message without a receive", err)
+	}
+}
+
+// Every collective runs to its end on the runtime, with several ranks a node,
+// and moves as many messages as its schedule has.
+func TestCollectivesOnTheRuntime(t *testing.T) {
+	for _, name := range collectives.Registry.Names() {
+		for _, bytes := range []sim.Bytes{16, 70000} {
+			config, err := collectives.Registry.Config(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 13, PerNode: 4, Bytes: bytes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := int64(0)
+			for r := range s.Ranks() {
+				for round := range s.Rounds(r) {
+					for _, op := range s.Round(r, round, nil) {
+						if op.Kind == collectives.Send {
+							want++
+						}
+					}
+				}
+			}
+			r, err := testConfig(4).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if r.Stats.Messages != want {
+				t.Errorf("%s: %d messages, want %d", name, r.Stats.Messages, want)
+			}
+		}
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	for _, c := range []struct {
+		p    Placement
+		want []int32
+	}{
+		{Placement{Type: Block, PerNode: 2}, []int32{0, 0, 1, 1, 2}},
+		{Placement{Type: Cyclic, PerNode: 2}, []int32{0, 1, 2, 0, 1}},
+		{Placement{Type: Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
+	} {
+		got, _, err := c.p.Place(5, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range got {
+			if got[r] != c.want[r] {
+				t.Errorf("%+v: nodes %v, want %v", c.p, got, c.want)
+				break
+			}
+		}
+	}
+	got, nodes, err := Placement{Type: Random, PerNode: 4}.Place(1000, 1)
+	count := map[int32]int{}
+	for _, n := range got {
+		count[n]++
+	}
+	if err != nil || nodes != 250 || len(count) != 250 || got[0] == 0 && got[1] == 0 && got[2] == 0 {
+		t.Errorf("random placement: %d nodes, %d in use (%v)", nodes, len(count), err)
+	}
+	for _, p := range []Placement{{Type: Explicit, Nodes: []int{1}}, {Type: Explicit, Nodes: []int{0, 0, 0, 0, -1}}, {Type: Block}, {Type: "spiral", PerNode: 1}} {
+		if _, _, err := p.Place(5, 1); err == nil {
+			t.Errorf("%+v is accepted", p)
+		}
+	}
+}
+
+func TestRuntimeRefusesSeveralCPUs(t *testing.T) {
+	_, err := runGoal(t, testConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
+	if err == nil || !strings.Contains(err.Error(), "3 CPUs") {
+		t.Errorf("error %v, want one about 3 CPUs", err)
+	}
+}
+
+func TestProgressStops(t *testing.T) {
+	s := collectives.BarrierDissemination(1 << 15) // half a million messages
+	calls := 0
+	stop := func(events int64) bool { calls++; return calls == 2 }
+	c := testConfig(4)
+	c.Progress = stop
+	if _, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond)); !errors.Is(err, ErrStopped) || calls != 2 {
+		t.Errorf("runtime: error %v after %d calls, want ErrStopped after 2", err, calls)
+	}
+	calls = 0
+	if _, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond), stop); !errors.Is(err, ErrStopped) || calls != 2 {
+		t.Errorf("LogGOPS machine: error %v after %d calls, want ErrStopped after 2", err, calls)
+	}
+}

@@ -1,0 +1,32 @@
+package mpi
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// GoalFile configures the replay of a GOAL schedule.
+type GoalFile struct {
+	File string `toml:"file" doc:"the schedule; a calc unit is 1 ns"`
+}
+
+func init() {
+	sim.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {
+		f, err := os.Open(c.File)
+		if err != nil {
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err
+			}
+			return nil, &sim.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
+		}
+		defer f.Close()
+		return ParseGOAL(c.File, f)
+	})
+}
+
+// Run implements Program.
+func (g *Goal) Run(unit sim.Time, _ Costs) Workload { return g.Replay(int64(sim.Nanosecond / unit)) }

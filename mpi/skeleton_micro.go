@@ -1,0 +1,84 @@
+package mpi
+
+import (
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Micro configures the point-to-point tests.
+type Micro struct {
+	Bytes      sim.Bytes `toml:"bytes" doc:"size of a message" min:"0B"`
+	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
+	Window     int       `toml:"window" doc:"osu-bandwidth: messages under way at once" min:"1"`
+}
+
+func init() {
+	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
+	sim.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
+			return nil, err
+		}
+		return newIterated(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
+	})
+	sim.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
+			return nil, err
+		}
+		return newIterated(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
+	})
+}
+
+func pingPong(ranks int, bytes int64) collectives.Schedule {
+	last := ranks - 1
+	return roundsOf{ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		switch {
+		case rank == 0 && round == 0 || rank == last && round == 1:
+			return append(dst, sendOp(last-rank, 0, bytes))
+		case rank == 0 || rank == last:
+			return append(dst, recvOp(last-rank, 0, bytes))
+		}
+		return dst
+	}}
+}
+
+func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
+	half := ranks / 2
+	return roundsOf{ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		peer := (rank + half) % ranks
+		if sends := rank < half; sends == (round == 0) {
+			n, size := window, bytes
+			if !sends {
+				n, size = 1, 4
+			}
+			for range n {
+				dst = append(dst, sendOp(peer, 0, size))
+			}
+			return dst
+		}
+		n, size := window, bytes
+		if rank < half {
+			n, size = 1, 4
+		}
+		for range n {
+			dst = append(dst, recvOp(peer, 0, size))
+		}
+		return dst
+	}}
+}
+
+// OSUAlltoall configures the test of collectives.
+type OSUAlltoall struct {
+	Bytes      sim.Bytes `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
+	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
+	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
+}
+
+func init() {
+	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (Program, error) {
+		a, err := buildCollective(c.Algorithm, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
+		if err != nil {
+			return nil, err
+		}
+		return newIterated(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations), nil
+	})
+}

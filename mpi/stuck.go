@@ -1,0 +1,164 @@
+package mpi
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// StuckError says that a run came to its end with operations left over: ranks
+// that wait for each other, receives that no message fits, messages that
+// nobody receives.
+type StuckError struct {
+	// Chain is the wait-for chain, one line a rank: each waits for the next,
+	// the last one for a rank of the chain (Cycle) or for something that
+	// never comes.
+	Chain []string
+	Cycle bool
+	// Receives, Messages and Unreleased count what is left over: posted
+	// receives, messages that were sent but not received, and operations
+	// (or ranks) that never got ready.
+	Receives, Messages int
+	Unreleased         int64
+}
+
+func (e *StuckError) Error() string {
+	var s strings.Builder
+	if e.Cycle {
+		s.WriteString("deadlock: ")
+	} else {
+		s.WriteString("the program cannot finish: ")
+	}
+	fmt.Fprintf(&s, "%d receives without a message, %d messages without a receive", e.Receives, e.Messages)
+	if e.Unreleased > 0 {
+		fmt.Fprintf(&s, ", %d more operations never got ready", e.Unreleased)
+	}
+	for _, line := range e.Chain {
+		s.WriteString("\n  ")
+		s.WriteString(line)
+	}
+	return s.String()
+}
+
+// waiting is an operation that is left over.
+type waiting struct {
+	Op
+	rank  int32
+	where string
+	sent  bool // an eager send that is complete for its rank; its message is not received
+}
+
+func (w waiting) String() string { return fmt.Sprintf("%s (%s)", w.Op, w.where) }
+
+// newStuckError makes an error of what is left over, or nil if nothing is.
+func newStuckError(left []waiting, unreleased int64) error {
+	if len(left) == 0 && unreleased == 0 {
+		return nil
+	}
+	e := &StuckError{Unreleased: unreleased}
+	// An operation blocks its rank; a message left over blocks nobody.
+	blocked := map[int32][]waiting{}
+	unreceived := map[[2]int32]waiting{} // by receiver and sender
+	for _, w := range left {
+		switch {
+		case w.Kind == Recv:
+			e.Receives++
+		case w.Kind == Send:
+			e.Messages++
+			unreceived[[2]int32{w.Peer, w.rank}] = w
+		}
+		if !w.sent {
+			blocked[w.rank] = append(blocked[w.rank], w)
+		}
+	}
+	ranks := make([]int32, 0, len(blocked))
+	for r := range blocked {
+		ranks = append(ranks, r)
+	}
+	sort.Slice(ranks, func(i, j int) bool { return ranks[i] < ranks[j] })
+	if cycle := findCycle(ranks, blocked, unreceived); cycle != nil {
+		e.Cycle = true
+		for i, w := range cycle {
+			e.Chain = append(e.Chain, fmt.Sprintf("rank %d: %s waits for rank %d", w.rank, w, cycle[(i+1)%len(cycle)].rank))
+		}
+		return e
+	}
+	const shown = 8
+	for _, r := range ranks {
+		for _, w := range blocked[r] {
+			if len(e.Chain) == shown {
+				e.Chain = append(e.Chain, "...")
+				return e
+			}
+			e.Chain = append(e.Chain, fmt.Sprintf("rank %d: %s", r, explain(w, blocked, unreceived)))
+		}
+	}
+	for _, w := range left {
+		if w.sent && len(e.Chain) < shown {
+			e.Chain = append(e.Chain, fmt.Sprintf("rank %d: %s is never received", w.rank, w))
+		}
+	}
+	return e
+}
+
+// findCycle looks for ranks that wait for each other, starting from the
+// lowest. A receive that did get a message from its source, though none that
+// fits, does not count: there the mismatch is the cause.
+func findCycle(ranks []int32, blocked map[int32][]waiting, unreceived map[[2]int32]waiting) []waiting {
+	const unseen, open, closed = 0, 1, 2
+	state := map[int32]int{}
+	var path []waiting
+	var visit func(r int32) []waiting
+	visit = func(r int32) []waiting {
+		state[r] = open
+		for _, w := range blocked[r] {
+			if w.Peer == Any || len(blocked[w.Peer]) == 0 {
+				continue
+			}
+			if _, mismatch := unreceived[[2]int32{w.rank, w.Peer}]; mismatch && w.Kind == Recv {
+				continue
+			}
+			path = append(path, w)
+			switch state[w.Peer] {
+			case open:
+				for i := range path {
+					if path[i].rank == w.Peer {
+						return path[i:]
+					}
+				}
+			case unseen:
+				if c := visit(w.Peer); c != nil {
+					return c
+				}
+			}
+			path = path[:len(path)-1]
+		}
+		state[r] = closed
+		return nil
+	}
+	for _, r := range ranks {
+		if state[r] == unseen {
+			if c := visit(r); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// explain says why w waits.
+func explain(w waiting, blocked map[int32][]waiting, unreceived map[[2]int32]waiting) string {
+	if w.Kind == Send {
+		return fmt.Sprintf("%s waits for a receive that rank %d never posts", w, w.Peer)
+	}
+	if s, ok := unreceived[[2]int32{w.rank, w.Peer}]; ok {
+		return fmt.Sprintf("%s does not fit the waiting %s of rank %d", w, s, s.rank)
+	}
+	if w.Peer != Any && len(blocked[w.Peer]) > 0 {
+		return fmt.Sprintf("%s waits for rank %d", w, w.Peer)
+	}
+	if w.Peer != Any {
+		return fmt.Sprintf("%s waits for a message that rank %d never sends", w, w.Peer)
+	}
+	return fmt.Sprintf("%s waits for a message that nobody sends", w)
+}
