@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -203,6 +204,11 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 		example = `a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`
 	case *sim.Rate:
 		example = `a data rate with its unit in quotes, for example "100Gb/s"`
+	case *Entries:
+		example = `a number of at least 1, or "unlimited"`
+		if n, ok := raw.(int64); ok {
+			raw = strconv.FormatInt(n, 10)
+		}
 	}
 	s, ok := raw.(string)
 	if !ok {

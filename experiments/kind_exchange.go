@@ -26,8 +26,9 @@ func init() {
 				Exchange: exchangeTable{Through: "fabric", Order: "ring", Schedule: "accelerated", Addressing: s.Addressing, PacketFlits: 16},
 			}
 		},
-		Check: checkExchange,
-		Run:   runExchange,
+		Check:     checkExchange,
+		Preflight: preflightExchange,
+		Run:       runExchange,
 	})
 }
 
@@ -39,6 +40,21 @@ type exchangeConfig struct {
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets through the fabric"`
 	Exchange exchangeTable                   `toml:"exchange" doc:"what is sent, and how"`
+
+	allowDeadlock bool
+}
+
+func (c *exchangeConfig) setAllowDeadlock() { c.allowDeadlock = true }
+
+func (c *exchangeConfig) network(seed uint64) *network {
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+}
+
+func preflightExchange(c *exchangeConfig, p *Preflight) error {
+	if c.Exchange.Through == "sessions" {
+		return nil // without buffers nothing waits
+	}
+	return p.certify(c.network(p.Seed), c.allowDeadlock)
 }
 
 type exchangeTable struct {
@@ -88,7 +104,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &exchangeParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph())}}
+	p := &exchangeParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph()), AllowDeadlock: c.allowDeadlock}}
 	switch n := t.Graph().Terminals(); {
 	case n < 2:
 		return nil, At("topology.type", fmt.Errorf("has %d terminal; an exchange needs two", n))
@@ -97,11 +113,11 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
 		return nil, &sim.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
 	}
-	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed})
+	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
 	if err != nil {
 		return nil, err
 	}
-	return p, p.fabric.Check(t.Graph(), p.routing)
+	return p, errors.Join(p.fabric.Check(t.Graph(), p.routing), checkFit(&c.Switch, c.Exchange.PacketFlits))
 }
 
 // maxExchangeFlits bounds an exchange to about a day.
@@ -161,7 +177,7 @@ func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64
 func checkExchange(c *exchangeConfig, seed uint64) ([]Warning, error) {
 	p, err := c.build(seed)
 	if err != nil {
-		return nil, err
+		return nil, explainVCs(err, c.network(seed))
 	}
 	var warnings []Warning
 	if s, ok := p.topology.(*topology.DistributedSwitch); ok && c.Exchange.Through == "sessions" {

@@ -3,6 +3,7 @@ package experiments
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -120,6 +121,9 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
 		faults = append(faults, err)
 	}
+	if err := checkFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+		faults = append(faults, err)
+	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
 		return nil, errors.Join(append(faults, err)...) // nothing else can be built
 	}
@@ -146,8 +150,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	}
 	parts, err := c.build(seed)
 	if err != nil {
-		c.explainVCs(err, seed)
-		return nil, err
+		return nil, explainVCs(err, c.network(seed))
 	}
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})

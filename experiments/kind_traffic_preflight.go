@@ -11,47 +11,26 @@ import (
 )
 
 // network names what the point's packets are routed through.
-func (c *trafficConfig) network(parts *trafficParts, seed uint64) *network {
-	vcs := c.Switch.VCs
-	if vcs == 0 {
-		vcs = max(1, parts.routing.VCs())
-	}
-	return &network{topology: &c.Topology, routing: &c.Routing, graph: parts.topology.Graph(), built: parts.routing, vcs: vcs, seed: seed}
+func (c *trafficConfig) network(seed uint64) *network {
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
 }
 
-// explainVCs adds to the complaint about too few virtual channels the cycle of
-// channels that they leave.
-func (c *trafficConfig) explainVCs(err error, seed uint64) {
-	fault := lacksVCs(err)
-	if fault == nil {
-		return
-	}
-	unsafe := *c
-	unsafe.allowDeadlock = true
-	parts, err := unsafe.build(seed)
-	if err != nil {
-		return
-	}
-	shared := c.Topology.Type.shared
-	if shared == nil {
-		shared = &sharedBuilds{}
-	}
-	if proof := unsafe.network(parts, seed).prove(shared); proof.err == nil && !proof.acyclic {
-		fault.Want += allowHint + ": " + proof.text + proof.cycle
-	}
+func (parts *trafficParts) opened() *opened {
+	return newOpened(parts.topology.Graph(), parts.routing, parts.fabric.Switch.VCs)
 }
 
 func preflightTraffic(c *trafficConfig, p *Preflight) error {
+	n := c.network(p.Seed)
+	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
+		return err
+	}
 	parts, err := c.build(p.Seed)
 	if err != nil {
 		return err
 	}
-	n := c.network(parts, p.Seed)
-	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
-		return err
-	}
-	p.Note("channels", "virtual channels: %d, needed %d", n.vcs, parts.routing.VCs())
-	timings, err := parts.fabric.ChannelTimings(n.graph)
+	o := parts.opened()
+	p.Note("channels", "virtual channels: %d, needed %d", o.vcs, o.routing.VCs())
+	timings, err := parts.fabric.ChannelTimings(o.graph)
 	if err != nil {
 		return err
 	}
@@ -59,24 +38,24 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 		p.bisection(parts.topology, timings)
 	}
 	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
-	load, err := c.loads(p.shared, n, parts.pattern)
+	load, err := c.loads(p.shared, n, parts)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
 	} else {
-		f := newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+		f := newForecast(load, o.graph, &parts.fabric, timings, parts.sizes)
 		hops, bound = f.hops, f.bound
-		p.forecast(f, n.graph, c.Fabric.Clock.Nanoseconds())
+		p.forecast(f, o.graph, c.Fabric.Clock.Nanoseconds())
 		name := n.fingerprint() + c.Traffic.Pattern.fingerprint() + fmt.Sprint(f.bound)
 		p.curves = append(p.curves, curve{name, c.Traffic.Load, f.bound})
 	}
-	c.predictWork(p, n, hops, bound)
+	c.predictWork(p, o, hops, bound)
 	return nil
 }
 
 // loads computes the channel loads of the point's traffic, once for all points
 // with the same network and pattern.
-func (c *trafficConfig) loads(shared *sharedBuilds, n *network, pattern traffic.Pattern) (*routing.Load, error) {
-	matrix, ok := pattern.(traffic.Matrix)
+func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficParts) (*routing.Load, error) {
+	matrix, ok := parts.pattern.(traffic.Matrix)
 	if !ok {
 		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	}
@@ -84,7 +63,10 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, pattern traffic.
 		return nil, fmt.Errorf("too many paths to follow all of them")
 	}
 	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
-	load, err := shared.get(key, func() (any, error) { return routing.Loads(n.graph, n.built, n.vcs, matrix) })
+	load, err := shared.get(key, func() (any, error) {
+		o := parts.opened()
+		return routing.Loads(o.graph, o.routing, o.vcs, matrix)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +150,7 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 
 // predictWork estimates what the point costs. A run without a fixed window
 // takes at least what is counted here.
-func (c *trafficConfig) predictWork(p *Preflight, n *network, hops, bound float64) {
+func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64) {
 	warmup, window := c.Measure.Warmup, c.Measure.Window
 	if warmup == 0 {
 		warmup = 2000
@@ -176,11 +158,11 @@ func (c *trafficConfig) predictWork(p *Preflight, n *network, hops, bound float6
 	if window == 0 {
 		window = 4000
 	}
-	terminals, ports := float64(n.graph.Terminals()), float64(n.graph.NumPorts())
+	terminals, ports := float64(o.graph.Terminals()), float64(o.graph.NumPorts())
 	flits := min(c.Traffic.Load, bound) * terminals * float64(warmup+window)
 	// Records of a port, of its virtual channels, and of a terminal with its
 	// random streams; of a flit in a buffer or on a channel.
-	bytes := ports*(100+60*float64(n.vcs)) + terminals*400
-	bytes += 60 * min(ports*float64(n.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	bytes := ports*(100+60*float64(o.vcs)) + terminals*400
+	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
 	p.Work(flits*hops, bytes)
 }

@@ -29,16 +29,16 @@ func forecastOf(t *testing.T, f *File) forecast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := c.network(parts, f.Seed)
-	load, err := c.loads(f.shared, n, parts.pattern)
+	load, err := c.loads(f.shared, c.network(f.Seed), parts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	timings, err := parts.fabric.ChannelTimings(n.graph)
+	g := parts.topology.Graph()
+	timings, err := parts.fabric.ChannelTimings(g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newForecast(load, n.graph, &parts.fabric, timings, parts.sizes)
+	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
 }
 
 // single is the cell of a table of one row.
@@ -119,8 +119,6 @@ func TestReport(t *testing.T) {
 		text, _, _ := strings.Cut(n.Text, ":")
 		got = append(got, n.Topic+"|"+n.Where+"|"+text)
 	}
-	// VAL: of the 5/9 (worst case: all) of the packets that change group each
-	// takes two global channels.
 	for _, want := range []string{
 		"deadlock|routing.type = min|free from deadlock",
 		"deadlock|routing.type = val|free from deadlock",
@@ -141,6 +139,16 @@ func TestReport(t *testing.T) {
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
 		t.Errorf("warnings: %+v", report.Warnings)
 	}
+	proofs := 0 // one for each routing, not for each point
+	f.shared.entries.Range(func(key, _ any) bool {
+		if strings.HasPrefix(key.(string), "certificate ") {
+			proofs++
+		}
+		return true
+	})
+	if proofs != 2 {
+		t.Errorf("%d certificates for 8 points of 2 networks", proofs)
+	}
 	if short, err := f.Preflight(false); err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0 {
 		t.Errorf("before a run: %+v, %v", short, err)
 	}
@@ -158,8 +166,12 @@ func TestUncertified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := c.network(parts, 1)
-	n.built = blind{parts.routing}
+	n := c.network(1)
+	n.open = func() (*opened, error) {
+		o := parts.opened()
+		o.routing = blind{o.routing}
+		return o, nil
+	}
 	p := &Preflight{shared: &sharedBuilds{}}
 	if err := p.certify(n, false); err != nil || len(p.notes) != 0 || len(p.warnings) != 1 || !strings.Contains(p.warnings[0].Message, "has no certificate") {
 		t.Errorf("%v, %+v", err, p)
@@ -174,6 +186,7 @@ func TestBisection(t *testing.T) {
 		"torus topology.dims=[4,6]", "torus topology.dims=[5,3]", "mesh topology.dims=[4,4]", "mesh topology.dims=[3,2,2]",
 		"fat-tree topology.k=4", "xgft topology.m=[4,4] topology.w=[1,2]", "random-regular topology.switches=24 topology.degree=4",
 	} {
+		judged := 0
 		for _, name := range routing.Registry.Names() {
 			f, err := Load("x", "", Options{Set: append(strings.Fields("topology.type="+topology), "routing.type="+name)})
 			if err != nil {
@@ -184,15 +197,39 @@ func TestBisection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			load, err := c.loads(f.shared, c.network(parts, 1), parts.pattern)
+			load, err := c.loads(f.shared, c.network(1), parts)
 			if err != nil {
 				continue // adaptive
 			}
+			judged++
 			bound, _ := load.Bound(nil)
 			cut, n := float64(parts.topology.Facts().Bisection), float64(parts.topology.Graph().Terminals())
 			if cut > 0 && cut*4*(n-1)/(n*n) < bound*(1-1e-9) {
 				t.Errorf("%s: bisection bounds by %v, the channel loads of %s by %v", topology, cut*4*(n-1)/(n*n), name, bound)
 			}
+		}
+		if judged == 0 {
+			t.Errorf("%s: no routing", topology)
+		}
+	}
+}
+
+// TestEveryFabricIsCertified: every kind that runs a fabric refuses the torus
+// without datelines, and takes it with AllowDeadlock.
+func TestEveryFabricIsCertified(t *testing.T) {
+	for _, kind := range []string{"traffic", "exchange"} {
+		text := "kind = \"" + kind + "\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n"
+		_, err := load(t, text, Options{}).Preflight(false)
+		if err == nil || !strings.Contains(err.Error(), "can deadlock: a cycle of 4 channels (exact)") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		f := load(t, text+"[switch]\nvcs = 1\n", Options{AllowDeadlock: true})
+		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
+			t.Errorf("%s: %+v, %v", kind, report, err)
+		}
+		_, err = Load("x", strings.Replace(text, "none", "dateline", 1)+"[switch]\nvcs = 1\n", Options{})
+		if err == nil || !strings.Contains(err.Error(), "switch.vcs = 1: want at least 2") || !strings.Contains(err.Error(), "a cycle of 4 channels (exact)\n  switch ") {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 // carry, everything documented, defaults that are valid, and no parameter of a
 // choice hidden behind a key of its table or of another choice.
 func TestKinds(t *testing.T) {
-	key := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	// Lower case, or one of the capitals by which the LogGP models name
+	// their parameters (L, G, O, S beside o and g).
+	key := regexp.MustCompile(`^([a-z][a-z0-9_]*|[A-Z])$`)
 	for _, name := range KindNames() {
 		k := kinds[name]
 		if !regexp.MustCompile(`^[a-z][a-z0-9-]*$`).MatchString(name) || k.doc == "" {

@@ -1,40 +1,49 @@
 package fabric
 
 // allocator is the scratch memory of the separable allocators, shared by all
-// switches.
+// switches. Everything in it is in a switch's own numbers.
 type allocator struct {
-	requests []request
-	chosen   []request
-	outputs  []choice // by local output port, or output virtual channel
-	inputs   []choice // by local input port, or queue
-	touched  []int32  // entries of outputs in use
-	granted  []int32  // entries of inputs in use
-	places   []place  // by local queue, or local output virtual channel
-	matched  []bool   // by local port: input (even) and output (odd) matched in an earlier iteration
+	requests []request // len = queues of the largest switch
+	rivals   []request // likewise: those that meet others
+	chosen   []request // likewise
+	matches  []request // len = ports of the largest switch
+	outputs  []choice  // by output port, or output virtual channel
+	inputs   []choice  // by input port, or queue
+	touched  []uint32  // entries of outputs in use
+	granted  []uint32  // entries of inputs in use
+	places   []place   // by queue, or output virtual channel
+	matched  []bool    // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
-// request is a queue's wish for an output: a local port, or a local output
-// virtual channel with the others of the port that would do as well.
-type request struct {
-	local  int32
-	output int32
-	more   uint32
-	port   int32 // of the queue
-}
+// request is the wish of the flit or packet at the front of a queue: for an
+// output port or, in virtual-channel allocation, for one of some virtual
+// channels of an output port. Packed, since allocation is little else than
+// lists of requests.
+type request uint64
+
+// newRequest packs a queue with, in virtual-channel allocation, an output port
+// and a set of its virtual channels or, in switch allocation, an input and an
+// output port.
+func newRequest(local, ports uint32) request { return request(local)<<32 | request(ports) }
+
+func (r request) local() uint32  { return uint32(r >> 32) }
+func (r request) port() uint32   { return uint32(r) >> 16 }         // switch allocation: of the input
+func (r request) output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
+func (r request) free() uint32   { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
 
 // choice is the candidate nearest to a round-robin pointer so far.
 type choice struct {
-	index    int32 // + 1; 0: none
+	index    uint32 // + 1; 0: none
 	distance int32
 }
 
-// place is the local port and the virtual channel of a local queue.
+// place is the port and the virtual channel of a queue.
 type place struct{ port, vc uint16 }
 
 func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
-		requests: make([]request, 0, n), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]request, n), rivals: make([]request, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports),
 	}
 	for i := range ports * vcs {
@@ -45,7 +54,7 @@ func newAllocator(ports, vcs int32) allocator {
 
 // improve makes index the choice if it is nearer than what was chosen, and
 // lists self among the entries in use if it was empty.
-func (c *choice) improve(used []int32, self, index, distance int32) []int32 {
+func (c *choice) improve(used []uint32, self, index uint32, distance int32) []uint32 {
 	if c.index == 0 {
 		used = append(used, self)
 	} else if c.distance <= distance {
@@ -56,7 +65,7 @@ func (c *choice) improve(used []int32, self, index, distance int32) []int32 {
 }
 
 // take returns the choice and empties the entry.
-func (c *choice) take() int32 {
+func (c *choice) take() uint32 {
 	i := c.index - 1
 	c.index = 0
 	return i

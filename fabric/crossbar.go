@@ -1,10 +1,6 @@
 package fabric
 
-import (
-	"math/bits"
-
-	"github.com/weft-sim/weft/fabric/topology"
-)
+import "math/bits"
 
 // allocateSwitch is switch allocation, one step: flits ask for their output
 // port; each output grants the input port nearest to its round-robin pointer,
@@ -13,62 +9,68 @@ import (
 // the same output the round robin of the input decides. With the allocator
 // input-first, each input puts forward only the virtual channel next in its
 // round robin, and every grant is accepted. A flit without a credit goes to
-// sleep until one comes. i is the step's index in the cycle.
+// sleep until one comes.
 //
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
-func (f *Fabric) allocateSwitch(sw *switchState, m []masks, step uint32, i int) {
-	a := &f.alloc
-	requests := a.requests[:0]
-	var inputs, outputs, rivalInputs, rivalOutputs uint64 // ports modulo 64
-	for w := range m {
-		for left := m[w].sa; left != 0; left &= left - 1 {
-			b := int32(bits.TrailingZeros64(left))
-			local := int32(w)<<6 + b
-			v := &f.queues[sw.queue0+local]
+func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
+	requests, rivalInputs, rivalOutputs := f.requestCrossbar(sw, t.number)
+	if rivalInputs|rivalOutputs == 0 {
+		f.cross(sw, requests, t, true)
+		return
+	}
+	// No branches: whether a request has rivals cannot be predicted.
+	alone, met, rivals := 0, 0, f.alloc.rivals
+	for _, r := range requests {
+		meets := int((rivalInputs>>(r.port()&63) | rivalOutputs>>(r.output()&63)) & 1)
+		requests[alone], rivals[met] = r, r
+		alone += 1 - meets
+		met += meets
+	}
+	f.cross(sw, requests[:alone], t, true)
+	f.arbitrate(sw, rivals[:met], t)
+}
+
+// requestCrossbar lists the flits that may cross in this step, and the ports,
+// modulo 64, that several of them come from or want. Flits without a credit go
+// to sleep.
+func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
+	requests, places := f.alloc.requests, f.alloc.places
+	n := 0
+	now := f.cycle << intervalShift
+	var inputs, outputs uint64
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		for left := m.sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
 			if int32(v.ready-step) > 0 {
 				continue
 			}
-			if f.outVC[v.out].credits == 0 {
-				m[w].sa &^= 1 << b
+			if sw.outVC(uint32(v.out)).credits == 0 {
+				m.sa &^= left & -left
 				continue
 			}
-			output := int32(v.hop >> 16)
-			o := &f.out[sw.port0+output]
-			if limit := f.limit[uint32(o.dest)>>31]; limit != 0 && o.nextFree > f.fullFrom(limit, o) {
-				continue
+			output := v.hop >> 16
+			if o := sw.outPort(output); o.nextFree-o.window >= now {
+				continue // no room behind the crossbar
 			}
-			port := int32(a.places[local].port)
+			port := uint32(places[local].port)
+			requests[n] = newRequest(local, port<<16|output)
+			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
 			inputs |= in
 			rivalOutputs |= outputs & out
 			outputs |= out
-			requests = append(requests, request{local: local, output: output, port: port})
 		}
 	}
-	rivals := requests[:0]
-	for _, r := range requests {
-		if rivalInputs>>(r.port&63)&1|rivalOutputs>>(r.output&63)&1 != 0 {
-			rivals = append(rivals, r)
-			continue
-		}
-		f.cross(sw, m, r.local, r.port, r.output, step, i, true)
-	}
-	if len(rivals) > 0 {
-		f.arbitrate(sw, m, rivals, step, i)
-	}
-}
-
-// fullFrom is the latest free time of a channel at which one more flit may
-// join those that wait for it.
-func (f *Fabric) fullFrom(limit int64, o *outPort) int64 {
-	return f.cycle<<intervalShift + limit*f.interval[o.class] - 1
+	return requests[:n], rivalInputs, rivalOutputs
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
 // iteration among those not matched yet.
-func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step uint32, i int) {
+func (f *Fabric) arbitrate(sw *switchState, rivals []request, t *stepTime) {
 	a := &f.alloc
 	for iteration := range f.config.Switch.Iterations {
 		if iteration > 0 {
@@ -79,12 +81,14 @@ func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step ui
 			break
 		}
 		f.acceptInputs(sw)
+		matches := a.matches[:0]
 		for _, port := range a.granted {
 			output := a.inputs[port].take()
 			local := a.outputs[output].take()
 			a.matched[2*port], a.matched[2*output+1] = true, true
-			f.cross(sw, m, local, port, output, step, i, iteration == 0)
+			matches = append(matches, newRequest(local, port<<16|output))
 		}
+		f.cross(sw, matches, t, iteration == 0)
 		for _, output := range a.touched {
 			a.outputs[output].index = 0
 		}
@@ -96,7 +100,7 @@ func (f *Fabric) arbitrate(sw *switchState, m []masks, rivals []request, step ui
 func (a *allocator) unmatched(requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		if !a.matched[2*r.port] && !a.matched[2*r.output+1] {
+		if !a.matched[2*r.port()] && !a.matched[2*r.output()+1] {
 			kept = append(kept, r)
 		}
 	}
@@ -112,11 +116,11 @@ func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	}
 	a.touched = a.touched[:0]
 	for _, r := range rivals {
-		distance := r.port - int32(f.out[sw.port0+r.output].grant)
+		distance := int32(r.port()) - int32(sw.outPort(r.output()).grant)
 		if distance < 0 {
 			distance += sw.ports
 		}
-		a.touched = a.outputs[r.output].improve(a.touched, r.output, r.local, distance*vcs+f.vcDistance(sw, r))
+		a.touched = a.outputs[r.output()].improve(a.touched, r.output(), r.local(), distance*vcs+f.vcDistance(sw, r))
 	}
 }
 
@@ -126,7 +130,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for k, r := range rivals {
-		a.granted = a.inputs[r.port].improve(a.granted, r.port, int32(k), f.vcDistance(sw, r))
+		a.granted = a.inputs[r.port()].improve(a.granted, r.port(), uint32(k), f.vcDistance(sw, r))
 	}
 	chosen := a.chosen[:0]
 	for _, port := range a.granted {
@@ -139,7 +143,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
-	d := int32(f.alloc.places[r.local].vc) - int32(f.in[sw.port0+r.port].vc)
+	d := int32(f.alloc.places[r.local()].vc) - int32(sw.inPort(r.port()).vc)
 	if d < 0 {
 		d += int32(f.vcs)
 	}
@@ -151,8 +155,8 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	a := &f.alloc
 	a.granted = a.granted[:0]
 	for _, output := range a.touched {
-		port := int32(a.places[a.outputs[output].index-1].port)
-		distance := output - int32(f.in[sw.port0+port].accept)
+		port := uint32(a.places[a.outputs[output].index-1].port)
+		distance := int32(output) - int32(sw.inPort(port).accept)
 		if distance < 0 {
 			distance += sw.ports
 		}
@@ -160,85 +164,88 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	}
 }
 
-// cross sends the flit at the front of a queue through the crossbar onto its
-// channel and its credit upstream, and moves the round-robin pointers behind
-// it where told to.
-func (f *Fabric) cross(sw *switchState, m []masks, local, port, output int32, step uint32, i int, advance bool) {
-	v := &f.queues[sw.queue0+local]
-	o := &f.out[sw.port0+output]
-	in := &f.in[sw.port0+port]
-	vcIn := int32(f.alloc.places[local].vc)
-	if advance {
-		o.grant, in.accept, in.vc = after(port, sw.ports), after(output, sw.ports), after(vcIn, int32(f.vcs))
-	}
-	vc := v.out - (sw.port0+output)*int32(f.vcs)
-	ov := &f.outVC[v.out]
-	ov.flits++
-	e := flit{queue: o.dest, packet: v.packet, dst: v.dst, state: v.state}
-	if o.dest >= 0 {
-		ov.credits--
-		e.queue += vc
-	}
-	if f.occupancy {
-		f.outVC[(sw.port0+output)*int32(f.vcs)+lowestVC(v.hop)].waiting--
-	}
-	if e.state < maxHops<<hopShift {
-		e.state += 1 << hopShift
-	}
-	// The output queue is not simulated: the channel's next free time is.
-	depart := max(f.steps.out[i]<<intervalShift, o.nextFree)
-	o.nextFree = depart + f.interval[o.class]
-	f.flits.Push(wholeCycle(depart)+int64(o.latency), e)
-	creditDelay := int64(in.delay)
-	if f.sensing != nil && o.dest >= 0 {
-		creditDelay += f.sensing.late(f, topology.PortID(sw.port0+port), topology.PortID(sw.port0+output))
-		f.sensing.sent(v.out, f.buffer-ov.credits, f.cycle)
-	}
-	f.credits.Push(f.steps.credit[i]+creditDelay, in.upstream+vcIn)
-	f.FlitHops++
-	f.dequeue(&m[local>>6], v, local, step, o, ov, vc)
-}
+// cross sends the flits at the front of some queues, of different inputs to
+// different outputs, through the crossbar onto their channels and their
+// credits upstream, and moves the round-robin pointers behind them where told
+// to. With a packet's last flit its output virtual channel is released.
+func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
+	vcs := uint32(f.vcs)
+	f.FlitHops += int64(len(matches))
+	for _, r := range matches {
+		local, port, output := r.local(), r.port(), r.output()
+		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
+		vcIn := local - port*vcs
+		if advance {
+			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
+		}
+		back := t.credit + int64(in.delay)
+		if f.sensing != nil {
+			back += f.sensing.crossing(f, sw, r, v)
+		}
+		credit := f.credits.Room(back)
+		if credit == nil {
+			credit = f.credits.Place(back)
+		}
+		*credit = in.upstream + int32(vcIn)
 
-// after is the round-robin pointer behind i.
-func after(i, n int32) uint16 {
-	if i+1 == n {
-		return 0
-	}
-	return uint16(i + 1)
-}
-
-// dequeue removes the flit at the front of a queue; with a packet's last flit
-// its output virtual channel is released and the next packet comes to the
-// front.
-func (f *Fabric) dequeue(word *masks, v *inVC, local int32, step uint32, o *outPort, ov *outVC, vc int32) {
-	bit := uint64(1) << (local & 63)
-	tail := v.packet&tailFlit != 0
-	v.count--
-	if tail {
-		v.out = -1
-		word.sa &^= bit
+		// The output queue is not simulated: the channel's next free time is.
+		depart := max(t.depart, o.nextFree)
+		o.nextFree = depart + o.interval
+		arrival := wholeCycle(depart) + int64(o.latency)
+		wheel := f.flits[o.bounded&1]
+		e := wheel.Room(arrival)
+		if e == nil {
+			e = wheel.Place(arrival)
+		}
+		ov := sw.outVC(uint32(v.out))
+		ov.flits++
+		ov.credits -= o.bounded
+		vc := uint32(v.out) - output*vcs
+		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*o.bounded, v.packet, v.dst, v.state
+		if v.state < maxHops<<hopShift {
+			e.state += 1 << hopShift
+		}
+		if f.occupancy {
+			sw.outVC(lowestOV(v.hop, vcs)).waiting--
+		}
+		v.count--
+		if v.packet&tailFlit == 0 {
+			if v.count > 0 {
+				f.advance(v, t.number)
+			} else {
+				sw.mask(local).sa &^= 1 << (local & 63)
+			}
+			continue
+		}
+		// The next packet comes to the front, and those that wait for the
+		// virtual channel may ask for it.
 		ov.owner = ^ov.owner
-		o.free |= 1 << vc
+		o.free |= 1 << (vc & 15)
+		v.out = -1
+		m, bit := sw.mask(local), uint64(1)<<(local&63)
+		m.sa &^= bit
+		if v.count > 0 {
+			m.va |= bit
+			f.advance(v, t.number)
+		}
 		if o.waiters != 0 {
 			f.wakeWaiters(o)
 		}
-	} else if v.count == 0 {
-		word.sa &^= bit
 	}
-	if v.count == 0 {
-		return
-	}
+}
+
+// advance brings the second flit of a queue to its front.
+func (f *Fabric) advance(v *inVC, step uint32) {
 	last := &f.pool[v.last-1]
 	n := last.next
 	b := &f.pool[n-1]
 	last.next = b.next
-	v.packet, v.dst, v.state = b.packet, b.dst, b.state
-	v.ready = step + 1
-	if tail {
-		v.hop = b.hop
-		v.ready += uint32(f.config.Switch.RouteCycles)
-		word.va |= bit
-	}
 	b.next = f.poolFree
 	f.poolFree = n
+	v.ready = step + 1
+	if v.packet&tailFlit != 0 {
+		v.hop = b.hop
+		v.ready += f.routeDelay
+	}
+	v.packet, v.dst, v.state = b.packet, b.dst, b.state
 }

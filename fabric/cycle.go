@@ -3,6 +3,7 @@ package fabric
 import (
 	"math/bits"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -26,7 +27,7 @@ func (f *Fabric) Advance(cycles int64) {
 // nextArrival is the next cycle in which a flit or credit arrives or a
 // terminal wakes.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){f.flits.NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
+	for _, next := range []func() (int64, bool){f.flits[0].NextCycle, f.flits[1].NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
 		if c, ok := next(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
@@ -59,31 +60,54 @@ func (f *Fabric) tick(c int64) {
 	f.arriveFlits(c)
 	f.serveTerminals(c)
 	f.steps.set(c)
-	for w, word := range f.active {
-		for ; word != 0; word &= word - 1 {
-			f.evaluate(int32(w<<6 + bits.TrailingZeros64(word)))
+	next := 0 // mask words below belong to switches that have had their turn
+	for i, left := range f.active {
+		left = clearBelow(left, next-i<<6)
+		for left != 0 {
+			s := f.wordSwitch[i<<6+bits.TrailingZeros64(left)]
+			sw := &f.switches[s]
+			f.evaluate(sw, topology.SwitchID(s))
+			next = int(sw.queue0>>6) + len(sw.masks)
+			left = clearBelow(left, next-i<<6)
 		}
 	}
 }
 
+// clearBelow clears the bits of word below bit n.
+func clearBelow(word uint64, n int) uint64 {
+	if n <= 0 {
+		return word
+	}
+	return word >> n << n
+}
+
 func (f *Fabric) arriveCredits(c int64) {
+	any := f.cutThrough || f.sensing != nil
 	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
-			if ov >= f.terminalOV0 {
-				f.creditTerminal(ov)
-				continue
-			}
-			if f.sensing != nil {
-				f.sensing.returned(f, ov, c)
-			}
-			if o.credits == 1 && o.owner >= 0 {
-				f.wakeQueue(o.owner)
-			} else if f.cutThrough {
-				f.wakeWaiters(&f.out[ov/int32(f.vcs)])
+			if o.credits == 1 || any {
+				f.creditReturned(o, ov)
 			}
 		}
+	}
+}
+
+// creditReturned wakes who may have waited for a credit that has come back: the
+// first credit of a virtual channel or, under cut-through, any.
+func (f *Fabric) creditReturned(o *outVC, ov int32) {
+	if ov >= f.terminalOV0 {
+		f.creditTerminal(ov)
+		return
+	}
+	if f.sensing != nil {
+		f.sensing.returned(f, ov, f.cycle)
+	}
+	if o.credits == 1 && o.owner >= 0 {
+		f.wakeQueue(o.owner)
+	} else if f.cutThrough {
+		f.wakeWaiters(&f.out[ov/int32(f.vcs)])
 	}
 }
 
@@ -97,13 +121,14 @@ func (f *Fabric) wakeQueue(q int32) {
 }
 
 func (f *Fabric) arriveFlits(c int64) {
-	for batch := f.flits.Next(c); batch != nil; batch = f.flits.Next(c) {
+	for batch := f.flits[0].Next(c); batch != nil; batch = f.flits[0].Next(c) {
+		for i := range batch {
+			f.deliver(&batch[i])
+		}
+	}
+	for batch := f.flits[1].Next(c); batch != nil; batch = f.flits[1].Next(c) {
 		for i := range batch {
 			e := &batch[i]
-			if e.queue < 0 {
-				f.deliver(e)
-				continue
-			}
 			v := &f.queues[e.queue]
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {
@@ -147,12 +172,11 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 		last.next = n
 	}
 	v.last = n
-	f.pool[n-1] = buffered{next: next, packet: e.packet, dst: e.dst, state: e.state, hop: hop}
+	f.pool[n-1] = buffered{next, queued{e.packet, e.dst, e.state, hop}}
 	return hop
 }
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	sw := &f.switches[f.wordSwitch[word]]
-	f.outVC[(sw.port0+int32(hop>>16))*int32(f.vcs)+lowestVC(hop)].waiting++
+	f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
 }

@@ -31,8 +31,12 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		cutThrough: config.Switch.FlowControl == "cut-through",
 		inputFirst: config.Switch.Allocator == "input-first",
 		steps:      newStepTimes(&config.Switch),
+		allVCs:     1<<vcs - 1,
+		routeDelay: uint32(config.Switch.RouteCycles),
+		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}
 	f.view.f = f
+	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
 	}
@@ -45,7 +49,8 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.sensing = newSensing(f)
 	}
 	reach := f.reach(timings)
-	f.flits, f.credits, f.wakes = sim.NewWheel[flit](reach), sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	f.flits = [2]*sim.Wheel[flit]{sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)}
+	f.credits, f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
 }
 
@@ -99,7 +104,7 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 		first, end := g.Ports(topology.SwitchID(s))
 		n := int32(end - first)
 		words := (n*vcs + 63) / 64
-		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n, words: words}
+		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n}
 		f.streams[s] = sim.NewStream(seed, "routing", s)
 		word += words
 		mostPorts = max(mostPorts, n)
@@ -109,15 +114,10 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 	f.acceptOV = make([]int32, len(f.queues))
 	f.masks = make([]masks, word)
 	f.wordSwitch = make([]int32, word)
-	for s := range f.switches {
-		for w := range f.switches[s].words {
-			f.wordSwitch[f.switches[s].queue0/64+w] = int32(s)
-		}
-	}
 	for q := range f.queues {
 		f.queues[q].out = -1
 	}
-	f.active = make([]uint64, (g.Switches()+63)/64)
+	f.active = make([]uint64, (word+63)/64)
 	f.alloc = newAllocator(mostPorts, vcs)
 }
 
@@ -125,36 +125,47 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 func (f *Fabric) wire(timings []channelTiming) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
-	f.terminalOV0 = int32(ports * vcs)
+	f.terminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
 	f.outVC = make([]outVC, (ports+terminals)*vcs)
 	f.out = make([]outPort, ports+terminals)
 	f.in = make([]inPort, ports)
+	for s := range f.switches {
+		sw := &f.switches[s]
+		end := int32(len(f.queues))
+		if s+1 < len(f.switches) {
+			end = f.switches[s+1].queue0
+		}
+		sw.masks = f.masks[sw.queue0/64 : end/64]
+		if sw.ports > 0 {
+			sw.queues, sw.outVCs = &f.queues[sw.queue0], &f.outVC[int(sw.port0)*vcs]
+			sw.outs, sw.ins = &f.out[sw.port0], &f.in[sw.port0]
+		}
+		for w := range sw.masks {
+			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)
+		}
+	}
 	f.terminals = make([]terminal, terminals)
 	credit := int32(f.config.Switch.CreditCycles)
 	limit := int64(f.config.Switch.OutputBufferFlits)
 	// A terminal's buffers are unbounded, so what waits for its channel is
 	// bounded at the switch: by what a switch would have room for.
-	f.limit = [2]int64{limit, limit}
+	terminalLimit := limit
 	if limit == 0 {
-		f.limit[1] = int64(f.buffer) * int64(vcs)
-	}
-	for _, t := range timings {
-		f.interval = append(f.interval, t.interval)
+		terminalLimit = int64(f.buffer) * int64(vcs)
 	}
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		class := uint16(g.PortClass[p])
-		o := outPort{class: class, latency: t.latency, free: 1<<vcs - 1}
+		o := outPort{interval: t.interval, window: window(limit, t.interval), latency: t.latency, free: 1<<vcs - 1}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
-			o.dest = f.queueOf(peer, 0)
+			o.dest, o.bounded = f.queueOf(peer, 0), 1
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)
-			o.dest = ^int32(terminal)
+			o.dest, o.window = ^int32(terminal), window(terminalLimit, t.interval)
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{class: class, latency: t.latency, dest: f.queueOf(port, 0)}
+			f.out[ports+int(terminal)] = outPort{interval: t.interval, latency: t.latency, dest: f.queueOf(port, 0)}
 		}
 		f.out[p] = o
 		for vc := range vcs {
@@ -164,6 +175,15 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
 		f.outVC[ov].credits = f.buffer
 	}
+}
+
+// window is outPort.window for so many flits behind the crossbar; 0: any
+// number.
+func window(limit, interval int64) int64 {
+	if limit == 0 || limit > Never/interval {
+		return Never
+	}
+	return limit * interval
 }
 
 // sensesCredits tells whether credit round trips are measured.

@@ -26,44 +26,48 @@ type Sizes interface {
 // them, into source queues without bound. The queues take no memory: births
 // are drawn in order, and a packet is made only when its terminal can send it.
 type OpenLoop struct {
-	pattern  Pattern
-	process  Process
-	sizes    Sizes
-	births   []sim.Stream // by terminal: when
-	contents []sim.Stream // by terminal: where to, how long
-	next     []int64      // by terminal: birth of the next packet
-	state    []uint32
-	stop     int64 // no births from this cycle on
+	pattern Pattern
+	process Process
+	sizes   Sizes
+	sources []openSource // by terminal
+	stop    int64        // no births from this cycle on
+}
+
+// openSource is a terminal's source.
+type openSource struct {
+	next     int64      // birth of the next packet
+	births   sim.Stream // when
+	contents sim.Stream // where to, how long
+	state    uint32     // the process's
 }
 
 // NewOpenLoop makes the source of so many terminals.
 func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, seed uint64) *OpenLoop {
 	o := &OpenLoop{
-		pattern: pattern, process: process, sizes: sizes, stop: Never,
-		births: make([]sim.Stream, terminals), contents: make([]sim.Stream, terminals),
-		next: make([]int64, terminals), state: make([]uint32, terminals),
+		pattern: pattern, process: process, sizes: sizes, stop: Never, sources: make([]openSource, terminals),
 	}
 	for t := range terminals {
-		o.births[t] = sim.NewStream(seed, "birth", t)
-		o.contents[t] = sim.NewStream(seed, "packet", t)
-		o.next[t] = process.NextGap(&o.births[t], &o.state[t]) - 1
+		s := &o.sources[t]
+		s.births = sim.NewStream(seed, "birth", t)
+		s.contents = sim.NewStream(seed, "packet", t)
+		s.next = process.NextGap(&s.births, &s.state) - 1
 	}
 	return o
 }
 
 // Next implements Source.
 func (o *OpenLoop) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
-	birth := o.next[t]
+	s := &o.sources[t]
+	birth := s.next
 	if birth >= o.stop {
 		return PacketSpec{Birth: Never}, false
 	}
 	if birth > until {
 		return PacketSpec{Birth: birth}, false
 	}
-	o.next[t] = birth + o.process.NextGap(&o.births[t], &o.state[t])
-	r := &o.contents[t]
-	dst := o.pattern.Destination(t, r)
-	return PacketSpec{Birth: birth, Dst: dst, Flits: int32(o.sizes.Draw(r))}, true
+	s.next = birth + o.process.NextGap(&s.births, &s.state)
+	dst := o.pattern.Destination(t, &s.contents)
+	return PacketSpec{Birth: birth, Dst: dst, Flits: int32(o.sizes.Draw(&s.contents))}, true
 }
 
 // Stop ends the births at cycle c: packets that would have been born then or
@@ -74,8 +78,8 @@ func (o *OpenLoop) Stop(c int64) { o.stop = c }
 // Behind tells whether some terminal has packets, born before cycle c, that
 // have not been sent yet.
 func (o *OpenLoop) Behind(c int64) bool {
-	for _, birth := range o.next {
-		if birth < c {
+	for t := range o.sources {
+		if o.sources[t].next < c {
 			return true
 		}
 	}

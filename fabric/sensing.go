@@ -92,6 +92,17 @@ func (s *sensing) congestion(p topology.PortID) int32 {
 	return s.roundTrip[p] - s.idle[p]
 }
 
+// crossing notes that the flit at the front of queue v is granted the crossbar
+// and returns by how many cycles its credit is sent late.
+func (s *sensing) crossing(f *Fabric, sw *switchState, r request, v *inVC) int64 {
+	if sw.outPort(r.output()).dest < 0 {
+		return 0
+	}
+	ov := sw.port0*int32(f.vcs) + v.out
+	s.sent(ov, f.buffer-(f.outVC[ov].credits-1), f.cycle)
+	return s.late(f, topology.PortID(sw.port0+int32(r.port())), topology.PortID(sw.port0+int32(r.output())))
+}
+
 // late is by how many cycles the credit of a flit from port in to port out is
 // sent late.
 func (s *sensing) late(f *Fabric, in, out topology.PortID) int64 {

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -33,25 +34,27 @@ const (
 	maxHops    = 255
 )
 
-// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
-type inVC struct {
-	packet int32 // front flit, as in flit; valid while count > 0
+// queued is a flit in a queue.
+type queued struct {
+	packet int32 // as in flit
 	dst    int32
 	state  uint32
-	hop    uint32 // decision for the packet at the front: local port<<16 | virtual channels
+	hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
+}
+
+// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
+type inVC struct {
+	queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
 	last   int32  // last flit in the pool, whose next is the second flit of the queue
 	count  int32  // flits in the queue
-	out    int32  // ov held by the packet at the front; -1: none yet
+	out    int32  // local output virtual channel held by the packet at the front; -1: none yet
 	ready  uint32 // step of the switch core from which the present stage may act
 }
 
 // buffered is a flit behind the front of a queue.
 type buffered struct {
-	next   int32
-	packet int32
-	dst    int32
-	state  uint32
-	hop    uint32
+	next int32
+	queued
 }
 
 // outVC is an output virtual channel. 16 bytes.
@@ -62,18 +65,21 @@ type outVC struct {
 	flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel. 32 bytes.
+// outPort is the sending end of a channel. 48 bytes. Times are in cycles <<
+// intervalShift.
 type outPort struct {
-	nextFree int64  // when the channel is free, in cycles << intervalShift
+	nextFree int64  // when the channel is free
+	interval int64  // time of a flit on the channel
+	window   int64  // how far ahead of the clock nextFree may be for one more flit to join those behind the crossbar
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	latency  int32  // cycles
-	class    uint16 // channel class
+	bounded  int32  // 1: sends take a credit; 0: a terminal takes every flit
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 }
 
-// inPort is the receiving end of a channel.
+// inPort is the receiving end of a channel. 12 bytes.
 type inPort struct {
 	upstream int32  // ov of virtual channel 0 at the sending end
 	delay    int32  // cycles that a credit takes back, processing included
@@ -81,12 +87,36 @@ type inPort struct {
 	vc       uint16 // round-robin pointer over virtual channels
 }
 
-// switchState locates a switch's state.
+// Round-robin pointers stand one behind the last choice. They are not wrapped
+// around: n means 0.
+
+// switchState locates what a switch owns of the fabric's state.
 type switchState struct {
-	queue0 int32 // first queue, a multiple of 64
-	port0  int32 // first port
+	masks  []masks
+	queues *inVC    // first queue
+	outVCs *outVC   // first output virtual channel
+	outs   *outPort // first port
+	ins    *inPort
+	queue0 int32 // number of the first queue, a multiple of 64
+	port0  int32
 	ports  int32
-	words  int32 // mask words
+}
+
+// What follows finds a switch's records by their local numbers. The allocators
+// spend a fifth of their instructions on checks of bounds otherwise. Numbers
+// come from masks and from decisions that route has checked.
+
+func (sw *switchState) queue(local uint32) *inVC      { return at(sw.queues, local) }
+func (sw *switchState) outVC(lov uint32) *outVC       { return at(sw.outVCs, lov) }
+func (sw *switchState) outPort(local uint32) *outPort { return at(sw.outs, local) }
+func (sw *switchState) inPort(local uint32) *inPort   { return at(sw.ins, local) }
+
+// mask is the mask word of a queue; its bit there is 1<<(local&63).
+func (sw *switchState) mask(local uint32) *masks { return at(&sw.masks[0], local>>6) }
+
+// at is element i of the array that begins with first.
+func at[T any](first *T, i uint32) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*unsafe.Sizeof(*first)))
 }
 
 // masks says which of 64 queues have something to do.
@@ -94,6 +124,7 @@ type masks struct {
 	route uint64 // a packet has arrived that has not been routed
 	va    uint64 // the packet at the front wants an output virtual channel
 	sa    uint64 // the flit at the front wants the crossbar and has a credit
+	next  uint64 // as sa, but from the next step on
 }
 
 // packet is what the end points need to know of a packet; switches do not
@@ -142,34 +173,37 @@ type Fabric struct {
 	buffer  int32 // flits a queue holds
 	cycle   int64 // cycle being simulated, or last simulated
 
-	queues      []inVC // by queue
-	outVC       []outVC
-	out         []outPort // by port, then by terminal
-	in          []inPort  // by port
-	switches    []switchState
-	masks       []masks  // by queue / 64
-	wordSwitch  []int32  // switch of each mask word
-	interval    []int64  // by channel class: time of a flit on the channel, in cycles << intervalShift
-	limit       [2]int64 // flits that may wait behind the crossbar for a switch, for a terminal; 0: any number
-	waitNext    []int32  // by queue: next packet that waits for the same port, + 1
-	acceptOV    []int32  // by queue: round-robin pointer over local output virtual channels
-	terminalOV0 int32
-	terminals   []terminal
-	streams     []sim.Stream // routing decisions, by switch
+	queues       []inVC // by queue
+	outVC        []outVC
+	out          []outPort // by port, then by terminal
+	in           []inPort  // by port
+	switches     []switchState
+	masks        []masks // by queue / 64
+	wordSwitch   []int32 // switch of each mask word
+	waitNext     []int32 // by queue: next packet that waits for the same port, + 1
+	acceptOV     []int32 // by queue: round-robin pointer over local output virtual channels
+	terminalOV0  int32
+	terminalOut0 int32  // a terminal's sending end is f.out[terminalOut0+t]
+	injection    uint32 // virtual channels that terminals may inject on
+	terminals    []terminal
+	streams      []sim.Stream // routing decisions, by switch
 
 	pool       []buffered
 	poolFree   int32 // + 1
 	packets    []packet
 	packetFree []int32
 
-	flits   *sim.Wheel[flit]
-	credits *sim.Wheel[int32] // ov
-	wakes   *sim.Wheel[int32] // terminal
-	active  []uint64          // switches with a bit in their masks
-	woken   []int32           // terminals to serve in this cycle because of a credit
+	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
+	credits *sim.Wheel[int32]   // ov
+	wakes   *sim.Wheel[int32]   // terminal
+	active  []uint64            // mask words with a bit set
+	woken   []int32             // terminals to serve in this cycle because of a credit
 
 	steps      stepTimes
 	alloc      allocator
+	allVCs     uint32 // set of all virtual channels
+	routeDelay uint32 // steps
+	vaDelay    uint32
 	sensing    *sensing // nil: off
 	occupancy  bool     // keep outVC.waiting
 	greedy     bool     // count the decisions of a cycle only when all are made
@@ -192,11 +226,8 @@ type Counters struct {
 	Packets        int64 // delivered
 }
 
-// activate marks the switch of a mask word as having work.
-func (f *Fabric) activate(word int32) {
-	s := f.wordSwitch[word]
-	f.active[s>>6] |= 1 << (s & 63)
-}
+// activate marks a mask word as having work.
+func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
 func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
@@ -223,4 +254,5 @@ func (f *Fabric) anyActive() bool {
 	return false
 }
 
-func lowestVC(hop uint32) int32 { return int32(bits.TrailingZeros32(hop)) }
+// lowestOV is the local output virtual channel that a decision is counted under.
+func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }

@@ -12,8 +12,14 @@ type stepTimes struct {
 	alloc, traverse int64 // steps of switch allocation; of it and the crossbar
 	first           int64 // step with which the present cycle begins
 	n               int   // steps in the present cycle
-	credit          [maxSpeedup + 1]int64
-	out             [maxSpeedup + 1]int64
+	at              [maxSpeedup + 1]stepTime
+}
+
+// stepTime is what a step means on the flit clock.
+type stepTime struct {
+	number uint32 // of the step, modulo 2^32
+	credit int64  // cycle in which the credit of a flit granted the crossbar leaves
+	depart int64  // when the flit may use the channel, in cycles << intervalShift
 }
 
 const maxSpeedup = 16
@@ -26,16 +32,13 @@ func newStepTimes(c *SwitchConfig) stepTimes {
 	return s
 }
 
-// set prepares cycle c: for each of its steps, the cycle from which a flit
-// granted the crossbar in that step may use the channel (out), and the one in
-// which its credit leaves (credit).
+// set prepares the steps of cycle c.
 func (s *stepTimes) set(c int64) {
 	s.first = s.firstStep(c)
 	s.n = int(s.firstStep(c+1) - s.first)
 	for i := range s.n {
 		k := s.first + int64(i)
-		s.credit[i] = s.cycleFrom(k + s.alloc)
-		s.out[i] = s.cycleFrom(k + s.traverse)
+		s.at[i] = stepTime{number: uint32(k), credit: s.cycleFrom(k + s.alloc), depart: s.cycleFrom(k+s.traverse) << intervalShift}
 	}
 }
 

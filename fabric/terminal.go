@@ -82,7 +82,7 @@ func (f *Fabric) Wake(t topology.TerminalID) {
 func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
 	if cycle < te.wake {
 		te.wake = cycle
-		f.wakes.Push(cycle, t)
+		*f.wakes.Place(cycle) = t
 	}
 }
 
@@ -109,11 +109,11 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	if te.packet < 0 && !f.fetch(t, te, c) {
 		return
 	}
-	o := &f.out[f.graph.NumPorts()+int(t)]
-	ov := f.terminalOV(topology.TerminalID(t), 0)
+	o := &f.out[f.terminalOut0+t]
+	ovs := f.outVC[f.terminalOV(topology.TerminalID(t), 0):][:f.vcs]
 	flags := int32(0)
 	if te.left == te.flits {
-		vc, ok := f.injectionVC(te, ov)
+		vc, ok := f.injectionVC(te, ovs)
 		if !ok {
 			te.blocked = true
 			return
@@ -122,21 +122,21 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		flags = headFlit
 		p := &f.packets[te.packet]
 		p.wait = uint32(min(c-p.birth, math.MaxUint32))
-	} else if f.outVC[ov+te.vc].credits == 0 {
+	} else if ovs[te.vc].credits == 0 {
 		te.blocked = true
 		return
 	}
-	f.outVC[ov+te.vc].credits--
-	f.outVC[ov+te.vc].flits++
+	ovs[te.vc].credits--
+	ovs[te.vc].flits++
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
 	}
-	f.flits.Push(c+int64(o.latency), flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst})
+	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
 	}
-	o.nextFree += f.interval[o.class]
+	o.nextFree += o.interval
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		f.wakeAt(t, te, next)
@@ -166,7 +166,8 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	} else {
 		f.packets = append(f.packets, packet{})
 	}
-	f.packets[id] = packet{birth: spec.Birth, src: topology.TerminalID(t), flits: spec.Flits, tag: spec.Tag}
+	p := &f.packets[id]
+	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
 	return true
 }
@@ -174,19 +175,20 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 // injectionVC chooses a virtual channel for a new packet: the next in round
 // robin, among those allowed, that has a credit (cut-through: credits for the
 // whole packet).
-func (f *Fabric) injectionVC(te *terminal, ov int32) (int32, bool) {
+func (f *Fabric) injectionVC(te *terminal, ovs []outVC) (int32, bool) {
 	need := int32(1)
 	if f.cutThrough {
 		need = te.flits
 	}
-	set := f.routing.InjectionVCs(f.vcs) & (1<<f.vcs - 1)
-	above := set &^ (1<<(te.vc+1) - 1)
-	for _, candidates := range [2]uint32{above, set &^ above} {
-		for ; candidates != 0; candidates &= candidates - 1 {
-			vc := int32(bits.TrailingZeros32(candidates))
-			if f.outVC[ov+vc].credits >= need {
-				return vc, true
-			}
+	// Twice the set: the second copy begins behind the last channel.
+	set := uint64(f.injection) | uint64(f.injection)<<f.vcs
+	for set &^= 2<<te.vc - 1; set != 0; set &= set - 1 {
+		vc := int32(bits.TrailingZeros64(set))
+		if vc >= int32(f.vcs) {
+			vc -= int32(f.vcs)
+		}
+		if ovs[vc].credits >= need {
+			return vc, true
 		}
 	}
 	return 0, false
@@ -211,10 +213,9 @@ func (f *Fabric) deliver(e *flit) {
 	id := e.packet >> packetBits
 	p := &f.packets[id]
 	d := &f.delivery
-	*d = Delivery{
-		Src: p.src, Dst: topology.TerminalID(^e.queue), Birth: p.birth, Inject: p.birth + int64(p.wait), Cycle: f.cycle,
-		Hops: int(e.state >> hopShift), Flits: p.flits, NonMinimal: e.state&NonMinimal != 0, Tag: p.tag,
-	}
+	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
+	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle
+	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal != 0
 	f.packetFree = append(f.packetFree, id)
 	if topology.TerminalID(e.dst) != d.Dst {
 		f.misdelivered(d, topology.TerminalID(e.dst))

@@ -8,134 +8,189 @@ import "math/bits"
 // accepts the grant nearest to its own (iSLIP with one iteration: McKeown
 // 1999). Packets that find none free wait, unasked, until one is released.
 //
-// A packet that asks for one virtual channel which nobody else wants gets it
-// in any case; the round robins are played out among the others only.
-func (f *Fabric) allocateVCs(sw *switchState, m []masks, step uint32) {
-	a := &f.alloc
-	vcs := int32(f.vcs)
-	requests := a.requests[:0]
+// A packet that asks for virtual channels which nobody else wants is granted
+// all of them in any case; the round robins are played out among the others
+// only.
+func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
+	requests := f.requestVCs(sw, step)
+	vcs := uint32(f.vcs)
 	var wanted, contested uint64 // local output virtual channels modulo 64
-	for w := range m {
-		for left := m[w].va; left != 0; left &= left - 1 {
-			b := int32(bits.TrailingZeros64(left))
-			local := int32(w)<<6 + b
-			v := &f.queues[sw.queue0+local]
+	for _, r := range requests {
+		free := uint64(r.free())
+		asked := bits.RotateLeft64(free, int(r.port()*vcs&63))
+		contested |= wanted & asked
+		wanted |= asked
+	}
+	if contested == 0 {
+		f.takeVCs(sw, requests, step)
+		return
+	}
+	// No branches: whether a request has rivals cannot be predicted.
+	alone, met, rivals := 0, 0, f.alloc.rivals
+	for _, r := range requests {
+		meets := 0
+		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested != 0 {
+			meets = 1
+		}
+		requests[alone], rivals[met] = r, r
+		alone += 1 - meets
+		met += meets
+	}
+	f.takeVCs(sw, requests[:alone], step)
+	f.arbitrateVCs(sw, rivals[:met], step)
+}
+
+// requestVCs lists the packets that find a virtual channel free in this step,
+// and lets the others wait.
+func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
+	requests := f.alloc.requests
+	n := 0
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		sleep := uint64(0)
+		for left := m.va; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
 			if int32(v.ready-step) > 0 {
 				continue
 			}
-			port := int32(v.hop >> 16)
-			o := &f.out[sw.port0+port]
-			free := v.hop & uint32(o.free)
-			if f.cutThrough && free != 0 {
-				free = f.roomFor(v, sw.port0+port, free)
-			}
+			hop := v.hop
+			free := hop & uint32(sw.outPort(hop>>16).free)
 			if free == 0 {
-				m[w].va &^= 1 << b
-				f.waitNext[sw.queue0+local] = o.waiters
-				o.waiters = sw.queue0 + local + 1
+				sleep |= left & -left
 				continue
 			}
-			first := port * vcs
-			asked := bits.RotateLeft64(uint64(free), int(first&63))
-			contested |= wanted & asked
-			wanted |= asked
-			if free&(free-1) != 0 {
-				contested |= asked
-			}
-			requests = append(requests, request{local: local, output: first + int32(bits.TrailingZeros32(free)), more: free & (free - 1)})
+			requests[n] = newRequest(local, hop&^(1<<16-1)|free)
+			n++
+		}
+		if sleep != 0 {
+			f.sleepForVC(sw, w, sleep)
 		}
 	}
-	a.requests = requests
-	rivals := requests[:0]
-	for _, r := range requests {
-		if contested>>(r.output&63)&1 != 0 {
-			rivals = append(rivals, r)
-			continue
-		}
-		f.takeVC(sw, m, r.local, r.output, step)
+	if f.cutThrough {
+		return f.withRoom(sw, requests[:n])
 	}
-	if len(rivals) > 0 {
-		f.arbitrateVCs(sw, m, rivals, step)
-	}
+	return requests[:n]
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (f *Fabric) arbitrateVCs(sw *switchState, m []masks, rivals []request, step uint32) {
+func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 	a := &f.alloc
 	n := sw.ports * int32(f.vcs)
-	owners := f.outVC[sw.port0*int32(f.vcs):][:n]
 	a.touched, a.granted = a.touched[:0], a.granted[:0]
 	for _, r := range rivals {
-		first := int32(a.places[r.output].port) * int32(f.vcs)
-		for lov, more := r.output, r.more; ; more &= more - 1 {
+		for free := r.free(); free != 0; free &= free - 1 {
+			lov := r.port()*uint32(f.vcs) + uint32(bits.TrailingZeros32(free))
 			// The pointer stands behind the last owner.
-			distance := r.local + sw.queue0 + owners[lov].owner
+			distance := int32(r.local()) + sw.queue0 + sw.outVC(lov).owner
 			if distance < 0 {
 				distance += n
 			}
-			a.touched = a.outputs[lov].improve(a.touched, lov, r.local, distance)
-			if more == 0 {
-				break
-			}
-			lov = first + int32(bits.TrailingZeros32(more))
+			a.touched = a.outputs[lov].improve(a.touched, lov, r.local(), distance)
 		}
 	}
 	for _, lov := range a.touched {
 		local := a.outputs[lov].take()
-		distance := lov - f.acceptOV[sw.queue0+local]
+		distance := int32(lov) - f.acceptOV[uint32(sw.queue0)+local]
 		if distance < 0 {
 			distance += n
 		}
 		a.granted = a.inputs[local].improve(a.granted, local, lov, distance)
 	}
+	matches := a.requests[:0]
 	for _, local := range a.granted {
 		lov := a.inputs[local].take()
-		f.takeVC(sw, m, local, lov, step)
-		if f.acceptOV[sw.queue0+local] = lov + 1; lov+1 == n {
-			f.acceptOV[sw.queue0+local] = 0
+		f.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
+		place := a.places[lov]
+		matches = append(matches, newRequest(local, uint32(place.port)<<16|1<<place.vc))
+	}
+	f.takeVCs(sw, matches, step)
+}
+
+// takeVCs gives each of some packets a virtual channel of its request: where it
+// was granted several, the one nearest to its round-robin pointer.
+func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
+	vcs, ready := uint32(f.vcs), step+f.vaDelay
+	for _, r := range matches {
+		local := r.local()
+		vc := uint32(bits.TrailingZeros32(r.free()))
+		lov := r.port()*vcs + vc
+		if r.free()&(r.free()-1) != 0 {
+			vc = f.acceptVC(sw, r)
+			lov = r.port()*vcs + vc
+		}
+		v := sw.queue(local)
+		v.out = int32(lov)
+		v.ready = ready
+		sw.outVC(lov).owner = sw.queue0 + int32(local)
+		sw.outPort(r.port()).free &^= 1 << (vc & 15)
+		m, bit := sw.mask(local), uint64(1)<<(local&63)
+		m.va &^= bit
+		if f.vaDelay == 0 {
+			m.sa |= bit
+		} else {
+			m.next |= bit
 		}
 	}
 }
 
-// takeVC gives output virtual channel lov to the packet at the front of a
-// queue.
-func (f *Fabric) takeVC(sw *switchState, m []masks, local, lov int32, step uint32) {
-	ov := sw.port0*int32(f.vcs) + lov
-	v := &f.queues[sw.queue0+local]
-	v.out = ov
-	v.ready = step + uint32(f.config.Switch.VCAllocCycles)
-	at := f.alloc.places[lov]
-	f.out[sw.port0+int32(at.port)].free &^= 1 << at.vc
-	f.outVC[ov].owner = sw.queue0 + local
-	w, bit := local>>6, uint64(1)<<(local&63)
-	m[w].va &^= bit
-	m[w].sa |= bit
-}
-
-// roomFor narrows a set of virtual channels behind a port to those with
-// credits for the whole packet at the front of v (cut-through).
-func (f *Fabric) roomFor(v *inVC, port int32, set uint32) uint32 {
-	need := f.packets[v.packet>>packetBits].flits
-	room := uint32(0)
-	for left := set; left != 0; left &= left - 1 {
-		vc := int32(bits.TrailingZeros32(left))
-		if f.outVC[port*int32(f.vcs)+vc].credits >= need {
-			room |= 1 << vc
+// acceptVC is the virtual channel of a request nearest to the round-robin
+// pointer of its queue, which moves behind it.
+func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
+	accept := &f.acceptOV[uint32(sw.queue0)+r.local()]
+	first := r.port() * uint32(f.vcs)
+	vc := bits.TrailingZeros32(r.free())
+	if behind := *accept - int32(first); behind > 0 {
+		// Empty, too, where the pointer is in a later port.
+		if from := r.free() >> behind << behind; from != 0 {
+			vc = bits.TrailingZeros32(from)
 		}
 	}
-	return room
+	*accept = int32(first) + int32(vc) + 1
+	return uint32(vc)
+}
+
+// withRoom narrows requests to virtual channels with credits for the whole
+// packet (cut-through) and lets packets that are left without one wait.
+func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
+	kept := requests[:0]
+	for _, r := range requests {
+		need := f.packets[sw.queue(r.local()).packet>>packetBits].flits
+		for left := r.free(); left != 0; left &= left - 1 {
+			vc := uint32(bits.TrailingZeros32(left))
+			if sw.outVC(r.port()*uint32(f.vcs)+vc).credits < need {
+				r &^= 1 << vc
+			}
+		}
+		if r.free() == 0 {
+			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// sleepForVC lets packets of mask word w wait until a virtual channel of their
+// port is released.
+func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
+	sw.masks[w].va &^= packets
+	for ; packets != 0; packets &= packets - 1 {
+		local := uint32(w<<6 + bits.TrailingZeros64(packets))
+		o := sw.outPort(sw.queue(local).hop >> 16)
+		queue := sw.queue0 + int32(local)
+		f.waitNext[queue] = o.waiters
+		o.waiters = queue + 1
+	}
 }
 
 // wakeWaiters lets the packets that wait for a virtual channel of a port ask
 // again.
 func (f *Fabric) wakeWaiters(o *outPort) {
-	for q := o.waiters; q != 0; {
-		f.masks[(q-1)>>6].va |= 1 << ((q - 1) & 63)
-		next := f.waitNext[q-1]
-		if next == 0 {
-			f.activate((q - 1) >> 6)
-		}
-		q = next
+	for q := o.waiters; q != 0; q = f.waitNext[q-1] {
+		word := (q - 1) >> 6
+		f.masks[word].va |= 1 << ((q - 1) & 63)
+		f.activate(word)
 	}
 	o.waiters = 0
 }

@@ -75,7 +75,7 @@ func (v *View) Backlog(p topology.PortID) int {
 	if behind <= 0 {
 		return 0
 	}
-	return int(behind / v.f.interval[o.class])
+	return int(behind / o.interval)
 }
 
 // countDecision counts a packet as waiting for the output virtual channel that

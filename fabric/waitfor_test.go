@@ -60,6 +60,8 @@ func TestDeadlocks(t *testing.T) {
 			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
 		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
 			func(c *routing.ValConfig) {}), 2, 4, nil},
+		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
+			func(c *routing.UGALLConfig) {}), 2, 4, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			certificate, g := c.net.dependencyGraph(t, c.vcs)

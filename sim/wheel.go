@@ -7,26 +7,30 @@ package sim
 // heap. The order of items within a cycle is not part of the contract;
 // whoever takes them must not depend on it.
 type Wheel[T any] struct {
-	slots  []wheelSlot
-	mask   int64
-	now    int64 // cycle last taken from
-	chunks []wheelChunk[T]
-	free   int32 // first free chunk + 1
-	open   int32 // chunk last handed out + 1
-	far    []farItem[T]
-	size   int
+	slots []wheelSlot[T]
+	mask  int64
+	now   int64          // cycle last taken from
+	free  *wheelChunk[T] // list of empty chunks
+	open  *wheelChunk[T] // chunk last handed out
+	filed int            // chunks in slots
+	far   []farItem[T]
 }
 
-const chunkItems = 64
+const (
+	chunkItems = 64
+	slabChunks = 16 // chunks allocated together
+)
 
-type wheelSlot struct {
-	head, tail int32 // chunks + 1; 0: none
-	room       int32 // unused places in tail
+// wheelSlot is a ring of chunks, all of them full but the last: the slot's hot
+// fields are then one pointer and one counter.
+type wheelSlot[T any] struct {
+	last *wheelChunk[T]
+	room uint32 // unused places in last
 }
 
 type wheelChunk[T any] struct {
 	items [chunkItems]T
-	next  int32 // chunk + 1
+	next  *wheelChunk[T]
 }
 
 type farItem[T any] struct {
@@ -41,79 +45,98 @@ func NewWheel[T any](reach int64) *Wheel[T] {
 	for n <= reach && n < 1<<16 {
 		n *= 2
 	}
-	return &Wheel[T]{slots: make([]wheelSlot, n), mask: n - 1, now: -1}
+	return &Wheel[T]{slots: make([]wheelSlot[T], n), mask: n - 1, now: -1}
 }
 
-// Push files an item for a cycle later than the one last taken.
-func (w *Wheel[T]) Push(cycle int64, item T) {
-	if cycle-w.now > w.mask {
-		w.pushFar(cycle, item)
-		return
+// Place files an item for a cycle later than the one last taken and returns
+// its address, for the caller to fill in before the next call.
+func (w *Wheel[T]) Place(cycle int64) *T {
+	if p := w.Room(cycle); p != nil {
+		return p
 	}
+	return w.extend(cycle)
+}
+
+// Room is Place where there is room at hand and nil otherwise; then Place
+// finds some. It is for the hottest of callers, where it is inlined.
+func (w *Wheel[T]) Room(cycle int64) *T {
 	s := &w.slots[cycle&w.mask]
-	if s.room == 0 {
-		w.extend(s)
+	if s.room == 0 || cycle-w.now > w.mask {
+		return nil
 	}
-	w.chunks[s.tail-1].items[chunkItems-s.room] = item
+	p := &s.last.items[-s.room%chunkItems]
 	s.room--
-	w.size++
+	return p
 }
 
-func (w *Wheel[T]) extend(s *wheelSlot) {
+// extend is Place where the slot's chunk is full or the cycle beyond reach.
+func (w *Wheel[T]) extend(cycle int64) *T {
+	if cycle-w.now > w.mask {
+		return w.placeFar(cycle)
+	}
 	c := w.free
-	if c == 0 {
-		w.chunks = append(w.chunks, wheelChunk[T]{})
-		c = int32(len(w.chunks))
-	} else {
-		w.free = w.chunks[c-1].next
+	if c == nil {
+		slab := make([]wheelChunk[T], slabChunks)
+		for i := range slab[1:] {
+			slab[i].next = &slab[i+1]
+		}
+		c = &slab[0]
 	}
-	w.chunks[c-1].next = 0
-	if s.tail == 0 {
-		s.head = c
-	} else {
-		w.chunks[s.tail-1].next = c
+	w.free = c.next
+	s := &w.slots[cycle&w.mask]
+	c.next = c
+	if s.last != nil {
+		c.next, s.last.next = s.last.next, c
 	}
-	s.tail, s.room = c, chunkItems
+	s.last, s.room = c, chunkItems-1
+	w.filed++
+	return &c.items[0]
 }
 
 // Next takes a batch of the items of cycle; nil when there are no more. The
 // batch is valid until the next call. Cycles must be taken in ascending order
-// and completely; Push for a later cycle is allowed in between.
+// and completely; Place for a later cycle is allowed in between.
 func (w *Wheel[T]) Next(cycle int64) []T {
-	if w.open != 0 {
-		w.chunks[w.open-1].next = w.free
-		w.free, w.open = w.open, 0
+	if w.open != nil {
+		w.open.next = w.free
+		w.free, w.open = w.open, nil
 	}
 	if w.now < cycle {
 		w.now = cycle
 		w.fetchFar()
 	}
 	s := &w.slots[cycle&w.mask]
-	c := s.head
-	if c == 0 {
+	if s.last == nil {
 		return nil
 	}
-	n := int32(chunkItems)
-	if c == s.tail {
-		n -= s.room
-		*s = wheelSlot{}
+	c := s.last.next
+	n := chunkItems - s.room
+	if c == s.last {
+		*s = wheelSlot[T]{}
 	} else {
-		s.head = w.chunks[c-1].next
+		s.last.next = c.next
+		n = chunkItems
 	}
 	w.open = c
-	w.size -= int(n)
-	return w.chunks[c-1].items[:n]
+	w.filed--
+	return c.items[:n]
 }
 
-// Len is the number of items filed.
-func (w *Wheel[T]) Len() int { return w.size + len(w.far) }
+// Len is the number of items filed. It counts them.
+func (w *Wheel[T]) Len() int {
+	n := w.filed*chunkItems + len(w.far)
+	for i := range w.slots {
+		n -= int(w.slots[i].room)
+	}
+	return n
+}
 
 // NextCycle is the first cycle after the one last taken that has items; ok is
 // false if there are none. It scans; call it only when idle.
 func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
-	if w.size > 0 {
+	if w.filed > 0 {
 		for c := w.now + 1; c <= w.now+w.mask; c++ {
-			if w.slots[c&w.mask].head != 0 {
+			if w.slots[c&w.mask].last != nil {
 				return c, true
 			}
 		}
@@ -128,13 +151,19 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 func (w *Wheel[T]) Each(visit func(T)) {
 	for i := range w.slots {
 		s := &w.slots[i]
-		for c := s.head; c != 0; c = w.chunks[c-1].next {
-			n := int32(chunkItems)
-			if c == s.tail {
+		if s.last == nil {
+			continue
+		}
+		for c := s.last.next; ; c = c.next {
+			n := uint32(chunkItems)
+			if c == s.last {
 				n -= s.room
 			}
-			for _, item := range w.chunks[c-1].items[:n] {
+			for _, item := range c.items[:n] {
 				visit(item)
+			}
+			if c == s.last {
+				break
 			}
 		}
 	}
@@ -143,16 +172,17 @@ func (w *Wheel[T]) Each(visit func(T)) {
 	}
 }
 
-// pushFar enters an item into the heap of those beyond reach.
-func (w *Wheel[T]) pushFar(cycle int64, item T) {
-	h := append(w.far, farItem[T]{cycle, item})
+// placeFar enters an item into the heap of those beyond reach.
+func (w *Wheel[T]) placeFar(cycle int64) *T {
+	h := append(w.far, farItem[T]{})
 	i := len(h) - 1
 	for i > 0 && h[(i-1)/2].cycle > cycle {
 		h[i] = h[(i-1)/2]
 		i = (i - 1) / 2
 	}
-	h[i] = farItem[T]{cycle, item}
+	h[i].cycle = cycle
 	w.far = h
+	return &h[i].item
 }
 
 // fetchFar files the items that have come within reach.
@@ -181,6 +211,6 @@ func (w *Wheel[T]) fetchFar() {
 			h[i] = last
 		}
 		w.far = h
-		w.Push(first.cycle, first.item)
+		*w.Place(first.cycle) = first.item
 	}
 }

@@ -14,7 +14,7 @@ func TestWheelAgainstMap(t *testing.T) {
 	id := 0
 	push := func(cycle int64) {
 		id++
-		w.Push(cycle, id)
+		*w.Place(cycle) = id
 		want[cycle] = append(want[cycle], id)
 	}
 	for cycle := range int64(3000) {
@@ -63,14 +63,14 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 		for range 1000 {
 			for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
 				for _, item := range batch {
-					w.Push(cycle+1+int64(r.IntN(60)), item)
+					*w.Place(cycle + 1 + int64(r.IntN(60))) = item
 				}
 			}
 			cycle++
 		}
 	}
 	for i := range 5000 {
-		w.Push(int64(i%60), [2]int64{})
+		*w.Place(int64(i % 60)) = [2]int64{}
 	}
 	run()
 	run()

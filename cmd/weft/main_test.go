@@ -80,6 +80,7 @@ func TestBadInput(t *testing.T) {
   switch `},
 		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock runs it all the same
   switch `},
+		{"packet that no buffer holds", small + "[traffic]\npacket_flits = 9\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", nil, `x.toml:21:1: switch.buffer_flits = 8: want at least 9: under cut-through a packet goes on only where it fits whole`},
 		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
 		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
 		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},

@@ -24,6 +24,8 @@ type Planted struct {
 	index int32   // in Forest.trees
 	cells []int32 // what the tree occupies, see Forest.cellsOf
 	far   []uint8 // of united trees: distance from every switch to the farthest member
+	set   bitset  // the switches, once asked for
+	spare *spare  // of mr4lms-plus
 }
 
 // Forest is the state of a network's multicast tables: the trees, their
@@ -170,11 +172,24 @@ func (f *Forest) Plant(t *Tree, c Colour, groups ...Group) *Planted {
 	return p
 }
 
-// Share lets a group use a tree that contains its members.
-func (f *Forest) Share(p *Planted, g Group) {
-	p.Groups = append(p.Groups, g)
-	f.groups[g.ID] = p
-	f.addGroups(p, 1)
+// Share lets groups use a tree that has all switches of their members. With a
+// table per port, the members' ports must be free in the tree's colour.
+func (f *Forest) Share(p *Planted, groups ...Group) {
+	f.vacate(p)
+	for _, g := range groups {
+		p.Groups = append(p.Groups, g)
+		f.groups[g.ID] = p
+		p.Height = max(p.Height, heightOf(f.env.Graph, p.Tree, &g))
+	}
+	f.occupy(p)
+	f.addGroups(p, int32(len(groups)))
+	p.far, p.spare = nil, nil
+}
+
+// Move gives the groups of one tree to another and removes it.
+func (f *Forest) Move(from, to *Planted) {
+	f.Uproot(from)
+	f.Share(to, from.Groups...)
 }
 
 // Uproot removes a tree and its groups.

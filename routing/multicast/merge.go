@@ -9,15 +9,16 @@ import (
 // merge is algorithm 4: unite g with groups already there, under one of their
 // colours, so that all of them share one tree.
 func (e *mr4lms) merge(g Group) {
+	e.graph()
 	f := e.forest
 	if e.config.Merge == "nearest" {
 		nearest := e.nearest(&g)
-		if e.unite(g, nearest.Colour, []*Planted{nearest}) {
+		if e.unite.join(g, nearest.Colour, []*Planted{nearest}) {
 			return
 		}
 		// The optimistic step failed: clear the way of a tree for both.
 		both := virtualGroup([]*Planted{nearest}, &g)
-		e.unite(g, nearest.Colour, e.inTheWay(&both, &g, nearest.Colour, nearest))
+		e.unite.join(g, nearest.Colour, e.inTheWay(&both, nearest.Colour, nearest))
 		return
 	}
 	best := Colour(0)
@@ -26,88 +27,62 @@ func (e *mr4lms) merge(g Group) {
 			best = Colour(c)
 		}
 	}
-	e.unite(g, best, e.inTheWay(&g, &g, best, nil))
+	e.unite.join(g, best, e.inTheWay(&g, best, nil))
 }
 
 // inTheWay lists the trees of colour c that the shortest-path tree of the
 // virtual group from its least loaded root would touch, and first, if any.
-func (e *mr4lms) inTheWay(virtual, g *Group, c Colour, first *Planted) []*Planted {
+func (e *mr4lms) inTheWay(virtual *Group, c Colour, first *Planted) []*Planted {
 	f := e.forest
 	_, e.candidates = e.roots.find(virtual, e.candidates[:0])
 	t := e.climb.build(f.leastLoaded(e.candidates), virtual)
 	e.cells = f.cellsOf(&t, []Group{*virtual}, e.cells[:0])
-	return f.touched(c, e.cells, first)
+	return f.touched(c, f.cellSet(e.cells), first)
+}
+
+// cellSet is the set of the given cells.
+func (f *Forest) cellSet(cells []int32) bitset {
+	set := make(bitset, (f.cells+63)/64)
+	for _, cell := range cells {
+		set.set(int(cell))
+	}
+	return set
 }
 
 // touched lists the trees of colour c that occupy one of the cells, and first,
 // if any.
-func (f *Forest) touched(c Colour, cells []int32, first *Planted) []*Planted {
-	wanted := make(bitset, (f.cells+63)/64)
-	for _, cell := range cells {
-		wanted.set(int(cell))
-	}
+func (f *Forest) touched(c Colour, cells bitset, first *Planted) []*Planted {
 	var trees []*Planted
 	for _, p := range f.colours[c].trees {
-		if p == first || slices.ContainsFunc(p.cells, func(cell int32) bool { return wanted.has(int(cell)) }) {
+		if p == first || p.touches(f, cells) {
 			trees = append(trees, p)
 		}
 	}
 	return trees
 }
 
-// unite puts g and the groups of the given trees, all of colour c, on one tree
-// of that colour. It reports false, having changed nothing, if they are not
-// connected in what the colour leaves free.
-func (e *mr4lms) unite(g Group, c Colour, trees []*Planted) bool {
-	f, colour := e.forest, e.graph()
-	virtual := virtualGroup(trees, &g)
-	e.members = appendMembers(f.env.Graph, &virtual, e.members[:0])
-	colour.open(c, trees)
-	for _, cell := range f.requiredCells(&virtual, nil) {
-		if colour.blocked.has(int(cell)) {
-			return false
+// touches tells whether p occupies one of the cells.
+func (p *Planted) touches(f *Forest, cells bitset) bool {
+	if f.env.PerPort {
+		return slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) })
+	}
+	for i, w := range p.switchSet(f) {
+		if w&cells[i] != 0 {
+			return true
 		}
 	}
-	e.boundAll(&g, trees)
-	root, height := colour.bestRoot(e.members, e.far)
-	if root < 0 {
-		return false
-	}
-	var t *Tree
-	if e.config.OldTrees == "extend" {
-		t = colour.extend(root, e.members, trees)
-	} else {
-		t = colour.tree(root, e.members, height)
-	}
-	var groups []Group
-	for _, p := range trees {
-		groups = append(groups, p.Groups...)
-		f.Uproot(p)
-	}
-	f.Plant(t, c, append(groups, g)...).far = e.roots.bytes()
-	return true
+	return false
 }
 
-// boundAll fills far with the distance, in the whole network, from every switch
-// to the farthest member of g or of a group on one of the trees. United trees
-// remember theirs, since they have many members.
-func (e *mr4lms) boundAll(g *Group, trees []*Planted) {
-	r := e.roots
-	r.reset()
-	r.include(g)
-	for _, p := range trees {
-		if p.far != nil {
-			widen(r.far, p.far)
-			continue
-		}
-		for i := range p.Groups {
-			r.include(&p.Groups[i])
+// switchSet is the tree's switches as a set.
+func (p *Planted) switchSet(f *Forest) bitset {
+	if p.set == nil {
+		p.set = make(bitset, (f.env.Graph.Switches()+63)/64)
+		for _, s := range p.Switches {
+			p.set.set(int(s))
 		}
 	}
-	r.finish()
-	for v := range e.far {
-		e.far[v] = int32(byte(r.far[v/8] >> (v % 8 * 8)))
-	}
+	return p.set
 }
 
 // virtualGroup has the members of g and of all groups on the trees.

@@ -27,7 +27,10 @@ type Metrics struct {
 }
 
 // ColourUse tells how much one colour carries.
-type ColourUse struct{ Trees, Groups int }
+type ColourUse struct {
+	Trees, Groups int
+	LargestTree   int // most groups on one tree
+}
 
 // Measure computes the metrics of a forest, without Time and ColourBound.
 func (f *Forest) Measure() Metrics {
@@ -45,7 +48,11 @@ func (f *Forest) Measure() Metrics {
 		m.MeanHeight = float64(heights) / float64(m.Trees)
 	}
 	for _, c := range f.colours {
-		m.PerColour = append(m.PerColour, ColourUse{len(c.trees), c.groups})
+		use := ColourUse{Trees: len(c.trees), Groups: c.groups}
+		for _, p := range c.trees {
+			use.LargestTree = max(use.LargestTree, len(p.Groups))
+		}
+		m.PerColour = append(m.PerColour, use)
 		if len(c.trees) > 0 {
 			m.Colours++
 		}

@@ -33,14 +33,15 @@ type mr4lms struct {
 	roots  *rootFinder
 	climb  *climber
 	colour *subgraph
+	unite  *uniter
 
 	fctb      bool // what auto uses next
 	successes int  // of FCTB in a row
 
 	candidates []topology.SwitchID
+	found      []topology.SwitchID
 	cells      []int32
 	members    []member
-	far        []int32
 }
 
 func newMR4LMS(c MR4LMSConfig, env Env) (*mr4lms, error) {
@@ -64,7 +65,7 @@ func (e *mr4lms) Forest() *Forest { return e.forest }
 func (e *mr4lms) graph() *subgraph {
 	if e.colour == nil {
 		e.colour = newSubgraph(e.forest)
-		e.far = make([]int32, e.forest.env.Graph.Switches())
+		e.unite = newUniter(e.forest, e.roots, e.colour, e.config.OldTrees == "extend")
 	}
 	return e.colour
 }
@@ -144,9 +145,9 @@ func (e *mr4lms) firstColour(g Group, height int) bool {
 			return false
 		}
 		colour.open(c, nil)
-		if root := colour.rootWithin(e.members, e.candidates, height); root >= 0 {
-			colour.search(root, e.members)
-			f.Plant(colour.tree(root, e.members, height), c, g)
+		if e.found = colour.rootsWithin(e.members, e.candidates, height, 1, e.found[:0]); len(e.found) > 0 {
+			colour.search(e.found[0], e.members)
+			f.Plant(colour.tree(e.found[0], e.members, height), c, g)
 			return true
 		}
 		next = c + 1

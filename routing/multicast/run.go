@@ -1,16 +1,15 @@
 package multicast
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
 
 // Result is one point: some groups on a network, routed by one engine.
 type Result struct {
-	Engine string
 	Metrics
-	Forest *Forest
+	Refused int // groups that found no entry, where the engine does not merge
+	Forest  *Forest
 }
 
 // Options of [Run].
@@ -24,7 +23,7 @@ type Options struct {
 
 // Run routes the groups one after the other with the named engine and measures
 // the result; an engine that can takes them all together. Everything but Time
-// is reproducible. Groups that the engine refuses are an error.
+// is reproducible.
 func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
 	config, err := Registry.Config(engine)
 	if err != nil {
@@ -39,33 +38,29 @@ func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	if batch, ok := e.(BatchEngine); ok {
-		err = batch.JoinAll(groups)
-	} else {
-		var faults []error
-		for _, g := range groups {
-			if err := e.Join(g); err != nil {
-				faults = append(faults, err)
-				if len(faults) == 10 {
-					faults = append(faults, errors.New("more groups were not tried"))
-					break
-				}
-			}
-		}
-		err = errors.Join(faults...)
-	}
-	elapsed := time.Since(start)
+	r, err := Route(e, groups, o.Check)
 	if err != nil {
 		return nil, fmt.Errorf("multicast engine %q: %w", engine, err)
 	}
-	if o.Check {
-		if err := e.Forest().Check(); err != nil {
-			return nil, fmt.Errorf("multicast engine %q: %w", engine, err)
+	return r, nil
+}
+
+// Route is Run with an engine made already, which must be empty.
+func Route(e Engine, groups []Group, check bool) (*Result, error) {
+	start := time.Now()
+	refused, err := joinAll(e, groups)
+	elapsed := time.Since(start)
+	if err != nil {
+		return nil, err
+	}
+	f := e.Forest()
+	if check {
+		if err := f.Check(); err != nil {
+			return nil, err
 		}
 	}
-	r := &Result{Engine: engine, Metrics: e.Forest().Measure(), Forest: e.Forest()}
+	r := &Result{Metrics: f.Measure(), Refused: refused, Forest: f}
 	r.Time = elapsed
-	r.ColourBound = ColourBound(env, groups)
+	r.ColourBound = ColourBound(f.env, groups)
 	return r, nil
 }

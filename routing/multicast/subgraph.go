@@ -135,13 +135,14 @@ type member struct {
 	extra int
 }
 
-// rootWithin returns the first of roots that reaches all members within so many
-// hops, or -1.
-func (g *subgraph) rootWithin(members []member, roots []topology.SwitchID, hops int) topology.SwitchID {
+// rootsWithin appends to found the first limit of roots that reach all members
+// within so many hops.
+func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
 	for start := 0; ; start += 64 {
 		chunk := members[start:min(len(members), start+64)]
 		last := start+64 >= len(members)
 		all := ^uint64(0) >> (64 - len(chunk))
+		// The last hop is cheaper to look at from the roots.
 		pull := hops > 1
 		if pull {
 			g.spread(chunk, hops-1, nil)
@@ -155,21 +156,22 @@ func (g *subgraph) rootWithin(members []member, roots []topology.SwitchID, hops 
 			}
 			reached := g.reached[r]
 			if pull {
-				reached |= g.around(r, all)
+				reached = g.around(r, all)
 			}
 			if reached != all {
 				continue
 			}
-			if last {
-				return r
+			if !last {
+				kept = append(kept, r)
+			} else if found = append(found, r); len(found) == limit {
+				return found
 			}
-			kept = append(kept, r)
 		}
 		g.queue = kept
-		if len(kept) == 0 {
-			return -1
+		if last || len(kept) == 0 {
+			return found
 		}
-		roots = append([]topology.SwitchID(nil), kept...)
+		roots = slices.Clone(kept)
 	}
 }
 

@@ -1,0 +1,105 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// digest is a sink that hashes deliveries, whatever their order.
+type digest struct{ sum uint64 }
+
+func (d *digest) Deliver(p *fabric.Delivery) {
+	h := uint64(14695981039346656037) // FNV-1a over the fields
+	for _, x := range []uint64{uint64(p.Src), uint64(p.Dst), uint64(p.Birth), uint64(p.Inject), uint64(p.Cycle), uint64(p.Hops), uint64(p.Flits)} {
+		h = (h ^ x) * 1099511628211
+		h ^= h >> 29
+	}
+	if p.NonMinimal {
+		h *= 3
+	}
+	d.sum += h
+}
+
+// mixed draws packets of one to most flits.
+type mixed struct{ most int }
+
+func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
+
+// TestGolden pins what the switch does, flit by flit: the hash of all
+// deliveries of runs that reach every path through the allocators. The numbers
+// were recorded from a plainer implementation of the same switch; they say
+// nothing about right or wrong, but a change that is meant to leave results
+// alone must leave them alone. A change of the model records
+// them anew (the failure prints them) and says so in the change log.
+func TestGolden(t *testing.T) {
+	dragonfly := func(algorithm string) func(testing.TB) network {
+		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
+	}
+	torus := func(t testing.TB) network {
+		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 5}, 2 })
+	}
+	tree := func(up string) func(testing.TB) network {
+		return func(t testing.TB) network {
+			n := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 48, 2 })
+			r, err := routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.routing = r
+			return n
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		network func(testing.TB) network
+		set     func(*fabric.Config)
+		load    float64 // flits per terminal and cycle
+		flits   mixed
+		want    uint64
+	}{
+		{"default", dragonfly("min"), func(c *fabric.Config) {}, 0.4, mixed{1}, 0xc38876fd06f99ab1},
+		{"saturated", dragonfly("min"), func(c *fabric.Config) { c.Switch.BufferFlits = 4 }, 1, mixed{1}, 0xf078c65cfbd8fb50},
+		{"wormhole", dragonfly("val"), func(c *fabric.Config) { c.Switch.BufferFlits = 5 }, 0.5, mixed{6}, 0x4289d278aaaddc18},
+		{"cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.BufferFlits = "cut-through", 9 }, 0.5, mixed{6}, 0xfee361bda091bbc9},
+		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x952c01abe1c43420},
+		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0x4b943522ae7f5a07},
+		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0xf0cfdef1147127e1},
+		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x41680d2a7653c414},
+		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0x3c09d5b33df9c4e},
+		{"slow channels", dragonfly("min"), func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}, "terminal": {CyclesPerFlit: 1.3}}
+		}, 0.6, mixed{3}, 0x68b3bd37a02c0fa},
+		{"deep stages", dragonfly("min"), func(c *fabric.Config) {
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = 2, 3, 4, 5
+		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f},
+		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0xf6662247a54d891c},
+		{"credit sensing", dragonfly("val"), func(c *fabric.Config) { c.Switch.CreditSensing, c.Switch.BufferFlits = "on", 6 }, 0.5, mixed{2}, 0xfffc93d16f5baa6},
+		{"torus", torus, func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 6, 8 }, 0.9, mixed{4}, 0xd8167ee0e829e64},
+		{"torus with injection delay", torus, func(c *fabric.Config) { c.Switch.BufferFlits, c.Terminal.InjectionCycles = 3, 7 }, 0.9, mixed{9}, 0x6dfd398c9cc9a9d3},
+		{"tree", tree("random"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 3, 4 }, 0.9, mixed{2}, 0x54a256047b70bbdb},
+		{"tree by load", tree("least-loaded"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{3}, 0xf495d791504f9ede},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := c.network(t)
+			config := fabric.DefaultConfig()
+			c.set(&config)
+			f := n.fabric(t, config)
+			terminals := n.topo.Graph().Terminals()
+			mean := float64(1+c.flits.most) / 2
+			d := &digest{}
+			f.Attach(fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+			cycles := int64(2000)
+			if terminals > 500 {
+				cycles = 300
+			}
+			f.Advance(cycles)
+			if got := d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops); got != c.want {
+				t.Errorf("digest %#x, want %#x: %+v", got, c.want, f.Counters)
+			}
+		})
+	}
+}

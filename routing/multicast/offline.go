@@ -1,0 +1,198 @@
+package multicast
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+func init() {
+	sim.Register(Registry, "mr4lms-plus-offline", "mr4lms-plus for groups that are all known beforehand: colours are filled one after the other",
+		defaultPlus, func(c PlusConfig, env Env) (Engine, error) {
+			e, err := newPlus(c, env)
+			return &offline{e}, err
+		})
+}
+
+// offline is mr4lms-plus with all groups known. It fills one colour after the
+// other, in the manner of recursive largest first (Leighton 1979): the largest
+// group that the colour still has room for, among equals the one whose switches
+// the fewest other groups with room need; its tree avoids switches that such
+// groups need. So the switches that only forward are few and the same for many
+// trees of a colour. Groups that come later are routed as mr4lms-plus does.
+type offline struct{ *plus }
+
+// JoinAll routes the groups. Where entries are limited, groups left over when
+// all colours are full are squeezed in by ascending number. Where that is no
+// better than one group after the other, the latter's trees are used, so that
+// knowing the groups never costs colours.
+func (e *offline) JoinAll(groups []Group) error {
+	f := e.forest
+	if f.NumGroups() > 0 {
+		panic("multicast: JoinAll of an engine that has groups")
+	}
+	var faults []error
+	for i := range groups {
+		faults = append(faults, f.Admissible(&groups[i]))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	if err := e.fill(groups); err != nil {
+		return err
+	}
+	online, err := newPlus(e.config, f.env)
+	if err != nil {
+		return err
+	}
+	if _, err := joinAll(online, groups); err != nil {
+		return err
+	}
+	a, b := f.Measure(), online.forest.Measure()
+	if cmp.Or(cmp.Compare(b.Colours, a.Colours), cmp.Compare(b.MaxEFI, a.MaxEFI)) < 0 {
+		e.plus = online
+	}
+	return nil
+}
+
+// fill routes the groups colour by colour.
+func (e *offline) fill(groups []Group) error {
+	f := e.forest
+	d := newDemand(f, groups)
+	left := make([]int32, len(groups))
+	for i := range left {
+		left[i] = int32(i)
+	}
+	slices.SortStableFunc(left, func(a, b int32) int { return len(d.needs[b]) - len(d.needs[a]) })
+	e.grow.demand = d
+	for c := Colour(0); len(left) > 0 && (f.env.Entries == Unlimited || int(c) < f.env.Entries); c++ {
+		d.revive(left)
+		placed := make(map[int32]bool)
+		open := slices.Clone(left)
+		for {
+			open = slices.DeleteFunc(open, func(i int32) bool { return !d.alive[i] })
+			if len(open) == 0 {
+				break
+			}
+			next := d.choose(open)
+			d.drop(next)
+			if e.place(&groups[next], c) {
+				placed[next] = true
+			}
+		}
+		left = slices.DeleteFunc(left, func(i int32) bool { return placed[i] })
+	}
+	e.grow.demand = nil
+	slices.Sort(left)
+	for _, i := range left {
+		if err := e.Join(groups[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place looks for a tree of least height for g in colour c.
+func (e *offline) place(g *Group, c Colour) bool {
+	f, d := e.forest, e.grow.demand
+	var height int
+	height, e.candidates = e.roots.find(g, e.candidates[:0])
+	e.members = appendMembers(f.env.Graph, g, e.members[:0])
+	slices.SortFunc(e.candidates, func(a, b topology.SwitchID) int {
+		return cmp.Or(cmp.Compare(e.grow.cost(a), e.grow.cost(b)), cmp.Compare(f.through[a], f.through[b]), cmp.Compare(a, b))
+	})
+	e.colour.open(c, nil)
+	e.found = e.colour.rootsWithin(e.members, e.candidates, height, e.config.Roots, e.found[:0])
+	if len(e.found) == 0 {
+		return false
+	}
+	e.cells = f.requiredCells(g, e.cells[:0])
+	for _, cell := range e.cells {
+		d.take(cell)
+	}
+	for _, cell := range f.Plant(e.smallest(height), c, *g).cells {
+		d.take(cell)
+	}
+	return true
+}
+
+// demand counts, for each cell, the groups that the present colour has room for
+// and that need it.
+type demand struct {
+	needs   [][]int32 // by group: cells that any tree for it occupies
+	at      [][]int32 // by cell: groups that need it
+	alive   []bool    // by group: the present colour has room for it
+	waiting []int32   // by cell: groups alive that need it
+}
+
+func newDemand(f *Forest, groups []Group) *demand {
+	d := &demand{
+		needs:   make([][]int32, len(groups)),
+		at:      make([][]int32, f.cells),
+		alive:   make([]bool, len(groups)),
+		waiting: make([]int32, f.cells),
+	}
+	for i := range groups {
+		d.needs[i] = f.requiredCells(&groups[i], nil)
+		for _, cell := range d.needs[i] {
+			d.at[cell] = append(d.at[cell], int32(i))
+		}
+	}
+	return d
+}
+
+// revive starts a colour in which nothing is taken.
+func (d *demand) revive(groups []int32) {
+	for _, i := range groups {
+		d.alive[i] = true
+		for _, cell := range d.needs[i] {
+			d.waiting[cell]++
+		}
+	}
+}
+
+// choose picks the next of the open groups, which are sorted by size.
+func (d *demand) choose(open []int32) int32 {
+	best, least := open[0], int64(-1)
+	for _, i := range open {
+		if len(d.needs[i]) < len(d.needs[best]) {
+			break
+		}
+		sum := int64(0)
+		for _, cell := range d.needs[i] {
+			sum += int64(d.waiting[cell])
+		}
+		if least < 0 || sum < least {
+			best, least = i, sum
+		}
+	}
+	return best
+}
+
+// take removes the groups that need a cell.
+func (d *demand) take(cell int32) {
+	if d.waiting[cell] > 0 {
+		for _, i := range d.at[cell] {
+			d.drop(i)
+		}
+	}
+}
+
+// drop says that the colour has no room for a group.
+func (d *demand) drop(i int32) {
+	if d.alive[i] {
+		d.alive[i] = false
+		for _, cell := range d.needs[i] {
+			d.waiting[cell]--
+		}
+	}
+}
+
+// harm weighs a group kept out of a colour against a switch more in a tree.
+const harm = 4
+
+// cost is what taking a switch costs beyond one.
+func (d *demand) cost(s topology.SwitchID) int32 { return harm * d.waiting[s] }

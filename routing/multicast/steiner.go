@@ -1,0 +1,273 @@
+package multicast
+
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// grower builds trees of few switches and bounded height in a colour's
+// subgraph, so that the colour has room for more trees.
+type grower struct {
+	g      *subgraph
+	demand *demand // of groups still to come, where they are known; may be nil
+	trial  bool    // the tree will not be planted
+
+	node     []growing // len = switches
+	touched  []topology.SwitchID
+	front    heap[offer]
+	switches []topology.SwitchID
+	up       []topology.PortID
+	path     []topology.SwitchID
+}
+
+// growing is what the construction knows of a switch.
+type growing struct {
+	member, inTree, seen bool
+	deadline             int32 // members: greatest depth allowed
+	depth                int32 // of the switch, or that it would have
+	fresh                int32 // cost of the switches to add to reach it
+	votes                int32 // members without a place that are its neighbours
+	through              int32 // votes of the switch that the offer comes from
+	load                 int64 // groups on the cables that the offer adds
+	parent               topology.PortID
+}
+
+// offer is a way to reach a switch.
+type offer struct {
+	key   int64 // cost of the switches to add; most votes first
+	depth int32
+	load  int64 // groups on the cables to add
+	sw    topology.SwitchID
+}
+
+func (a offer) Before(b offer) bool {
+	if a.key != b.key {
+		return a.key < b.key
+	}
+	if a.depth != b.depth {
+		return a.depth < b.depth
+	}
+	if a.load != b.load {
+		return a.load < b.load
+	}
+	return a.sw < b.sw
+}
+
+func newGrower(g *subgraph) *grower { return &grower{g: g, node: make([]growing, len(g.dist))} }
+
+// build makes a tree from root that reaches the members, none beyond height,
+// which must be possible. It attaches one member after the other, always the one
+// that needs the fewest further switches (Takahashi and Matsuyama 1980), by way
+// of switches next to many members still to come. Members for which depth
+// leaves no other way get the shortest path from the root, which may move
+// parts of the tree up. The slices of the result are valid until the next
+// build.
+func (b *grower) build(root topology.SwitchID, members []member, height int) Tree {
+	g := b.g
+	h, peer := g.f.env.Hops, g.f.env.Graph.Peer
+	b.switches, b.front = b.switches[:0], b.front[:0]
+	deepest, left := int32(0), 0
+	for _, m := range members {
+		n := b.at(m.sw)
+		n.member = true
+		n.deadline = int32(height - m.extra)
+		deepest = max(deepest, n.deadline)
+		left++
+		for _, v := range h.neighbours(m.sw) {
+			b.at(v).votes++
+		}
+	}
+	plant := func(v topology.SwitchID, depth int32, up topology.PortID) {
+		n := &b.node[v]
+		n.inTree, n.fresh, n.depth, n.parent = true, 0, depth, up
+		b.switches = append(b.switches, v)
+		if n.member {
+			left--
+			for _, w := range h.neighbours(v) {
+				b.node[w].votes--
+			}
+		}
+		b.front.push(offer{0, depth, 0, v})
+		if b.demand != nil && !b.trial && !g.f.env.PerPort {
+			b.demand.take(int32(v))
+		}
+	}
+	b.at(root)
+	plant(root, 0, topology.NoPort)
+	for left > 0 && len(b.front) > 0 {
+		top := b.front.pop()
+		u := top.sw
+		n := &b.node[u]
+		if top.depth != n.depth || top.key>>32 != int64(n.fresh) || !n.inTree && (top.load != n.load || n.parent == topology.NoPort) {
+			continue // replaced by a better offer
+		}
+		if !n.inTree && n.member {
+			b.path = append(b.path[:0], u)
+			s := b.above(u)
+			for ; !b.node[s].inTree; s = b.above(s) {
+				b.path = append(b.path, s)
+			}
+			if b.node[s].depth+int32(len(b.path)) > n.deadline {
+				n.parent = topology.NoPort // the way here has got longer since
+				continue
+			}
+			for i := len(b.path) - 1; i >= 0; i-- {
+				s := b.path[i]
+				plant(s, b.node[b.above(s)].depth+1, b.node[s].parent)
+			}
+			continue
+		}
+		if n.depth >= deepest {
+			continue
+		}
+		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
+		for i, v := range h.neighbours(u) {
+			if g.blocked.has(int(steps[i])) {
+				continue
+			}
+			w := b.at(v)
+			depth, fresh := n.depth+1, n.fresh
+			if w.inTree || w.member && depth > w.deadline {
+				continue
+			}
+			if !w.member {
+				if depth >= deepest {
+					continue
+				}
+				fresh += 1 + b.cost(v)
+			}
+			load := int64(g.f.efi[ports[i]])
+			if !n.inTree {
+				load += n.load
+			}
+			if w.parent != topology.NoPort && !better(fresh, depth, n.votes, load, w) {
+				continue
+			}
+			w.fresh, w.depth, w.through, w.load, w.parent = fresh, depth, n.votes, load, topology.PortID(peer[ports[i]])
+			key := int64(fresh)<<32 + (1<<24-int64(w.votes))<<1
+			if w.member { // after all that could reach it as well
+				key = int64(fresh)<<32 + (1<<24-int64(n.votes))<<1 + 1
+			}
+			b.front.push(offer{key, depth, load, v})
+		}
+	}
+	if left > 0 {
+		g.search(root, nil)
+	}
+	for _, m := range members {
+		if left > 0 && !b.node[m.sw].inTree {
+			b.pull(m.sw)
+			left--
+		}
+	}
+	return b.finish(root, members)
+}
+
+// cost is what switch v costs beyond one: groups still to come that it would
+// keep out of the colour. With a table per port it keeps nobody out.
+func (b *grower) cost(v topology.SwitchID) int32 {
+	if b.demand == nil || b.g.f.env.PerPort {
+		return 0
+	}
+	return b.demand.cost(v)
+}
+
+// better tells whether an offer is better than the one that w has.
+func better(fresh, depth, votes int32, load int64, w *growing) bool {
+	if fresh != w.fresh {
+		return fresh < w.fresh
+	}
+	if depth != w.depth {
+		return depth < w.depth
+	}
+	if votes != w.through {
+		return votes > w.through
+	}
+	return load < w.load
+}
+
+// at is the state of v, fresh when v is first met.
+func (b *grower) at(v topology.SwitchID) *growing {
+	n := &b.node[v]
+	if !n.seen {
+		*n = growing{seen: true, parent: topology.NoPort}
+		b.touched = append(b.touched, v)
+	}
+	return n
+}
+
+// above is the switch that v's offer or place hangs from.
+func (b *grower) above(v topology.SwitchID) topology.SwitchID {
+	graph := b.g.f.env.Graph
+	return graph.PortSwitch[graph.Peer[b.node[v].parent]]
+}
+
+// pull gives v the shortest path that the search from the root found. Switches
+// of the tree on that path that stand deeper than they need are moved up to it.
+func (b *grower) pull(v topology.SwitchID) {
+	g := b.g
+	for {
+		n := b.at(v)
+		if n.inTree && n.depth == g.dist[v] {
+			return
+		}
+		if !n.inTree {
+			n.inTree = true
+			b.switches = append(b.switches, v)
+		}
+		n.depth, n.parent = g.dist[v], g.parent[v]
+		v = b.above(v)
+	}
+}
+
+// finish puts parents before children, leaves out what leads to no member and
+// resets the state.
+func (b *grower) finish(root topology.SwitchID, members []member) Tree {
+	// Depths again, since pulls moved whole branches.
+	for _, v := range b.switches {
+		if v != root {
+			b.node[v].depth = -1
+		}
+	}
+	for _, v := range b.switches {
+		b.path = b.path[:0]
+		for s := v; b.node[s].depth < 0; s = b.above(s) {
+			b.path = append(b.path, s)
+		}
+		for i := len(b.path) - 1; i >= 0; i-- {
+			b.node[b.path[i]].depth = b.node[b.above(b.path[i])].depth + 1
+		}
+	}
+	slices.SortStableFunc(b.switches, func(x, y topology.SwitchID) int { return int(b.node[x].depth - b.node[y].depth) })
+	for _, v := range b.switches {
+		b.node[v].votes = 0 // from here on: needed or not
+	}
+	for _, m := range members {
+		b.node[m.sw].votes = 1
+	}
+	for i := len(b.switches) - 1; i > 0; i-- {
+		if v := b.switches[i]; b.node[v].votes != 0 {
+			b.node[b.above(v)].votes = 1
+		}
+	}
+	b.node[root].votes = 1
+	t := Tree{Switches: b.switches[:0]}
+	b.up = b.up[:0]
+	for _, v := range b.switches {
+		if b.node[v].votes != 0 {
+			t.Switches = append(t.Switches, v)
+			b.up = append(b.up, b.node[v].parent)
+		}
+	}
+	t.Up = b.up
+	b.up[0] = topology.NoPort
+	for _, m := range members {
+		t.Height = max(t.Height, int(b.node[m.sw].depth)+m.extra)
+	}
+	for _, v := range b.touched {
+		b.node[v].seen = false
+	}
+	b.touched = b.touched[:0]
+	return t
+}
