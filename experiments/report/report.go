@@ -246,12 +246,21 @@ func printVerdicts(verdicts []experiments.Verdict) []verdict {
 		if !math.IsNaN(v.Measured) {
 			p.Measured = strings.TrimSpace(short(v.Measured) + " " + unit)
 			if t.Value != 0 {
-				p.Difference = fmt.Sprintf("%+.1f %%", 100*(v.Measured/t.Value-1))
+				p.Difference = percent(v.Measured/t.Value - 1)
 			}
 		}
 		all = append(all, p)
 	}
 	return all
+}
+
+// percent prints a relative difference with its sign.
+func percent(x float64) string {
+	x = math.Round(1000*x) / 10
+	if x == 0 {
+		return "0.0 %" // neither +0 nor -0
+	}
+	return fmt.Sprintf("%+.1f %%", x)
 }
 
 // short prints a number with the digits that a reader compares.

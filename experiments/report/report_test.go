@@ -201,6 +201,11 @@ func TestVerdicts(t *testing.T) {
 	if fmt.Sprint(e.Verdicts) != fmt.Sprint(want) {
 		t.Errorf("got %q\nwant %q", e.Verdicts, want)
 	}
+	for x, want := range map[float64]string{0.0004: "0.0 %", -0.0004: "0.0 %", 0.0006: "+0.1 %", -1: "-100.0 %"} {
+		if got := percent(x); got != want {
+			t.Errorf("percent(%v) = %q, want %q", x, got, want)
+		}
+	}
 	c := content{Experiments: make([]experiment, 2)}
 	c.sum(verdicts)
 	if fmt.Sprint(c.Counts) != "[{met 1} {missed 1}]" || len(c.Verdicts) != 1 || len(c.Verdicts[0]) != 2 {
