@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
@@ -25,9 +23,9 @@ func init() {
 				Routing: RoutingTable{Choose(routing.Registry, "min")},
 				Traffic: trafficTable{
 					Pattern: Choose(traffic.Patterns, "uniform"), Process: Choose(traffic.Processes, "bernoulli"),
-					Load: 0.1, PacketFlits: []int{1},
+					Load: defaultLoad, PacketFlits: []int{1},
 				},
-				Measure: measureTable{Precision: 0.05},
+				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
 			}
 		},
 		Check:     checkTraffic,
@@ -35,6 +33,9 @@ func init() {
 		Run:       runTraffic,
 	})
 }
+
+// defaultLoad is the offered load of a file that gives none.
+const defaultLoad = 0.1
 
 // TopologyTable is the [topology] table of every kind that has a network.
 type TopologyTable struct {
@@ -70,16 +71,20 @@ type trafficTable struct {
 }
 
 type measureTable struct {
-	Warmup    int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0"`
-	Window    int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0"`
-	Budget    int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0"`
-	Precision float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
-	Links     bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
-	Histogram bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
+	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0"`
+	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0"`
+	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0"`
+	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
+	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
+	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network keeps up, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
+	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
+	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
+	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
 
 type trafficRow struct {
-	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for"`
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found"`
 	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
 	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
@@ -91,7 +96,7 @@ type trafficRow struct {
 	Hops            float64 `column:"hops_mean" doc:"mean number of switches crossed"`
 	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets sent by a minimal path"`
 	Packets         int64   `column:"packets_measured" doc:"packets born in the window and delivered"`
-	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain"`
+	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain, of all replications"`
 	Saturated       bool    `column:"saturated" doc:"the network did not keep up: latencies grow with the length of the run"`
 	Converged       bool    `column:"converged" doc:"warm-up settled and precision reached within the budget"`
 }
@@ -136,56 +141,21 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 }
 
 func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
+	var warnings []Warning
+	if c.Measure.Find != "" {
+		if c.Traffic.Load != defaultLoad {
+			warnings = append(warnings, Warning{Key: "traffic.load", Message: "is not used: measure.find looks for the load"})
+		}
+		c = c.atLoad(c.Measure.LoadPrecision)
+	}
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, explainVCs(err, c.network(seed))
 	}
-	var warnings []Warning
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})
 	}
 	return warnings, nil
-}
-
-func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, error) {
-	parts, err := c.build(run.Seed)
-	if err != nil {
-		return trafficRow{}, err
-	}
-	graph := parts.topology.Graph()
-	f, err := fabric.New(graph, parts.fabric, parts.routing, run.Seed)
-	if err != nil {
-		return trafficRow{}, err
-	}
-	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, run.Seed)
-	count := fabricCounter(f, run)
-	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
-	})
-	if err != nil {
-		return trafficRow{}, err
-	}
-	count()
-	clock := c.Fabric.Clock.Nanoseconds()
-	if c.Measure.Links {
-		writeLinks(run, graph, result)
-	}
-	if c.Measure.Histogram {
-		writeHistogram(run, result.Latency(), clock)
-	}
-	return newTrafficRow(result, clock), nil
-}
-
-func newTrafficRow(r *fabric.Result, clock float64) trafficRow {
-	latency := r.Latency()
-	return trafficRow{
-		OfferedLoad: r.Offered, AcceptedLoad: r.Accepted,
-		LatencyMean: r.MeanLatency() * clock, LatencyCI95: finite(r.HalfWidth() * clock),
-		LatencyP50: latency.Quantile(0.5) * clock, LatencyP95: latency.Quantile(0.95) * clock, LatencyP99: latency.Quantile(0.99) * clock,
-		LatencyMax:     float64(latency.Max()) * clock,
-		NetworkLatency: r.MeanNetworkLatency() * clock, Hops: r.MeanHops(), MinimalFraction: r.MinimalFraction(),
-		Packets: r.Packets(), Cycles: r.Cycles, Saturated: r.Saturated, Converged: r.Converged,
-	}
 }
 
 // fabricCounter tells run, on every call, what f has done since the last.
@@ -205,10 +175,4 @@ func finite(x float64) float64 {
 		return math.NaN()
 	}
 	return x
-}
-
-// writeHistogram keeps the distribution of latencies.
-func writeHistogram(run *Run, h *sim.Histogram, clock float64) {
-	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
-	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 }

@@ -8,8 +8,9 @@ import "math/bits"
 // accepts the grant nearest to its own (iSLIP with one iteration: McKeown
 // 1999). Packets that find none free wait, unasked, until one is released.
 //
-// A packet that asks for one virtual channel which nobody else wants gets it
-// in any case; the round robins are played out among the others only.
+// A packet that asks for virtual channels which nobody else wants is granted
+// all of them in any case; the round robins are played out among the others
+// only.
 func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 	requests := f.requestVCs(sw, step)
 	vcs := uint32(f.vcs)
@@ -19,9 +20,6 @@ func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 		asked := bits.RotateLeft64(free, int(r.port()*vcs&63))
 		contested |= wanted & asked
 		wanted |= asked
-		if free&(free-1) != 0 {
-			contested |= asked
-		}
 	}
 	if contested == 0 {
 		f.takeVCs(sw, requests, step)
@@ -109,18 +107,23 @@ func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 	f.takeVCs(sw, matches, step)
 }
 
-// takeVCs gives each of some packets the virtual channel, the only one, of its
-// request.
+// takeVCs gives each of some packets a virtual channel of its request: where it
+// was granted several, the one nearest to its round-robin pointer.
 func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 	vcs, ready := uint32(f.vcs), step+f.vaDelay
 	for _, r := range matches {
 		local := r.local()
-		lov := r.port()*vcs + uint32(bits.TrailingZeros32(r.free()))
+		vc := uint32(bits.TrailingZeros32(r.free()))
+		lov := r.port()*vcs + vc
+		if r.free()&(r.free()-1) != 0 {
+			vc = f.acceptVC(sw, r)
+			lov = r.port()*vcs + vc
+		}
 		v := sw.queue(local)
 		v.out = int32(lov)
 		v.ready = ready
 		sw.outVC(lov).owner = sw.queue0 + int32(local)
-		sw.outPort(r.port()).free &^= uint16(r.free())
+		sw.outPort(r.port()).free &^= 1 << (vc & 15)
 		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
 		if f.vaDelay == 0 {
@@ -129,6 +132,22 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 			m.next |= bit
 		}
 	}
+}
+
+// acceptVC is the virtual channel of a request nearest to the round-robin
+// pointer of its queue, which moves behind it.
+func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
+	accept := &f.acceptOV[uint32(sw.queue0)+r.local()]
+	first := r.port() * uint32(f.vcs)
+	vc := bits.TrailingZeros32(r.free())
+	if behind := *accept - int32(first); behind > 0 {
+		// Empty, too, where the pointer is in a later port.
+		if from := r.free() >> behind << behind; from != 0 {
+			vc = bits.TrailingZeros32(from)
+		}
+	}
+	*accept = int32(first) + int32(vc) + 1
+	return uint32(vc)
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole

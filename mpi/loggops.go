@@ -10,12 +10,12 @@ import (
 // threshold of the rendezvous protocol. Times are in one unit, by convention
 // nanoseconds; the same unit as the calc operations of the schedule.
 type LogGOPS struct {
-	L        int64 `toml:"L" doc:"latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
-	Overhead int64 `toml:"o" doc:"CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
-	Gap      int64 `toml:"g" doc:"least interval between messages of a NIC, sending and receiving apart" unit:"ns" min:"0"`
-	GapByte  int64 `toml:"G" doc:"time per byte on the wire" unit:"ns" min:"0"`
-	OverByte int64 `toml:"O" doc:"CPU time per byte" unit:"ns" min:"0"`
-	Eager    int64 `toml:"S" doc:"largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
+	L        int64 `toml:"latency" doc:"L: latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
+	Overhead int64 `toml:"overhead" doc:"o: CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
+	Gap      int64 `toml:"gap" doc:"g: least interval between messages of a NIC, sending and receiving apart" unit:"ns" min:"0"`
+	GapByte  int64 `toml:"gap_per_byte" doc:"G: time per byte on the wire" unit:"ns" min:"0"`
+	OverByte int64 `toml:"overhead_per_byte" doc:"O: CPU time per byte" unit:"ns" min:"0"`
+	Eager    int64 `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
 	// Compatible makes the machine follow LogGOPSim where that is at fault:
 	// a dependency between operations on different CPUs of a rank keeps their
 	// order but does not carry the time, a message of 0 bytes refunds the

@@ -181,3 +181,11 @@ func TestLogarithmicAxesFillTheCanvas(t *testing.T) {
 		t.Errorf("linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
 	}
 }
+
+// Without YMax an axis that begins below zero still holds the values above it.
+func TestRangeAroundZero(t *testing.T) {
+	f := &Figure{Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{-0.5, 2}}}}
+	if _, y := f.ranges(); y.min > -0.5 || y.max < 2 {
+		t.Errorf("vertical axis from %g to %g", y.min, y.max)
+	}
+}

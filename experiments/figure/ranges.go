@@ -37,7 +37,7 @@ func (f *Figure) ranges() (x, y span) {
 	if f.Style != Line && !f.LogY {
 		y.min = min(y.min, 0)
 	}
-	if f.YMax > y.min {
+	if f.YMax > 0 && f.YMax > y.min {
 		y.max = f.YMax
 	}
 	return x, y

@@ -26,13 +26,16 @@ func (f *Forest) Check() error {
 	through := make([]int32, len(f.through))
 	perColour := make([]ColourUse, len(f.colours))
 	groups := 0
-	tables := f.Tables()
 	for p := range f.byColour() {
 		c.structure(p)
 		c.exclusive(p)
-		if len(c.faults) == 0 {
-			c.delivery(p, tables)
-		}
+	}
+	if len(c.faults) > 0 {
+		return errors.Join(c.faults...)
+	}
+	tables := f.Tables()
+	for p := range f.byColour() {
+		c.delivery(p, tables)
 		for _, up := range p.Up[1:] {
 			efi[up] += int32(len(p.Groups))
 			efi[c.graph.Peer[up]] += int32(len(p.Groups))

@@ -87,7 +87,7 @@ type path struct {
 	sw   topology.SwitchID
 }
 
-func (a path) before(b path) bool {
+func (a path) Before(b path) bool {
 	if a.dist != b.dist {
 		return a.dist < b.dist
 	}

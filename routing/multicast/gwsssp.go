@@ -107,6 +107,6 @@ type weighted struct {
 	sw     topology.SwitchID
 }
 
-func (a weighted) before(b weighted) bool {
+func (a weighted) Before(b weighted) bool {
 	return a.weight < b.weight || a.weight == b.weight && a.sw < b.sw
 }

@@ -1,14 +1,14 @@
 package multicast
 
 // heap is a binary heap, the least on top.
-type heap[T interface{ before(T) bool }] []T
+type heap[T interface{ Before(T) bool }] []T
 
 func (h *heap[T]) push(x T) {
 	*h = append(*h, x)
 	q := *h
 	for i := len(q) - 1; i > 0; {
 		above := (i - 1) / 2
-		if !q[i].before(q[above]) {
+		if !q[i].Before(q[above]) {
 			return
 		}
 		q[i], q[above] = q[above], q[i]
@@ -28,10 +28,10 @@ func (h *heap[T]) pop() T {
 		if child >= last {
 			return top
 		}
-		if child+1 < last && q[child+1].before(q[child]) {
+		if child+1 < last && q[child+1].Before(q[child]) {
 			child++
 		}
-		if !q[child].before(q[i]) {
+		if !q[child].Before(q[i]) {
 			return top
 		}
 		q[i], q[child] = q[child], q[i]

@@ -43,46 +43,45 @@ func randomNet(switches, hosts, degree int, seed uint64) *topology.Graph {
 		}
 	}
 	draw := sim.NewStream(seed, "test network", 0)
-	for { // pair stubs; swap until simple
-		stubs := make([]int, 0, switches*degree)
-		for s := range switches {
-			for range degree {
-				stubs = append(stubs, s)
-			}
+	// Pair stubs, then swap until there are no loops and parallel cables.
+	stubs := make([]int, 0, switches*degree)
+	for s := range switches {
+		for range degree {
+			stubs = append(stubs, s)
 		}
-		sim.Shuffle(&draw, stubs)
-		joined := map[[2]int]int{}
-		key := func(i int) [2]int {
-			return [2]int{min(stubs[2*i], stubs[2*i+1]), max(stubs[2*i], stubs[2*i+1])}
-		}
-		pairs := len(stubs) / 2
-		for i := range pairs {
+	}
+	sim.Shuffle(&draw, stubs)
+	joined := map[[2]int]int{}
+	key := func(i int) [2]int {
+		return [2]int{min(stubs[2*i], stubs[2*i+1]), max(stubs[2*i], stubs[2*i+1])}
+	}
+	pairs := len(stubs) / 2
+	for i := range pairs {
+		joined[key(i)]++
+	}
+	bad := func(i int) bool { k := key(i); return k[0] == k[1] || joined[k] > 1 }
+	for i := range pairs {
+		for tries := 0; bad(i) && tries < 1000; tries++ {
+			j := draw.IntN(pairs)
+			joined[key(i)]--
+			joined[key(j)]--
+			stubs[2*i], stubs[2*j] = stubs[2*j], stubs[2*i]
 			joined[key(i)]++
-		}
-		bad := func(i int) bool { k := key(i); return k[0] == k[1] || joined[k] > 1 }
-		for i := range pairs {
-			for tries := 0; bad(i) && tries < 1000; tries++ {
-				j := draw.IntN(pairs)
+			joined[key(j)]++
+			if bad(i) || bad(j) {
 				joined[key(i)]--
 				joined[key(j)]--
 				stubs[2*i], stubs[2*j] = stubs[2*j], stubs[2*i]
 				joined[key(i)]++
 				joined[key(j)]++
-				if bad(i) || bad(j) {
-					joined[key(i)]--
-					joined[key(j)]--
-					stubs[2*i], stubs[2*j] = stubs[2*j], stubs[2*i]
-					joined[key(i)]++
-					joined[key(j)]++
-				}
 			}
 		}
-		for i := range pairs {
-			k := key(i)
-			b.AddLink(topology.SwitchID(k[0]), topology.SwitchID(k[1]), 0)
-		}
-		return b.Freeze()
 	}
+	for i := range pairs {
+		k := key(i)
+		b.AddLink(topology.SwitchID(k[0]), topology.SwitchID(k[1]), 0)
+	}
+	return b.Freeze()
 }
 
 // trimmedNet is a tree of boards: leaves of so many hosts, each leaf joined to

@@ -40,7 +40,7 @@ type RandomConfig struct {
 
 func init() {
 	sim.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
-		GridConfig{Dims: []int{16, 16}, RanksPerTerminal: 1}, gridGroups)
+		GridConfig{Dims: []int{8, 8}, RanksPerTerminal: 1}, gridGroups)
 	sim.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
 		HierarchyConfig{Sizes: []int{16}, RanksPerTerminal: 1}, hierarchyGroups)
 	sim.Register(Patterns, "random", "every terminal joins some groups at random", RandomConfig{Groups: 64, Joins: 2}, randomGroups)

@@ -19,7 +19,6 @@ type grower struct {
 	switches []topology.SwitchID
 	up       []topology.PortID
 	path     []topology.SwitchID
-	byDepth  []int32
 }
 
 // growing is what the construction knows of a switch.
@@ -42,7 +41,7 @@ type offer struct {
 	sw    topology.SwitchID
 }
 
-func (a offer) before(b offer) bool {
+func (a offer) Before(b offer) bool {
 	if a.key != b.key {
 		return a.key < b.key
 	}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) multicastCommand() *cobra.Command {
+	var job experiments.MulticastFiles
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
+		Short: "Route multicast groups: an experiment file, or the files of a real cluster",
+		Long: `Route multicast groups with MR4LMS and with OpenSM's algorithms.
+
+With experiment files, the same as weft run. With --topology (ibnetdiscover output,
+ibsim netlist, or weft's JSON form) and --groups (an OpenSM SA dump), every engine
+routes the groups of that cluster: the table tells how many forwarding-table entries
+each needs and the largest number of groups on a cable (EFI), without and with the
+limit of --entries. With -o, DIR gets the table as engines.csv and the forwarding
+tables of --engine in OpenSM's form.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			files := job.Topology != "" || job.Groups != ""
+			switch {
+			case files && len(args) > 0:
+				return usagef("either experiment files or --topology and --groups, not both")
+			case c.Flags().Changed("entries") && job.Entries < 1:
+				return usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
+			case files:
+				return a.multicastFiles(job, flags.out)
+			case len(args) == 0:
+				return usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
+			}
+			return a.run(c.Context(), args, &flags)
+		},
+	}
+	flags.register(c)
+	flags.registerExecution(c)
+	c.Flags().StringVar(&job.Topology, "topology", "", "`FILE` with the fabric")
+	c.Flags().StringVar(&job.Groups, "groups", "", "`FILE` with the groups, an OpenSM SA dump")
+	c.Flags().StringVar(&job.MinHops, "min-hops", "", "`FILE` with OpenSM's min-hop tables (lid matrix dump) for engine minhop-mc")
+	c.Flags().StringVar(&job.Engine, "engine", "mr4lms", "engine whose forwarding tables are written")
+	c.Flags().IntVar(&job.Entries, "entries", 0, "forwarding-table entries of every switch (default: as many as it takes)")
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")
+	return c
+}
+
+// multicastFiles routes the groups of a real cluster.
+func (a *app) multicastFiles(job experiments.MulticastFiles, out string) error {
+	if job.Topology == "" || job.Groups == "" {
+		return usagef("--topology and --groups go together")
+	}
+	outcome, err := job.Run()
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	for _, w := range outcome.Warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
+	fmt.Fprintln(a.stderr, outcome.Summary())
+	if err := outcome.WriteTable(a.stdout); err != nil || out == "" {
+		return err
+	}
+	return outcome.WriteFiles(out)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// dump unpacks one of OpenSM's files into a folder.
+func dump(t *testing.T, dir, name string) string {
+	t.Helper()
+	packed, err := os.Open(filepath.Join(root, "routing", "multicast", "testdata", "opensm", name+".gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMulticastFiles: the files of a subnet give a table with a row for every
+// engine, and for OpenSM's engines the tables that OpenSM computed.
+func TestMulticastFiles(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
+	for engine, name := range map[string]string{"minhop-mc": "minhop", "opensm-sssp": "sssp"} {
+		want, err := os.ReadFile(dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--engine", engine, "-o", filepath.Join(dir, "out"))
+		if status != exitSuccess || !strings.Contains(stderr, "80 switches, 128 terminals") {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+		for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
+			if !strings.Contains(stdout, "\n"+e+" ") {
+				t.Errorf("no row for %s:\n%s", e, stdout)
+			}
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "out", engine+".mcfdbs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: other tables than OpenSM's", engine)
+		}
+	}
+}
+
+// TestMulticastFaults: bad input is named, with status 2 and nothing written.
+func TestMulticastFaults(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
+	text, err := os.ReadFile(groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(dir, "cut.sa")
+	if err := os.WriteFile(cut, text[:3000], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--topology", "missing", "--groups", groups}, "missing: cannot be read"},
+		{[]string{"--topology", fabric}, "go together"},
+		{[]string{"--topology", fabric, "--groups", groups, "--engine", "zip"}, `unknown multicast engine "zip"`},
+		{[]string{"--topology", fabric, "--groups", groups, "--entries", "0"}, "--entries = 0: want at least 1"},
+		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
+		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
+		{nil, "name an experiment file"},
+		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},
+	} {
+		status, stdout, stderr := weft(t, append([]string{"multicast", "-o", out}, c.args...)...)
+		if status != exitUsage || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%q: status %d, want 2 and %q\n%s%s", c.args, status, c.want, stderr, stdout)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a folder was made")
+	}
+}

@@ -1,0 +1,140 @@
+package experiments
+
+import (
+	"context"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, error) {
+	var o *trafficOutcome
+	var err error
+	if c.Measure.Find == "" {
+		o, err = c.replicate(ctx, run)
+	} else {
+		o, err = c.findSaturation(ctx, run)
+	}
+	if err != nil {
+		return trafficRow{}, err
+	}
+	run.Replications = c.Measure.Replications
+	if c.Measure.Links {
+		writeLinks(run, o.graph, &o.carried)
+	}
+	if c.Measure.Histogram {
+		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
+	}
+	if c.Measure.Fairness {
+		writeFairness(run, o.graph, &o.carried)
+	}
+	return o.row(c.Fabric.Clock.Nanoseconds()), nil
+}
+
+// atLoad is the configuration with another offered load.
+func (c *trafficConfig) atLoad(load float64) *trafficConfig {
+	other := *c
+	other.Traffic.Load = load
+	return &other
+}
+
+// trafficOutcome sums up the replications of a point. Times are in cycles.
+type trafficOutcome struct {
+	graph   *topology.Graph
+	offered float64
+	carried carried
+	latency *sim.Histogram // of all replications
+
+	// Across replications, each counting as much as the others.
+	accepted, mean, network, hops, minimal sim.Running
+
+	halfWidth            float64 // of a single replication, by batch means
+	packets, cycles      int64
+	saturated, converged bool // of any, of all
+}
+
+// replicationSeed is the seed of replication i: the point's own for the first,
+// so that a single one is the point itself.
+func replicationSeed(seed uint64, i int) uint64 {
+	if i == 0 {
+		return seed
+	}
+	stream := sim.NewStream(seed, "replication", i)
+	return stream.Uint64()
+}
+
+// replicate runs all replications of a point.
+func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcome, error) {
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &sim.Histogram{}, converged: true}
+	for i := range c.Measure.Replications {
+		graph, result, err := c.simulate(ctx, run, replicationSeed(run.Seed, i))
+		if err != nil {
+			return nil, err
+		}
+		o.graph = graph
+		o.add(result)
+	}
+	return o, nil
+}
+
+// simulate runs one replication.
+func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (*topology.Graph, *fabric.Result, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	graph := parts.topology.Graph()
+	f, err := fabric.New(graph, parts.fabric, parts.routing, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
+	count := fabricCounter(f, run)
+	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	count()
+	return graph, result, nil
+}
+
+// add enters a replication.
+func (o *trafficOutcome) add(r *fabric.Result) {
+	o.carried.add(r)
+	o.latency.Merge(r.Latency())
+	o.accepted.Add(r.Accepted)
+	o.mean.Add(r.MeanLatency())
+	o.network.Add(r.MeanNetworkLatency())
+	o.hops.Add(r.MeanHops())
+	o.minimal.Add(r.MinimalFraction())
+	o.halfWidth = r.HalfWidth()
+	if o.mean.N() > 1 {
+		o.halfWidth = o.mean.HalfWidth(0.95)
+	}
+	o.packets += r.Packets()
+	o.cycles += r.Cycles
+	o.saturated = o.saturated || r.Saturated
+	o.converged = o.converged && r.Converged
+}
+
+// row is the outcome in the columns of the results; clock is the length of a
+// cycle in nanoseconds.
+func (o *trafficOutcome) row(clock float64) trafficRow {
+	return trafficRow{
+		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
+		LatencyMean: o.mean.Mean() * clock, LatencyCI95: finite(o.halfWidth * clock),
+		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
+		LatencyMax:     float64(o.latency.Max()) * clock,
+		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
+		Packets: o.packets, Cycles: o.cycles, Saturated: o.saturated, Converged: o.converged,
+	}
+}
+
+// writeHistogram keeps the distribution of latencies.
+func writeHistogram(run *Run, h *sim.Histogram, clock float64) {
+	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
+	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
+}

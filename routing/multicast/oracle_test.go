@@ -1,0 +1,302 @@
+package multicast
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// plainDistances is Floyd and Warshall's algorithm on the cables.
+func plainDistances(g *topology.Graph) [][]int {
+	n := g.Switches()
+	d := make([][]int, n)
+	for s := range d {
+		d[s] = make([]int, n)
+		for t := range d[s] {
+			if d[s][t] = Unreachable; s == t {
+				d[s][t] = 0
+			}
+		}
+	}
+	for p := range topology.PortID(g.NumPorts()) {
+		if q, ok := g.PeerPort(p); ok {
+			d[g.PortSwitch[p]][g.PortSwitch[q]] = 1
+		}
+	}
+	for k := range n {
+		for s := range n {
+			for t := range n {
+				d[s][t] = min(d[s][t], d[s][k]+d[k][t])
+			}
+		}
+	}
+	return d
+}
+
+// TestMinHop: distances and next ports against Floyd and Warshall, for any
+// number of threads.
+func TestMinHop(t *testing.T) {
+	nets := smallNets()
+	apart := topology.NewBuilder(4, topology.Class{Name: "local"})
+	apart.AddLink(0, 1, 0)
+	apart.AddLink(2, 3, 0)
+	nets["two islands"] = apart.Freeze()
+	for name, g := range nets {
+		want := plainDistances(g)
+		for _, threads := range []int{1, 3} {
+			m, err := NewMinHop(g, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for s := range topology.SwitchID(g.Switches()) {
+				for u := range topology.SwitchID(g.Switches()) {
+					if m.Hops(s, u) != want[s][u] {
+						t.Fatalf("%s: %d to %d is %d hops, want %d", name, s, u, m.Hops(s, u), want[s][u])
+					}
+					var ports []topology.PortID
+					first, end := g.Ports(s)
+					for p := first; p < end; p++ {
+						if q, ok := g.PeerPort(p); ok && want[s][u] < Unreachable && want[g.PortSwitch[q]][u]+1 == want[s][u] {
+							ports = append(ports, p)
+						}
+					}
+					if got := m.Next(s, u, nil); !slices.Equal(got, ports) {
+						t.Fatalf("%s: next ports from %d to %d are %v, want %v", name, s, u, got, ports)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestMinHopLongChain: 254 hops fit, 255 do not.
+func TestMinHopLongChain(t *testing.T) {
+	chain := func(n int) *topology.Graph {
+		b := topology.NewBuilder(n, topology.Class{Name: "local"})
+		for s := range topology.SwitchID(n - 1) {
+			b.AddLink(s, s+1, 0)
+		}
+		return b.Freeze()
+	}
+	m, err := NewMinHop(chain(255), 2)
+	if err != nil || m.Farthest() != 254 || m.Hops(0, 254) != 254 {
+		t.Errorf("chain of 255 switches: %v", err)
+	}
+	if _, err := NewMinHop(chain(256), 2); err == nil {
+		t.Error("a chain of 256 switches needs 255 hops and was accepted")
+	}
+}
+
+// TestRoots: the eight-at-a-time search against a plain one.
+func TestRoots(t *testing.T) {
+	for name, g := range smallNets() {
+		hops, err := NewMinHop(g, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finder := newRootFinder(hops)
+		draw := sim.NewStream(3, "roots", 0)
+		for range 200 {
+			group := randomGroup(0, g, &draw)
+			height, want := Unreachable, []topology.SwitchID(nil)
+			for s := range topology.SwitchID(g.Switches()) {
+				far := 0
+				for _, m := range group.Terminals {
+					far = max(far, hops.Hops(s, g.TerminalSwitch(m))+1)
+				}
+				for _, m := range group.Switches {
+					far = max(far, hops.Hops(s, m))
+				}
+				if far < height {
+					height, want = far, nil
+				}
+				if far == height {
+					want = append(want, s)
+				}
+			}
+			gotHeight, got := finder.find(&group, nil)
+			if gotHeight != height || !slices.Equal(got, want) {
+				t.Fatalf("%s: group %v: height %d roots %v, want %d %v", name, group, gotHeight, got, height, want)
+			}
+		}
+	}
+}
+
+// TestBytes: arithmetic on eight bytes against one byte at a time.
+func TestBytes(t *testing.T) {
+	draw := sim.NewStream(4, "bytes", 0)
+	for range 10000 {
+		a, b := draw.Uint64(), draw.Uint64()
+		if draw.IntN(4) == 0 {
+			b = a ^ 1<<draw.IntN(64)
+		}
+		if draw.IntN(4) == 0 {
+			a |= 0xff << (8 * draw.IntN(8))
+		}
+		most, least, more := maxBytes(a, b), minBytes(a, b), addOne(a)
+		for i := range 8 {
+			x, y := uint8(a>>(8*i)), uint8(b>>(8*i))
+			up := x
+			if x < 255 {
+				up++
+			}
+			if uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up {
+				t.Fatalf("%#x, %#x: byte %d", a, b, i)
+			}
+		}
+	}
+}
+
+// TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least
+// height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
+func TestLeastHeight(t *testing.T) {
+	for name, g := range smallNets() {
+		env, err := NewEnv(g, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := sim.NewStream(5, "height", 0)
+		var groups []Group
+		for i := range GroupID(60) {
+			groups = append(groups, randomGroup(i, g, &draw))
+		}
+		colours := map[string]int{}
+		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
+			r, err := Run(env, engine, groups, Options{Check: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			colours[engine] = r.Colours
+			if r.Colours < r.ColourBound {
+				t.Errorf("%s: %s needs %d colours, fewer than the bound %d", name, engine, r.Colours, r.ColourBound)
+			}
+			finder := newRootFinder(env.Hops)
+			for p := range r.Forest.Trees {
+				if least, _ := finder.find(&p.Groups[0], nil); p.Height != least {
+					t.Errorf("%s: %s: group %d has height %d, want %d", name, engine, p.Groups[0].ID, p.Height, least)
+				}
+			}
+		}
+		if colours["mr4lms-plus-offline"] > colours["mr4lms-plus"] {
+			t.Errorf("%s: %v", name, colours)
+		}
+	}
+}
+
+// TestNearest: formula 1 by hand. On a row of five switches with a terminal
+// each, group {0, 1} is at distance (1+2+1+1)/4 from a tree of {2, 3}... nearest
+// members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4; from
+// a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
+func TestNearest(t *testing.T) {
+	g := gridNet(false, 1, 5)
+	env, err := NewEnv(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, members := range [][]topology.TerminalID{{2, 3}, {1, 4}} {
+		if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
+	if p := e.nearest(&probe); p.Groups[0].ID != 1 {
+		t.Errorf("nearest is the tree of group %d, want 1", p.Groups[0].ID)
+	}
+}
+
+// TestCheckFinds: the checker sees each kind of damage.
+func TestCheckFinds(t *testing.T) {
+	fresh := func() *Forest {
+		g := gridNet(true, 1, 4, 4)
+		env, err := NewEnv(g, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, members := range [][]topology.TerminalID{{0, 5, 10}, {1, 2, 3}, {0, 1}} {
+			if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.forest.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return e.forest
+	}
+	for name, damage := range map[string]func(f *Forest){
+		"height":          func(f *Forest) { f.trees[0].Height++ },
+		"missing member":  func(f *Forest) { f.trees[0].Groups[0].Terminals = append(f.trees[0].Groups[0].Terminals, 15) },
+		"cut tree":        func(f *Forest) { p := f.trees[0]; p.Switches, p.Up = p.Switches[:2], p.Up[:2] },
+		"wrong cable":     func(f *Forest) { p := f.trees[0]; p.Up[1], p.Up[2] = p.Up[2], p.Up[1] },
+		"colour conflict": func(f *Forest) { f.trees[2].Colour = f.trees[0].Colour },
+		"load":            func(f *Forest) { f.efi[f.trees[0].Up[1]]++ },
+		"through":         func(f *Forest) { f.through[3]++ },
+		"groups":          func(f *Forest) { f.colours[0].groups++ },
+		"stale entry":     func(f *Forest) { f.busy[15].grow(0); f.busy[15].set(0) },
+		"lost group":      func(f *Forest) { delete(f.groups, 1) },
+	} {
+		f := fresh()
+		damage(f)
+		if f.Check() == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// TestRefusals: bad groups and settings are clear errors.
+func TestRefusals(t *testing.T) {
+	b := topology.NewBuilder(3, topology.Class{Name: "local"})
+	for s := range topology.SwitchID(3) {
+		b.AddTerminal(s, 0)
+	}
+	b.AddLink(0, 1, 0)
+	env, err := NewEnv(b.Freeze(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Registry.Names() {
+		c, err := Registry.Config(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Registry.Build(name, c, env)
+		if errors.As(err, new(*InfinityError)) {
+			continue // wants a connected network
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			group Group
+			want  string
+		}{
+			{NewGroup(1, nil, nil), "group 1: has no members"},
+			{NewGroup(1, []topology.TerminalID{0, 7}, nil), "group 1: terminal 7: want 0 to 2"},
+			{NewGroup(1, nil, []topology.SwitchID{-1}), "group 1: switch -1: want 0 to 2"},
+			{NewGroup(1, []topology.TerminalID{0, 2}, nil), "group 1: switch 0 and switch 2 are not connected"},
+		} {
+			if err := e.Join(c.group); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+		}
+		if err := e.Leave(1); err == nil {
+			t.Errorf("%s: a group that is not there left", name)
+		}
+		env := env
+		env.Entries = 0
+		if _, err := Registry.Build(name, c, env); err == nil || !strings.Contains(err.Error(), "entries = 0: want at least 1") {
+			t.Errorf("%s with no entries: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package multicast
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups),
+// and the groups of a small grid in order.
+func TestGridPattern(t *testing.T) {
+	for _, c := range []struct {
+		dims  []int
+		ranks int
+		want  int
+	}{
+		{[]int{256, 32, 32}, 16, 17408}, // section 1
+		{[]int{64, 16, 34}, 4, 3744},
+		{[]int{128, 32, 40}, 4, 10496}, // section 4.3
+		{[]int{34, 34, 34}, 1, 3468},
+		{[]int{256, 160}, 1, 416},
+	} {
+		groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 40960}, func(g *GridConfig) {
+			g.Dims, g.RanksPerTerminal = c.dims, c.ranks
+		})
+		if err != nil || len(groups) != c.want {
+			t.Errorf("%v: %d groups, want %d (%v)", c.dims, len(groups), c.want, err)
+		}
+	}
+	// Ranks 0..5 as 3 x 2, two on a terminal: rows {0 1 2} {3 4 5}, columns
+	// {0 3} {1 4} {2 5}, on terminals rank/2.
+	groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 3}, func(g *GridConfig) {
+		g.Dims, g.RanksPerTerminal = []int{3, 2}, 2
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]topology.TerminalID{{0, 1}, {1, 2}, {0, 1}, {0, 2}, {1, 2}}
+	for i, g := range groups {
+		if !slices.Equal(g.Terminals, want[i]) || g.ID != GroupID(i) {
+			t.Errorf("group %d: %v, want %v", i, g.Terminals, want[i])
+		}
+	}
+	if _, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 5}, func(g *GridConfig) { g.Dims = []int{3, 2} }); err == nil {
+		t.Error("six processes on five terminals were accepted")
+	}
+}
+
+// TestHierarchicalPattern: nine ranks by fours: {0..3} {4..7} {8}, leaders
+// {0 4 8}.
+func TestHierarchicalPattern(t *testing.T) {
+	groups, err := sim.Make(Patterns, "hierarchical", PatternEnv{Terminals: 9}, func(g *HierarchyConfig) { g.Sizes = []int{4} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]topology.TerminalID{{0, 1, 2, 3}, {4, 5, 6, 7}, {8}, {0, 4, 8}}
+	if len(groups) != len(want) {
+		t.Fatalf("%d groups, want %d", len(groups), len(want))
+	}
+	for i, g := range groups {
+		if !slices.Equal(g.Terminals, want[i]) {
+			t.Errorf("group %d: %v, want %v", i, g.Terminals, want[i])
+		}
+	}
+}
+
+// TestRandomPattern: every terminal is in as many groups as asked, and the seed
+// decides which.
+func TestRandomPattern(t *testing.T) {
+	draw := func(seed uint64) []Group {
+		groups, err := sim.Make(Patterns, "random", PatternEnv{Terminals: 50, Seed: seed}, func(g *RandomConfig) { g.Groups, g.Joins = 9, 3 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return groups
+	}
+	joins := make([]int, 50)
+	for _, g := range draw(1) {
+		for _, m := range g.Terminals {
+			joins[m]++
+		}
+	}
+	for m, n := range joins {
+		if n != 3 {
+			t.Errorf("terminal %d is in %d groups, want 3", m, n)
+		}
+	}
+	same := func(a, b []Group) bool {
+		return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
+	}
+	if !same(draw(1), draw(1)) || same(draw(1), draw(2)) {
+		t.Error("the seed does not decide the groups")
+	}
+}
