@@ -34,15 +34,15 @@ type proof struct {
 	err     error
 }
 
-// prove certifies routing r with vcs virtual channels on g.
-func prove(g *topology.Graph, r fabric.Routing, vcs int) proof {
-	dependencies := certify.New(vcs)
-	walked, all, err := routing.Dependencies(g, r, vcs, certificateBudget, dependencies.Add)
+// prove certifies an opened network within a budget of routing decisions.
+func (o *opened) prove(budget int) proof {
+	dependencies := certify.New(o.vcs)
+	walked, all, err := routing.Dependencies(o.graph, o.routing, o.vcs, budget, dependencies.Add)
 	if err != nil {
 		return proof{err: err}
 	}
 	c := dependencies.Certify(walked, all)
-	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), text: c.Describe(g)}
+	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), text: c.Describe(o.graph)}
 	if !p.acyclic { // the cycle stands below the sentence, which goes on
 		p.text, p.cycle, _ = strings.Cut(p.text, "\n")
 		p.cycle = "\n" + p.cycle
@@ -93,7 +93,7 @@ func (n *network) fingerprint() string {
 	return fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
 }
 
-// prove is prove, once for all points with the same network; the others need
+// prove certifies the network, once for all points with the same network; the others need
 // not even open it.
 func (n *network) prove(shared *sharedBuilds) proof {
 	p, _ := shared.get("certificate "+n.fingerprint(), func() (any, error) {
@@ -101,7 +101,7 @@ func (n *network) prove(shared *sharedBuilds) proof {
 		if err != nil {
 			return proof{err: err}, nil
 		}
-		return prove(o.graph, o.routing, o.vcs), nil
+		return o.prove(certificateBudget), nil
 	})
 	return p.(proof)
 }

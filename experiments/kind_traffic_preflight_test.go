@@ -178,6 +178,41 @@ func TestUncertified(t *testing.T) {
 	}
 }
 
+// TestSample: a certificate that stops at its budget says so, finds the cycles
+// of what it has seen, and leaves the channel loads alone. A destination takes a
+// decision at least for each of the 36 switches, so that a budget of 36 is spent
+// after the first.
+func TestSample(t *testing.T) {
+	f := load(t, only72, Options{})
+	c := f.Points[0].config.(*trafficConfig)
+	parts, err := c.build(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := parts.opened().prove(36)
+	if !sample.acyclic || sample.exact || !strings.HasSuffix(sample.text, "no cycle (sample: 1 of 36 destinations)") {
+		t.Errorf("%+v", sample)
+	}
+	n := c.network(1)
+	if _, err := f.shared.get("certificate "+n.fingerprint(), func() (any, error) { return sample, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.loads(f.shared, n, parts); err == nil || !strings.Contains(err.Error(), "too many paths") {
+		t.Error(err)
+	}
+	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n", Options{})
+	o, err := ring.Points[0].config.(*trafficConfig).network(1).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each of 8 destinations takes 16 decisions: 8 at sources, 4 behind hops up
+	// and 4 behind hops down the ring. 100 are spent after 7, and one step of the
+	// cycle is on the way to three destinations: all 8 steps have been seen.
+	if p := o.prove(100); p.acyclic || p.exact || p.text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestBisection: the bound of the cut is not below the channel loads' bound of
 // any routing, which a perfect network reaches.
 func TestBisection(t *testing.T) {

@@ -145,8 +145,12 @@ func (m *merger) add(p *Preflight, point *Point) {
 }
 
 func (m *merger) report() *Report {
+	varies := make([]bool, len(m.file.keys))
+	for i := range varies {
+		varies[i] = differ(m.file.Points, i)
+	}
 	for i := range m.notes {
-		m.notes[i].Where = m.file.common(m.points[i])
+		m.notes[i].Where = m.file.common(m.points[i], varies)
 	}
 	for _, name := range m.curves {
 		if c := m.lowest[name]; c.load > c.bound {
@@ -158,24 +162,18 @@ func (m *merger) report() *Report {
 	return &Report{Notes: m.notes, Warnings: m.warnings}
 }
 
-// common names the swept settings that points share and others have not.
-func (f *File) common(points []*Point) string {
-	if len(points) == len(f.Points) {
-		return ""
-	}
+// common names the settings that vary in the sweep, but not among points.
+func (f *File) common(points []*Point, varies []bool) string {
 	var parts []string
 	for i, key := range f.keys {
-		same := func(list []*Point) bool {
-			for _, p := range list {
-				if p.Swept[i] != points[0].Swept[i] {
-					return false
-				}
-			}
-			return true
-		}
-		if same(points) && !same(f.Points) {
+		if varies[i] && !differ(points, i) {
 			parts = append(parts, key+" = "+points[0].Swept[i])
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// differ tells whether swept key i has several values among points.
+func differ(points []*Point, i int) bool {
+	return slices.ContainsFunc(points, func(p *Point) bool { return p.Swept[i] != points[0].Swept[i] })
 }
