@@ -262,6 +262,9 @@ func TestReproduceDswitch(t *testing.T) {
 	if status != exitSuccess || strings.Count(stdout, "  met  ") != 4 {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
+	if page, err := os.ReadFile("r/report.html"); err != nil || !strings.Contains(string(page), "4 met") {
+		t.Errorf("report: %v", err)
+	}
 	resolved, err := os.ReadFile("r/dswitch/theorem2/resolved.toml")
 	if err != nil || !strings.Contains(string(resolved), "seed = 1\n") {
 		t.Errorf("%v\n%s", err, resolved)

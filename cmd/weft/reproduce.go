@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/report"
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
@@ -91,6 +92,11 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 		return err
 	}
 	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
+		return err
+	}
+	if page, err := report.Make([]string{flags.out}); err != nil {
+		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
+	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
