@@ -49,8 +49,13 @@ func TestKinds(t *testing.T) {
 				}
 			}
 		}
-		if _, err := Load("defaults", "kind = "+tomlValue(name), Options{}); err != nil {
+		f, err := Load("defaults", "kind = "+tomlValue(name), Options{})
+		if err != nil {
 			t.Errorf("%s: the defaults are not valid: %v", name, err)
+			continue
+		}
+		if _, err := Load("resolved.toml", f.Resolved(), Options{}); err != nil {
+			t.Errorf("%s: the defaults spelt out cannot be read again: %v", name, err)
 		}
 	}
 }

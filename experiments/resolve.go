@@ -106,6 +106,10 @@ func tomlValue(value any) string {
 			parts = append(parts, tomlKey(name)+" = "+tomlValue(x[name]))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
+	case fmt.Stringer: // a number with names for some values
+		if s := x.String(); strings.Trim(s, "0123456789") != "" {
+			return quoteTOML(s)
+		}
 	}
 	return fmt.Sprint(value)
 }
