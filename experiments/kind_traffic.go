@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -78,6 +79,7 @@ type measureTable struct {
 	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
 	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network keeps up, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
 	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
+	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
 	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
@@ -130,6 +132,9 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	name := c.Topology.Type.Name()
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
 		faults = append(faults, err)
+	}
+	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
+		faults = append(faults, At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
 	if err != nil {

@@ -21,13 +21,16 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	}
 	run.Replications = c.Measure.Replications
 	if c.Measure.Links {
-		writeLinks(run, o.graph, &o.carried)
+		writeLinks(run, o.topology.Graph(), &o.carried)
+	}
+	if grouped, ok := o.topology.(topology.Grouped); ok && c.Measure.Global {
+		writeGlobalChannels(run, grouped, &o.carried)
 	}
 	if c.Measure.Histogram {
 		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
 	}
 	if c.Measure.Fairness {
-		writeFairness(run, o.graph, &o.carried)
+		writeFairness(run, o.topology.Graph(), &o.carried)
 	}
 	return o.row(c.Fabric.Clock.Nanoseconds()), nil
 }
@@ -41,10 +44,10 @@ func (c *trafficConfig) atLoad(load float64) *trafficConfig {
 
 // trafficOutcome sums up the replications of a point. Times are in cycles.
 type trafficOutcome struct {
-	graph   *topology.Graph
-	offered float64
-	carried carried
-	latency *sim.Histogram // of all replications
+	topology topology.Topology
+	offered  float64
+	carried  carried
+	latency  *sim.Histogram // of all replications
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal sim.Running
@@ -68,18 +71,18 @@ func replicationSeed(seed uint64, i int) uint64 {
 func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcome, error) {
 	o := &trafficOutcome{offered: c.Traffic.Load, latency: &sim.Histogram{}, converged: true}
 	for i := range c.Measure.Replications {
-		graph, result, err := c.simulate(ctx, run, replicationSeed(run.Seed, i))
+		built, result, err := c.simulate(ctx, run, replicationSeed(run.Seed, i))
 		if err != nil {
 			return nil, err
 		}
-		o.graph = graph
+		o.topology = built
 		o.add(result)
 	}
 	return o, nil
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (*topology.Graph, *fabric.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (topology.Topology, *fabric.Result, error) {
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +101,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (*t
 		return nil, nil, err
 	}
 	count()
-	return graph, result, nil
+	return parts.topology, result, nil
 }
 
 // add enters a replication.
