@@ -43,6 +43,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if r, ok := routing.(GreedyDecider); ok {
 		f.greedy = r.DecidesGreedily()
 	}
+	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
+		f.departer, f.injection = r, 0
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
 	if f.sensesCredits() {

@@ -56,6 +56,18 @@ type OccupancyReader interface{ ReadsOccupancy() bool }
 // them (a parallel allocator). Without it each sees those made before it.
 type GreedyDecider interface{ DecidesGreedily() bool }
 
+// Departer is implemented by routings that can decide when a packet leaves its
+// terminal, with a view of the switch there, so that the decision may choose
+// the virtual channel of injection too.
+type Departer interface {
+	DecidesAtTerminals() bool
+	// Depart is asked once per packet, when it is the next of its terminal
+	// and the channel is free; h is the head as it will arrive at the switch.
+	// It may change h.State and returns the virtual channels allowed on the
+	// terminal's channel.
+	Depart(v *View, h *Head) uint32
+}
+
 // Explorer is implemented by routings whose every possible decision can be
 // listed without running: the deadlock certificate and the channel-load bounds
 // are built from it.

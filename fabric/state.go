@@ -184,7 +184,7 @@ type Fabric struct {
 	acceptOV     []int32 // by queue: round-robin pointer over local output virtual channels
 	terminalOV0  int32
 	terminalOut0 int32  // a terminal's sending end is f.out[terminalOut0+t]
-	injection    uint32 // virtual channels that terminals may inject on
+	injection    uint32 // virtual channels that terminals may inject on; 0: asked for each packet
 	terminals    []terminal
 	streams      []sim.Stream // routing decisions, by switch
 
@@ -208,6 +208,7 @@ type Fabric struct {
 	occupancy  bool     // keep outVC.waiting
 	greedy     bool     // count the decisions of a cycle only when all are made
 	decided    []int32  // ov chosen by each of them
+	departer   Departer // nil: packets leave their terminals undecided
 	cutThrough bool
 	inputFirst bool
 

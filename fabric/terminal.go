@@ -55,8 +55,10 @@ type terminal struct {
 	dst     int32
 	left    int32 // flits still to be sent
 	flits   int32
-	vc      int32 // of the packet, or of the last one
-	blocked bool  // waits for a credit
+	state   uint32 // routing's state of the packet
+	allowed uint32 // virtual channels that it may leave on; 0: not asked yet
+	vc      int32  // of the packet, or of the last one
+	blocked bool   // waits for a credit
 }
 
 // Attach connects the end points: where packets come from and who hears of
@@ -113,7 +115,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	ovs := f.outVC[f.terminalOV(topology.TerminalID(t), 0):][:f.vcs]
 	flags := int32(0)
 	if te.left == te.flits {
-		vc, ok := f.injectionVC(te, ovs)
+		vc, ok := f.injectionVC(t, te, ovs)
 		if !ok {
 			te.blocked = true
 			return
@@ -131,7 +133,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
 	}
-	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst}
+	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
@@ -169,19 +171,23 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	p := &f.packets[id]
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
+	te.state, te.allowed = 0, f.injection
 	return true
 }
 
 // injectionVC chooses a virtual channel for a new packet: the next in round
 // robin, among those allowed, that has a credit (cut-through: credits for the
 // whole packet).
-func (f *Fabric) injectionVC(te *terminal, ovs []outVC) (int32, bool) {
+func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int32, bool) {
 	need := int32(1)
 	if f.cutThrough {
 		need = te.flits
 	}
+	if te.allowed == 0 {
+		f.depart(t, te)
+	}
 	// Twice the set: the second copy begins behind the last channel.
-	set := uint64(f.injection) | uint64(f.injection)<<f.vcs
+	set := uint64(te.allowed) | uint64(te.allowed)<<f.vcs
 	for set &^= 2<<te.vc - 1; set != 0; set &= set - 1 {
 		vc := int32(bits.TrailingZeros64(set))
 		if vc >= int32(f.vcs) {
@@ -192,6 +198,18 @@ func (f *Fabric) injectionVC(te *terminal, ovs []outVC) (int32, bool) {
 		}
 	}
 	return 0, false
+}
+
+// depart asks the routing about the next packet of terminal t.
+func (f *Fabric) depart(t int32, te *terminal) {
+	port := f.graph.TerminalPort[t]
+	h := &f.head
+	*h = Head{Switch: f.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
+	te.allowed = f.departer.Depart(&f.view, h) & f.allVCs
+	if te.allowed == 0 {
+		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
+	}
+	te.state = h.State & (1<<StateBits - 1)
 }
 
 // creditTerminal serves a terminal that waited for a credit.

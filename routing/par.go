@@ -39,21 +39,32 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case h.State == 0:
-		return p.depart(v, h)
+		if p.staysInside(h) {
+			return p.advance(h, v.VCs(), nil)
+		}
+		best := p.compare(v, h)
+		h.State = best.state
+		return best.hop
 	case undecided(h.State):
 		head := p.resume(*h)
-		return p.decide(v, h, p.onward(v, &head))
+		best := p.decide(v, h, p.onward(v, &head))
+		h.State = best.state
+		return best.hop
 	}
 	return p.advance(h, v.VCs(), v.Random(h.Switch))
 }
 
-// depart sends a packet from its source switch. A minimal path that begins with
-// a local hop does so on virtual channel 0.
-func (p progressive) depart(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if here, there := p.sourceGroups(h); here == there {
-		launchMinimal(h, p.localVC)
-		return p.advance(h, v.VCs(), nil)
+// Depart implements [fabric.Departer].
+func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	if !p.staysInside(h) {
+		h.State = p.compare(v, h).launch
 	}
+	return p.vcSet(level(h.State), v.VCs())
+}
+
+// compare decides about a packet at its source. A minimal path that begins with
+// a local hop does so on virtual channel 0.
+func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
 	minimal := p.minimal(v, h, p.minimalVC)
 	if undecided(minimal.state) {
 		p.hold(&minimal, v.VCs())
@@ -63,6 +74,7 @@ func (p progressive) depart(v *fabric.View, h *fabric.Head) fabric.Hop {
 
 // hold moves a minimal first hop to virtual channel 0.
 func (p progressive) hold(c *candidate, vcs int) {
+	c.launch &^= levelMask
 	c.state &^= levelMask
 	c.hop.VCs = p.vcSet(0, vcs)
 }

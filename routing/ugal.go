@@ -17,13 +17,14 @@ type UGALSettings struct {
 	Intermediate string `toml:"intermediate" doc:"what Valiant paths lead through: a group or a router, neither of the source's group nor of the destination's; or any-router, which sends minimally if it is of the source's group" choices:"group|router|any-router"`
 	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
 	Weight       string `toml:"weight" doc:"what queue lengths are multiplied by: hops of the path, or global-hops (1 and 2)" choices:"hops|global-hops"`
+	DecidedAt    string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel, whose virtual channel is then that of the path; or at the switch, as the packet arrives, on any virtual channel" choices:"terminal|switch"`
 	DetourVC     string `toml:"detour_vc" doc:"virtual channel on the way to the intermediate: rising with each global hop; flat, channel 0 all the way as in BookSim2, for intermediate routers only, which can deadlock" choices:"rising|flat"`
 	GroupSettings
 }
 
 func defaultUGAL() UGALSettings {
 	return UGALSettings{
-		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", Weight: "hops", DetourVC: "rising",
+		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops", DetourVC: "rising",
 		GroupSettings: defaultGroups(),
 	}
 }
@@ -77,9 +78,10 @@ type gauge interface {
 // candidate is a path that a packet may take: its first hop, the packet's state
 // behind it, and its length.
 type candidate struct {
-	hop   fabric.Hop
-	state uint32
-	hops  int // switch to switch, or global ones only
+	hop    fabric.Hop
+	launch uint32 // the packet's state before its first hop
+	state  uint32 // and behind it
+	hops   int    // switch to switch, or global ones only
 }
 
 // vc is the lowest virtual channel that the first hop may use.
@@ -125,16 +127,37 @@ func (u *ugal) ReadsOccupancy() bool { return true }
 // DecidesGreedily implements [fabric.GreedyDecider].
 func (u *ugal) DecidesGreedily() bool { return u.settings.Decision == "greedy" }
 
+// DecidesAtTerminals implements [fabric.Departer].
+func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
+
+// Depart implements [fabric.Departer].
+func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	if !u.staysInside(h) {
+		h.State = u.decide(v, h, u.minimal(v, h, u.minimalVC)).launch
+	}
+	return u.vcSet(level(h.State), v.VCs())
+}
+
 // Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
 		return u.advance(h, v.VCs(), v.Random(h.Switch))
 	}
-	if here, there := u.sourceGroups(h); here == there {
-		launchMinimal(h, u.localVC)
+	if u.staysInside(h) {
 		return u.advance(h, v.VCs(), nil)
 	}
-	return u.decide(v, h, u.minimal(v, h, u.minimalVC))
+	best := u.decide(v, h, u.minimal(v, h, u.minimalVC))
+	h.State = best.state
+	return best.hop
+}
+
+// staysInside launches a packet at its source if it is bound for the same group.
+func (u *ugal) staysInside(h *fabric.Head) bool {
+	here, there := u.sourceGroups(h)
+	if here == there {
+		launchMinimal(h, u.localVC)
+	}
+	return here == there
 }
 
 // advance moves a launched packet on.
@@ -147,8 +170,8 @@ func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	return hop
 }
 
-// decide compares minimal with Valiant paths and sends the packet.
-func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) fabric.Hop {
+// decide compares minimal with Valiant paths.
+func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candidate {
 	best, gain := minimal, u.settings.Threshold
 	for range u.settings.Candidates {
 		detour, ok := u.detour(v, h)
@@ -159,8 +182,7 @@ func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) fabric.
 			best, gain = detour, m-nm
 		}
 	}
-	h.State = best.state
-	return best.hop
+	return best
 }
 
 // minimal is the minimal path of a packet at its source, on virtual channel
@@ -201,8 +223,9 @@ func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 
 // first takes the first hop of a launched packet.
 func (u *ugal) first(v *fabric.View, head *fabric.Head) candidate {
+	launch := head.State
 	hop := u.advance(head, v.VCs(), v.Random(head.Switch))
-	return candidate{hop: hop, state: head.State}
+	return candidate{hop: hop, launch: launch, state: head.State}
 }
 
 func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
