@@ -45,6 +45,10 @@ func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		best := p.compare(v, h)
 		h.State = best.state
 		return best.hop
+	case p.atSource(h):
+		c := p.onwardHeld(v, h)
+		h.State = c.state
+		return c.hop
 	case undecided(h.State):
 		head := p.resume(*h)
 		best := p.decide(v, h, p.onward(v, &head))
@@ -62,19 +66,33 @@ func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return p.vcSet(level(h.State), v.VCs())
 }
 
-// compare decides about a packet at its source. A minimal path that begins with
-// a local hop does so on virtual channel 0.
+// compare decides about a packet at its source.
 func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
-	minimal := p.minimal(v, h, p.minimalVC)
-	if undecided(minimal.state) {
-		p.hold(&minimal, v.VCs())
-	}
+	head := *h
+	launchMinimal(&head, p.minimalVC)
+	minimal := p.onwardHeld(v, &head)
 	return p.decide(v, h, minimal)
+}
+
+// atSource tells whether a packet that left its terminal as a minimal one is
+// at its first switch.
+func (p progressive) atSource(h *fabric.Head) bool {
+	here, there := p.sourceGroups(h)
+	return here != there && h.State&(localDone|fabric.NonMinimal) == 0
+}
+
+// onwardHeld is the minimal path of a launched packet at its source. If that
+// begins with a local hop, it does so on virtual channel 0.
+func (p progressive) onwardHeld(v *fabric.View, head *fabric.Head) candidate {
+	c := p.onward(v, head)
+	if undecided(c.state) {
+		p.hold(&c, v.VCs())
+	}
+	return c
 }
 
 // hold moves a minimal first hop to virtual channel 0.
 func (p progressive) hold(c *candidate, vcs int) {
-	c.launch &^= levelMask
 	c.state &^= levelMask
 	c.hop.VCs = p.vcSet(0, vcs)
 }
