@@ -72,7 +72,7 @@ func DefaultConfig() Config {
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
 			CreditCycles: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
-			CreditSensing: "auto", CreditsUndelayed: []string{"terminal", "global"},
+			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},
 	}

@@ -32,6 +32,11 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
+	if f.sensing != nil && f.sensing.held != nil {
+		if c, ok := f.sensing.held.NextCycle(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
 	return cycle, any
 }
 
@@ -57,6 +62,9 @@ func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock))
 func (f *Fabric) tick(c int64) {
 	f.cycle = c
 	f.arriveCredits(c)
+	if f.sensing != nil && f.sensing.held != nil {
+		f.sensing.release(f, c)
+	}
 	f.arriveFlits(c)
 	f.serveTerminals(c)
 	f.steps.set(c)

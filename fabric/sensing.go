@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 )
 
 // CreditSenser is implemented by routings that rely on credit round-trip
@@ -12,25 +13,43 @@ import (
 type CreditSenser interface{ SensesCredits() bool }
 
 // sensing is credit round-trip sensing (Kim, Dally, Scott and Abts, ISCA 2008,
-// section 4.3.2). For every output O a switch measures t_crt(O), the time from
-// a flit's grant until its credit is back, and takes t_d(O) = t_crt(O) -
+// section 4.3.2). For every output O, and there for every virtual channel, a
+// switch measures t_crt(O), the time from a flit's grant until its credit is
+// back, and takes t_d(O) = t_crt(O) -
 // t_crt0(O) for the congestion behind O. The credit of a flit that leaves by O
 // is sent upstream late, by t_d(O) less the smallest t_d of the switch, so that
 // the buffers upstream seem shallower and congestion is felt earlier. Credits
 // over the channel classes of credits_undelayed are never late, which keeps
 // the mechanism free of cycles.
 //
+// Minimal and Valiant flits that leave by the same output do so on virtual
+// channels of their own, and only the minimal ones meet congestion: one t_crt a
+// port would be that of whichever was timed last.
+//
+// Credits that are late do little by being late: eight switches of a group share
+// a congested global channel, so one of them sends it 1/8 flit a cycle, its
+// terminals 1/32 each, and those would run out of 256 credits only if these were
+// 8,000 cycles late; figure 16 has congestion felt within tens of cycles. What
+// makes buffers "appear shallower" there is that a slot counts as occupied until
+// its credit is sent: see [SlotCounter].
+//
 // Deviations: the paper's switch keeps a time stamp for every flit in flight;
 // here one flit of each virtual channel is timed at a time, the next when its
 // credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
 // terminals have no credits and are left out of the smallest t_d.
 type sensing struct {
-	probes    []probe // by output virtual channel
-	roundTrip []int32 // by port: t_crt in cycles; 0: not measured yet
-	idle      []int32 // by port: t_crt0 in cycles
-	least     []int32 // by switch: smallest t_d of its ports to switches
-	delayed   []bool  // by port: credits over its channel may be late
+	probes    []probe           // by output virtual channel
+	roundTrip []int32           // by output virtual channel: t_crt in cycles; 0: not measured yet
+	idle      []int32           // by port: t_crt0 in cycles
+	least     []int32           // by switch: smallest t_d of its ports to switches
+	delayed   []bool            // by port: credits over its channel may be late
+	held      *sim.Wheel[int32] // output virtual channels by which flits left whose credits are sent now; nil: not kept
 }
+
+// SlotCounter is implemented by credit sensers for which a flit goes on
+// waiting, as [View] shows it, until its credit is sent: its slot is occupied
+// for that long.
+type SlotCounter interface{ CountsHeldSlots() bool }
 
 // probe times one flit: its credit is the one that comes back after ahead-1
 // others.
@@ -43,13 +62,16 @@ type probe struct {
 func newSensing(f *Fabric) *sensing {
 	ports := f.graph.NumPorts()
 	s := &sensing{
-		probes: make([]probe, ports*f.vcs), roundTrip: make([]int32, ports), idle: make([]int32, ports),
+		probes: make([]probe, ports*f.vcs), roundTrip: make([]int32, ports*f.vcs), idle: make([]int32, ports),
 		least: make([]int32, len(f.switches)), delayed: make([]bool, ports),
 	}
 	for p := range ports {
 		class := f.graph.Classes[f.graph.PortClass[p]].Name
 		s.delayed[p] = !slices.Contains(f.config.Switch.CreditsUndelayed, class)
 		s.idle[p] = math.MaxInt32
+	}
+	if r, ok := f.routing.(SlotCounter); ok && f.occupancy && r.CountsHeldSlots() {
+		s.held = sim.NewWheel[int32](1024)
 	}
 	return s
 }
@@ -72,24 +94,40 @@ func (s *sensing) returned(f *Fabric, ov int32, c int64) {
 		return
 	}
 	port := topology.PortID(ov / int32(f.vcs))
-	s.roundTrip[port] = int32(min(c-p.sent, math.MaxInt32))
-	s.idle[port] = min(s.idle[port], s.roundTrip[port])
-	sw := f.graph.PortSwitch[port]
+	s.roundTrip[ov] = int32(min(c-p.sent, math.MaxInt32))
+	s.idle[port] = min(s.idle[port], s.roundTrip[ov])
+	s.findLeast(f, f.graph.PortSwitch[port])
+}
+
+// findLeast renews the smallest t_d of a switch's ports to other switches. A
+// port that has sent nothing has none: 0. A port's own is the smallest of the
+// virtual channels that it has sent on.
+func (s *sensing) findLeast(f *Fabric, sw topology.SwitchID) {
 	least := int32(math.MaxInt32)
-	for q, end := f.graph.Ports(sw); q < end; q++ {
-		if f.graph.Peer[q] >= 0 {
-			least = min(least, s.congestion(q))
+	for q, end := f.graph.Ports(sw); q < end && least > 0; q++ {
+		if f.graph.Peer[q] < 0 {
+			continue
 		}
+		ofPort := int32(math.MaxInt32)
+		for ov := f.ov(q, 0); ov < f.ov(q+1, 0); ov++ {
+			if s.roundTrip[ov] > 0 {
+				ofPort = min(ofPort, s.roundTrip[ov])
+			}
+		}
+		if ofPort == math.MaxInt32 {
+			ofPort = s.idle[q]
+		}
+		least = min(least, ofPort-s.idle[q])
 	}
 	s.least[sw] = least
 }
 
 // congestion is t_d of a port in cycles; 0 before the first measurement.
-func (s *sensing) congestion(p topology.PortID) int32 {
-	if s.roundTrip[p] == 0 {
+func (s *sensing) congestion(f *Fabric, ov int32) int32 {
+	if s.roundTrip[ov] == 0 {
 		return 0
 	}
-	return s.roundTrip[p] - s.idle[p]
+	return s.roundTrip[ov] - s.idle[ov/int32(f.vcs)]
 }
 
 // crossing notes that the flit at the front of queue v is granted the crossbar
@@ -100,16 +138,31 @@ func (s *sensing) crossing(f *Fabric, sw *switchState, r request, v *inVC) int64
 	}
 	ov := sw.port0*int32(f.vcs) + v.out
 	s.sent(ov, f.buffer-(f.outVC[ov].credits-1), f.cycle)
-	return s.late(f, topology.PortID(sw.port0+int32(r.port())), topology.PortID(sw.port0+int32(r.output())))
+	late := s.late(f, topology.PortID(sw.port0+int32(r.port())), ov)
+	if late > 0 && s.held != nil {
+		counted := sw.port0*int32(f.vcs) + int32(lowestOV(v.hop, uint32(f.vcs)))
+		*s.held.Place(f.cycle + late) = counted
+		f.outVC[counted].waiting++ // until then; crossing takes one off
+	}
+	return late
+}
+
+// release ends the waiting of flits whose credits are sent in cycle c.
+func (s *sensing) release(f *Fabric, c int64) {
+	for batch := s.held.Next(c); batch != nil; batch = s.held.Next(c) {
+		for _, ov := range batch {
+			f.outVC[ov].waiting--
+		}
+	}
 }
 
 // late is by how many cycles the credit of a flit from port in to port out is
 // sent late.
-func (s *sensing) late(f *Fabric, in, out topology.PortID) int64 {
-	if !s.delayed[in] || f.graph.Peer[out] < 0 {
+func (s *sensing) late(f *Fabric, in topology.PortID, ov int32) int64 {
+	if !s.delayed[in] {
 		return 0
 	}
-	return int64(s.congestion(out) - s.least[f.graph.PortSwitch[out]])
+	return int64(s.congestion(f, ov) - s.least[f.graph.PortSwitch[in]])
 }
 
 // CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
@@ -120,5 +173,10 @@ func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.f.sensing == nil {
 		return 0, 0
 	}
-	return int(v.f.sensing.roundTrip[p]), int(v.f.sensing.congestion(p))
+	for vc := range v.f.vcs {
+		ov := v.f.ov(p, vc)
+		cycles = max(cycles, int(v.f.sensing.roundTrip[ov]))
+		excess = max(excess, int(v.f.sensing.congestion(v.f, ov)))
+	}
+	return cycles, excess
 }

@@ -5,9 +5,15 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// UGALCRConfig holds the settings of routing "ugal-l-cr".
+type UGALCRConfig struct {
+	HeldSlots string `toml:"held_slots" doc:"whether flits that have left count as waiting until their credits are sent; with sensing = waiting or both" choices:"counted|ignored"`
+	UGALSettings
+}
+
 func init() {
 	sim.Register(Registry, "ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs",
-		UGALLConfig{defaultUGAL()}, newUGALCR)
+		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
 // creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions
@@ -15,15 +21,27 @@ func init() {
 // long credits take to come back from each output and hold back the credits of
 // flits that leave by slow ones, so that congestion is felt upstream before
 // buffers are full.
-type creditRoundTrip struct{ *ugal }
+//
+// A queue's length includes the slots whose credits are held back: a flit that
+// left by an output counts as waiting for it until its credit is sent. The paper
+// does not say so, but nothing else lets the decision feel the delay; the
+// reasons are in package fabric's credit sensing. held_slots = "ignored" is the
+// other reading.
+type creditRoundTrip struct {
+	*ugal
+	counts bool
+}
 
-func newUGALCR(c UGALLConfig, env Env) (fabric.Routing, error) {
+func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge{})
 	if err != nil {
 		return nil, err
 	}
-	return creditRoundTrip{u}, nil
+	return creditRoundTrip{u, c.HeldSlots == "counted"}, nil
 }
+
+// CountsHeldSlots implements [fabric.SlotCounter].
+func (c creditRoundTrip) CountsHeldSlots() bool { return c.counts }
 
 // SensesCredits implements [fabric.CreditSenser].
 func (creditRoundTrip) SensesCredits() bool { return true }
