@@ -178,9 +178,10 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
-		back := t.credit + int64(in.delay)
+		back, late := t.credit+int64(in.delay), int64(0)
 		if f.sensing != nil {
-			back += f.sensing.crossing(f, sw, r, v)
+			late = f.sensing.crossing(f, sw, r, v)
+			back += late
 		}
 		credit := f.credits.Room(back)
 		if credit == nil {
@@ -205,8 +206,8 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		if v.state < maxHops<<hopShift {
 			e.state += 1 << hopShift
 		}
-		if f.occupancy {
-			sw.outVC(lowestOV(v.hop, vcs)).waiting--
+		if f.behind != nil {
+			f.behind.cross(f, sw, lowestOV(v.hop, vcs), depart, late)
 		}
 		v.count--
 		if v.packet&tailFlit == 0 {

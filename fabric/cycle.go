@@ -32,8 +32,8 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
-	if f.sensing != nil && f.sensing.held != nil {
-		if c, ok := f.sensing.held.NextCycle(); ok && (!any || c < cycle) {
+	if f.behind != nil {
+		if c, ok := f.behind.until.NextCycle(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -62,8 +62,8 @@ func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock))
 func (f *Fabric) tick(c int64) {
 	f.cycle = c
 	f.arriveCredits(c)
-	if f.sensing != nil && f.sensing.held != nil {
-		f.sensing.release(f, c)
+	if f.behind != nil {
+		f.behind.release(c)
 	}
 	f.arriveFlits(c)
 	f.serveTerminals(c)

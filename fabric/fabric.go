@@ -53,6 +53,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	reach := f.reach(timings)
 	f.flits = [2]*sim.Wheel[flit]{sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)}
+	if f.occupancy {
+		f.behind = newBehind(f, reach)
+	}
 	f.credits, f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // CreditSenser is implemented by routings that rely on credit round-trip
@@ -38,18 +37,12 @@ type CreditSenser interface{ SensesCredits() bool }
 // credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
 // terminals have no credits and are left out of the smallest t_d.
 type sensing struct {
-	probes    []probe           // by output virtual channel
-	roundTrip []int32           // by output virtual channel: t_crt in cycles; 0: not measured yet
-	idle      []int32           // by port: t_crt0 in cycles
-	least     []int32           // by switch: smallest t_d of its ports to switches
-	delayed   []bool            // by port: credits over its channel may be late
-	held      *sim.Wheel[int32] // output virtual channels by which flits left whose credits are sent now; nil: not kept
+	probes    []probe // by output virtual channel
+	roundTrip []int32 // by output virtual channel: t_crt in cycles; 0: not measured yet
+	idle      []int32 // by port: t_crt0 in cycles
+	least     []int32 // by switch: smallest t_d of its ports to switches
+	delayed   []bool  // by port: credits over its channel may be late
 }
-
-// SlotCounter is implemented by credit sensers for which a flit goes on
-// waiting, as [View] shows it, until its credit is sent: its slot is occupied
-// for that long.
-type SlotCounter interface{ CountsHeldSlots() bool }
 
 // probe times one flit: its credit is the one that comes back after ahead-1
 // others.
@@ -69,9 +62,6 @@ func newSensing(f *Fabric) *sensing {
 		class := f.graph.Classes[f.graph.PortClass[p]].Name
 		s.delayed[p] = !slices.Contains(f.config.Switch.CreditsUndelayed, class)
 		s.idle[p] = math.MaxInt32
-	}
-	if r, ok := f.routing.(SlotCounter); ok && f.occupancy && r.CountsHeldSlots() {
-		s.held = sim.NewWheel[int32](1024)
 	}
 	return s
 }
@@ -138,22 +128,7 @@ func (s *sensing) crossing(f *Fabric, sw *switchState, r request, v *inVC) int64
 	}
 	ov := sw.port0*int32(f.vcs) + v.out
 	s.sent(ov, f.buffer-(f.outVC[ov].credits-1), f.cycle)
-	late := s.late(f, topology.PortID(sw.port0+int32(r.port())), ov)
-	if late > 0 && s.held != nil {
-		counted := sw.port0*int32(f.vcs) + int32(lowestOV(v.hop, uint32(f.vcs)))
-		*s.held.Place(f.cycle + late) = counted
-		f.outVC[counted].waiting++ // until then; crossing takes one off
-	}
-	return late
-}
-
-// release ends the waiting of flits whose credits are sent in cycle c.
-func (s *sensing) release(f *Fabric, c int64) {
-	for batch := s.held.Next(c); batch != nil; batch = s.held.Next(c) {
-		for _, ov := range batch {
-			f.outVC[ov].waiting--
-		}
-	}
+	return s.late(f, topology.PortID(sw.port0+int32(r.port())), ov)
 }
 
 // late is by how many cycles the credit of a flit from port in to port out is

@@ -206,6 +206,7 @@ type Fabric struct {
 	vaDelay    uint32
 	sensing    *sensing // nil: off
 	occupancy  bool     // keep outVC.waiting
+	behind     *behind  // nil unless occupancy
 	greedy     bool     // count the decisions of a cycle only when all are made
 	decided    []int32  // ov chosen by each of them
 	departer   Departer // nil: packets leave their terminals undecided

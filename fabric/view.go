@@ -52,30 +52,26 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 
 // Waiting is the number of flits in p's switch that have been routed to leave
 // by p on virtual channel vc (the lowest allowed one, where the routing allowed
-// several) and have not crossed the switch yet.
+// several) and have not left it: those that have not crossed the switch yet, and
+// Crossed.
 func (v *View) Waiting(p topology.PortID, vc int) int {
-	return int(v.f.outVC[v.f.ov(p, vc)].waiting)
+	return int(v.f.outVC[v.f.ov(p, vc)].waiting) + v.Crossed(p, vc)
 }
 
-// WaitingAll sums Waiting over the virtual channels of p and adds the flits
-// that have crossed the switch and wait for the channel.
+// Crossed is the number of flits that have crossed p's switch and wait for its
+// channel; with a [SlotCounter], also of those that have left and whose credits
+// are held back.
+func (v *View) Crossed(p topology.PortID, vc int) int {
+	return int(v.f.behind.flits[v.f.ov(p, vc)])
+}
+
+// WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
-	n := v.Backlog(p)
+	n := 0
 	for vc := range v.f.vcs {
 		n += v.Waiting(p, vc)
 	}
 	return n
-}
-
-// Backlog is the number of flits behind the crossbar that wait for p's
-// channel.
-func (v *View) Backlog(p topology.PortID) int {
-	o := &v.f.out[p]
-	behind := o.nextFree - v.f.cycle<<intervalShift
-	if behind <= 0 {
-		return 0
-	}
-	return int(behind / o.interval)
 }
 
 // countDecision counts a packet as waiting for the output virtual channel that

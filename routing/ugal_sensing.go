@@ -31,8 +31,11 @@ func (s sensing) queue(v *fabric.View, p topology.PortID) int {
 	case senseCredits:
 		return v.OutstandingAll(p)
 	}
-	// A flit behind the crossbar has taken its credit.
-	return v.WaitingAll(p) - v.Backlog(p) + v.OutstandingAll(p)
+	n := 0
+	for vc := range v.VCs() {
+		n += s.queueVC(v, p, vc)
+	}
+	return n
 }
 
 // queueVC is the queue length of one virtual channel of an output port.
@@ -43,5 +46,6 @@ func (s sensing) queueVC(v *fabric.View, p topology.PortID, vc int) int {
 	case senseCredits:
 		return v.Outstanding(p, vc)
 	}
-	return v.Waiting(p, vc) + v.Outstanding(p, vc)
+	// A flit behind the crossbar has taken its credit.
+	return v.Waiting(p, vc) - v.Crossed(p, vc) + v.Outstanding(p, vc)
 }
