@@ -36,6 +36,7 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 // to sleep.
 func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := f.alloc.requests, f.alloc.places
+	combined, cutThrough, vcs := f.combined, f.cutThrough, uint32(f.vcs)
 	n := 0
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
@@ -47,12 +48,22 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
-			if sw.outVC(uint32(v.out)).credits == 0 {
+			output := v.hop >> 16
+			o := sw.outPort(output)
+			if v.packet&combined != 0 {
+				free := v.hop & uint32(o.free)
+				lov := output*vcs + uint32(bits.TrailingZeros32(free))
+				if free&(free-1) == 0 && free != 0 && sw.outVC(lov).credits > 0 && !cutThrough {
+					v.out = int32(lov) // chooseVC in most cases
+				} else if !f.chooseVC(sw, local, v, free) {
+					f.sleepForVC(sw, w, left&-left)
+					continue
+				}
+			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
 				continue
 			}
-			output := v.hop >> 16
-			if o := sw.outPort(output); o.nextFree-o.window >= now {
+			if o.nextFree-o.window >= now {
 				continue // no room behind the crossbar
 			}
 			port := uint32(places[local].port)
@@ -209,27 +220,35 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			sw.outVC(lowestOV(v.hop, vcs)).waiting--
 		}
 		v.count--
-		if v.packet&tailFlit == 0 {
-			if v.count > 0 {
-				f.advance(v, t.number)
-			} else {
-				sw.mask(local).sa &^= 1 << (local & 63)
-			}
-			continue
-		}
-		// The next packet comes to the front, and those that wait for the
-		// virtual channel may ask for it.
-		ov.owner = ^ov.owner
-		o.free |= 1 << (vc & 15)
-		v.out = -1
 		m, bit := sw.mask(local), uint64(1)<<(local&63)
-		m.sa &^= bit
-		if v.count > 0 {
-			m.va |= bit
-			f.advance(v, t.number)
+		first := v.packet & f.combined // the packet holds no virtual channel yet
+		if v.packet&tailFlit == 0 {
+			if first != 0 {
+				ov.owner = sw.queue0 + int32(local)
+				o.free &^= 1 << (vc & 15)
+			}
+		} else {
+			// The next packet comes to the front, and those that wait for the
+			// virtual channel may ask for it.
+			v.out = -1
+			if first == 0 {
+				ov.owner = ^ov.owner
+				o.free |= 1 << (vc & 15)
+				if o.waiters != 0 {
+					f.wakeWaiters(o)
+				}
+			}
+			if f.combined == 0 {
+				m.sa &^= bit
+				if v.count > 0 {
+					m.va |= bit
+				}
+			}
 		}
-		if o.waiters != 0 {
-			f.wakeWaiters(o)
+		if v.count > 0 {
+			f.advance(v, t.number)
+		} else {
+			m.sa &^= bit
 		}
 	}
 }
