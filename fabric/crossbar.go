@@ -35,9 +35,9 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 // modulo 64, that several of them come from or want. Flits without a credit go
 // to sleep.
 func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := f.alloc.requests, f.alloc.places
+	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
 	combined, cutThrough, vcs := f.combined, f.cutThrough, uint32(f.vcs)
-	n := 0
+	n := uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
 	for w := range sw.masks {
@@ -66,8 +66,8 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if o.nextFree-o.window >= now {
 				continue // no room behind the crossbar
 			}
-			port := uint32(places[local].port)
-			requests[n] = newRequest(local, port<<16|output)
+			port := uint32(at(places, local).port)
+			*at(requests, n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -76,7 +76,7 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			outputs |= out
 		}
 	}
-	return requests[:n], rivalInputs, rivalOutputs
+	return f.alloc.requests[:n], rivalInputs, rivalOutputs
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
