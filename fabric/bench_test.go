@@ -21,7 +21,7 @@ func BenchmarkDragonfly(b *testing.B) {
 	}{{"long", 10, 100, 256}, {"short", 1, 10, 32}} {
 		for _, load := range []float64{0.1, 0.4, 0.7, 0.95} { // the last one is past saturation
 			b.Run(fmt.Sprintf("channels=%s/load=%v", channels.name, load), func(b *testing.B) {
-				config := pipelined()
+				config := fabric.DefaultConfig()
 				config.Switch.VCs = 3
 				config.Switch.BufferFlits = channels.buffer
 				config.Channels = map[string]fabric.ChannelConfig{

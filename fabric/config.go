@@ -35,7 +35,7 @@ type SwitchConfig struct {
 	VCs               int      `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
 	BufferFlits       int      `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
 	RouteCycles       int      `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
-	VCAllocCycles     int      `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: in the same step as switch allocation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	VCAllocCycles     int      `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: heads take a virtual channel by winning the switch" unit:"cycles of the switch core" min:"0" max:"10000"`
 	SwitchAllocCycles int      `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
 	CrossbarCycles    int      `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
 	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`

@@ -35,8 +35,9 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 // modulo 64, that several of them come from or want. Flits without a credit go
 // to sleep.
 func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := f.alloc.requests, f.alloc.places
-	n := 0
+	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
+	combined, cutThrough, vcs := f.combined, f.cutThrough, uint32(f.vcs)
+	n := uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
 	for w := range sw.masks {
@@ -47,16 +48,26 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
-			if sw.outVC(uint32(v.out)).credits == 0 {
+			output := v.hop >> 16
+			o := sw.outPort(output)
+			if v.packet&combined != 0 {
+				free := v.hop & uint32(o.free)
+				lov := output*vcs + uint32(bits.TrailingZeros32(free))
+				if free&(free-1) == 0 && free != 0 && sw.outVC(lov).credits > 0 && !cutThrough {
+					v.out = int32(lov) // chooseVC in most cases
+				} else if !f.chooseVC(sw, local, v, free) {
+					f.sleepForVC(sw, w, left&-left)
+					continue
+				}
+			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
 				continue
 			}
-			output := v.hop >> 16
-			if o := sw.outPort(output); o.nextFree-o.window >= now {
+			if o.nextFree-o.window >= now {
 				continue // no room behind the crossbar
 			}
-			port := uint32(places[local].port)
-			requests[n] = newRequest(local, port<<16|output)
+			port := uint32(at(places, local).port)
+			*at(requests, n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -65,7 +76,7 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			outputs |= out
 		}
 	}
-	return requests[:n], rivalInputs, rivalOutputs
+	return f.alloc.requests[:n], rivalInputs, rivalOutputs
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
@@ -210,27 +221,35 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			f.behind.cross(f, sw, lowestOV(v.hop, vcs), depart, late)
 		}
 		v.count--
-		if v.packet&tailFlit == 0 {
-			if v.count > 0 {
-				f.advance(v, t.number)
-			} else {
-				sw.mask(local).sa &^= 1 << (local & 63)
-			}
-			continue
-		}
-		// The next packet comes to the front, and those that wait for the
-		// virtual channel may ask for it.
-		ov.owner = ^ov.owner
-		o.free |= 1 << (vc & 15)
-		v.out = -1
 		m, bit := sw.mask(local), uint64(1)<<(local&63)
-		m.sa &^= bit
-		if v.count > 0 {
-			m.va |= bit
-			f.advance(v, t.number)
+		first := v.packet & f.combined // the packet holds no virtual channel yet
+		if v.packet&tailFlit == 0 {
+			if first != 0 {
+				ov.owner = sw.queue0 + int32(local)
+				o.free &^= 1 << (vc & 15)
+			}
+		} else {
+			// The next packet comes to the front, and those that wait for the
+			// virtual channel may ask for it.
+			v.out = -1
+			if first == 0 {
+				ov.owner = ^ov.owner
+				o.free |= 1 << (vc & 15)
+				if o.waiters != 0 {
+					f.wakeWaiters(o)
+				}
+			}
+			if f.combined == 0 {
+				m.sa &^= bit
+				if v.count > 0 {
+					m.va |= bit
+				}
+			}
 		}
-		if o.waiters != 0 {
-			f.wakeWaiters(o)
+		if v.count > 0 {
+			f.advance(v, t.number)
+		} else {
+			m.sa &^= bit
 		}
 	}
 }

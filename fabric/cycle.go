@@ -114,7 +114,7 @@ func (f *Fabric) creditReturned(o *outVC, ov int32) {
 	}
 	if o.credits == 1 && o.owner >= 0 {
 		f.wakeQueue(o.owner)
-	} else if f.cutThrough {
+	} else if f.combined != 0 || f.cutThrough {
 		f.wakeWaiters(&f.out[ov/int32(f.vcs)])
 	}
 }

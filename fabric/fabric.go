@@ -35,6 +35,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		routeDelay: uint32(config.Switch.RouteCycles),
 		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}
+	if config.Switch.VCAllocCycles == 0 {
+		f.combined = headFlit
+	}
 	f.view.f = f
 	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {

@@ -204,6 +204,7 @@ type Fabric struct {
 	allVCs     uint32 // set of all virtual channels
 	routeDelay uint32 // steps
 	vaDelay    uint32
+	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing // nil: off
 	occupancy  bool     // keep outVC.waiting
 	behind     *behind  // nil unless occupancy

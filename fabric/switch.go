@@ -23,11 +23,6 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		t := &f.steps.at[i]
 		if va != 0 {
 			f.allocateVCs(sw, t.number)
-			if f.vaDelay == 0 {
-				for w := range sw.masks {
-					sa |= sw.masks[w].sa
-				}
-			}
 		}
 		if sa != 0 {
 			f.allocateSwitch(sw, t)
@@ -69,7 +64,11 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head := &v.queued
 		if v.count == 1 {
 			v.ready = ready
-			m.va |= left & -left
+			if f.combined != 0 {
+				m.sa |= left & -left
+			} else {
+				m.va |= left & -left
+			}
 		} else {
 			head = &f.pool[v.last-1].queued
 		}

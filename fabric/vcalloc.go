@@ -126,11 +126,7 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 		sw.outPort(r.port()).free &^= 1 << (vc & 15)
 		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if f.vaDelay == 0 {
-			m.sa |= bit
-		} else {
-			m.next |= bit
-		}
+		m.next |= bit
 	}
 }
 
@@ -150,18 +146,40 @@ func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
 	return uint32(vc)
 }
 
+// chooseVC points the packet at the front of a queue to one of some free virtual
+// channels that has room; false if none has. Virtual channels are chosen anew
+// in each step, in round robin, and taken by crossing the switch.
+func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
+	need := int32(1)
+	if f.cutThrough {
+		need = f.packets[v.packet>>packetBits].flits
+	}
+	port := v.hop >> 16
+	if free = f.withCredits(sw, port, free, need); free == 0 {
+		return false
+	}
+	v.out = int32(port*uint32(f.vcs) + f.acceptVC(sw, newRequest(local, port<<16|free)))
+	return true
+}
+
+// withCredits narrows a set of virtual channels of a port to those with at
+// least so many credits.
+func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
+	for left := set; left != 0; left &= left - 1 {
+		if sw.outVC(port*uint32(f.vcs)+uint32(bits.TrailingZeros32(left))).credits < need {
+			set &^= left & -left
+		}
+	}
+	return set
+}
+
 // withRoom narrows requests to virtual channels with credits for the whole
 // packet (cut-through) and lets packets that are left without one wait.
 func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
 		need := f.packets[sw.queue(r.local()).packet>>packetBits].flits
-		for left := r.free(); left != 0; left &= left - 1 {
-			vc := uint32(bits.TrailingZeros32(left))
-			if sw.outVC(r.port()*uint32(f.vcs)+vc).credits < need {
-				r &^= 1 << vc
-			}
-		}
+		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
 			continue
@@ -174,7 +192,9 @@ func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 // sleepForVC lets packets of mask word w wait until a virtual channel of their
 // port is released.
 func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
-	sw.masks[w].va &^= packets
+	m := &sw.masks[w]
+	m.va &^= packets
+	m.sa &^= packets
 	for ; packets != 0; packets &= packets - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(packets))
 		o := sw.outPort(sw.queue(local).hop >> 16)
@@ -188,8 +208,12 @@ func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
 // again.
 func (f *Fabric) wakeWaiters(o *outPort) {
 	for q := o.waiters; q != 0; q = f.waitNext[q-1] {
-		word := (q - 1) >> 6
-		f.masks[word].va |= 1 << ((q - 1) & 63)
+		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
+		if f.combined != 0 {
+			f.masks[word].sa |= bit
+		} else {
+			f.masks[word].va |= bit
+		}
 		f.activate(word)
 	}
 	o.waiters = 0

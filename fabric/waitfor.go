@@ -82,11 +82,12 @@ func (f *Fabric) waitOf(in topology.PortID, vc int) (w Wait, next int) {
 		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count),
 		Src: f.packets[v.packet>>packetBits].src, Dst: topology.TerminalID(v.dst),
 	}
+	held := v.out >= 0 && v.packet&f.combined == 0
 	for c := range f.vcs {
 		o := &f.outVC[f.ov(out, c)]
 		switch {
-		case v.out >= 0 && o.owner == q && o.credits == 0:
-		case v.out < 0 && v.hop>>c&1 != 0 && o.credits < f.bufferOf(out): // taken, or short of room for the whole packet
+		case held && o.owner == q && o.credits == 0:
+		case !held && v.hop>>c&1 != 0 && o.credits < f.bufferOf(out): // taken, or short of room for the whole packet
 		default:
 			continue
 		}

@@ -49,12 +49,11 @@ type groupWalk struct {
 	at        []place             // len = switches
 	size      []int32             // len = groups: switches
 	switches  []topology.SwitchID // len = groups*width: by group and index
-	local     []topology.PortID   // len = switches*width: port of s to the member of its group
-	ways      []int32             // len = switches*groups: see packWay
+	steps     []int32             // len = switches*(groups+width): to each group, to each member of the own; see packStep
 	several   []way               // those with a choice
 	exits     []topology.PortID   // their ports
 	hashed    bool                // gateways chosen by destination
-	sameVC    bool                // global channels keep the level of the group they leave
+	raise     uint32              // 1: global channels are on the level of the group they lead to; 0: of the one they leave
 	viaSwitch bool                // the intermediate is a switch, not a group
 	classes   int                 // virtual channels that the routing needs
 	spread    bool                // classes use several virtual channels where there are more
@@ -76,15 +75,27 @@ type way struct {
 	own   int32
 }
 
-// packWay is the entry in groupWalk.ways of a way with one choice: its port,
-// and whether that is global. Ways with several are the complement of their
-// number in groupWalk.several.
-func packWay(port topology.PortID, global bool) int32 {
-	packed := int32(port) << 1
-	if global {
-		packed++
-	}
-	return packed
+// packStep is the entry in groupWalk.steps of a step without choice: its port,
+// and what kind it is. Steps with a choice are
+// the complement of their number in groupWalk.several.
+func packStep(port topology.PortID, kind int32) int32 { return int32(port)<<stepBits | kind }
+
+const (
+	within     int32 = 0 // to the destination, or a switch in its group
+	toGateway  int32 = 2 // by a local channel, to a switch that has a global one
+	leaveGroup int32 = 3 // by a global channel
+	arrived    int32 = 4 // the switch is the destination's
+	stepBits         = 3
+)
+
+// toGroup and toMember are the places in steps of the step from switch s to
+// another group or to a member of its own.
+func (w *groupWalk) toGroup(s topology.SwitchID, group int32) int {
+	return int(s)*(w.groups+w.width) + int(group)
+}
+
+func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
+	return w.toGroup(s, int32(w.groups)+member)
 }
 
 // newGroupWalk prepares the tables for routing name.
@@ -96,7 +107,10 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	g := env.Topology.Graph()
 	w := &groupWalk{
 		graph: g, groups: grouped.Groups(), at: make([]place, g.Switches()), size: make([]int32, grouped.Groups()),
-		hashed: set.Gateway == "hashed", sameVC: set.GlobalVC == "same", spread: set.SpreadVCs,
+		hashed: set.Gateway == "hashed", raise: 1, spread: set.SpreadVCs,
+	}
+	if set.GlobalVC == "same" {
+		w.raise = 0
 	}
 	if w.groups > 1<<16 {
 		return nil, fmt.Errorf("routing %q handles at most %d groups; this topology has %d", name, 1<<16, w.groups)
@@ -126,24 +140,25 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 }
 
 func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
-	w.local = make([]topology.PortID, len(w.at)*w.width)
+	w.steps = make([]int32, len(w.at)*(w.groups+w.width))
 	for s := range w.at {
 		from := topology.SwitchID(s)
 		for i, to := range w.members(int(w.at[s].group)) {
-			p := topology.NoPort
-			if to != from {
-				if p = grouped.LocalTo(from, to); p == topology.NoPort {
-					return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none", name, w.graph.SwitchName(from), w.graph.SwitchName(to))
-				}
+			if to == from {
+				w.steps[w.toMember(from, int32(i))] = arrived
+				continue
 			}
-			w.local[s*w.width+i] = p
+			p := grouped.LocalTo(from, to)
+			if p == topology.NoPort {
+				return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none", name, w.graph.SwitchName(from), w.graph.SwitchName(to))
+			}
+			w.steps[w.toMember(from, int32(i))] = packStep(p, within)
 		}
 	}
 	return nil
 }
 
 func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
-	w.ways = make([]int32, len(w.at)*w.groups)
 	for from := range w.groups {
 		for to := range w.groups {
 			if from == to {
@@ -154,7 +169,7 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 				return fmt.Errorf("routing %q needs a channel between any two groups; groups %d and %d have none", name, from, to)
 			}
 			for _, s := range w.members(from) {
-				w.ways[int(s)*w.groups+to] = w.wayFrom(s, gateways)
+				w.steps[w.toGroup(s, int32(to))] = w.wayFrom(s, gateways)
 			}
 		}
 	}
@@ -172,20 +187,25 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 	}
 	for _, p := range gateways {
 		if owner := w.at[w.graph.PortSwitch[p]]; owner.sw != s {
-			w.exits = append(w.exits, w.local[int(s)*w.width+int(owner.member)])
+			w.exits = append(w.exits, topology.PortID(w.steps[w.toMember(s, owner.member)]>>stepBits))
 		}
 	}
 	if out.count == 1 {
 		only := w.exits[out.first]
 		w.exits = w.exits[:out.first]
-		return packWay(only, out.own == 1)
+		if out.own == 1 {
+			return packStep(only, leaveGroup)
+		}
+		return packStep(only, toGateway)
 	}
 	w.several = append(w.several, out)
 	return ^int32(len(w.several) - 1)
 }
 
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
-func launchMinimal(h *fabric.Head, vc uint32) { h.State = launched | vc<<levelShift }
+func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
+
+func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
 // launchVia starts a packet on virtual channel vc towards an intermediate
 // group, or switch where the walk says so.
@@ -199,36 +219,32 @@ func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
 	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
-// inside marks the decisions of aim that do not lead out of the group.
-const inside = -1 << 31
-
-// aim updates h.State for the switch that the packet has come to and tells
-// where it goes from there: by a way out of the group or, where that is inside,
-// out of a port.
-func (w *groupWalk) aim(h *fabric.Head) (port topology.PortID, out int32) {
-	s, target := h.Switch, &w.home[h.Dst]
-	here, to := w.at[s].group, target.group
-	if h.State&detouring != 0 {
-		via := h.State & viaMask
-		switch {
-		case !w.viaSwitch && here != int32(via):
-			to = int32(via)
-		case w.viaSwitch && s != topology.SwitchID(via):
-			target = &w.at[via]
-			to = target.group
-		case w.viaSwitch:
-			h.State = h.State&^detouring + 1<<levelShift
-		default:
-			h.State &^= detouring
-		}
-	}
+// detour is where a packet on a detour goes from the switch that it has come
+// to. It ends the detour where the intermediate group or switch has been
+// reached.
+func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
+	via := h.State & viaMask
 	switch {
-	case here != to:
-		return topology.NoPort, w.ways[int(s)*w.groups+int(to)]
-	case s == target.sw:
-		return w.graph.TerminalPort[h.Dst], inside
+	case !w.viaSwitch && w.at[h.Switch].group != int32(via):
+		return target, int32(via)
+	case w.viaSwitch && h.Switch != topology.SwitchID(via):
+		target = &w.at[via]
+	case w.viaSwitch:
+		h.State = h.State&^detouring + 1<<levelShift
+	default:
+		h.State &^= detouring
 	}
-	return w.local[int(s)*w.width+int(target.member)], inside
+	return target, target.group
+}
+
+// step is the entry of steps by which a packet at switch s goes on to a switch
+// or group.
+func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
+	i := w.toGroup(s, group)
+	if in := w.toMember(s, target.member); w.at[s].group == group { // chosen without a branch: nothing predicts it
+		i = in
+	}
+	return w.steps[i]
 }
 
 // level is the virtual channel that a packet in this state uses next.
@@ -244,22 +260,25 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	port, out := w.aim(h)
-	switch {
-	case out >= 0:
-		return w.leave(h, topology.PortID(out>>1), out&1 != 0, vcs)
-	case out == inside:
-		return fabric.Hop{Port: port, VCs: w.vcSet(level(h.State), vcs)}
+	target := &w.home[h.Dst]
+	group := target.group
+	if h.State&detouring != 0 {
+		target, group = w.detour(h, target)
 	}
-	several := &w.several[^out]
+	step := w.step(h.Switch, target, group)
+	if step < 0 {
+		step = w.draw(h, &w.several[^step], random)
+	}
+	return w.take(h, step, vcs)
+}
+
+// draw chooses one of several steps.
+func (w *groupWalk) draw(h *fabric.Head, several *way, random *sim.Stream) int32 {
 	n := several.open(h.State)
-	choice := 0
 	if w.hashed {
-		choice = hashedGateway(h, n)
-	} else {
-		choice = random.IntN(n)
+		return w.choose(several, hashedGateway(h, n))
 	}
-	return w.choose(h, several, choice, vcs)
+	return w.choose(several, random.IntN(n))
 }
 
 // open is the number of choices that a way has for a packet in this state.
@@ -278,23 +297,26 @@ func hashedGateway(h *fabric.Head, n int) int {
 	return spread(uint32(h.Dst)<<1|h.State&localDone>>16, n)
 }
 
-// choose takes one choice of a way that has several.
-func (w *groupWalk) choose(h *fabric.Head, out *way, choice, vcs int) fabric.Hop {
-	return w.leave(h, w.exits[int(out.first)+choice], choice < int(out.own), vcs)
+// choose is one choice of a way that has several.
+func (w *groupWalk) choose(out *way, choice int) int32 {
+	if choice < int(out.own) {
+		return packStep(w.exits[int(out.first)+choice], leaveGroup)
+	}
+	return packStep(w.exits[int(out.first)+choice], toGateway)
 }
 
-// leave sends a packet on its way out of the group, by a global port or by a
-// local one.
-func (w *groupWalk) leave(h *fabric.Head, port topology.PortID, global bool, vcs int) fabric.Hop {
-	vc := level(h.State)
-	if !global {
-		h.State |= localDone
-		return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+// take sends a packet on its next step or, arrived, to its terminal.
+func (w *groupWalk) take(h *fabric.Head, step int32, vcs int) fabric.Hop {
+	port := topology.PortID(step >> stepBits)
+	if terminal := w.graph.TerminalPort[h.Dst]; step == arrived {
+		port = terminal
 	}
-	h.State = h.State&^localDone + 1<<levelShift
-	if !w.sameVC {
-		vc++
-	}
+	// Branches on the kind of step cost more than arithmetic: nothing predicts
+	// them. A local step to a gateway sets localDone; a global one carries it
+	// over into the level.
+	global, leaves := uint32(step)&1, uint32(step)>>1&1
+	vc := level(h.State) + global&w.raise
+	h.State = (h.State | global*localDone) + leaves*localDone
 	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
 }
 
@@ -302,17 +324,22 @@ func (w *groupWalk) leave(h *fabric.Head, port topology.PortID, global bool, vcs
 // that add up to weight.
 func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
-	_, out := w.aim(&h)
-	if out >= 0 || out == inside || w.hashed {
+	target := &w.home[h.Dst]
+	group := target.group
+	if h.State&detouring != 0 {
+		target, group = w.detour(&h, target)
+	}
+	step := w.step(h.Switch, target, group)
+	if step >= 0 || w.hashed {
 		hop := w.next(&before, vcs, nil) // nothing left to chance
 		yield(hop, before.State, weight)
 		return
 	}
-	several := &w.several[^out]
+	several := &w.several[^step]
 	n := several.open(h.State)
 	for choice := range n {
 		head := h
-		hop := w.choose(&head, several, choice, vcs)
+		hop := w.take(&head, w.choose(several, choice), vcs)
 		yield(hop, head.State, weight/float64(n))
 	}
 }

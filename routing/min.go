@@ -52,14 +52,12 @@ func (m *minimal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 func (m *minimal) IgnoresTerminals() bool { return !m.hashed }
 
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	return m.route(h, v.VCs(), v.Random(h.Switch))
-}
-
-func (m *minimal) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	if h.State == 0 {
-		launchMinimal(h, m.first)
+	state := h.State
+	if state == 0 { // a conditional move: nothing predicts it
+		state = minimalState(m.first)
 	}
-	return m.next(h, vcs, random)
+	h.State = state
+	return m.next(h, v.VCs(), v.Random(h.Switch))
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {

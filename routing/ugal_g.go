@@ -57,11 +57,11 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c *candidate, to int3
 	if c.state&localDone == 0 {
 		return u.sense.queue(v, c.hop.Port)
 	}
-	way := u.ways[int(u.gateway(h, c))*u.groups+int(to)]
-	if way >= 0 {
-		return u.sense.queue(v, topology.PortID(way>>1))
+	step := u.steps[u.toGroup(u.gateway(h, c), to)]
+	if step >= 0 {
+		return u.sense.queue(v, topology.PortID(step>>stepBits))
 	}
-	out, sum := &u.several[^way], 0
+	out, sum := &u.several[^step], 0
 	for _, p := range u.exits[out.first:][:out.own] {
 		sum += u.sense.queue(v, p)
 	}
