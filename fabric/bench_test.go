@@ -35,6 +35,19 @@ func BenchmarkDragonfly(b *testing.B) {
 	}
 }
 
+// BenchmarkAdaptive compares the cost of adaptive decisions with that of minimal
+// routing, at the same load, on the dragonfly paper's switch.
+func BenchmarkAdaptive(b *testing.B) {
+	for _, algorithm := range []string{"min", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par"} {
+		b.Run(algorithm, func(b *testing.B) {
+			config := fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.BufferFlits = 4, 16
+			n := dragonflyNetwork(b, algorithm, 4, 8, 4)
+			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1000)
+		})
+	}
+}
+
 // BenchmarkTree runs three-level trees of 40-port switches at load 0.3: 16,000
 // terminals with full bisection under uniform traffic, and 40,960 with a quarter
 // of the channels up at two levels, under traffic that stays close: at load 0.3

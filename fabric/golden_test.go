@@ -53,6 +53,19 @@ func TestGolden(t *testing.T) {
 			return n
 		}
 	}
+	ugal := func(decidedAt, decision string) func(testing.TB) network {
+		return func(t testing.TB) network {
+			n := dragonflyNetwork(t, "ugal-l-vch", 2, 4, 2)
+			r, err := sim.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALLConfig) {
+				c.DecidedAt, c.Decision = decidedAt, decision
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.routing = r
+			return n
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		network func(testing.TB) network
@@ -78,6 +91,10 @@ func TestGolden(t *testing.T) {
 		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f},
 		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0x86e5234377011fcf},
 		{"credit sensing", dragonfly("val"), func(c *fabric.Config) { c.Switch.CreditSensing, c.Switch.BufferFlits = "on", 6 }, 0.5, mixed{2}, 0xd35b3957a33dbe71},
+		{"adaptive", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x4dd4a5db14f17c46},
+		{"adaptive decided at switches", ugal("switch", "greedy"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x92d9984b2049676a},
+		{"adaptive sequential", ugal("switch", "sequential"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x9c240890b623fb01},
+		{"adaptive with credit sensing", dragonfly("ugal-l-cr"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0xdfca98c6f3ac142d},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 6, 8 }, 0.9, mixed{4}, 0x2a293ce7e4ed9aa8},
 		{"torus with injection delay", torus, func(c *fabric.Config) { c.Switch.BufferFlits, c.Terminal.InjectionCycles = 3, 7 }, 0.9, mixed{9}, 0xef97d386c08a7169},
 		{"tree", tree("random"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 3, 4 }, 0.9, mixed{2}, 0xfeb5ed2d33b1a8ed},
