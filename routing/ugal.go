@@ -12,7 +12,7 @@ import (
 // UGALSettings are the settings that the UGAL family shares.
 type UGALSettings struct {
 	Sensing      string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
-	Threshold    int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T; 8 is about the least with which UGAL-L reaches the throughput of MIN under uniform traffic" unit:"flits" min:"-1000000" max:"1000000"`
+	Threshold    int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
 	Candidates   int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
 	Intermediate string `toml:"intermediate" doc:"what Valiant paths lead through: a group or a router, neither of the source's group nor of the destination's; or any-router, which sends minimally if it is of the source's group" choices:"group|router|any-router"`
 	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
@@ -24,7 +24,7 @@ type UGALSettings struct {
 
 func defaultUGAL() UGALSettings {
 	return UGALSettings{
-		Sensing: "waiting", Threshold: 8, Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops", DetourVC: "rising",
+		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops", DetourVC: "rising",
 		GroupSettings: defaultGroups(),
 	}
 }
