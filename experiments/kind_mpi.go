@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -16,6 +19,8 @@ func init() {
 		Name: "mpi",
 		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
 		Defaults: func() mpiConfig {
+			d := fabric.DefaultConfig()
+			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below
 			return mpiConfig{
 				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
 				Workload:    mpiWorkload{Type: Choose(mpi.Skeletons, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
@@ -25,10 +30,14 @@ func init() {
 				HCA:         hcaTable{Choose(hca.Registry, "qdr")},
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
+				Topology:    TopologyTable{Choose(topology.Registry, "single-switch")},
+				Routing:     RoutingTable{Choose(routing.Registry, "table")},
+				Fabric:      d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
 			}
 		},
-		Check: checkMPI,
-		Run:   runMPI,
+		Check:     checkMPI,
+		Preflight: preflightMPI,
+		Run:       runMPI,
 	})
 }
 
@@ -41,11 +50,20 @@ type mpiConfig struct {
 	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
 	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
 	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
+
+	Topology TopologyTable                   `toml:"topology" doc:"machine fabric: switches, terminals and channels; nodes are terminals"`
+	Routing  RoutingTable                    `toml:"routing" doc:"machine fabric: the way of packets"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"machine fabric: what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"machine fabric: input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"machine fabric: end points"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"machine fabric: channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+
+	allowDeadlock bool
 }
 
 type mpiJob struct {
 	Ranks       int    `toml:"ranks" doc:"ranks of a skeleton; a GOAL schedule has its own" min:"1"`
-	Machine     string `toml:"machine" doc:"loggp: runtime, adapters, a network without contention; loggops: the LogGOPS machine, which knows none of the tables but its own" choices:"loggp|loggops"`
+	Machine     string `toml:"machine" doc:"loggp: runtime, adapters, a network without contention; fabric: runtime, adapters, switches and channels flit by flit; loggops: the LogGOPS machine, which knows none of the tables but its own" choices:"loggp|fabric|loggops"`
 	Extrapolate int    `toml:"extrapolate" doc:"iterations of the whole program: total_s is the first simulated one, and the mean of the others for the rest; 0: as many as are simulated" min:"0"`
 	FinishTimes bool   `toml:"finish_times" doc:"write ranks.csv, the finish time of every rank"`
 }
@@ -95,22 +113,29 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 
 func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 	w, err := c.build()
-	if err == nil && c.Job.Machine == "loggp" {
-		if w.CPUs() > 1 || w.NICs() > 1 {
-			return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
-		}
-		if _, _, bad := c.Placement.Place(w.Ranks(), seed); bad != nil {
-			err = Under("placement", "placement", bad)
-		}
+	if err != nil || c.Job.Machine == "loggops" {
+		return nil, err
 	}
+	if w.CPUs() > 1 || w.NICs() > 1 {
+		return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+	}
+	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
+	if bad != nil {
+		return nil, Under("placement", "placement", bad)
+	}
+	adapter, err := c.HCA.Preset.Build(struct{}{})
 	if err != nil {
 		return nil, err
 	}
-	adapter, err := c.HCA.Preset.Build(struct{}{})
-	if err == nil && adapter.MTU > adapter.Quantum {
-		return []Warning{{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"}}, nil
+	var warnings []Warning
+	if adapter.MTU > adapter.Quantum {
+		warnings = append(warnings, Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	return nil, err
+	if c.Job.Machine == "fabric" {
+		more, err := c.checkNetwork(&adapter, nodes, seed)
+		return append(warnings, more...), err
+	}
+	return warnings, nil
 }
 
 func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
@@ -139,10 +164,17 @@ func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
 		return mpiRow{}, err
 	}
-	network := c.LogGP
-	network.HCA = config.Adapter
-	config.Transport = network.New
-	r, err := config.Run(w)
+	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
+	if c.Job.Machine == "fabric" {
+		if config.Transport, over, err = c.overFabric(&config.Adapter, run); err != nil {
+			return mpiRow{}, err
+		}
+	} else {
+		network := c.LogGP
+		network.HCA = config.Adapter
+		config.Transport = network.New
+	}
+	r, err := over(config.Run(w))
 	if err != nil {
 		return mpiRow{}, stopped(ctx, err)
 	}

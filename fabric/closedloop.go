@@ -26,6 +26,16 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progres
 	}
 }
 
+// Rest audits a fabric that a kernel has driven until nothing was left to do:
+// packets still in it are deadlocked, otherwise all flits and credits must be
+// accounted for.
+func (f *Fabric) Rest() error {
+	if f.InFlight() > 0 {
+		return f.deadlock(stallCycles)
+	}
+	return f.Audit()
+}
+
 // Cycles is the time that a flit spends in an idle switch, its channels not
 // included: all stages, in whole cycles.
 func (c *SwitchConfig) Cycles() int64 {

@@ -81,6 +81,14 @@ func (f *Fabric) Wake(t topology.TerminalID) {
 	}
 }
 
+// WakeAt is Wake for a packet that is born in that cycle.
+func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
+	te := &f.terminals[t]
+	if te.packet < 0 {
+		f.wakeAt(int32(t), te, max(cycle, f.cycle+1))
+	}
+}
+
 func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
 	if cycle < te.wake {
 		te.wake = cycle

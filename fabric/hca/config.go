@@ -33,6 +33,14 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// Rate is how fast an engine moves data to or from the link.
+func (c *Config) Rate() sim.Rate { return min(c.DMARate, c.LinkRate) }
+
+// TimeOf is the engine time for so many bytes of a packet.
+func (c *Config) TimeOf(bytes int64) sim.Time {
+	return sim.Time(c.Rate().PicosecondsFor(sim.Bytes(bytes))) + c.PacketTime
+}
+
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.
 //
 // From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s

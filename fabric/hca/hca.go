@@ -47,7 +47,7 @@ func New(config *Config, n int) []HCA {
 			config: config,
 			sends:  newArbiter(int64(config.Quantum)),
 			cache:  newContextCache(config.ContextEntries),
-			rate:   min(config.DMARate, config.LinkRate),
+			rate:   config.Rate(),
 		}
 	}
 	return all

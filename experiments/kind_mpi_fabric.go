@@ -1,0 +1,96 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+func (c *mpiConfig) setAllowDeadlock() { c.allowDeadlock = true }
+
+func preflightMPI(c *mpiConfig, p *Preflight) error {
+	if c.Job.Machine != "fabric" {
+		return nil
+	}
+	return p.certify(newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.allowDeadlock), c.allowDeadlock)
+}
+
+// fabricParts builds what the fabric of an adapter is made of.
+func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topology, fabric.Config, fabric.Routing, error) {
+	t, err := c.Topology.Type.BuildShared(struct{}{})
+	if err != nil {
+		return nil, fabric.Config{}, nil, err
+	}
+	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter), AllowDeadlock: c.allowDeadlock}
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
+	return t, config, r, err
+}
+
+// channels gives the channels to terminals the pace of the adapters' engines,
+// which is what holds up the network when they are slower than the link.
+func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
+	all := maps.Clone(c.Channel)
+	if all == nil {
+		all = map[string]fabric.ChannelConfig{}
+	}
+	for p := range g.NumPorts() {
+		if _, terminal := g.PeerTerminal(topology.PortID(p)); !terminal {
+			continue
+		}
+		name := g.Classes[g.PortClass[p]].Name
+		if channel := all[name]; channel.Rate == 0 && channel.CyclesPerFlit == 0 {
+			channel.Rate = adapter.Rate()
+			all[name] = channel
+		}
+	}
+	return all
+}
+
+// checkNetwork finds what is wrong with the fabric for so many nodes.
+func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([]Warning, error) {
+	t, config, r, err := c.fabricParts(adapter, seed)
+	if err != nil {
+		return nil, explainVCs(err, newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock))
+	}
+	g := t.Graph()
+	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
+	faults := []error{config.Check(g, r), checkFit(&c.Switch, packet)}
+	if n := g.Terminals(); nodes > n {
+		faults = append(faults, At("topology.type", fmt.Errorf("has %d terminals; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
+	}
+	var warnings []Warning
+	for _, message := range config.BufferWarnings(g) {
+		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return warnings, errors.Join(faults...)
+}
+
+// overFabric makes the transport through the fabric, and what is to be done when
+// the run is over: find out whether the network came to rest for good.
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *Run) (mpi.NewTransport, func(mpi.Result, error) (mpi.Result, error), error) {
+	t, config, r, err := c.fabricParts(adapter, run.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := fabric.New(t.Graph(), config, r, run.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := func(k *sim.Kernel, nodes int, sink mpi.Sink) (mpi.Transport, error) {
+		return newFabricTransport(k, f, c.Fabric.FlitBytes, adapter, nodes, sink)
+	}
+	return open, func(result mpi.Result, err error) (mpi.Result, error) {
+		fabricCounter(f, run)()
+		if errors.Is(err, mpi.ErrStopped) {
+			return result, err
+		}
+		return result, errors.Join(f.Rest(), err)
+	}, nil
+}
