@@ -53,7 +53,7 @@ func defaultUGAL() UGALSettings {
 // cycles; it is here for comparisons. BookSim2's "ugal" is ugal-l with
 //
 //	sensing = "credits", weight = "global-hops", threshold = 30,
-//	intermediate = "any-router", detour_vc = "flat"
+//	intermediate = "any-router", detour_vc = "flat", decided_at = "switch"
 type ugal struct {
 	*groupWalk
 	gauge
