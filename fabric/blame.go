@@ -65,6 +65,8 @@ type Blame struct {
 	Packets [2]int64
 	Classes [2]Parts
 
+	graph   *topology.Graph
+	pairRow []int32 // by input port: first of its pairs
 	meter   *Meter
 	queues  []blameQueue  // by queue
 	packets []blamePacket // by packet
@@ -112,7 +114,7 @@ func (k *blamePacket) measured() bool { return k.times[3] >= measured }
 // measures. It must be called before Attach.
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
-		Links: make([]Parts, len(f.out)), meter: meter,
+		Links: make([]Parts, len(f.out)), meter: meter, graph: f.graph, pairRow: make([]int32, f.graph.NumPorts()),
 		queues: make([]blameQueue, len(f.queues)), bidding: PartVC,
 	}
 	if f.combined != 0 {
@@ -124,6 +126,9 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 		for local := range sw.ports * int32(f.vcs) {
 			b.queues[sw.queue0+local].out0 = sw.port0
 			b.queues[sw.queue0+local].pair0 = pairs + local/int32(f.vcs)*sw.ports
+		}
+		for port := range sw.ports {
+			b.pairRow[sw.port0+port] = pairs + port*sw.ports
 		}
 		pairs += sw.ports * sw.ports
 	}
@@ -325,13 +330,6 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 	if b.OnPacket != nil {
 		b.OnPacket(d, parts)
 	}
-}
-
-// Pair is the packet-cycles that measured packets behind an input of a switch
-// waited for one of its outputs.
-func (b *Blame) Pair(f *Fabric, in, out topology.PortID) int64 {
-	r := &b.queues[f.queueOf(in, 0)]
-	return b.pairs[r.pair0+int32(out)-r.out0]
 }
 
 // measures tells whether a packet born in a cycle is measured, as far as is

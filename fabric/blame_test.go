@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -177,8 +178,8 @@ func TestBlameHotSpot(t *testing.T) {
 	f := n.fabric(t, fabric.DefaultConfig())
 	s := &script{}
 	for i := range int64(300) {
-		s.send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 1})
-		s.send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 1})
+		s.send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
+		s.send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 	}
 	meter := fabric.NewMeter(100)
 	b := f.StartBlame(meter)
@@ -188,6 +189,21 @@ func TestBlameHotSpot(t *testing.T) {
 	hot := n.topo.Graph().TerminalPort[0]
 	if b.Packets[0] != 600 || b.Links[hot][fabric.PartEjection] < b.Links[hot].Total()/2 {
 		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links[hot])
+	}
+	// Whatever waits in the network waits for that channel, but for the 2
+	// cycles that the last of a packet's 3 flits follows the first into it. It
+	// is the root of all the rest, and both terminals are the branches.
+	all, roots := int64(-600*2), b.Roots()
+	for i := range b.Links {
+		all += b.Links[i].Waiting()
+	}
+	if got := roots[hot]; math.Abs(got-float64(all)) > 1e-6*float64(all) {
+		t.Errorf("the root of %v packet-cycles of %d", got, all)
+	}
+	ports := n.topo.Graph().NumPorts()
+	up := b.Upstream(hot)
+	if len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3 {
+		t.Errorf("branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
 	}
 }
 
