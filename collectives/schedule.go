@@ -46,6 +46,9 @@ type Op struct {
 	// Combine reduces what a Recv brings into the slots instead of replacing
 	// them; the rank pays for it.
 	Combine bool
+	// Control marks a message that synchronises and carries no data of the
+	// collective; it is counted apart.
+	Control bool
 	Peer    int32 // destination of a Send, source of a Recv
 	Tag     int32
 	Bytes   int64    // of a Send, Recv or Copy
@@ -119,7 +122,11 @@ type program struct {
 	rounds   func(rank int) int
 	round    func(rank, round int, dst []Op) []Op
 	contract Contract
+	leaders  int // a node; 0: an algorithm without
 }
+
+// Leaders is the number of leaders a node, 0 if the algorithm has none.
+func (p *program) Leaders() int { return p.leaders }
 
 func (p *program) Ranks() int                           { return p.ranks }
 func (p *program) Rounds(rank int) int                  { return p.rounds(rank) }

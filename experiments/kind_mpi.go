@@ -85,7 +85,7 @@ type mpiRow struct {
 	Steady       float64 `column:"steady_iteration_s" doc:"mean of the others; empty with fewer than two iterations"`
 	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
 	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
-	Control      int64   `column:"control_messages" doc:"RTS, CTS and FIN"`
+	Control      int64   `column:"control_messages" doc:"RTS, CTS, FIN and what an algorithm sends to synchronise"`
 	Handshakes   int64   `column:"handshakes" doc:"requests for a connection on demand"`
 	QPs          float64 `column:"qps_on_demand_mean" doc:"QPs made on demand per process"`
 	QPsPeak      int64   `column:"qps_on_demand_peak" doc:"QPs made on demand and open at once, of the process with the most"`
@@ -94,13 +94,29 @@ type mpiRow struct {
 	Misses       int64   `column:"context_misses" doc:"QP contexts that an adapter had to load"`
 	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
 	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
+	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
 	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
 }
 
+func (c *mpiConfig) program() (mpi.Program, error) {
+	return c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+}
+
+// leaders is the number of leaders a node in an alltoall by leaders, otherwise
+// NaN.
+func (c *mpiConfig) leaders() float64 {
+	if p, err := c.program(); err == nil {
+		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 {
+			return float64(l.Leaders())
+		}
+	}
+	return math.NaN()
+}
+
 // build makes the workload in the time unit of its machine.
 func (c *mpiConfig) build() (mpi.Workload, error) {
-	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	program, err := c.program()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +171,7 @@ func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 			return mpiRow{}, stopped(ctx, err)
 		}
 		progress(r.Events)
-		row := mpiRow{Messages: r.Messages}
+		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
 		row.times(c, w, r.Finish, 1e-9)
 		c.finishTimes(run, r.Finish, 1)
 		return row, nil
@@ -184,7 +200,7 @@ func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
 		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
 		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
-		NotReady: r.Stats.NotReady,
+		NotReady: r.Stats.NotReady, Leaders: c.leaders(),
 	}
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory = memory.ProcessStatic, memory.Process

@@ -38,8 +38,12 @@ const (
 func (rt *runtime) newMessage(from int32, op Op) int32 {
 	i := rt.allocate(message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1})
 	m := &rt.messages[i]
-	rt.stats.Messages++
-	rt.stats.Bytes += op.Size
+	if op.Control {
+		rt.stats.Control++
+	} else {
+		rt.stats.Messages++
+		rt.stats.Bytes += op.Size
+	}
 	if rt.nodeOf[from] == rt.nodeOf[op.Peer] {
 		m.shared, m.protocol = true, collectives.Eager
 		rt.stats.Shared++

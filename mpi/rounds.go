@@ -118,7 +118,7 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 // convert turns an operation of the schedule into one of the machine; false if
 // it takes no time.
 func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op) (Op, bool) {
-	op := Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Ready: p.ready}
+	op := Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Control: o.Control, Ready: p.ready}
 	switch o.Kind {
 	case collectives.Send:
 		op.Kind = Send

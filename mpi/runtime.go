@@ -78,7 +78,7 @@ type Stats struct {
 	Bytes       int64 // of these
 	Shared      int64 // of these, through shared memory
 	Rendezvous  int64 // of these, by RTS and CTS
-	Control     int64 // RTS, CTS and FIN sent
+	Control     int64 // RTS, CTS and FIN sent, and what else only synchronises
 	NotReady    int64 // arrivals that found no receive buffer
 	Handshakes  int64 // connections made on demand
 	Relayed     int64 // messages that a relay passed on

@@ -71,14 +71,37 @@ type OSUAlltoall struct {
 	Bytes      sim.Bytes `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
 	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
 	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
+	Leaders    int       `toml:"leaders" doc:"alltoall-plp: leaders a node; 0: as its rule says" unit:"leaders" min:"0"`
 }
 
 func init() {
-	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3}, func(c OSUAlltoall, e SkeletonEnv) (Program, error) {
-		a, err := buildCollective(c.Algorithm, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
-		if err != nil {
-			return nil, err
-		}
-		return newIterated(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations), nil
-	})
+	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, 0}, newOSUAlltoall)
+}
+
+// osuAlltoall is a collective with a barrier, repeated.
+type osuAlltoall struct {
+	iterated
+	leaders int
+}
+
+// Leaders is the number of leaders a node, 0 if the algorithm has none.
+func (o osuAlltoall) Leaders() int { return o.leaders }
+
+func newOSUAlltoall(c OSUAlltoall, e SkeletonEnv) (Program, error) {
+	config, err := collectives.Registry.Config(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	if plp, ok := config.(*collectives.PLPSettings); ok {
+		plp.Leaders = c.Leaders
+	}
+	a, err := collectives.Registry.Build(c.Algorithm, config, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
+	if err != nil {
+		return nil, err
+	}
+	o := osuAlltoall{iterated: newIterated(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
+	if l, ok := a.(interface{ Leaders() int }); ok {
+		o.leaders = l.Leaders()
+	}
+	return o, nil
 }

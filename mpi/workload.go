@@ -27,6 +27,9 @@ type Op struct {
 	// Protocol is how a send travels; Auto except where a schedule asks for
 	// more.
 	Protocol Protocol
+	// Control marks a send that synchronises and carries no data of the
+	// program; it is counted with RTS, CTS and FIN.
+	Control bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
 	// Peer is the destination or source rank; a Recv may say Any.

@@ -1,0 +1,18 @@
+package collectives
+
+import "github.com/weft-sim/weft/sim"
+
+func init() {
+	sim.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", LeaderSettings{DefaultCritical}, func(c LeaderSettings, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		if err := e.uniform("alltoall-library"); err != nil {
+			return nil, err
+		}
+		if e.Bytes <= c.Critical {
+			return AlltoallBruck(e), nil
+		}
+		return AlltoallRing(e), nil
+	})
+}
