@@ -55,10 +55,12 @@ const rootRounds = 64
 
 // Roots divides all waiting in the network, in packet-cycles, among the
 // channels (len = that of Links) at which it has its root. What waits for a
-// credit of a channel waits for the buffer at its far end to move, and that for
-// the outputs which the fronts of its queues wait for, in proportion; and so on
-// to outputs that are waited for on their own account: contended for, busy, or
-// at a destination that takes no more.
+// credit of a channel waits for flits that wait for the channel themselves,
+// behind the crossbar, for those on it, and for those in the buffer at its far
+// end. The last wait for the outputs which the fronts of their queues wait for;
+// all in proportion to the time spent there; and so on to channels that are
+// waited for on their own account: contended for, busy, too long for their
+// buffers, or to a destination that takes no more.
 func (b *Blame) Roots() []float64 {
 	roots, stalled := make([]float64, len(b.Links)), make([]float64, len(b.Links))
 	for i := range b.Links {
@@ -77,17 +79,16 @@ func (b *Blame) Roots() []float64 {
 				continue
 			}
 			row, sum := b.row(in)
-			if sum == 0 {
-				roots[i] += x
-				continue
-			}
+			own := b.Links[i][PartSerial] + b.Links[i][PartWire]
+			total := float64(sum + own)
+			roots[i] += x * float64(own) / total
 			first, _ := b.graph.Ports(b.graph.PortSwitch[in])
 			for k, y := range row {
 				if y == 0 {
 					continue
 				}
 				out := int(first) + k
-				part := x * float64(y) / float64(sum)
+				part := x * float64(y) / total
 				onward := float64(b.Links[out][PartCredit]) / float64(b.Links[out].Waiting())
 				roots[out] += part * (1 - onward)
 				next[out] += part * onward
@@ -121,7 +122,7 @@ func (b *Blame) Upstream(out topology.PortID) []Branch {
 		}
 		row, sum := b.row(in)
 		if x := row[out-first]; x > 0 && b.Links[channel][PartCredit] > 0 {
-			all = append(all, Branch{channel, float64(b.Links[channel][PartCredit]) * float64(x) / float64(sum)})
+			all = append(all, Branch{channel, float64(b.Links[channel][PartCredit]) * float64(x) / float64(sum+b.Links[channel][PartSerial]+b.Links[channel][PartWire])})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Branch) int { return cmp.Compare(b.Stalled, a.Stalled) })

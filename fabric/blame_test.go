@@ -191,14 +191,20 @@ func TestBlameHotSpot(t *testing.T) {
 		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links[hot])
 	}
 	// Whatever waits in the network waits for that channel, but for the 2
-	// cycles that the last of a packet's 3 flits follows the first into it. It
-	// is the root of all the rest, and both terminals are the branches.
-	all, roots := int64(-600*2), b.Roots()
+	// cycles that the last of a packet's 3 flits follows the first into it and
+	// for the part of the stalls that these and the wire, 1 cycle, are to blame
+	// for: 3 of the about 90 cycles that a packet is in the network with 32
+	// flits of both terminals in front. Both terminals are the branches, alike.
+	all, roots := int64(0), b.Roots()
 	for i := range b.Links {
 		all += b.Links[i].Waiting()
 	}
-	if got := roots[hot]; math.Abs(got-float64(all)) > 1e-6*float64(all) {
-		t.Errorf("the root of %v packet-cycles of %d", got, all)
+	sum := 0.0
+	for _, x := range roots {
+		sum += x
+	}
+	if math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum {
+		t.Errorf("the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
 	}
 	ports := n.topo.Graph().NumPorts()
 	up := b.Upstream(hot)
