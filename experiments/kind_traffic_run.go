@@ -26,6 +26,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	if grouped, ok := o.topology.(topology.Grouped); ok && c.Measure.Global {
 		writeGlobalChannels(run, grouped, &o.carried)
 	}
+	if c.Measure.Blame {
+		writeBlame(run, o.topology.Graph(), o.blame, c.Fabric.Clock.Nanoseconds())
+	}
 	if c.Measure.Histogram {
 		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
 	}
@@ -48,6 +51,7 @@ type trafficOutcome struct {
 	offered  float64
 	carried  carried
 	latency  *sim.Histogram // of all replications
+	blame    *fabric.Blame  // likewise; nil unless asked for
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal sim.Running
@@ -95,7 +99,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
 	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Progress: count,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Progress: count,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +112,11 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 func (o *trafficOutcome) add(r *fabric.Result) {
 	o.carried.add(r)
 	o.latency.Merge(r.Latency())
+	if o.blame == nil {
+		o.blame = r.Blame
+	} else {
+		o.blame.Add(r.Blame)
+	}
 	o.accepted.Add(r.Accepted)
 	o.mean.Add(r.MeanLatency())
 	o.network.Add(r.MeanNetworkLatency())

@@ -57,14 +57,23 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 					v.out = int32(lov) // chooseVC in most cases
 				} else if !f.chooseVC(sw, local, v, free) {
 					f.sleepForVC(sw, w, left&-left)
+					if f.blame != nil {
+						f.blame.asleep(f, sw.queue0+int32(local), free)
+					}
 					continue
 				}
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
+				if f.blame != nil {
+					f.blame.holds(f, sw.queue0+int32(local), PartCredit)
+				}
 				continue
 			}
-			if o.nextFree-o.window >= now {
-				continue // no room behind the crossbar
+			if o.nextFree-o.window >= now { // no room behind the crossbar
+				if f.blame != nil {
+					f.blame.outputFull(f, sw.queue0+int32(local), o)
+				}
+				continue
 			}
 			port := uint32(at(places, local).port)
 			*at(requests, n) = newRequest(local, port<<16|output)
@@ -180,6 +189,9 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 // credits upstream, and moves the round-robin pointers behind them where told
 // to. With a packet's last flit its output virtual channel is released.
 func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
+	if f.blame != nil {
+		f.blame.crossing(f, sw, matches, t)
+	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))
 	for _, r := range matches {

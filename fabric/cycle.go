@@ -125,6 +125,9 @@ func (f *Fabric) wakeQueue(q int32) {
 	if f.queues[q].count > 0 {
 		f.masks[q>>6].sa |= 1 << (q & 63)
 		f.activate(q >> 6)
+		if f.blame != nil {
+			f.blame.holds(f, q, PartSwitch)
+		}
 	}
 }
 
@@ -158,6 +161,9 @@ func (f *Fabric) arriveFlits(c int64) {
 				f.masks[word].sa |= bit
 				f.activate(word)
 			}
+		}
+		if f.blame != nil {
+			f.blame.arrived(f, batch)
 		}
 	}
 }

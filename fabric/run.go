@@ -9,6 +9,7 @@ type Plan struct {
 	Window    int64   // cycles of the window; 0: as long as Precision needs
 	Budget    int64   // most cycles of warm-up and window together, where they are found
 	Precision float64 // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool    // divide the latency of measured packets into its parts
 	Progress  func()  // called every few hundred cycles; may be nil
 }
 
@@ -25,7 +26,8 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Converged    bool // warm-up settled, and Precision reached (where asked for)
+	Converged    bool   // warm-up settled, and Precision reached (where asked for)
+	Blame        *Blame // where asked for
 }
 
 const (
@@ -45,6 +47,9 @@ const (
 func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
 	r := &runner{f: f, source: source, plan: plan, ctx: ctx}
 	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Converged: true}
+	if plan.Blame {
+		r.result.Blame = f.StartBlame(r.result.Meter)
+	}
 	f.Attach(source, r.result.Meter)
 	if err := r.run(); err != nil {
 		return nil, err

@@ -206,6 +206,7 @@ type Fabric struct {
 	vaDelay    uint32
 	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing // nil: off
+	blame      *Blame   // nil: off
 	occupancy  bool     // keep outVC.waiting
 	behind     *behind  // nil unless occupancy
 	greedy     bool     // count the decisions of a cycle only when all are made

@@ -140,6 +140,9 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	ovs[te.vc].flits++
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
+		if f.blame != nil {
+			f.blame.injected(f, t, te.packet, o)
+		}
 	}
 	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
 	f.InjectedFlits++
@@ -245,6 +248,9 @@ func (f *Fabric) deliver(e *flit) {
 	f.packetFree = append(f.packetFree, id)
 	if topology.TerminalID(e.dst) != d.Dst {
 		f.misdelivered(d, topology.TerminalID(e.dst))
+	}
+	if f.blame != nil {
+		f.blame.delivered(id, d)
 	}
 	f.sink.Deliver(d)
 }

@@ -110,6 +110,9 @@ func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 // takeVCs gives each of some packets a virtual channel of its request: where it
 // was granted several, the one nearest to its round-robin pointer.
 func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
+	if f.blame != nil {
+		f.blame.took(f, sw, matches, step)
+	}
 	vcs, ready := uint32(f.vcs), step+f.vaDelay
 	for _, r := range matches {
 		local := r.local()
@@ -182,6 +185,9 @@ func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
+			if f.blame != nil {
+				f.blame.holds(f, sw.queue0+int32(r.local()), PartCredit)
+			}
 			continue
 		}
 		kept = append(kept, r)
@@ -213,6 +219,9 @@ func (f *Fabric) wakeWaiters(o *outPort) {
 			f.masks[word].sa |= bit
 		} else {
 			f.masks[word].va |= bit
+		}
+		if f.blame != nil {
+			f.blame.holds(f, q-1, f.blame.bidding)
 		}
 		f.activate(word)
 	}

@@ -49,6 +49,7 @@ type experiment struct {
 	Missing           []string // figures that could not be drawn, with the reason
 	Maps              []linkMap
 	MapNote           string
+	Blame             *blame
 	Shared            []cell // columns with one value
 	Results           table
 	Failures          *table
@@ -166,6 +167,7 @@ func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
 		e.Figures = append(e.Figures, picture)
 	}
 	e.Maps, e.MapNote = linkMaps(f)
+	e.Blame = newBlame(f)
 	e.Shared, e.Results = printResults(f.Results)
 	if f.Failures != nil {
 		failures := printTable(f.Failures)

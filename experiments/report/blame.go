@@ -1,0 +1,171 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+)
+
+// blame shows where the latency of the points of an experiment came from.
+type blame struct {
+	Picture template.HTML
+	Note    string
+	Caption string // of the point with the worst channels
+	Worst   []worst
+}
+
+// worst is one of the channels that are most to blame.
+type worst struct {
+	From, To, Class, Share, Time, Most string
+}
+
+const (
+	mostBars  = 40
+	mostWorst = 10
+)
+
+// partColours are the fills of the parts, by fabric.Part.
+var partColours = [fabric.NumParts]string{"#9aa5b1", "#c6dbef", "#6baed6", "#2171b5", "#d7301f", "#fd8d3c", "#67000d", "#d9d9d9"}
+
+// blamedPoint is a row of scope all, and the channels of the point.
+type blamedPoint struct {
+	label    string
+	parts    [fabric.NumParts]float64 // nanoseconds
+	total    float64
+	channels []blamedChannel
+}
+
+type blamedChannel struct {
+	from, to, class string
+	parts           [fabric.NumParts]float64
+	total, root     float64
+}
+
+// newBlame reads blame.csv; nil where there is none that can be read.
+func newBlame(f *experiments.Folder) *blame {
+	t := f.Tables["blame"]
+	if t == nil {
+		return nil
+	}
+	points, err := blamedPoints(f, t)
+	if err != nil || len(points) == 0 {
+		return nil
+	}
+	b := &blame{Note: "Mean latency of the measured packets by its parts, in ns."}
+	shown := points
+	if len(shown) > mostBars {
+		shown = shown[:mostBars]
+		b.Note += fmt.Sprintf(" The first %d of %d points; blame.csv has them all.", mostBars, len(points))
+	}
+	b.Picture = stackedBars(shown)
+	slowest := slices.MaxFunc(points, func(a, b blamedPoint) int { return cmp.Compare(a.total, b.total) })
+	b.Caption = slowest.label
+	slices.SortStableFunc(slowest.channels, func(a, b blamedChannel) int { return cmp.Compare(b.root, a.root) })
+	for _, c := range slowest.channels[:min(mostWorst, len(slowest.channels))] {
+		if c.root == 0 {
+			break
+		}
+		most := fabric.PartVC // what is most of the waiting
+		for _, part := range []fabric.Part{fabric.PartSwitch, fabric.PartCredit, fabric.PartSerial, fabric.PartEjection} {
+			if c.parts[part] > c.parts[most] {
+				most = part
+			}
+		}
+		b.Worst = append(b.Worst, worst{
+			c.from, c.to, c.class, strconv.FormatFloat(100*c.root, 'f', 1, 64) + " %",
+			strconv.FormatFloat(c.total, 'f', 3, 64), fabric.PartNames[most],
+		})
+	}
+	return b
+}
+
+// blamedPoints reads the table, in its order.
+func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, error) {
+	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
+	for _, part := range fabric.PartNames {
+		names = append(names, part+"_ns")
+	}
+	at := make([]int, len(names))
+	for i, name := range names {
+		var err error
+		if at[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	labels := map[string]string{}
+	for _, p := range f.File.Points {
+		labels[strconv.Itoa(p.Index)] = f.File.Describe(p)
+	}
+	number := func(cell string) float64 {
+		x, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return 0 // an empty cell: there was nothing to measure
+		}
+		return x
+	}
+	var points []blamedPoint
+	for _, r := range t.Rows {
+		c := blamedChannel{from: r[at[2]], to: r[at[3]], class: r[at[4]], total: number(r[at[5]]), root: number(r[at[6]])}
+		for i := range c.parts {
+			c.parts[i] = number(r[at[len(names)-int(fabric.NumParts)+i]])
+		}
+		switch scope := r[at[1]]; {
+		case scope == "all":
+			label := labels[r[at[0]]]
+			if label == "" {
+				label = "The only point"
+			}
+			points = append(points, blamedPoint{label: label, parts: c.parts, total: c.total})
+		case scope == "channel" && len(points) > 0:
+			last := &points[len(points)-1]
+			last.channels = append(last.channels, c)
+		}
+	}
+	return points, nil
+}
+
+// stackedBars draws a bar for each point: its label above, its parts from left
+// to right. The longest bar fills the width.
+func stackedBars(points []blamedPoint) template.HTML {
+	const (
+		pitch, thickness = 30.0, 12.0
+		left, room       = 4.0, 70.0 // margin; for the number behind a bar
+		legend           = 44.0
+	)
+	top := 0.0
+	for _, p := range points {
+		top = max(top, p.total)
+	}
+	scale := 0.0
+	if top > 0 {
+		scale = (pictureWidth - left - room) / top
+	}
+	var c canvas
+	height := legend + pitch*float64(len(points))
+	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %d %s" xmlns="http://www.w3.org/2000/svg">`+"\n", pictureWidth, num(height))
+	for i, name := range fabric.PartNames {
+		x, y := left+float64(i%4)*pictureWidth/4, 4+float64(i/4)*18
+		fmt.Fprintf(&c, `<rect x="%s" y="%s" width="10" height="10" fill="%s" />`+"\n", num(x), num(y), partColours[i])
+		c.text(x+15, y+9, "start", name)
+	}
+	for i, p := range points {
+		x, y := left, legend+pitch*float64(i)
+		c.text(x, y+10, "start", p.label)
+		for part, time := range p.parts {
+			width := time * scale
+			if width > 0 {
+				fmt.Fprintf(&c, `<rect x="%.2f" y="%s" width="%.2f" height="%s" fill="%s"><title>%s: %.4g ns</title></rect>`+"\n",
+					x, num(y+14), width, num(thickness), partColours[part], fabric.PartNames[part], time)
+			}
+			x += width
+		}
+		c.text(x+5, y+14+thickness-2, "start", fmt.Sprintf("%.4g ns", p.total))
+	}
+	c.WriteString("</svg>")
+	return template.HTML(c.String())
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+)
+
+// TestBlame: a report of a run with blame has a bar for each load, whose pieces
+// are as long as the parts are large, and names the worst channels.
+func TestBlame(t *testing.T) {
+	dir := t.TempDir()
+	resultFolder(t, dir, strings.Replace(ring, "links = true", "blame = true", 1))
+	html, err := Make([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := parse(t, html)
+	var bars *element
+	for _, svg := range page.all("svg") {
+		if svg.Attr["aria-label"] == "parts of the mean latency" {
+			bars = svg
+		}
+	}
+	if bars == nil {
+		t.Fatal("no bars")
+	}
+	// Two loads for each of two numbers of virtual channels. In a bar pieces
+	// touch, and their titles have the times that their widths show.
+	starts, perUnit := 0, 0.0
+	end := 0.0
+	for _, rect := range bars.all("rect") {
+		if len(rect.all("title")) == 0 {
+			continue // legend
+		}
+		x, width := coordinate(t, rect, "x"), coordinate(t, rect, "width")
+		if x < end-0.1 || starts == 0 {
+			starts++
+			if x != 4 {
+				t.Errorf("a bar begins at %v", x)
+			}
+		} else if x > end+0.1 {
+			t.Errorf("a gap from %v to %v", end, x)
+		}
+		end = x + width
+		_, text, _ := strings.Cut(rect.Text, ": ")
+		time, err := strconv.ParseFloat(strings.TrimSuffix(text, " ns"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if width < 20 {
+			continue // too short to judge
+		}
+		if perUnit == 0 {
+			perUnit = time / width
+		}
+		if ratio := time / width / perUnit; ratio < 0.99 || ratio > 1.01 {
+			t.Errorf("%q is %v wide; others have %v ns a unit", rect.Text, width, perUnit)
+		}
+	}
+	if starts != 4 {
+		t.Errorf("%d bars, want 4", starts)
+	}
+	text := string(html)
+	for _, name := range fabric.PartNames {
+		if !strings.Contains(text, ">"+name+"<") {
+			t.Errorf("no legend for %s", name)
+		}
+	}
+	if !strings.Contains(text, "The channels most to blame: ") || !strings.Contains(text, "<td>grid</td>") {
+		t.Error("no table of the worst channels")
+	}
+}
+
+func coordinate(t *testing.T, e *element, name string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(e.Attr[name], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}

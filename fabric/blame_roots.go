@@ -1,0 +1,130 @@
+package fabric
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Add adds the sums of another run on the same network.
+func (b *Blame) Add(other *Blame) {
+	for i := range b.Links {
+		b.Links[i].Add(&other.Links[i])
+	}
+	for i := range b.Classes {
+		b.Packets[i] += other.Packets[i]
+		b.Classes[i].Add(&other.Classes[i])
+	}
+	for i, x := range other.pairs {
+		b.pairs[i] += x
+	}
+}
+
+// Waiting is the time spent waiting for a channel in the network, in
+// packet-cycles: neither the source queue nor what an idle network takes for
+// routes and wires.
+func (p *Parts) Waiting() int64 {
+	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
+}
+
+// row is what measured packets behind an input port waited for, by output of
+// its switch, and the sum.
+func (b *Blame) row(in topology.PortID) ([]int64, int64) {
+	first, end := b.graph.Ports(b.graph.PortSwitch[in])
+	start := int(b.pairRow[in])
+	row := b.pairs[start : start+int(end-first)]
+	sum := int64(0)
+	for _, x := range row {
+		sum += x
+	}
+	return row, sum
+}
+
+// farEnd is the input port that channel i, as in Links, leads to.
+func (b *Blame) farEnd(i int) (topology.PortID, bool) {
+	if ports := b.graph.NumPorts(); i >= ports {
+		return b.graph.TerminalPort[i-ports], true
+	}
+	return b.graph.PeerPort(topology.PortID(i))
+}
+
+// rootRounds bounds how far a credit stall is followed; what is then left,
+// around a cycle of full buffers, stays where it is.
+const rootRounds = 64
+
+// Roots divides all waiting in the network, in packet-cycles, among the
+// channels (len = that of Links) at which it has its root. What waits for a
+// credit of a channel waits for flits that wait for the channel themselves,
+// behind the crossbar, for those on it, and for those in the buffer at its far
+// end. The last wait for the outputs which the fronts of their queues wait for;
+// all in proportion to the time spent there; and so on to channels that are
+// waited for on their own account: contended for, busy, too long for their
+// buffers, or to a destination that takes no more.
+func (b *Blame) Roots() []float64 {
+	roots, stalled := make([]float64, len(b.Links)), make([]float64, len(b.Links))
+	for i := range b.Links {
+		stalled[i] = float64(b.Links[i][PartCredit])
+		roots[i] = float64(b.Links[i].Waiting()) - stalled[i]
+	}
+	for range rootRounds {
+		next := make([]float64, len(stalled))
+		for i, x := range stalled {
+			if x == 0 {
+				continue
+			}
+			in, ok := b.farEnd(i)
+			if !ok {
+				roots[i] += x
+				continue
+			}
+			row, sum := b.row(in)
+			own := b.Links[i][PartSerial] + b.Links[i][PartWire]
+			total := float64(sum + own)
+			roots[i] += x * float64(own) / total
+			first, _ := b.graph.Ports(b.graph.PortSwitch[in])
+			for k, y := range row {
+				if y == 0 {
+					continue
+				}
+				out := int(first) + k
+				part := x * float64(y) / total
+				onward := float64(b.Links[out][PartCredit]) / float64(b.Links[out].Waiting())
+				roots[out] += part * (1 - onward)
+				next[out] += part * onward
+			}
+		}
+		stalled = next
+	}
+	for i, x := range stalled {
+		roots[i] += x
+	}
+	return roots
+}
+
+// Branch is a channel whose credit stalls come from another one downstream.
+type Branch struct {
+	Channel int     // as in Blame.Links
+	Stalled float64 // packet-cycles that waited for its credits because of the channel downstream
+}
+
+// Upstream lists the channels whose far ends are held up by output port out,
+// most first.
+func (b *Blame) Upstream(out topology.PortID) []Branch {
+	var all []Branch
+	first, end := b.graph.Ports(b.graph.PortSwitch[out])
+	for in := first; in < end; in++ {
+		channel := 0
+		if peer, ok := b.graph.PeerPort(in); ok {
+			channel = int(peer)
+		} else if t, ok := b.graph.PeerTerminal(in); ok {
+			channel = b.graph.NumPorts() + int(t)
+		}
+		row, sum := b.row(in)
+		if x := row[out-first]; x > 0 && b.Links[channel][PartCredit] > 0 {
+			all = append(all, Branch{channel, float64(b.Links[channel][PartCredit]) * float64(x) / float64(sum+b.Links[channel][PartSerial]+b.Links[channel][PartWire])})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Branch) int { return cmp.Compare(b.Stalled, a.Stalled) })
+	return all
+}

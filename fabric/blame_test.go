@@ -1,0 +1,238 @@
+package fabric_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// blamed runs a network with uniform traffic and checks, for each measured
+// packet, that its parts are not negative and add up to its latency, that the
+// source queue is what the delivery says, and that the wires are the latencies
+// of the channels crossed: local ones of 1 cycle and terminal ones of 1, in
+// networks whose other channels take long.
+func blamed(t *testing.T, n network, config fabric.Config, load float64, flits int, plan fabric.Plan) (*fabric.Fabric, *fabric.Blame, *fabric.Meter) {
+	t.Helper()
+	f := n.fabric(t, config)
+	meter := fabric.NewMeter(100)
+	b := f.StartBlame(meter)
+	packets, sum := int64(0), fabric.Parts{}
+	b.OnPacket = func(d *fabric.Delivery, parts *fabric.Parts) {
+		packets++
+		sum.Add(parts)
+		if got, want := parts.Total(), d.Cycle-d.Birth; got != want {
+			t.Errorf("terminal %d to %d: parts add up to %d, latency %d", d.Src, d.Dst, got, want)
+		}
+		if parts[fabric.PartSource] != d.Inject-d.Birth {
+			t.Errorf("terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[fabric.PartSource], d.Inject-d.Birth)
+		}
+		if wires := int64(d.Hops + 1); parts[fabric.PartWire] < wires {
+			t.Errorf("terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[fabric.PartWire], wires)
+		}
+		for i, x := range parts {
+			if x < 0 {
+				t.Errorf("terminal %d to %d: %s %d", d.Src, d.Dst, fabric.PartNames[i], x)
+			}
+		}
+	}
+	terminals := n.topo.Graph().Terminals()
+	source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	f.Attach(source, meter)
+	f.Advance(plan.Warmup)
+	meter.Open(f.Cycle())
+	f.Advance(plan.Window)
+	meter.Close(f.Cycle())
+	source.Stop(0)
+	for i := 0; f.InFlight() > 0; i++ {
+		if i == 1000 {
+			t.Fatal("does not drain")
+		}
+		f.Advance(1000)
+	}
+	if packets == 0 || packets != meter.Packets() || packets != b.Packets[0]+b.Packets[1] {
+		t.Errorf("%d packets in parts, %v by class, %d measured", packets, b.Packets, meter.Packets())
+	}
+	// By class and by channel the same time is summed.
+	classes, links := b.Classes[0], fabric.Parts{}
+	classes.Add(&b.Classes[1])
+	for i := range b.Links {
+		links.Add(&b.Links[i])
+	}
+	if classes != sum || links != sum {
+		t.Errorf("packets %v\nclasses %v\nlinks   %v", sum, classes, links)
+	}
+	return f, b, meter
+}
+
+// TestBlame holds every setting that changes the way of flits to the identity.
+func TestBlame(t *testing.T) {
+	for name, set := range map[string]func(*fabric.Config){
+		"default":   func(*fabric.Config) {},
+		"pipelined": func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
+		"deep": func(c *fabric.Config) {
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 3, 2, 3
+		},
+		"fraction":     func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
+		"routing":      func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
+		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+		"cut, stages":  func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
+		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
+		"slow channel": func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
+		},
+	} {
+		for _, algorithm := range []string{"min", "val", "ugal-l"} {
+			for _, flits := range []int{1, 5} {
+				for _, load := range []float64{0.3, 1} {
+					t.Run(name+"/"+algorithm, func(t *testing.T) {
+						config := fabric.DefaultConfig()
+						config.Switch.BufferFlits = 6
+						set(&config)
+						blamed(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, flits, fabric.Plan{Warmup: 200, Window: 500})
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
+// dragonfly, close to saturation.
+func TestBlameLargeDragonfly(t *testing.T) {
+	_, _, meter := blamed(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, fabric.Plan{Warmup: 300, Window: 300})
+	if meter.Packets() < 200_000 { // 1056 * 300 * 0.7 = 221,760
+		t.Errorf("%d packets", meter.Packets())
+	}
+}
+
+// TestBlameIdle derives the parts of single packets in an idle network: two
+// switches, channels of 10 cycles between them and of 1 to the terminals.
+func TestBlameIdle(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   func(*fabric.SwitchConfig)
+		flits int32
+		want  fabric.Parts
+	}{
+		// Speedup 1, one cycle for each stage: in each of two switches a cycle
+		// of route computation and of virtual-channel allocation, and two for
+		// switch allocation and the crossbar. Wires 1 + 10 + 1.
+		{"stages", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 1,
+			fabric.Parts{fabric.PartRoute: 2, fabric.PartVC: 2, fabric.PartSwitch: 4, fabric.PartWire: 12}},
+		// Of 5 flits the last follows 4 cycles behind the first. It arrives in
+		// the first switch 4 cycles after the head, which crossed 2 cycles after
+		// its own arrival; flits arrive and cross one a cycle, so that the last
+		// finds two in front, each a cycle; then it crosses, in 2. The same in
+		// the second switch.
+		{"long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 5,
+			fabric.Parts{fabric.PartSerial: 4 + 2*2, fabric.PartSwitch: 4, fabric.PartWire: 12}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+			config := fabric.DefaultConfig()
+			c.set(&config.Switch)
+			config.Terminal.InjectionCycles = 0
+			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
+			f := n.fabric(t, config)
+			meter := fabric.NewMeter(100)
+			var got fabric.Parts
+			f.StartBlame(meter).OnPacket = func(_ *fabric.Delivery, p *fabric.Parts) { got = *p }
+			meter.Open(0)
+			s := &script{}
+			s.send(0, fabric.PacketSpec{Birth: 5, Dst: 1, Flits: c.flits})
+			f.Attach(s, meter)
+			f.Advance(200)
+			if got != c.want {
+				t.Errorf("parts %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestBlameCausesNothing: a run with blame is the run without.
+func TestBlameCausesNothing(t *testing.T) {
+	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
+	run := func(blame bool) *fabric.Result {
+		_, result := n.run(t, fabric.DefaultConfig(), 0.4, 2, fabric.Plan{Warmup: 500, Window: 1000, Blame: blame})
+		return result
+	}
+	off, on := run(false), run(true)
+	if off.MeanLatency() != on.MeanLatency() || off.Cycles != on.Cycles || off.Packets() != on.Packets() {
+		t.Errorf("latency %v over %d packets, with blame %v over %d", off.MeanLatency(), off.Packets(), on.MeanLatency(), on.Packets())
+	}
+	if off.Blame != nil || on.Blame == nil {
+		t.Error("blame is kept where not asked for, or not kept where it was")
+	}
+}
+
+// TestBlameHotSpot: where terminal 0 of a single switch is sent twice what it
+// takes, packets wait for its channel, and the channel is what they are charged
+// to.
+func TestBlameHotSpot(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
+	f := n.fabric(t, fabric.DefaultConfig())
+	s := &script{}
+	for i := range int64(300) {
+		s.send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
+		s.send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
+	}
+	meter := fabric.NewMeter(100)
+	b := f.StartBlame(meter)
+	meter.Open(0)
+	f.Attach(s, meter)
+	f.Advance(2000)
+	hot := n.topo.Graph().TerminalPort[0]
+	if b.Packets[0] != 600 || b.Links[hot][fabric.PartEjection] < b.Links[hot].Total()/2 {
+		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links[hot])
+	}
+	// Whatever waits in the network waits for that channel, but for the 2
+	// cycles that the last of a packet's 3 flits follows the first into it and
+	// for the part of the stalls that these and the wire, 1 cycle, are to blame
+	// for: 3 of the about 90 cycles that a packet is in the network with 32
+	// flits of both terminals in front. Both terminals are the branches, alike.
+	all, roots := int64(0), b.Roots()
+	for i := range b.Links {
+		all += b.Links[i].Waiting()
+	}
+	sum := 0.0
+	for _, x := range roots {
+		sum += x
+	}
+	if math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum {
+		t.Errorf("the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
+	}
+	ports := n.topo.Graph().NumPorts()
+	up := b.Upstream(hot)
+	if len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3 {
+		t.Errorf("branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
+	}
+}
+
+// BenchmarkBlame is BenchmarkDragonfly's network with every packet measured,
+// with and without blame. An operation is a cycle.
+func BenchmarkBlame(b *testing.B) {
+	for _, load := range []float64{0.1, 0.4, 0.7} {
+		for _, blame := range []bool{false, true} {
+			b.Run(fmt.Sprintf("load=%v/blame=%v", load, blame), func(b *testing.B) {
+				n := dragonflyNetwork(b, "min", 4, 8, 4)
+				f, meter := n.fabric(b, fabric.DefaultConfig()), fabric.NewMeter(100)
+				if blame {
+					f.StartBlame(meter)
+				}
+				terminals := n.topo.Graph().Terminals()
+				f.Attach(fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				meter.Open(0)
+				f.Advance(500)
+				start, before := cpuTime(), f.FlitHops
+				b.ResetTimer()
+				f.Advance(int64(b.N))
+				b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(f.FlitHops-before), "cpu-ns/flit-hop")
+			})
+		}
+	}
+}
