@@ -39,9 +39,9 @@ import (
 // A terminal and each end of a link may state its place among the ports of the
 // switch, from 0, as "port": otherwise it comes after those stated before it;
 // numbers left out are closed up. Identities of real fabrics are optional: a
-// switch's "guid", "lid" and "ports" (physical ones), at terminals and ends of
+// switch's "guid", "lid", "lmc" and "ports" (physical ones), at terminals and ends of
 // links the physical "number" of the switch port, and of terminals
-// "node_guid", "port_guid", "lid", "node" (equal for the ports of one adapter,
+// "node_guid", "port_guid", "lid", "lmc", "node" (equal for the ports of one adapter,
 // stated for all or none) and "node_port". The network must be connected.
 type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`

@@ -148,6 +148,8 @@ func (r *fileReader) names() *Names {
 		put(&n.Switch, len(r.switches), i, v.Name)
 		put(&n.SwitchGUID, len(r.switches), i, uint64(v.GUID))
 		put(&n.SwitchLID, len(r.switches), i, v.LID)
+		put(&n.SwitchLMC, len(r.switches), i, v.LMC)
+		r.checkLMC(e.line, v.LMC)
 		put(&n.SwitchPorts, len(r.switches), i, v.Ports)
 	}
 	for i, e := range r.terminals {
@@ -156,6 +158,8 @@ func (r *fileReader) names() *Names {
 		put(&n.NodeGUID, len(r.terminals), i, uint64(v.NodeGUID))
 		put(&n.PortGUID, len(r.terminals), i, uint64(v.PortGUID))
 		put(&n.TerminalLID, len(r.terminals), i, v.LID)
+		put(&n.TerminalLMC, len(r.terminals), i, v.LMC)
+		r.checkLMC(e.line, v.LMC)
 		put(&n.NodePort, len(r.terminals), i, v.NodePort)
 		if v.Node != nil {
 			nodes++
@@ -166,6 +170,12 @@ func (r *fileReader) names() *Names {
 		r.fault(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))
 	}
 	return n
+}
+
+func (r *fileReader) checkLMC(line int, lmc uint8) {
+	if lmc > 7 {
+		r.fault(line, "lmc %d: want 0 to 7", lmc)
+	}
 }
 
 // put sets (*list)[i], making the list of the given length when the first
@@ -182,6 +192,6 @@ func put[E comparable](list *[]E, length, i int, value E) {
 }
 
 func (n *Names) empty() bool {
-	return n.Switch == nil && n.SwitchGUID == nil && n.SwitchLID == nil && n.SwitchPorts == nil && n.Port == nil &&
-		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalNode == nil && n.NodePort == nil
+	return n.Switch == nil && n.SwitchGUID == nil && n.SwitchLID == nil && n.SwitchLMC == nil && n.SwitchPorts == nil && n.Port == nil &&
+		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalLMC == nil && n.TerminalNode == nil && n.NodePort == nil
 }

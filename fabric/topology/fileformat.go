@@ -23,6 +23,7 @@ type (
 		Name  string `json:"name,omitempty"`
 		GUID  guid   `json:"guid,omitempty"`
 		LID   int32  `json:"lid,omitempty"`
+		LMC   uint8  `json:"lmc,omitempty"`
 		Ports int32  `json:"ports,omitempty"`
 	}
 	filePort struct {
@@ -37,6 +38,7 @@ type (
 		NodeGUID guid   `json:"node_guid,omitempty"`
 		PortGUID guid   `json:"port_guid,omitempty"`
 		LID      int32  `json:"lid,omitempty"`
+		LMC      uint8  `json:"lmc,omitempty"`
 		Node     *int32 `json:"node,omitempty"`
 		NodePort int32  `json:"node_port,omitempty"`
 	}
@@ -87,7 +89,7 @@ func (f fileClass) class() (Class, error) {
 func newFileSwitch(g *Graph, s SwitchID) fileSwitch {
 	var f fileSwitch
 	if n := g.Names; n != nil {
-		f = fileSwitch{at(n.Switch, s), guid(at(n.SwitchGUID, s)), at(n.SwitchLID, s), at(n.SwitchPorts, s)}
+		f = fileSwitch{at(n.Switch, s), guid(at(n.SwitchGUID, s)), at(n.SwitchLID, s), at(n.SwitchLMC, s), at(n.SwitchPorts, s)}
 	}
 	return f
 }
@@ -106,7 +108,7 @@ func newFileTerminal(g *Graph, t TerminalID) fileTerminal {
 	f := fileTerminal{filePort: newFilePort(g, p), Class: g.Classes[g.PortClass[p]].Name}
 	if n := g.Names; n != nil {
 		f.Name, f.NodeGUID, f.PortGUID = at(n.Terminal, t), guid(at(n.NodeGUID, t)), guid(at(n.PortGUID, t))
-		f.LID, f.NodePort = at(n.TerminalLID, t), at(n.NodePort, t)
+		f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
 		if n.TerminalNode != nil {
 			f.Node = &n.TerminalNode[t]
 		}

@@ -151,6 +151,38 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// TestWidenNear: four rows at once against one at a time, below 128 and with a
+// padding of 255 in the last bytes, which only has to leave the others alone.
+func TestWidenNear(t *testing.T) {
+	draw := sim.NewStream(6, "rows", 0)
+	for range 2000 {
+		const words = 3
+		padding := draw.IntN(8)
+		var rows [4][]uint8
+		for r := range rows {
+			rows[r] = make([]uint8, 8*words)
+			for i := range rows[r] {
+				rows[r][i] = uint8(draw.IntN(128))
+				if i >= 8*words-padding {
+					rows[r][i] = Unreachable
+				}
+			}
+		}
+		fast, plain := make([]uint64, words), make([]uint64, words)
+		for range 3 {
+			widenNear(fast, &rows)
+			for _, row := range rows {
+				widen(plain, row)
+			}
+		}
+		for i := range 8*words - padding {
+			if a, b := uint8(fast[i/8]>>(i%8*8)), uint8(plain[i/8]>>(i%8*8)); a != b {
+				t.Fatalf("byte %d of %v: %d, want %d", i, rows, a, b)
+			}
+		}
+	}
+}
+
 // TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least
 // height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {

@@ -85,6 +85,7 @@ func TestPaper(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range paperCases {
 				if c.name != name {
 					continue

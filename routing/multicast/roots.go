@@ -14,11 +14,18 @@ type rootFinder struct {
 	far       []uint64 // eight switches a word: largest distance to a member
 	behind    []uint64 // the same to the switches of member terminals
 	terminals bool     // behind is in use
+	near      bool     // all switches are connected, at distances below 128: widenNear will do
+	padding   uint64   // bytes of the last word that stand for no switch
+	rows      [4][]uint8
 }
 
 func newRootFinder(hops *MinHop) *rootFinder {
 	words := hops.width / 8
-	return &rootFinder{hops: hops, far: make([]uint64, words), behind: make([]uint64, words)}
+	return &rootFinder{
+		hops: hops, far: make([]uint64, words), behind: make([]uint64, words),
+		near:    hops.Farthest() < 128 && hops.n > 0 && !slices.Contains(hops.Row(0), Unreachable),
+		padding: ^(^uint64(0) >> (8 * (hops.width - hops.n))),
+	}
 }
 
 // find appends to roots the switches whose largest hop count to the members of
@@ -62,13 +69,29 @@ func (r *rootFinder) reset() {
 // include takes the members of g into account.
 func (r *rootFinder) include(g *Group) {
 	last := topology.SwitchID(-1)
+	n := 0
 	for _, t := range g.Terminals {
-		if s := r.hops.graph.TerminalSwitch(t); s != last {
-			widen(r.behind, r.hops.padded(s))
-			last = s
+		s := r.hops.graph.TerminalSwitch(t)
+		if s == last {
+			continue
 		}
-		r.terminals = true
+		last = s
+		if !r.near {
+			widen(r.behind, r.hops.padded(s))
+		} else if r.rows[n] = r.hops.padded(s); n == len(r.rows)-1 {
+			widenNear(r.behind, &r.rows)
+			n = 0
+		} else {
+			n++
+		}
 	}
+	if n > 0 {
+		for i := n; i < len(r.rows); i++ {
+			r.rows[i] = r.rows[0]
+		}
+		widenNear(r.behind, &r.rows)
+	}
+	r.terminals = r.terminals || len(g.Terminals) > 0
 	for _, s := range g.Switches {
 		widen(r.far, r.hops.padded(s))
 	}
@@ -77,6 +100,9 @@ func (r *rootFinder) include(g *Group) {
 // finish completes far after the last member.
 func (r *rootFinder) finish() {
 	if r.terminals {
+		if len(r.behind) > 0 {
+			r.behind[len(r.behind)-1] |= r.padding
+		}
 		for i, w := range r.behind {
 			r.far[i] = maxBytes(r.far[i], addOne(w))
 		}
@@ -97,6 +123,27 @@ func widen(far []uint64, row []uint8) {
 	for i := range far {
 		far[i] = maxBytes(far[i], binary.LittleEndian.Uint64(row[8*i:8*i+8]))
 	}
+}
+
+// widenNear is widen by four rows at once, all of whose distances are below
+// 128: comparing takes half the work then, and far goes through the cache once.
+// The padding behind a row, which is not, spoils that of far only: carries run
+// towards higher bytes.
+func widenNear(far []uint64, rows *[4][]uint8) {
+	n := 8 * len(far)
+	a, b, c, d := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
+	for i := range far {
+		at := 8 * i
+		ab := maxNear(binary.LittleEndian.Uint64(a[at:at+8]), binary.LittleEndian.Uint64(b[at:at+8]))
+		cd := maxNear(binary.LittleEndian.Uint64(c[at:at+8]), binary.LittleEndian.Uint64(d[at:at+8]))
+		far[i] = maxNear(far[i], maxNear(ab, cd))
+	}
+}
+
+// maxNear is maxBytes for bytes below 128.
+func maxNear(a, b uint64) uint64 {
+	ge := ((a | highs) - b) & highs
+	return b ^ (a^b)&(ge-ge>>7)
 }
 
 const (
