@@ -8,7 +8,7 @@ RESULTS := results
 # Packages in which goroutines share work.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test check format vet lint tidy arrows race bench demo reproduce golden clean help
+.PHONY: all build test test-slurm check format vet lint tidy arrows race bench demo reproduce golden clean help
 
 all: build
 
@@ -17,6 +17,10 @@ build: ## build bin/weft
 
 test: ## run all tests
 	$(GO) test ./...
+
+test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
+	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
+	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 check: format vet lint tidy arrows race ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
 
@@ -57,4 +61,4 @@ clean: ## remove what was built and computed here
 	rm -rf bin $(RESULTS)
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -17,6 +19,7 @@ type Execution struct {
 	Jobs    int    // points side by side; 0: one a core
 	Threads int    // threads of one point; 0: one
 	Resume  bool   // keep the finished points that Dir's journal holds
+	Slurm   *Slurm // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -62,11 +65,21 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	r.compute(ctx)
 	switch {
 	case r.writeError != nil:
+		r.leaveNothing()
 		return nil, r.writeError
 	case ctx.Err() != nil && len(r.records)+len(r.reasons) < r.distinct():
 		return &Outcome{Reused: r.reused, Finished: r.finished()}, ErrInterrupted
 	}
 	return r.finish()
+}
+
+// leaveNothing removes the journal of a run that failed before any point was
+// finished, and the folder if that was all.
+func (r *runner) leaveNothing() {
+	if r.journal != nil && len(r.records) == 0 {
+		_ = os.Remove(filepath.Join(r.execution.Dir, journalFile))
+		_ = os.Remove(r.execution.Dir) // if it is empty
+	}
 }
 
 // runner is the state of one execution.
@@ -118,6 +131,16 @@ func (r *runner) compute(ctx context.Context) {
 			queued[p.Hash] = true
 			todo = append(todo, p)
 		}
+	}
+	if r.execution.Slurm != nil {
+		if len(todo) > 0 {
+			stop := r.tick()
+			err := r.slurm(ctx, todo)
+			stop()
+			r.writeError = errors.Join(r.writeError, err)
+		}
+		r.report()
+		return
 	}
 	work := make(chan *Point)
 	var workers sync.WaitGroup

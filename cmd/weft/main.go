@@ -52,11 +52,12 @@ func status(err error) int {
 	var faults experiments.Faults
 	var folder *experiments.FolderError
 	var usage *usageError
+	var slurm *experiments.SlurmError
 	var s *statusError
 	switch {
 	case errors.As(err, &s):
 		return s.status
-	case errors.As(err, &faults), errors.As(err, &folder), errors.As(err, &usage):
+	case errors.As(err, &faults), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm):
 		return exitUsage
 	}
 	return exitFailure
@@ -101,7 +102,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(a.runCommand(), a.multicastCommand(), a.checkCommand(), a.plotCommand(), a.listCommand(), a.topologyCommand(), a.reproduceCommand(), a.reportCommand(), a.compareCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.multicastCommand(), a.checkCommand(), a.plotCommand(), a.listCommand(), a.topologyCommand(), a.reproduceCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		asUsage(c)

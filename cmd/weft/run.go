@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,10 @@ type runFlags struct {
 	format        string // of results on standard output
 	jobs, threads int
 	resume, quiet bool
+	executor      string
+	chunk         int
+	sbatch        []string
+	poll          time.Duration
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -87,6 +92,10 @@ that the file asks for. Files that come with weft are found by name:
 	flags.registerAllowDeadlock(c)
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
+	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
+	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
+	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
 	c.Flags().StringVar(&flags.format, "format", "csv", "of standard output, with --out -: csv, or jsonl (JSON lines)")
 	return c
 }
@@ -106,6 +115,21 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.out == "-" {
 		return usagef("--resume needs a result folder; --out - has none")
+	}
+	switch f.executor {
+	case "", "local":
+		if f.chunk != 0 || len(f.sbatch) > 0 {
+			return usagef("--chunk and --sbatch are for --executor slurm")
+		}
+	case "slurm":
+		if f.out == "-" {
+			return usagef("--executor slurm needs a result folder; --out - has none")
+		}
+		if f.chunk < 0 {
+			return usagef("--chunk must be at least 1")
+		}
+	default:
+		return usagef("--executor %s: want local or slurm", f.executor)
 	}
 	switch f.format {
 	case "", "csv":
@@ -217,6 +241,12 @@ func (a *app) preflight(files []*experiments.File, thorough bool) ([]*experiment
 // execute runs one file and writes its figures; dir "" means standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
 	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume}
+	if flags.executor == "slurm" {
+		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
+		if !flags.quiet {
+			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
+		}
+	}
 	progress := newProgress(a.stderr, f, flags.quiet)
 	e.Progress = progress.update
 	outcome, err := f.Execute(ctx, e)

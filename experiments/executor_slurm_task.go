@@ -1,0 +1,58 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// SlurmTask computes the points of one task of a job array: what the machines
+// of the cluster run. A task that was lost goes on where it ended.
+func SlurmTask(ctx context.Context, jobFile string, task int) error {
+	text, err := os.ReadFile(jobFile)
+	if err != nil {
+		return err
+	}
+	var job slurmJob
+	if err := json.Unmarshal(text, &job); err != nil {
+		return fmt.Errorf("%s: %w", jobFile, err)
+	}
+	if task < 0 || task >= len(job.Tasks) {
+		return fmt.Errorf("%s has %d tasks, no task %d", jobFile, len(job.Tasks), task)
+	}
+	file, err := Open(job.File, job.Options)
+	if err != nil {
+		return err
+	}
+	stem := filepath.Join(filepath.Dir(jobFile), fmt.Sprintf("task-%d", task))
+	r := &runner{file: file, execution: Execution{Jobs: 1, Threads: job.Threads}, started: time.Now(), reasons: map[string]string{}}
+	if r.journal, r.records, err = openJournal(stem+".journal", true); err != nil {
+		return err
+	}
+	defer r.journal.close()
+	points := map[string]*Point{}
+	for _, p := range file.Points {
+		points[p.Hash] = p
+	}
+	for _, hash := range job.Tasks[task] {
+		switch p := points[hash]; {
+		case r.records[hash] != nil:
+		case p == nil:
+			r.reasons[hash] = "the experiment file has changed since the job was submitted"
+		default:
+			r.one(ctx, p)
+		}
+	}
+	if err := errors.Join(r.writeError, ctx.Err()); err != nil {
+		return err
+	}
+	end, err := json.Marshal(slurmEnd{r.reasons})
+	if err != nil {
+		return err
+	}
+	return WriteFile(stem+".end", append(end, '\n'))
+}
