@@ -196,8 +196,9 @@ func (f *File) point(steps []int) *decoder {
 		u.setAllowDeadlock()
 	}
 	f.doc.faults = append(f.doc.faults, d.faults...)
+	inputs := f.locateInputs(p.config)
 	p.settings = resolve(p.config)
-	p.Hash = hashPoint(f.kind, build(), p.Seed, p.settings)
+	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
 	f.Points = append(f.Points, p)
 	return dec
 }

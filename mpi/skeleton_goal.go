@@ -4,14 +4,25 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/weft-sim/weft/sim"
 )
 
 // GoalFile configures the replay of a GOAL schedule.
 type GoalFile struct {
-	File string `toml:"file" doc:"the schedule; a calc unit is 1 ns"`
+	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns"`
 }
+
+// RelativeTo makes a relative path start at dir.
+func (c *GoalFile) RelativeTo(dir string) {
+	if c.File != "" && !filepath.IsAbs(c.File) {
+		c.File = filepath.Join(dir, c.File)
+	}
+}
+
+// Files are the files that are read.
+func (c *GoalFile) Files() []string { return []string{c.File} }
 
 func init() {
 	sim.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {

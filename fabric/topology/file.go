@@ -52,6 +52,8 @@ type FileConfig struct {
 type PathConfig interface {
 	// RelativeTo makes relative paths of the configuration start at dir.
 	RelativeTo(dir string)
+	// Files are the paths of the files.
+	Files() []string
 }
 
 var _ PathConfig = (*FileConfig)(nil)
@@ -78,6 +80,9 @@ func (c *FileConfig) RelativeTo(dir string) {
 		c.Path = filepath.Join(dir, c.Path)
 	}
 }
+
+// Files implements [PathConfig].
+func (c *FileConfig) Files() []string { return []string{c.Path} }
 
 // Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error {

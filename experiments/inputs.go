@@ -1,0 +1,70 @@
+package experiments
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"reflect"
+)
+
+// fileReader is a configuration that names files to read.
+type fileReader interface {
+	// RelativeTo makes relative paths start at dir.
+	RelativeTo(dir string)
+	// Files are the paths.
+	Files() []string
+}
+
+// fileReaders finds the choices of a point's configuration that read files.
+func fileReaders(config any) []fileReader {
+	var found []fileReader
+	var search func(v reflect.Value)
+	search = func(v reflect.Value) {
+		if c, ok := v.Addr().Interface().(chooser); ok {
+			if r, ok := c.Config().(fileReader); ok {
+				found = append(found, r)
+			}
+			return
+		}
+		if v.Kind() == reflect.Struct {
+			for _, f := range fieldsOf(v).list {
+				search(f.value)
+			}
+		}
+	}
+	search(reflect.ValueOf(config).Elem())
+	return found
+}
+
+// locateInputs makes the paths of a point's configuration start at the folder
+// of the experiment file, and returns the digests of the files: results depend
+// on what they hold. Files that cannot be read have none; building the point
+// says what is wrong.
+func (f *File) locateInputs(config any) []setting {
+	dir, err := filepath.Abs(filepath.Dir(f.Name))
+	if err != nil {
+		dir = filepath.Dir(f.Name)
+	}
+	var digests []setting
+	for _, r := range fileReaders(config) {
+		r.RelativeTo(dir)
+		for _, path := range r.Files() {
+			digests = append(digests, setting{"content", f.digest(path)})
+		}
+	}
+	return digests
+}
+
+// digest is the SHA-256 of a file, read once for all points.
+func (f *File) digest(path string) string {
+	d, _ := f.shared.get("digest "+path, func() (any, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", nil
+		}
+		sum := sha256.Sum256(text)
+		return hex.EncodeToString(sum[:]), nil
+	})
+	return d.(string)
+}
