@@ -51,7 +51,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	return u, nil
 }
 
-func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	const prohibitive = 1 << 30
 	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
 	if congested == p.congested(u, v, h, nm, u.viaGroup(nm.state)) {
@@ -65,7 +65,7 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candid
 
 // congested tells whether the global channel by which a path leaves for group to
 // is congested.
-func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c *candidate, to int32) bool {
+func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candidate, to int32) bool {
 	globals := p.globals[u.gateway(h, c)]
 	sum := 0
 	for _, port := range globals {

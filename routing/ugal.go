@@ -72,7 +72,7 @@ type ugal struct {
 // gauge is what a member of the family measures: the costs of two paths of a
 // packet at h.Switch, to be compared.
 type gauge interface {
-	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour *candidate) (m, nm int)
+	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
 }
 
 // candidate is a path that a packet may take: its first hop, the packet's state
@@ -85,7 +85,7 @@ type candidate struct {
 }
 
 // vc is the lowest virtual channel that the first hop may use.
-func (c *candidate) vc() int { return bits.TrailingZeros32(c.hop.VCs) }
+func (c candidate) vc() int { return bits.TrailingZeros32(c.hop.VCs) }
 
 func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	walk, err := newGroupWalk(name, env, set.GroupSettings)
@@ -178,7 +178,7 @@ func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candida
 		if !ok {
 			continue
 		}
-		if m, nm := u.costs(u, v, h, &minimal, &detour); m-nm > gain {
+		if m, nm := u.costs(u, v, h, minimal, detour); m-nm > gain {
 			best, gain = detour, m-nm
 		}
 	}

@@ -27,7 +27,7 @@ func init() {
 // switch these are; knowledge that no switch has.
 type globalGauge struct{}
 
-func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	there := u.home[h.Dst].group
 	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.viaGroup(nm.state)) * nm.hops
 }
@@ -43,7 +43,7 @@ func (u *ugal) viaGroup(state uint32) int32 {
 
 // gateway is the switch with the global channel by which a path leaves the
 // group.
-func (u *ugal) gateway(h *fabric.Head, c *candidate) topology.SwitchID {
+func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
 	if c.state&localDone == 0 {
 		return h.Switch
 	}
@@ -53,7 +53,7 @@ func (u *ugal) gateway(h *fabric.Head, c *candidate) topology.SwitchID {
 
 // globalQueue is the queue of the global channel by which a path leaves for
 // group to; the mean, rounded down, where the gateway will draw one of several.
-func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c *candidate, to int32) int {
+func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32) int {
 	if c.state&localDone == 0 {
 		return u.sense.queue(v, c.hop.Port)
 	}
@@ -73,11 +73,11 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c *candidate, to int3
 // further on will draw one of several channels, a path is sampled.
 type pathGauge struct{}
 
-func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
 }
 
-func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c *candidate) int {
+func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
 	for {

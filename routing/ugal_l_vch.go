@@ -17,7 +17,7 @@ func init() {
 // there single virtual channels are looked at.
 type hybridGauge struct{}
 
-func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm *candidate) (int, int) {
+func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	if m.hop.Port == nm.hop.Port {
 		return vcGauge{}.costs(u, v, h, m, nm)
 	}

@@ -102,7 +102,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(a.runCommand(), a.multicastCommand(), a.checkCommand(), a.plotCommand(), a.listCommand(), a.topologyCommand(), a.reproduceCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.multicastCommand(), a.checkCommand(), a.plotCommand(), a.listCommand(), a.topologyCommand(), a.reproduceCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.benchCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		asUsage(c)

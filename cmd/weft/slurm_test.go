@@ -62,8 +62,8 @@ echo 7
 	return folder
 }
 
-// slurmCommand runs weft in a process of its own, as tasks do.
-func slurmCommand(t *testing.T, args ...string) (out string, status int) {
+// weftProcess runs weft in a process of its own, as tasks do.
+func weftProcess(t *testing.T, args ...string) (out string, status int) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -102,10 +102,10 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 	}
 	file, dir := sweepFile(t, slurmSweep), t.TempDir()
 	local, cluster := filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
-	if out, status := slurmCommand(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
+	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
 		t.Fatalf("status %d: %s", status, out)
 	}
-	out, status := slurmCommand(t, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
+	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
 	if status != exitSuccess {
 		t.Fatalf("status %d: %s", status, out)
 	}
@@ -137,11 +137,11 @@ func TestSlurmGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
-	out, status := slurmCommand(t, "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
+	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
 	if status != exitFailure || strings.Count(out, "its Slurm task was lost 3 times") != 5 {
 		t.Errorf("status %d: %s", status, out)
 	}
-	out, status = slurmCommand(t, "run", file, "--out", dir, "--resume", "--quiet")
+	out, status = weftProcess(t, "run", file, "--out", dir, "--resume", "--quiet")
 	if status != exitSuccess {
 		t.Errorf("resumed: status %d: %s", status, out)
 	}
@@ -165,7 +165,7 @@ func TestSlurmRefusals(t *testing.T) {
 		{[]string{"--executor", "pbs", "--out", dir}, "want local or slurm"},
 		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
 	} {
-		out, status := slurmCommand(t, append([]string{"run", file}, c.args...)...)
+		out, status := weftProcess(t, append([]string{"run", file}, c.args...)...)
 		if status != exitUsage || !strings.Contains(out, c.want) {
 			t.Errorf("%v: status %d, %q; want status 2 and %q", c.args, status, out, c.want)
 		}
@@ -174,7 +174,7 @@ func TestSlurmRefusals(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if out, status := slurmCommand(t, "run", file, "--executor", "slurm", "--out", dir); status != exitUsage || !strings.Contains(out, "sbatch is not in PATH") {
+	if out, status := weftProcess(t, "run", file, "--executor", "slurm", "--out", dir); status != exitUsage || !strings.Contains(out, "sbatch is not in PATH") {
 		t.Errorf("without sbatch: status %d, %q", status, out)
 	}
 }
