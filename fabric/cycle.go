@@ -192,5 +192,7 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	if hop != multicastHop {
+		f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	}
 }

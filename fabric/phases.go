@@ -174,8 +174,9 @@ func (r *runner) finish() error {
 // Audit checks an empty network: every flit that entered it has left it, every
 // buffer is empty, every virtual channel free, every credit home.
 func (f *Fabric) Audit() error {
-	if f.InjectedFlits != f.DeliveredFlits {
-		return fmt.Errorf("audit: %d flits entered the network, %d left it", f.InjectedFlits, f.DeliveredFlits)
+	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
+		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
+			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
 	}
 	for q := range f.queues {
 		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {
