@@ -15,7 +15,7 @@ import (
 // every hundred cycles.
 func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progress func()) error {
 	f.Attach(source, sink)
-	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx}
+	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
 	for {
 		if _, more := f.nextArrival(); !more && !f.anyActive() && f.InFlight() == 0 {
 			return f.Audit()
@@ -34,6 +34,29 @@ func (f *Fabric) Rest() error {
 		return f.deadlock(stallCycles)
 	}
 	return f.Audit()
+}
+
+// Watchdog finds out whether a network that a kernel drives has come to a halt.
+type Watchdog struct {
+	f       *Fabric
+	moved   Counters // at the last sign of life
+	movedAt int64
+}
+
+// Watch begins to watch f.
+func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f} }
+
+// Look returns a *DeadlockError if nothing has moved for longer than anything can
+// be on its way. Call it every so often.
+func (w *Watchdog) Look() error {
+	f := w.f
+	switch now := f.Counters; {
+	case now != w.moved || f.InFlight() == 0:
+		w.moved, w.movedAt = now, f.cycle
+	case f.cycle-w.movedAt > stallCycles+f.longestLatency():
+		return f.deadlock(f.cycle - w.movedAt)
+	}
+	return nil
 }
 
 // Cycles is the time that a flit spends in an idle switch, its channels not

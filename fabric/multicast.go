@@ -64,15 +64,20 @@ type branch struct {
 // decides.
 const multicastHop = 0
 
-// SetMulticast gives switches multicast forwarding tables (len = switches). Call
-// it before the first cycle. It needs virtual cut-through: with wormhole, the
-// branches of two packets could each hold what the other one waits for.
-func (f *Fabric) SetMulticast(tables []MulticastTable) error {
+// SetMulticast gives switches multicast forwarding tables (len = switches), and
+// leaves virtual channels from unicast on to multicast packets. Call it before
+// the first cycle. It needs virtual cut-through: with wormhole, the branches of
+// two packets could each hold what the other one waits for.
+func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &sim.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
 	if f.blame != nil || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame, which does not follow copies")
+	}
+	f.allVCs = 1<<unicast - 1
+	if f.departer == nil {
+		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
 	}
 	mostPorts := len(f.alloc.matched) / 2
 	f.multicast = &multicast{

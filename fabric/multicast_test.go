@@ -74,7 +74,7 @@ func cutThrough(config fabric.Config, vcs int) fabric.Config {
 func (n network) multicast(t testing.TB, config fabric.Config, m *mfts) *fabric.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	if err := f.SetMulticast(m.tables); err != nil {
+	if err := f.SetMulticast(m.tables, config.Switch.VCs-1); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -95,9 +95,9 @@ func TestMulticastOneSwitch(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	m := newMFTs(n.topo.Graph())
 	m.plant(0, terminals(4))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 1), m)
+	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
 	s := &script{}
-	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 1, Tag: 7})
+	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
 	if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func TestMulticastNoBranch(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	m := newMFTs(n.topo.Graph())
 	m.plant(0, terminals(1))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 1), m)
+	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
 	s := &script{}
-	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 1})
+	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
 	if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestMulticastZeroLoad(t *testing.T) {
 	for _, st := range stages {
 		n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
 		g := n.topo.Graph()
-		config := cutThrough(fabric.DefaultConfig(), 2)
+		config := cutThrough(fabric.DefaultConfig(), 3)
 		config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
 			st.route, st.vcAlloc, st.alloc, st.crossbar, st.speedup
 		for _, flits := range []int32{1, 5} {
@@ -147,7 +147,7 @@ func TestMulticastZeroLoad(t *testing.T) {
 			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
 			f := n.multicast(t, config, m)
 			s := &script{}
-			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 2, MLID: mlid})
+			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
 			if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -176,10 +176,10 @@ func TestMulticastBranchesApart(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	m := newMFTs(n.topo.Graph())
 	m.plant(0, terminals(3))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 1), m)
+	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
 	s := &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
-	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1})
+	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
 	if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestMulticastDeadlock(t *testing.T) {
 		}
 		groups = append(groups, terminals(4))
 	}
-	config := cutThrough(fabric.DefaultConfig(), 4)
+	config := cutThrough(fabric.DefaultConfig(), 3)
 	config.Switch.BufferFlits = 4
 	x := newMixed(g, groups, 2000, 4, 1<<2)
 	err := n.multicast(t, config, m).RunToEnd(t.Context(), x, x, nil)
@@ -358,7 +358,7 @@ func TestMulticastDeadlock(t *testing.T) {
 func TestMulticastNeedsCutThrough(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	var wrong *sim.ParamError
-	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(newMFTs(n.topo.Graph()).tables); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
+	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(newMFTs(n.topo.Graph()).tables, 1); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
 		t.Errorf("%v", err)
 	}
 }

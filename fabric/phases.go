@@ -63,7 +63,7 @@ func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
 	r.delivered = r.f.DeliveredFlits
-	r.sent = r.f.channelFlits()
+	r.sent = r.f.ChannelFlits()
 	if r.plan.Window > 0 {
 		if err := r.advance(r.plan.Window); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (r *runner) close(start int64) {
 	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))
 	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
 	r.result.Saturated = delivered < keepUp*r.result.Offered*cycles-spread
-	r.result.ChannelFlits = r.f.channelFlits()
+	r.result.ChannelFlits = r.f.ChannelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
 	}
@@ -115,7 +115,7 @@ func (r *runner) close(start int64) {
 
 // channelFlits is the number of flits sent so far on every virtual channel,
 // modulo 2^32.
-func (f *Fabric) channelFlits() []uint32 {
+func (f *Fabric) ChannelFlits() []uint32 {
 	counts := make([]uint32, len(f.outVC))
 	for i := range f.outVC {
 		counts[i] = f.outVC[i].flits
