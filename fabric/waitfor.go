@@ -105,7 +105,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	}
 	var all []waitStep
 	for _, b := range f.multicast.work[i-1].branches {
-		if b.sent == 0 {
+		if b.lov < 0 {
 			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.state, false)
 		}
 	}
