@@ -65,6 +65,80 @@ func TestLayersRing(t *testing.T) {
 	}
 }
 
+// Paths 0 and 2 alone have all four dependencies of each direction: the pair of
+// trees that can deadlock.
+func TestLayersPair(t *testing.T) {
+	g := gridNet(true, 1, 4)
+	trees := ringPaths(t, g)
+	pair := []*Tree{trees[0], trees[2]}
+	l, err := AssignLayers(g, pair, 2)
+	if err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	_, err = AssignLayers(g, pair, 1)
+	if err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") || strings.Count(err.Error(), " on layer 0 waits for switch ") != 4 {
+		t.Errorf("one layer: %v", err)
+	}
+}
+
+// Trees that climb to one of the top switches and descend need one layer, as
+// every dependency leads from a channel up to any, or from any to one down. The
+// count is plain: in a fat tree of switches with 8 ports, each top switch joins
+// all 8 pods, the path from it to each leaf is the only one, and all 16 trees
+// span all leaves. A top switch has 8*7 pairs of ports in order. A middle
+// switch is on the trees of its 4 tops: each joins it and the 4 leaves below,
+// 5*4 pairs, of which the 4*3 among leaves are the same for all of them: 4*8 +
+// 12 = 44. A leaf has one tree port a tree: no pairs. 16*56 + 32*44 = 2304.
+func TestLayersFatTree(t *testing.T) {
+	g := fatTreeNet(8)
+	l, err := AssignLayers(g, topTrees(g, 8, 16), 1)
+	if err != nil || l.Count != 1 || l.Dependencies != 2304 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// topTrees are trees over all leaves of fatTreeNet(ports), each from another of
+// the top switches, the last of the graph, in turn.
+func topTrees(g *topology.Graph, ports, count int) []*Tree {
+	half := ports / 2
+	tops := half * half
+	trees := make([]*Tree, count)
+	for i := range trees {
+		root := topology.SwitchID(g.Switches() - 1 - i%tops)
+		t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
+		from := 0
+		for range 2 {
+			for end := len(t.Switches); from < end; from++ {
+				first, last := g.Ports(t.Switches[from])
+				for p := first; p < last; p++ {
+					if peer, ok := g.PeerPort(p); ok && !isTop(g, g.PortSwitch[peer], tops) {
+						t.Switches, t.Up = append(t.Switches, g.PortSwitch[peer]), append(t.Up, peer)
+					}
+				}
+			}
+		}
+		trees[i] = t
+	}
+	return trees
+}
+
+func isTop(g *topology.Graph, s topology.SwitchID, tops int) bool { return int(s) >= g.Switches()-tops }
+
+// BenchmarkAssignLayers: 10,000 trees on 5,120 switches, each to the 2,048
+// leaves of the network.
+func BenchmarkAssignLayers(b *testing.B) {
+	g := fatTreeNet(64)
+	trees := topTrees(g, 64, 1024)
+	for len(trees) < 10_000 {
+		trees = append(trees, trees[len(trees)-1024])
+	}
+	for b.Loop() {
+		if l, err := AssignLayers(g, trees, 1); err != nil || l.Count != 1 {
+			b.Fatal(err)
+		}
+	}
+}
+
 // Every layer of every engine's trees is acyclic by gonum's sort, every layer is
 // needed (its first tree does not fit below), and trees of switches need one.
 func TestLayers(t *testing.T) {
