@@ -170,12 +170,15 @@ func addOne(a uint64) uint64 {
 
 // byLoad sorts roots by the number of trees through them, then by number.
 func (f *Forest) byLoad(roots []topology.SwitchID) {
-	slices.SortFunc(roots, func(a, b topology.SwitchID) int {
-		if d := f.through[a] - f.through[b]; d != 0 {
-			return int(d)
-		}
-		return int(a - b)
-	})
+	keys := f.keys[:0]
+	for _, s := range roots {
+		keys = append(keys, uint64(f.through[s])<<32|uint64(s))
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
+		roots[i] = topology.SwitchID(uint32(k))
+	}
+	f.keys = keys
 }
 
 // leastLoaded is the root that byLoad would put first.

@@ -153,7 +153,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 		}
 	}
 	if left > 0 {
-		g.search(root, nil)
+		g.search(root, members)
 	}
 	for _, m := range members {
 		if left > 0 && !b.node[m.sw].inTree {
