@@ -164,6 +164,13 @@ func (g *subgraph) flood(start topology.SwitchID) {
 // for switches beyond the farthest member, and returns the largest distance to
 // a member.
 func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
+	return g.searchNear(root, members, nil, 0)
+}
+
+// searchNear is search for members known to be within so many hops. It leaves
+// out switches from which no member is that near: near holds, for every switch,
+// at most the distance to the nearest of them (nil: leave out none).
+func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int) {
 	g.mark(members)
 	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
 	peer := g.f.env.Graph.Peer
@@ -193,6 +200,9 @@ func (g *subgraph) search(root topology.SwitchID, members []member) (height int)
 			port := ports[i]
 			total := sum + int64(efi[port])
 			if d == unseen {
+				if near != nil && int(next)+int(near[v]) > within {
+					continue
+				}
 				dist[v] = next
 				queue = append(queue, v)
 				if g.want[v] != 0 {
