@@ -8,7 +8,8 @@ import (
 )
 
 // nearby is a distance up to which searching from all members at once is
-// cheaper than searching from a few roots.
+// cheaper than searching from a few roots, and looking where members are does
+// not pay for a search.
 const nearby = 5
 
 // rootsWithin appends to found the first limit of roots that reach all members
@@ -17,7 +18,7 @@ const nearby = 5
 // switch again and again.
 func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
 	g.mark(members)
-	for range (hops - nearby) / 2 {
+	for range 2 * (hops - nearby) {
 		for len(roots) > 0 && g.closed(roots[0]) {
 			roots = roots[1:]
 		}

@@ -82,7 +82,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 	clear(b.near)
 	ahead, work := left+1, 0 // members without a place when near was computed; offers taken up since
 	for left > 0 && len(b.front) > 0 {
-		if work++; left < ahead && work > left*len(b.near)/lookAheadCost {
+		if work++; height > nearby && left < ahead && work > left*len(b.near)/lookAheadCost {
 			b.lookAhead(members)
 			ahead, work = left, 0
 		}
