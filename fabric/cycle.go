@@ -63,7 +63,7 @@ func (f *Fabric) tick(c int64) {
 	f.cycle = c
 	f.arriveCredits(c)
 	if f.behind != nil {
-		f.behind.release(c)
+		f.behind.release(f, c)
 	}
 	f.arriveFlits(c)
 	f.serveTerminals(c)

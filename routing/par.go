@@ -35,6 +35,9 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 	return progressive{u}, checkVCs("par", u.vcs, env)
 }
 
+// DecidesGreedily implements [fabric.GreedyDecider].
+func (p progressive) DecidesGreedily() bool { return p.settings.Decision == "greedy" }
+
 // Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {

@@ -124,8 +124,14 @@ func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (u *ugal) ReadsOccupancy() bool { return true }
 
-// DecidesGreedily implements [fabric.GreedyDecider].
-func (u *ugal) DecidesGreedily() bool { return u.settings.Decision == "greedy" }
+// ReadsCrossed implements [fabric.CrossedReader].
+func (u *ugal) ReadsCrossed() bool { return u.sense == senseBoth }
+
+// DecidesGreedily implements [fabric.GreedyDecider]. At terminals all decisions
+// of a cycle come before those of the switches, which look at nothing.
+func (u *ugal) DecidesGreedily() bool {
+	return u.settings.Decision == "greedy" && !u.DecidesAtTerminals()
+}
 
 // DecidesAtTerminals implements [fabric.Departer].
 func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
