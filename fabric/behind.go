@@ -5,11 +5,17 @@ import "github.com/weft-sim/weft/sim"
 // behind ends the waiting of flits that have crossed their switch: when their
 // channel takes them, or, where the routing is a [SlotCounter], when their credit
 // is sent. Only for occupancy readers.
+//
+// Most flits leave within a cycle or two, and every one passes here: those go to
+// plain lists, only the others to a wheel.
 type behind struct {
-	until   *sim.Wheel[int32] // output virtual channel of the decision
-	crossed []int32           // flits in until, by output virtual channel; nil unless a CrossedReader asks
-	slots   bool              // until credits are sent
+	soon    [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
+	until   *sim.Wheel[int32]   // the same, later cycles
+	crossed []int32             // flits in either, by output virtual channel; nil unless a CrossedReader asks
+	slots   bool                // until credits are sent
 }
+
+const soonCycles = 4
 
 // SlotCounter is implemented by credit sensers for which a flit goes on
 // waiting, as [View] shows it, until its credit is sent: its slot is occupied
@@ -46,23 +52,41 @@ func (b *behind) cross(f *Fabric, sw *switchState, lov uint32, depart, late int6
 	if b.crossed != nil {
 		b.crossed[ov]++
 	}
-	e := b.until.Room(until + 1)
-	if e == nil {
-		e = b.until.Place(until + 1)
+	if until-f.cycle < soonCycles-1 {
+		list := &b.soon[(until+1)%soonCycles]
+		*list = append(*list, ov)
+	} else {
+		*b.until.Place(until + 1) = ov
 	}
-	*e = ov
 }
 
 // release ends the waiting of flits whose time came before cycle c.
 func (b *behind) release(f *Fabric, c int64) {
+	list := &b.soon[c%soonCycles]
+	b.end(f, *list)
+	*list = (*list)[:0]
 	for batch := b.until.Next(c); batch != nil; batch = b.until.Next(c) {
-		for _, ov := range batch {
-			f.outVC[ov].waiting--
-		}
-		if b.crossed != nil {
-			for _, ov := range batch {
-				b.crossed[ov]--
-			}
+		b.end(f, batch)
+	}
+}
+
+func (b *behind) end(f *Fabric, ovs []int32) {
+	for _, ov := range ovs {
+		f.outVC[ov].waiting--
+	}
+	if b.crossed != nil {
+		for _, ov := range ovs {
+			b.crossed[ov]--
 		}
 	}
+}
+
+// next is the first cycle after c in which some flit's waiting ends.
+func (b *behind) next(c int64) (cycle int64, any bool) {
+	for i := range int64(soonCycles) {
+		if len(b.soon[(c+1+i)%soonCycles]) > 0 {
+			return c + 1 + i, true
+		}
+	}
+	return b.until.NextCycle()
 }
