@@ -33,7 +33,7 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 		}
 	}
 	if f.behind != nil {
-		if c, ok := f.behind.until.NextCycle(); ok && (!any || c < cycle) {
+		if c, ok := f.behind.next(f.cycle); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -63,7 +63,7 @@ func (f *Fabric) tick(c int64) {
 	f.cycle = c
 	f.arriveCredits(c)
 	if f.behind != nil {
-		f.behind.release(c)
+		f.behind.release(f, c)
 	}
 	f.arriveFlits(c)
 	f.serveTerminals(c)

@@ -61,7 +61,7 @@ type buffered struct {
 type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
-	waiting int32  // flits in the switch routed to it; kept for OccupancyReaders only
+	waiting int32  // flits routed to it that have not left the switch; kept for OccupancyReaders only
 	flits   uint32 // sent since the counters were last collected
 }
 
@@ -212,7 +212,7 @@ type Fabric struct {
 	occupancy  bool       // keep outVC.waiting
 	behind     *behind    // nil unless occupancy
 	greedy     bool       // count the decisions of a cycle only when all are made
-	decided    []int32    // ov chosen by each of them
+	decided    []uint32   // ov chosen by each of them
 	multicast  *multicast // nil: off
 	departer   Departer   // nil: packets leave their terminals undecided
 	cutThrough bool
