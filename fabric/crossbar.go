@@ -192,6 +192,9 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 	if f.blame != nil {
 		f.blame.crossing(f, sw, matches, t)
 	}
+	if f.trace != nil {
+		f.trace.crossing(f, sw, matches, t)
+	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))
 	for _, r := range matches {

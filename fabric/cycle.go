@@ -165,6 +165,9 @@ func (f *Fabric) arriveFlits(c int64) {
 		if f.blame != nil {
 			f.blame.arrived(f, batch)
 		}
+		if f.trace != nil {
+			f.trace.arrived(f, batch)
+		}
 	}
 }
 

@@ -5,12 +5,13 @@ import "context"
 // Plan says how long an open-loop run measures. Zero values leave the choice
 // to the run.
 type Plan struct {
-	Warmup    int64   // cycles before the window; 0: found by the run
-	Window    int64   // cycles of the window; 0: as long as Precision needs
-	Budget    int64   // most cycles of warm-up and window together, where they are found
-	Precision float64 // wanted half-width of the 95 % interval of the mean latency, relative to it
-	Blame     bool    // divide the latency of measured packets into its parts
-	Progress  func()  // called every few hundred cycles; may be nil
+	Warmup    int64     // cycles before the window; 0: found by the run
+	Window    int64     // cycles of the window; 0: as long as Precision needs
+	Budget    int64     // most cycles of warm-up and window together, where they are found
+	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool      // divide the latency of measured packets into its parts
+	Trace     TracePlan // packets whose lives are recorded
+	Progress  func()    // called every few hundred cycles; may be nil
 }
 
 // Result is the outcome of an open-loop run. Times are in cycles.
@@ -26,8 +27,9 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Converged    bool   // warm-up settled, and Precision reached (where asked for)
-	Blame        *Blame // where asked for
+	Converged    bool           // warm-up settled, and Precision reached (where asked for)
+	Blame        *Blame         // where asked for
+	Traces       []*PacketTrace // likewise
 }
 
 const (
@@ -50,9 +52,15 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	if plan.Trace.Packets > 0 {
+		f.StartTrace(r.result.Meter, plan.Trace)
+	}
 	f.Attach(source, r.result.Meter)
 	if err := r.run(); err != nil {
 		return nil, err
+	}
+	if f.trace != nil {
+		r.result.Traces = f.trace.Packets()
 	}
 	return r.result, nil
 }

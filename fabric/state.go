@@ -207,6 +207,7 @@ type Fabric struct {
 	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing // nil: off
 	blame      *Blame   // nil: off
+	trace      *Tracer  // nil: off
 	occupancy  bool     // keep outVC.waiting
 	behind     *behind  // nil unless occupancy
 	greedy     bool     // count the decisions of a cycle only when all are made

@@ -113,6 +113,9 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 	if f.blame != nil {
 		f.blame.took(f, sw, matches, step)
 	}
+	if f.trace != nil {
+		f.trace.took(f, sw, matches, step)
+	}
 	vcs, ready := uint32(f.vcs), step+f.vaDelay
 	for _, r := range matches {
 		local := r.local()
