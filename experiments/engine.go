@@ -41,7 +41,8 @@ type Failure struct {
 // Outcome is what a run leaves.
 type Outcome struct {
 	Results  *Table
-	Tables   map[string]*Table // further tables by name; only without Dir
+	Tables   map[string]*Table // further tables by name
+	Files    map[string]string // further files of points, by their path in Dir
 	Failures []Failure         // in point order
 	Reused   int               // points taken from the journal
 	Finished int               // points with a row
@@ -234,7 +235,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		return
 	}
 	finished := &record{
-		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables,
+		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables, Files: run.files,
 		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
 		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
 	}

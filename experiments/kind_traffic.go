@@ -27,6 +27,7 @@ func init() {
 					Load: defaultLoad, PacketFlits: []int{1},
 				},
 				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
+				Trace:   traceTable{Choose: "first", Every: 1},
 			}
 		},
 		Check:     checkTraffic,
@@ -57,6 +58,7 @@ type trafficConfig struct {
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
 
 	allowDeadlock bool
 }
@@ -112,6 +114,7 @@ type trafficParts struct {
 	pattern  traffic.Pattern
 	process  traffic.Process
 	sizes    *traffic.Sizes
+	trace    fabric.TracePlan
 }
 
 // build constructs everything that is cheap; all faults are returned together.
@@ -131,6 +134,9 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		return nil, errors.Join(append(faults, err)...) // nothing else can be built
 	}
 	name := c.Topology.Type.Name()
+	if parts.trace, err = c.Trace.plan(parts.topology.Graph().Terminals()); err != nil {
+		faults = append(faults, err)
+	}
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
 		faults = append(faults, err)
 	}

@@ -49,11 +49,19 @@ func (r *runner) open() error {
 		for _, name := range m.Tables {
 			old = append(old, filepath.Base(name)+".csv")
 		}
+		for _, name := range m.Files {
+			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
+				old = append(old, path)
+			}
+		}
 	}
 	for _, name := range old {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
 			return &FolderError{dir, "cannot be written to: " + reason(err)}
+		}
+		if filepath.Dir(name) != "." {
+			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
 		}
 	}
 	wanted := map[string]bool{}
@@ -79,6 +87,7 @@ func (r *runner) finish() (*Outcome, error) {
 	outcome := &Outcome{
 		Results: &Table{Columns: f.columnNames()},
 		Tables:  map[string]*Table{},
+		Files:   map[string]string{},
 		Reused:  r.reused, Finished: r.finished(),
 	}
 	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
@@ -97,6 +106,9 @@ func (r *runner) finish() (*Outcome, error) {
 		})
 		for _, o := range rec.Tables {
 			outcome.add(f, lead, o)
+		}
+		for i := range rec.Files {
+			outcome.Files[rec.Files[i].path(p.Index)] = rec.Files[i].Content
 		}
 	}
 	if r.execution.Dir == "" {
@@ -144,6 +156,15 @@ func (r *runner) write(o *Outcome, performance *Table) error {
 			return err
 		}
 		if err := WriteFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(o.Files) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := WriteFile(path, []byte(o.Files[name])); err != nil {
 			return err
 		}
 	}
