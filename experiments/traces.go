@@ -74,6 +74,12 @@ func traceText(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time)
 			if h.Held > h.Routed {
 				line(h.Held, "", "holds virtual channel %d", h.OutVC)
 			}
+			for _, w := range h.Waits {
+				if w.To == w.From {
+					continue
+				}
+				line(w.From, "", "asleep until %d: %s", w.To, waitReason(w.Part))
+			}
 			line(h.Cross, at(h.TailCross), "granted the switch")
 			if h.Depart > h.Ready {
 				line(h.Ready, "", "waits behind the crossbar")
@@ -88,6 +94,14 @@ func traceText(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time)
 		fmt.Fprintf(&b, "  %s: %d cycles\n", strings.Join(parts, " + "), p.Cycle-p.Birth)
 	}
 	return b.String()
+}
+
+// waitReason says what a head at the front of its queue sleeps for.
+func waitReason(part fabric.Part) string {
+	if part == fabric.PartCredit {
+		return "no credit, the buffer at the far end is full"
+	}
+	return "no virtual channel is free"
 }
 
 // packetName is unique among the packets of a point.

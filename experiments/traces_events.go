@@ -126,15 +126,8 @@ func (w *eventWriter) packet(flow int, p *fabric.PacketTrace) {
 		add(span{
 			process: 1 + int(s), track: int(h.In-first)*vcs + h.InVC, thread: fmt.Sprintf("in %s vc %d", portOf(g, h.In), h.InVC),
 			name: name, from: h.Arrive, to: h.TailDepart, phase: "t",
-			stages: []stage{
-				{fabric.StageNames[fabric.StageBuffer], h.Arrive, h.Front},
-				{fabric.StageNames[fabric.StageRoute], h.Front, h.Routed},
-				{fabric.StageNames[fabric.StageVC], h.Routed, h.Held},
-				{fabric.StageNames[fabric.StageSwitch], h.Held, h.Ready},
-				{fabric.StageNames[fabric.StageOutput], h.Ready, h.Depart},
-				{fabric.StageNames[fabric.StageTail], h.Depart, h.TailDepart},
-			},
-			args: facts{g.PortName(h.Out), p.Flits, h.OutVC, vcSet(h.VCs)},
+			stages: stagesAt(h),
+			args:   facts{g.PortName(h.Out), p.Flits, h.OutVC, vcSet(h.VCs)},
 		})
 		arrived, phase := p.Cycle, "f"
 		if i+1 < len(p.Path) {
@@ -147,6 +140,28 @@ func (w *eventWriter) packet(flow int, p *fabric.PacketTrace) {
 		})
 	}
 	add(span{process: w.terminal(p.Dst), track: trackIn, thread: "deliveries", name: name, from: p.Cycle, to: p.Cycle})
+}
+
+// stagesAt divides a packet's stay in a queue, in the order of the events:
+// what it was asleep for is inside the stage that it was in.
+func stagesAt(h *fabric.TraceHop) []stage {
+	list := []stage{
+		{fabric.StageNames[fabric.StageBuffer], h.Arrive, h.Front},
+		{fabric.StageNames[fabric.StageRoute], h.Front, h.Routed},
+		{fabric.StageNames[fabric.StageVC], h.Routed, h.Held},
+		{fabric.StageNames[fabric.StageSwitch], h.Held, h.Ready},
+		{fabric.StageNames[fabric.StageOutput], h.Ready, h.Depart},
+		{fabric.StageNames[fabric.StageTail], h.Depart, h.TailDepart},
+	}
+	for _, w := range h.Waits {
+		name := fabric.StageNames[fabric.StageCredit]
+		if w.Part == fabric.PartVC {
+			name = "no free virtual channel"
+		}
+		list = append(list, stage{name, w.From, w.To})
+	}
+	slices.SortStableFunc(list, func(a, b stage) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	return list
 }
 
 // portOf names a port without its switch.

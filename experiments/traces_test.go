@@ -108,7 +108,7 @@ func TestTraceOfPacket(t *testing.T) {
 		}
 	}
 	// 1 at the terminal, 1+5+5+1 on the way, 3 times 1 and 3 cycles, 2 flits.
-	if want := "source_queue 1 + wire 12 + buffer 0 + route 0 + vc_allocation 3 + switch_allocation 9 + output_queue 0 + tail 2: 27 cycles"; !strings.Contains(section, want) {
+	if want := "source_queue 1 + wire 12 + buffer 0 + route 0 + vc_allocation 3 + credit_stall 0 + switch_allocation 9 + output_queue 0 + tail 2: 27 cycles"; !strings.Contains(section, want) {
 		t.Errorf("no line %q", want)
 	}
 	if t.Failed() {

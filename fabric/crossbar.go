@@ -57,15 +57,15 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 					v.out = int32(lov) // chooseVC in most cases
 				} else if !f.chooseVC(sw, local, v, free) {
 					f.sleepForVC(sw, w, left&-left)
-					if f.blame != nil {
-						f.blame.asleep(f, sw.queue0+int32(local), free)
+					if f.observed {
+						f.sleeps(sw.queue0+int32(local), free)
 					}
 					continue
 				}
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				if f.blame != nil {
-					f.blame.holds(f, sw.queue0+int32(local), PartCredit)
+				if f.observed {
+					f.stalls(sw.queue0+int32(local), PartCredit)
 				}
 				continue
 			}

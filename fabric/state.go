@@ -206,6 +206,7 @@ type Fabric struct {
 	vaDelay    uint32
 	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing // nil: off
+	observed   bool     // by any of blame and trace
 	blame      *Blame   // nil: off
 	trace      *Tracer  // nil: off
 	occupancy  bool     // keep outVC.waiting

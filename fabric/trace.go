@@ -46,6 +46,17 @@ type TraceHop struct {
 	Depart int64  // the head entered the channel
 	// The same of the tail.
 	TailArrive, TailCross, TailDepart int64
+	// Waits are the times, in order, for which the head was asleep at the
+	// front of its queue.
+	Waits []TraceWait
+}
+
+// TraceWait is a time for which a head could not even ask: for want of a credit
+// (PartCredit) or, where heads are given a virtual channel as they win the
+// switch, of a free one (PartVC).
+type TraceWait struct {
+	From, To int64 // cycles; To is Never while it lasts
+	Part     Part
 }
 
 // TraceStage is a stage of a packet's life.
@@ -59,14 +70,15 @@ const (
 	StageBuffer                   // behind other packets of its virtual channel
 	StageRoute                    // route computation
 	StageVC                       // virtual-channel allocation, waiting included
-	StageSwitch                   // switch allocation, waiting for a credit and the grant included, and the crossbar
+	StageCredit                   // asleep for want of a credit
+	StageSwitch                   // switch allocation, waiting for the grant included, and the crossbar
 	StageOutput                   // behind the crossbar, waiting for the channel
 	StageTail                     // from the arrival of the head to that of the tail
 	NumStages   = iota
 )
 
 // StageNames are the names of the stages.
-var StageNames = [NumStages]string{"source_queue", "wire", "buffer", "route", "vc_allocation", "switch_allocation", "output_queue", "tail"}
+var StageNames = [NumStages]string{"source_queue", "wire", "buffer", "route", "vc_allocation", "credit_stall", "switch_allocation", "output_queue", "tail"}
 
 // Stages divides the packet's latency, in cycles.
 func (p *PacketTrace) Stages() (stages [NumStages]int64) {
@@ -80,6 +92,18 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 		stages[StageVC] += h.Held - h.Routed
 		stages[StageSwitch] += h.Ready - h.Held
 		stages[StageOutput] += h.Depart - h.Ready
+		for _, w := range h.Waits {
+			if w.From < h.Held { // for room for a whole packet, to be given a virtual channel
+				stages[StageVC] -= w.To - w.From
+			} else {
+				stages[StageSwitch] -= w.To - w.From
+			}
+			if w.Part == PartCredit {
+				stages[StageCredit] += w.To - w.From
+			} else {
+				stages[StageVC] += w.To - w.From
+			}
+		}
 		left = h.Depart
 	}
 	stages[StageWire] += p.HeadCycle - left
@@ -106,7 +130,7 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	n := f.graph.Terminals()
-	f.trace = &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	f.trace, f.observed = &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}, true
 	return f.trace
 }
 
@@ -225,6 +249,37 @@ func (tr *Tracer) atFront(f *Fabric, h *TraceHop, step int64) {
 	h.Front = f.steps.cycleOf(step)
 	h.Routed = f.steps.cycleOf(step + int64(f.routeDelay))
 	h.Held = h.Routed
+}
+
+// front is the crossing of the head at the front of a queue; nil if there is
+// none that is followed.
+func (tr *Tracer) front(v *inVC) *TraceHop {
+	if v.packet&headFlit == 0 {
+		return nil
+	}
+	return tr.hop(v.packet, v.state)
+}
+
+// stalls notes that the flit at the front of a queue goes to sleep.
+func (tr *Tracer) stalls(f *Fabric, q int32, part Part) {
+	h := tr.front(&f.queues[q])
+	if h == nil {
+		return
+	}
+	if n := len(h.Waits); n > 0 && h.Waits[n-1].To == f.cycle && h.Waits[n-1].Part == part {
+		h.Waits[n-1].To = Never // woken in vain
+		return
+	}
+	h.Waits = append(h.Waits, TraceWait{f.cycle, Never, part})
+}
+
+// resumes notes that the flit at the front of a queue is awake.
+func (tr *Tracer) resumes(f *Fabric, q int32) {
+	if h := tr.front(&f.queues[q]); h != nil && len(h.Waits) > 0 {
+		if w := &h.Waits[len(h.Waits)-1]; w.To == Never {
+			w.To = f.cycle
+		}
+	}
 }
 
 // took notes the virtual channels that packets are given in a step.

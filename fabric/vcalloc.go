@@ -188,8 +188,8 @@ func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if f.blame != nil {
-				f.blame.holds(f, sw.queue0+int32(r.local()), PartCredit)
+			if f.observed {
+				f.stalls(sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
 		}
@@ -223,8 +223,8 @@ func (f *Fabric) wakeWaiters(o *outPort) {
 		} else {
 			f.masks[word].va |= bit
 		}
-		if f.blame != nil {
-			f.blame.holds(f, q-1, f.blame.bidding)
+		if f.observed {
+			f.resumes(q-1, f.bidding())
 		}
 		f.activate(word)
 	}
