@@ -83,6 +83,7 @@ type measureTable struct {
 	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
 	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
 	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`

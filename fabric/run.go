@@ -11,6 +11,7 @@ type Plan struct {
 	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
+	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Progress  func()    // called every few hundred cycles; may be nil
 }
 
@@ -28,6 +29,7 @@ type Result struct {
 	// then out of each terminal.
 	ChannelFlits []uint32
 	Converged    bool           // warm-up settled, and Precision reached (where asked for)
+	Series       *Series        // where asked for
 	Blame        *Blame         // where asked for
 	Traces       []*PacketTrace // likewise
 }
@@ -76,6 +78,7 @@ type runner struct {
 	movedAt   int64
 	delivered int64 // flits, when the window opened
 	sent      []uint32
+	series    *seriesRecorder // nil: off
 }
 
 func (r *runner) run() error {
