@@ -69,8 +69,8 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		host = "unknown"
 	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: f.Hash(), Seeds: f.seeds(),
-		Points: len(f.Points), Failed: len(o.Failures), Reused: o.Reused,
+		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
+		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
 		Files:   sortedKeys(o.Files),
@@ -80,9 +80,9 @@ func (r *runner) manifest(o *Outcome) Manifest {
 	}
 }
 
-func (f *File) seeds() []uint64 {
+func seedsOf(points []*Point) []uint64 {
 	var seeds []uint64
-	for _, p := range f.Points {
+	for _, p := range points {
 		if !slices.Contains(seeds, p.Seed) {
 			seeds = append(seeds, p.Seed)
 		}
@@ -90,10 +90,10 @@ func (f *File) seeds() []uint64 {
 	return seeds
 }
 
-// Hash names the resolved configuration of the whole file.
-func (f *File) Hash() string {
+// hashOf names the resolved configurations of some points.
+func hashOf(points []*Point) string {
 	h := sha256.New()
-	for _, p := range f.Points {
+	for _, p := range points {
 		fmt.Fprintln(h, p.Hash)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -135,6 +135,9 @@ func (f *File) Resolved() string {
 			for i, key := range a.keys {
 				fmt.Fprintf(&b, "%s = %s\n", tomlValue(key), tomlValue(column(a, i)))
 			}
+		}
+		if r := f.refine; r != nil {
+			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", tomlValue(r.key), tomlValue(r.value(r.spacing)))
 		}
 	}
 	for _, name := range []string{"plot", "expect"} {

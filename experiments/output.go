@@ -68,8 +68,10 @@ func (r *runner) open() error {
 	for _, p := range r.file.Points {
 		wanted[p.Hash] = true
 	}
-	for hash := range r.records {
-		if !wanted[hash] { // stale: the file has changed since
+	r.spare = map[string]*record{}
+	for hash, rec := range r.records {
+		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again
+			r.spare[hash] = rec
 			delete(r.records, hash)
 		}
 	}
@@ -88,10 +90,10 @@ func (r *runner) finish() (*Outcome, error) {
 		Results: &Table{Columns: f.columnNames()},
 		Tables:  map[string]*Table{},
 		Files:   map[string]string{},
-		Reused:  r.reused, Finished: r.finished(),
+		Reused:  r.reused, Points: len(r.points), Finished: r.finished(),
 	}
 	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
-	for _, p := range f.Points {
+	for _, p := range r.points {
 		rec := r.records[p.Hash]
 		if rec == nil {
 			outcome.Failures = append(outcome.Failures, Failure{p, r.reasons[p.Hash]})
