@@ -215,9 +215,10 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			late = f.sensing.crossing(f, sw, r, v)
 			back += late
 		}
-		credit := f.credits.Room(back)
+		credits := f.credits[in.wheel&15]
+		credit := credits.Room(back)
 		if credit == nil {
-			credit = f.credits.Place(back)
+			credit = credits.Place(back)
 		}
 		*credit = in.upstream + int32(vcIn)
 
@@ -225,7 +226,7 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		depart := max(t.depart, o.nextFree)
 		o.nextFree = depart + o.interval
 		arrival := wholeCycle(depart) + int64(o.latency)
-		wheel := f.flits[o.bounded&1]
+		wheel := f.flits[o.wheel&15]
 		e := wheel.Room(arrival)
 		if e == nil {
 			e = wheel.Place(arrival)

@@ -9,6 +9,15 @@ import (
 
 // Advance simulates so many cycles.
 func (f *Fabric) Advance(cycles int64) {
+	if f.shards != nil {
+		f.shards.advance(f, cycles)
+		return
+	}
+	f.simulate(cycles)
+}
+
+// simulate is Advance on one thread.
+func (f *Fabric) simulate(cycles int64) {
 	for end := f.cycle + cycles; f.cycle < end; {
 		next := f.cycle + 1
 		if !f.anyActive() {
@@ -27,7 +36,7 @@ func (f *Fabric) Advance(cycles int64) {
 // nextArrival is the next cycle in which a flit or credit arrives or a
 // terminal wakes.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){f.flits[0].NextCycle, f.flits[1].NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
+	for _, next := range []func() (int64, bool){f.flits[toTerminals].NextCycle, f.flits[toSwitches].NextCycle, f.credits[0].NextCycle, f.wakes.NextCycle} {
 		if c, ok := next(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
@@ -91,7 +100,7 @@ func clearBelow(word uint64, n int) uint64 {
 
 func (f *Fabric) arriveCredits(c int64) {
 	any := f.cutThrough || f.sensing != nil
-	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
+	for batch := f.credits[0].Next(c); batch != nil; batch = f.credits[0].Next(c) {
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
@@ -132,12 +141,12 @@ func (f *Fabric) wakeQueue(q int32) {
 }
 
 func (f *Fabric) arriveFlits(c int64) {
-	for batch := f.flits[0].Next(c); batch != nil; batch = f.flits[0].Next(c) {
+	for batch := f.flits[toTerminals].Next(c); batch != nil; batch = f.flits[toTerminals].Next(c) {
 		for i := range batch {
 			f.deliver(&batch[i])
 		}
 	}
-	for batch := f.flits[1].Next(c); batch != nil; batch = f.flits[1].Next(c) {
+	for batch := f.flits[toSwitches].Next(c); batch != nil; batch = f.flits[toSwitches].Next(c) {
 		for i := range batch {
 			e := &batch[i]
 			v := &f.queues[e.queue]

@@ -336,7 +336,7 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}
-	*f.flits[o.bounded&1].Place(wholeCycle(depart) + int64(o.latency)) = e
+	*f.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
 	m.prefer[sw.port0+int32(b.output)] = false
 }
 
@@ -344,7 +344,7 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 func (m *multicast) free(f *Fabric, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
 	place := f.alloc.places[local]
 	in := sw.inPort(uint32(place.port))
-	*f.credits.Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
+	*f.credits[in.wheel&15].Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
 	r.freed++
 	v.count--
 	if len(r.branches) > 0 {

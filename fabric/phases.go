@@ -101,6 +101,7 @@ const defaultBudget = 100_000
 func (r *runner) close(start int64) {
 	end := r.f.Cycle()
 	r.result.Close(end)
+	r.result.gather()
 	r.result.Window = end - start
 	delivered := float64(r.f.DeliveredFlits - r.delivered)
 	terminals := float64(r.f.graph.Terminals())
@@ -151,8 +152,10 @@ func (r *runner) drain() error {
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
 	free := make([]bool, f.packetIDs())
-	for _, id := range f.packetFree {
-		free[id] = true
+	for _, list := range f.freeLists() {
+		for _, id := range list {
+			free[id] = true
+		}
 	}
 	oldest := Never
 	for id := range free {
@@ -167,11 +170,12 @@ func (f *Fabric) oldestBirth() int64 {
 func (r *runner) finish() error {
 	r.result.Cycles = r.f.Cycle()
 	r.source.Stop(0)
-	for r.f.InFlight() > 0 || r.f.credits.Len() > 0 {
+	for r.f.InFlight() > 0 || r.f.creditsUnderWay() {
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
 	}
+	r.result.gather()
 	return r.f.Audit()
 }
 

@@ -63,6 +63,8 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	return 0, prohibitive
 }
 
+func (p *piggyback) readsBeyondGroup() bool { return false }
+
 // idle says no: a short queue here does not tell whether the global channel is
 // congested.
 func (p *piggyback) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }

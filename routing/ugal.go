@@ -128,6 +128,32 @@ func (u *ugal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
 
+// remoteGauge is implemented by gauges that read the state of other switches:
+// those of the group, or any.
+type remoteGauge interface{ readsBeyondGroup() bool }
+
+// ReadsWithin implements [fabric.RemoteReader].
+func (u *ugal) ReadsWithin(part []int) bool {
+	remote, ok := u.gauge.(remoteGauge)
+	if !ok {
+		return true
+	}
+	if remote.readsBeyondGroup() {
+		return false
+	}
+	of := make([]int, len(u.crossings)) // part of each group, + 1
+	for s := range part {
+		g := u.at[s].group
+		if of[g] == 0 {
+			of[g] = part[s] + 1
+		}
+		if of[g] != part[s]+1 {
+			return false
+		}
+	}
+	return true
+}
+
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (u *ugal) ReadsOccupancy() bool { return true }
 
