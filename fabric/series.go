@@ -25,12 +25,12 @@ type seriesRecorder struct {
 }
 
 func newSeriesRecorder(f *Fabric, intervals int) *seriesRecorder {
-	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), slices: 1, before: f.channelFlits()}
+	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), slices: 1, before: f.ChannelFlits()}
 }
 
 // take ends an interval at the present cycle.
 func (s *seriesRecorder) take() {
-	now := s.f.channelFlits()
+	now := s.f.ChannelFlits()
 	vcs := s.f.vcs
 	flits := make([]uint32, len(now)/vcs)
 	for i := range now {
