@@ -85,8 +85,8 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &sim.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
-	if f.blame != nil || len(tables) != len(f.switches) {
-		panic("fabric: multicast tables for another graph, or with blame, which does not follow copies")
+	if f.observed || len(tables) != len(f.switches) {
+		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
 	f.allVCs = 1<<unicast - 1
 	if f.departer == nil {
