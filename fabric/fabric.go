@@ -49,6 +49,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
 	}
+	if r, ok := routing.(EscapeRouting); ok {
+		f.escape = newEscape(f, r)
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
 	if f.sensesCredits() {

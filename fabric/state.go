@@ -214,6 +214,7 @@ type Fabric struct {
 	greedy     bool       // count the decisions of a cycle only when all are made
 	decided    []int32    // ov chosen by each of them
 	multicast  *multicast // nil: off
+	escape     *escape    // nil unless the routing is an EscapeRouting
 	departer   Departer   // nil: packets leave their terminals undecided
 	cutThrough bool
 	inputFirst bool

@@ -135,6 +135,29 @@ func (o *observer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
+// escapeObserver does the same for decisions that are made again.
+type escapeObserver struct {
+	*observer
+	escape fabric.EscapeRouting
+}
+
+func (o *escapeObserver) EscapeVCs(vcs int) uint32 { return o.escape.EscapeVCs(vcs) }
+
+func (o *escapeObserver) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
+	again := *o.observer
+	again.Routing = rerouted{o.escape}
+	return again.Route(v, h)
+}
+
+// rerouted makes a routing decide again.
+type rerouted struct{ fabric.EscapeRouting }
+
+func (r rerouted) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.Reroute(v, h) }
+
+func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, yield)
+}
+
 type uniformly struct{ n int }
 
 func (u uniformly) Destination(_ topology.TerminalID, r *sim.Stream) topology.TerminalID {
@@ -174,7 +197,12 @@ func TestRouteFollowsExplore(t *testing.T) {
 		}
 		g := n.topo.Graph()
 		o := &observer{Routing: r, t: t, ports: make([]float64, g.NumPorts())}
-		f, err := fabric.New(g, fabric.DefaultConfig(), o, 7)
+		observed := fabric.Routing(o)
+		e, escapes := r.(fabric.EscapeRouting)
+		if escapes {
+			observed = &escapeObserver{o, e}
+		}
+		f, err := fabric.New(g, fabric.DefaultConfig(), observed, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +215,7 @@ func TestRouteFollowsExplore(t *testing.T) {
 			t.Fatalf("%d packets delivered, %d left behind", sink.delivered, f.InFlight())
 		}
 		load, err := routing.Loads(g, r, f.VCs(), pattern)
-		if o.ReadsOccupancy() {
+		if o.ReadsOccupancy() || escapes && g.SwitchLinks() > 0 {
 			if err == nil {
 				t.Error("channel loads of an adaptive routing")
 			}
