@@ -61,7 +61,7 @@ func TestRandomNetworks(t *testing.T) {
 	}
 }
 
-// randomNetworks draws one small network of each of three families.
+// randomNetworks draws one small network of each of four families.
 func randomNetworks(t *testing.T, stream *sim.Stream) []topology.Topology {
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	a, h := some(1, 4), some(1, 3)
@@ -81,7 +81,11 @@ func randomNetworks(t *testing.T, stream *sim.Stream) []topology.Topology {
 		c.M, c.W = []int{some(1, 4), some(1, 4), some(1, 3)}, []int{1, some(1, 3), some(1, 3)}
 		c.Parallel = []int{1, some(1, 2), some(1, 2)}
 	})
-	return []topology.Topology{fly, grid, tree}
+	degree := some(3, 5)
+	random := build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+		c.Switches, c.Degree, c.Terminals, c.Seed = 2*some(3, 8), degree, some(1, 2), stream.Uint64()
+	})
+	return []topology.Topology{fly, grid, tree, random}
 }
 
 // TestWeights holds Explore to its contract at the first switch: probabilities
