@@ -36,31 +36,6 @@ func (f *Fabric) Rest() error {
 	return f.Audit()
 }
 
-// Watchdog finds out whether a network that a kernel drives has come to a halt.
-type Watchdog struct {
-	f       *Fabric
-	moved   Counters // at the last sign of life
-	movedAt int64
-}
-
-// Watch begins to watch f.
-func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f} }
-
-// Look returns a *DeadlockError if nothing has moved for longer than any channel
-// takes and nothing is on its way: credits that are sensed to be late may be later
-// than that. Call it every so often.
-func (w *Watchdog) Look() error {
-	f := w.f
-	switch now := f.Counters; {
-	case now != w.moved || f.InFlight() == 0:
-		w.moved, w.movedAt = now, f.cycle
-	case f.credits.Len()+f.flits[0].Len()+f.flits[1].Len() > 0:
-	case f.cycle-w.movedAt > stallCycles+f.longestLatency():
-		return f.deadlock(f.cycle - w.movedAt)
-	}
-	return nil
-}
-
 // Cycles is the time that a flit spends in an idle switch, its channels not
 // included: all stages, in whole cycles.
 func (c *SwitchConfig) Cycles() int64 {

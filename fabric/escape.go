@@ -66,7 +66,7 @@ func (e *escape) room(f *Fabric, sw *switchState, port uint32, flits int32) uint
 // false if there are none.
 func (e *escape) decide(f *Fabric, sw *switchState, local uint32, v *inVC) bool {
 	const routingBits = 1<<StateBits - 1
-	flits := f.packets[v.packet>>packetBits].flits
+	flits := f.packet(v.packet >> packetBits).flits
 	port := v.hop >> 16
 	if room := v.hop & e.room(f, sw, port, flits); room != 0 {
 		v.hop = port<<16 | room

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -22,9 +23,9 @@ type MulticastTable struct {
 // multicast is what replication needs beside the state of queues and outputs.
 //
 // A multicast packet stays in its queue until the last of its branches has left:
-// each branch reads the packet at its own pace, takes an output virtual channel
-// when that has room for the whole packet (virtual cut-through), and holds it
-// from head to tail. In one step of the switch core an input port reads one
+// each branch reads the packet at its own pace, is given an output virtual channel
+// when one has room for the whole packet (virtual cut-through), in turn with
+// other queues, and holds it to its tail. In one step of the switch core an input port reads one
 // flit; all branches that can use it take it together. A flit's slot is freed,
 // and its credit sent, when every branch has read it. An output port that both
 // unicast and multicast packets want serves them in turn.
@@ -37,10 +38,13 @@ type multicast struct {
 	work   []replication
 	idle   []int32
 	turn   []int32 // by switch: local queue behind the one served first in the last step
+	grant  []int32 // by port: local queue behind the one that was given a virtual channel last
 	prefer []bool  // by port: multicast packets are next
 
 	mine        []uint32 // queues of the present switch with a multicast packet in front
 	served      bool     // some of them sent a flit in this step
+	bids        []bid    // by local port
+	wanted      []uint32 // ports with a bid
 	usedInputs  []bool   // by local port, in this step
 	usedOutputs []bool
 	usedList    []uint32 // of both, for clearing: input<<16 | output
@@ -50,7 +54,16 @@ type multicast struct {
 type replication struct {
 	flits    int32
 	freed    int32 // flits that have left the queue
+	heads    int32 // branches without a virtual channel
 	branches []branch
+}
+
+// bid is the branch that an output port gives a virtual channel next.
+type bid struct {
+	local    uint32
+	branch   uint32
+	lov      int32
+	distance int32 // from the port's round-robin pointer
 }
 
 // branch is a copy of a packet on its way to an output port.
@@ -81,7 +94,8 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	}
 	mostPorts := len(f.alloc.matched) / 2
 	f.multicast = &multicast{
-		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), prefer: make([]bool, len(f.in)),
+		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
+		bids:       make([]bid, mostPorts),
 		usedInputs: make([]bool, mostPorts), usedOutputs: make([]bool, mostPorts),
 	}
 	return nil
@@ -111,6 +125,7 @@ func (m *multicast) allocate(f *Fabric, sw *switchState, s topology.SwitchID, t 
 		return
 	}
 	m.served = false
+	m.grantVCs(f, sw, s, t)
 	for _, local := range m.mine {
 		m.serve(f, sw, s, local, t, true)
 	}
@@ -162,9 +177,12 @@ func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local
 		return
 	}
 	r := m.begin(f, sw, s, local, v)
+	if len(r.branches) == int(r.heads) && r.heads > 0 {
+		return
+	}
 	least := r.flits
 	for i := range r.branches {
-		if b := &r.branches[i]; b.sent < least && m.ready(f, sw, r, b, v, due) {
+		if b := &r.branches[i]; b.sent < least && m.ready(f, sw, b, due) {
 			least = b.sent
 		}
 	}
@@ -176,8 +194,8 @@ func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local
 	freed := here
 	for i := range r.branches {
 		b := &r.branches[i]
-		if b.sent == least && m.ready(f, sw, r, b, v, due) {
-			m.send(f, sw, local, r, b, v, t)
+		if b.sent == least && m.ready(f, sw, b, due) {
+			m.send(f, sw, r, b, v, t)
 			m.use(input, b.output)
 			sent++
 		}
@@ -212,46 +230,95 @@ func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local
 	}
 	m.under[queue] = i + 1
 	r := &m.work[i]
-	p := &f.packets[v.packet>>packetBits]
+	p := f.packet(v.packet >> packetBits)
 	*r = replication{flits: p.flits, branches: r.branches[:0]}
 	for _, out := range row {
 		if out != in {
 			r.branches = append(r.branches, branch{output: uint32(int32(out) - sw.port0), lov: -1})
 		}
 	}
+	r.heads = int32(len(r.branches))
 	p.copies += max(0, int32(len(r.branches))-1) // without branches it ends here
 	return r
 }
 
-// ready tells whether a branch's output can take a flit, and leaves the virtual
-// channel of one that begins in lov.
-func (m *multicast) ready(f *Fabric, sw *switchState, r *replication, b *branch, v *inVC, due bool) bool {
-	o := sw.outPort(b.output)
-	if m.usedOutputs[b.output] || due && !m.prefer[sw.port0+int32(b.output)] || o.nextFree-o.window >= f.cycle<<intervalShift {
-		return false
-	}
-	if b.sent > 0 {
-		return true // room for all of the packet was there when it began
-	}
-	b.lov = -1
-	for free := v.state & uint32(o.free); free != 0; free &= free - 1 {
-		if lov := b.output*uint32(f.vcs) + uint32(bits.TrailingZeros32(free)); sw.outVC(lov).credits >= r.flits {
-			b.lov = int32(lov)
-			return true
+// grantVCs lets every output port that branches without a virtual channel want
+// give one to the branch whose queue is next in its round robin, if one that the
+// packet may travel on is free and has room for all of it.
+func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
+	for _, local := range m.mine {
+		v := sw.queue(local)
+		if int32(v.ready-t.number) > 0 {
+			continue
+		}
+		r := m.begin(f, sw, s, local, v)
+		if r.heads == 0 {
+			continue
+		}
+		for i := range r.branches {
+			b := &r.branches[i]
+			if b.lov >= 0 {
+				continue
+			}
+			free := v.state & uint32(sw.outPort(b.output).free)
+			if free == 0 {
+				continue
+			}
+			distance := int32(local) - m.grant[sw.port0+int32(b.output)]
+			if distance < 0 {
+				distance += math.MaxInt32 / 2
+			}
+			if best := &m.bids[b.output]; best.lov == 0 || distance < best.distance {
+				lov := f.roomFor(sw, b.output, free, r.flits)
+				if lov < 0 {
+					continue
+				}
+				if best.lov == 0 {
+					m.wanted = append(m.wanted, b.output)
+				}
+				*best = bid{local, uint32(i), lov + 1, distance}
+			}
 		}
 	}
-	return false
+	for _, output := range m.wanted {
+		best := &m.bids[output]
+		lov, local := best.lov-1, best.local
+		queue := sw.queue0 + int32(local)
+		r := &m.work[m.under[queue]-1]
+		r.branches[best.branch].lov = lov
+		r.heads--
+		sw.outVC(uint32(lov)).owner = queue
+		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(f.vcs))
+		m.grant[sw.port0+int32(output)] = int32(local) + 1
+		best.lov = 0
+	}
+	m.wanted = m.wanted[:0]
+}
+
+// roomFor is the first local output virtual channel of a set of a port that has
+// room for so many flits; -1: none.
+func (f *Fabric) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
+	for ; set != 0; set &= set - 1 {
+		if lov := port*uint32(f.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
+			return int32(lov)
+		}
+	}
+	return -1
+}
+
+// ready tells whether a branch's output can take its next flit.
+func (m *multicast) ready(f *Fabric, sw *switchState, b *branch, due bool) bool {
+	o := sw.outPort(b.output)
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-o.window < f.cycle<<intervalShift
 }
 
 // send sends the next flit of a branch.
-func (m *multicast) send(f *Fabric, sw *switchState, local uint32, r *replication, b *branch, v *inVC, t *stepTime) {
+func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
 	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
 	vc := uint32(b.lov) - b.output*uint32(f.vcs)
 	flags := int32(0)
 	if b.sent == 0 {
 		flags |= headFlit
-		ov.owner = sw.queue0 + int32(local)
-		o.free &^= 1 << vc
 	}
 	if b.sent++; b.sent == r.flits {
 		flags |= tailFlit

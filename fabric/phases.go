@@ -64,8 +64,12 @@ func (r *runner) measure() error {
 	r.result.Open(start)
 	r.delivered = r.f.DeliveredFlits
 	r.sent = r.f.ChannelFlits()
+	if r.plan.Series > 0 {
+		r.series = newSeriesRecorder(r.f, r.plan.Series)
+		defer func() { r.result.Series = r.series.finish() }()
+	}
 	if r.plan.Window > 0 {
-		if err := r.advance(r.plan.Window); err != nil {
+		if err := r.advanceWindow(r.plan.Window); err != nil {
 			return err
 		}
 		r.close(start)
@@ -76,7 +80,7 @@ func (r *runner) measure() error {
 		budget = defaultBudget
 	}
 	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
-		if err := r.advance(next * sliceCycles); err != nil {
+		if err := r.advanceWindow(next * sliceCycles); err != nil {
 			return err
 		}
 		r.close(start)
@@ -146,14 +150,14 @@ func (r *runner) drain() error {
 // oldestBirth is the earliest birth among the packets in the network; Never if
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
-	free := make([]bool, len(f.packets))
+	free := make([]bool, f.packetIDs())
 	for _, id := range f.packetFree {
 		free[id] = true
 	}
 	oldest := Never
-	for id := range f.packets {
+	for id := range free {
 		if !free[id] {
-			oldest = min(oldest, f.packets[id].birth)
+			oldest = min(oldest, f.packet(int32(id)).birth)
 		}
 	}
 	return oldest

@@ -61,7 +61,7 @@ type buffered struct {
 type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
-	waiting int32  // flits in the switch routed to it; kept for OccupancyReaders only
+	waiting int32  // flits routed to it that have not left the switch; kept for OccupancyReaders only
 	flits   uint32 // sent since the counters were last collected
 }
 
@@ -192,7 +192,7 @@ type Fabric struct {
 
 	pool       []buffered
 	poolFree   int32 // + 1
-	packets    []packet
+	packets    packetTable
 	packetFree []int32
 
 	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
@@ -208,14 +208,16 @@ type Fabric struct {
 	vaDelay    uint32
 	combined   int32      // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing   // nil: off
+	observed   bool       // by any of blame and trace
 	blame      *Blame     // nil: off
+	trace      *Tracer    // nil: off
 	occupancy  bool       // keep outVC.waiting
 	behind     *behind    // nil unless occupancy
 	greedy     bool       // count the decisions of a cycle only when all are made
-	decided    []int32    // ov chosen by each of them
+	decided    []uint32   // ov chosen by each of them
+	departer   Departer   // nil: packets leave their terminals undecided
 	multicast  *multicast // nil: off
 	escape     *escape    // nil unless the routing is an EscapeRouting
-	departer   Departer   // nil: packets leave their terminals undecided
 	cutThrough bool
 	inputFirst bool
 
@@ -241,7 +243,7 @@ type Counters struct {
 func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
+func (f *Fabric) InFlight() int { return f.packetIDs() - len(f.packetFree) }
 
 // Graph is the network's graph.
 func (f *Fabric) Graph() *topology.Graph { return f.graph }

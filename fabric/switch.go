@@ -17,7 +17,7 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		sa |= sw.masks[w].sa
 	}
 	if len(f.decided) > 0 {
-		f.countDecisions()
+		f.countDecisions(sw)
 	}
 	for i := range f.steps.n {
 		t := &f.steps.at[i]
@@ -89,7 +89,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head.hop = port<<16 | vcs
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
-			f.countDecision(sw.port0*int32(f.vcs) + int32(lowestOV(head.hop, uint32(f.vcs))))
+			f.countDecision(sw, lowestOV(head.hop, uint32(f.vcs)))
 		}
 	}
 }

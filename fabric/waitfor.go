@@ -17,6 +17,7 @@ type Wait struct {
 	// Multicast packets have no Dst, and may wait for several channels at once:
 	// this is one of them.
 	Multicast bool
+	packet    int32
 	// Holder is the buffer whose packet holds Wants, where that is another
 	// one; otherwise the packet has the channel and waits for a credit, and
 	// Holder equals Holds.
@@ -90,8 +91,8 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 		return nil // behind a terminal's own channel, empty, or just arrived
 	}
 	w := Wait{
-		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count),
-		Src: f.packets[v.packet>>packetBits].src, Dst: topology.TerminalID(v.dst),
+		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count), packet: v.packet,
+		Src: f.packet(v.packet >> packetBits).src, Dst: topology.TerminalID(v.dst),
 	}
 	port0 := f.switches[f.graph.PortSwitch[in]].port0
 	if v.dst >= 0 {
@@ -105,7 +106,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	}
 	var all []waitStep
 	for _, b := range f.multicast.work[i-1].branches {
-		if b.sent == 0 {
+		if b.lov < 0 {
 			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.state, false)
 		}
 	}
@@ -155,6 +156,7 @@ func (f *Fabric) channelInto(q int32, port topology.PortID) topology.Channel {
 // DeadlockError ends a run in which nothing moves any more.
 type DeadlockError struct {
 	Cycles  int64  // since the last flit moved
+	Partial bool   // since one of Waits moved: other packets still do
 	Packets int    // in the network
 	Waits   []Wait // the wait-for cycle, each waiting for the next, the last for the first
 	graph   *topology.Graph
@@ -167,7 +169,11 @@ func (f *Fabric) deadlock(cycles int64) error {
 // Error lists the cycle, a line for each buffer.
 func (e *DeadlockError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "deadlock: no flit has moved for %d cycles with %d packets in the network", e.Cycles, e.Packets)
+	if e.Partial {
+		fmt.Fprintf(&b, "deadlock: some packets have not moved for %d cycles while others went by, %d packets in the network", e.Cycles, e.Packets)
+	} else {
+		fmt.Fprintf(&b, "deadlock: no flit has moved for %d cycles with %d packets in the network", e.Cycles, e.Packets)
+	}
 	if len(e.Waits) > 0 {
 		fmt.Fprintf(&b, "; a cycle of %d buffers, each waiting for the next:", len(e.Waits))
 	}
