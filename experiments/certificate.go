@@ -35,9 +35,18 @@ type proof struct {
 }
 
 // prove certifies an opened network within a budget of routing decisions.
-func (o *opened) prove(budget int) proof {
+func (o *opened) prove(budget int, wormhole bool) proof {
 	dependencies := certify.New(o.vcs)
-	walked, all, err := routing.Dependencies(o.graph, o.routing, o.vcs, budget, dependencies.Add)
+	walk := func(add func(topology.Dependency)) (int, int, error) {
+		return routing.Dependencies(o.graph, o.routing, o.vcs, budget, add)
+	}
+	if escape, ok := o.routing.(fabric.EscapeRouting); ok {
+		dependencies = certify.NewEscape(o.vcs)
+		walk = func(add func(topology.Dependency)) (int, int, error) {
+			return routing.EscapeDependencies(o.graph, escape, o.vcs, wormhole, budget, add)
+		}
+	}
+	walked, all, err := walk(dependencies.Add)
 	if err != nil {
 		return proof{err: err}
 	}
@@ -57,6 +66,8 @@ type network struct {
 	vcs      int // as set; 0: as many as the routing needs
 	seed     uint64
 	open     func() (*opened, error)
+	// cutThrough: packets hold no channel but the one that their head is in.
+	cutThrough bool
 }
 
 // opened is a network that has been built. vcs is never 0.
@@ -68,7 +79,8 @@ type opened struct {
 
 // newNetwork names the network of a kind's tables. vcs is switch.vcs.
 func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *network {
-	return &network{t, r, vcs, seed, func() (*opened, error) {
+	n := &network{topology: t, routing: r, vcs: vcs, seed: seed}
+	n.open = func() (*opened, error) {
 		topo, err := t.Type.BuildShared(struct{}{})
 		if err != nil {
 			return nil, err
@@ -78,7 +90,14 @@ func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDe
 			return nil, err
 		}
 		return newOpened(topo.Graph(), built, vcs), nil
-	}}
+	}
+	return n
+}
+
+// through is n with the flow control of switches like s.
+func (n *network) through(s *fabric.SwitchConfig) *network {
+	n.cutThrough = s.FlowControl == "cut-through"
+	return n
 }
 
 func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
@@ -90,7 +109,7 @@ func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
 
 // fingerprint names the network: equal for points that share it.
 func (n *network) fingerprint() string {
-	return fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
+	return fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.cutThrough, n.seed)
 }
 
 // prove certifies the network, once for all points with the same network; the others need
@@ -101,7 +120,7 @@ func (n *network) prove(shared *sharedBuilds) proof {
 		if err != nil {
 			return proof{err: err}, nil
 		}
-		return o.prove(certificateBudget), nil
+		return o.prove(certificateBudget, !n.cutThrough), nil
 	})
 	return p.(proof)
 }
@@ -139,6 +158,7 @@ func explainVCs(err error, n *network) error {
 		shared = &sharedBuilds{}
 	}
 	unsafe := newNetwork(n.topology, n.routing, n.vcs, n.seed, true)
+	unsafe.cutThrough = n.cutThrough
 	if proof := unsafe.prove(shared); proof.err == nil && !proof.acyclic {
 		fault.Want += allowHint + ": " + proof.text + proof.cycle
 	}

@@ -47,7 +47,7 @@ type exchangeConfig struct {
 func (c *exchangeConfig) setAllowDeadlock() { c.allowDeadlock = true }
 
 func (c *exchangeConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch)
 }
 
 func preflightExchange(c *exchangeConfig, p *Preflight) error {

@@ -12,7 +12,7 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch)
 }
 
 func (parts *trafficParts) opened() *opened {

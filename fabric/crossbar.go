@@ -51,6 +51,9 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
+			if f.escape != nil && v.packet&combined != 0 && !f.escape.decide(f, sw, local, v) {
+				continue
+			}
 			output := v.hop >> 16
 			o := sw.outPort(output)
 			if v.packet&combined != 0 {

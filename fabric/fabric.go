@@ -55,6 +55,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 			f.departures[t] = sim.NewStream(seed, "departure", t)
 		}
 	}
+	if r, ok := routing.(EscapeRouting); ok {
+		f.escape = newEscape(f, r)
+	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
 	if f.sensesCredits() {

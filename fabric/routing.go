@@ -29,6 +29,7 @@ type Head struct {
 	// State is the routing's own memory of the packet: 24 bits, 0 at the
 	// source. Bit [NonMinimal] is also read by the statistics.
 	State uint32
+	Flits int32 // the packet's length, where an EscapeRouting decides again; else 0
 }
 
 const (

@@ -220,6 +220,7 @@ type Fabric struct {
 	decided    []uint32   // ov chosen by each of them
 	departer   Departer   // nil: packets leave their terminals undecided
 	multicast  *multicast // nil: off
+	escape     *escape    // nil unless the routing is an EscapeRouting
 	cutThrough bool
 	inputFirst bool
 
