@@ -125,8 +125,8 @@ func (f *Fabric) wakeQueue(q int32) {
 	if f.queues[q].count > 0 {
 		f.masks[q>>6].sa |= 1 << (q & 63)
 		f.activate(q >> 6)
-		if f.blame != nil {
-			f.blame.holds(f, q, PartSwitch)
+		if f.observed {
+			f.resumes(q, PartSwitch)
 		}
 	}
 }
@@ -165,6 +165,9 @@ func (f *Fabric) arriveFlits(c int64) {
 		if f.blame != nil {
 			f.blame.arrived(f, batch)
 		}
+		if f.trace != nil {
+			f.trace.arrived(f, batch)
+		}
 	}
 }
 
@@ -192,5 +195,7 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	if hop != multicastHop {
+		f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	}
 }

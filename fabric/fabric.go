@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -39,6 +40,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.combined = headFlit
 	}
 	f.view.f = f
+	f.packets.used = new(atomic.Int32)
 	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
@@ -77,14 +79,15 @@ func (c *Config) validate(routing Routing) error {
 		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}
-	if need > maxVCs {
+	if need > MaxVCs {
 		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, maxVCs)})
+			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
 	}
 	return errors.Join(faults...)
 }
 
-const maxVCs = 16
+// MaxVCs is the largest number of virtual channels of a channel.
+const MaxVCs = 16
 
 // prefixed flattens joined errors and puts prefix before the keys.
 func prefixed(prefix string, err error) []error {

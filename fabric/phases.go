@@ -63,9 +63,13 @@ func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
 	r.delivered = r.f.DeliveredFlits
-	r.sent = r.f.channelFlits()
+	r.sent = r.f.ChannelFlits()
+	if r.plan.Series > 0 {
+		r.series = newSeriesRecorder(r.f, r.plan.Series)
+		defer func() { r.result.Series = r.series.finish() }()
+	}
 	if r.plan.Window > 0 {
-		if err := r.advance(r.plan.Window); err != nil {
+		if err := r.advanceWindow(r.plan.Window); err != nil {
 			return err
 		}
 		r.close(start)
@@ -76,7 +80,7 @@ func (r *runner) measure() error {
 		budget = defaultBudget
 	}
 	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
-		if err := r.advance(next * sliceCycles); err != nil {
+		if err := r.advanceWindow(next * sliceCycles); err != nil {
 			return err
 		}
 		r.close(start)
@@ -107,7 +111,7 @@ func (r *runner) close(start int64) {
 	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))
 	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
 	r.result.Saturated = delivered < keepUp*r.result.Offered*cycles-spread
-	r.result.ChannelFlits = r.f.channelFlits()
+	r.result.ChannelFlits = r.f.ChannelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
 	}
@@ -115,7 +119,7 @@ func (r *runner) close(start int64) {
 
 // channelFlits is the number of flits sent so far on every virtual channel,
 // modulo 2^32.
-func (f *Fabric) channelFlits() []uint32 {
+func (f *Fabric) ChannelFlits() []uint32 {
 	counts := make([]uint32, len(f.outVC))
 	for i := range f.outVC {
 		counts[i] = f.outVC[i].flits
@@ -146,14 +150,14 @@ func (r *runner) drain() error {
 // oldestBirth is the earliest birth among the packets in the network; Never if
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
-	free := make([]bool, len(f.packets))
+	free := make([]bool, f.packetIDs())
 	for _, id := range f.packetFree {
 		free[id] = true
 	}
 	oldest := Never
-	for id := range f.packets {
+	for id := range free {
 		if !free[id] {
-			oldest = min(oldest, f.packets[id].birth)
+			oldest = min(oldest, f.packet(int32(id)).birth)
 		}
 	}
 	return oldest
@@ -174,8 +178,9 @@ func (r *runner) finish() error {
 // Audit checks an empty network: every flit that entered it has left it, every
 // buffer is empty, every virtual channel free, every credit home.
 func (f *Fabric) Audit() error {
-	if f.InjectedFlits != f.DeliveredFlits {
-		return fmt.Errorf("audit: %d flits entered the network, %d left it", f.InjectedFlits, f.DeliveredFlits)
+	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
+		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
+			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
 	}
 	for q := range f.queues {
 		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {

@@ -5,12 +5,14 @@ import "context"
 // Plan says how long an open-loop run measures. Zero values leave the choice
 // to the run.
 type Plan struct {
-	Warmup    int64   // cycles before the window; 0: found by the run
-	Window    int64   // cycles of the window; 0: as long as Precision needs
-	Budget    int64   // most cycles of warm-up and window together, where they are found
-	Precision float64 // wanted half-width of the 95 % interval of the mean latency, relative to it
-	Blame     bool    // divide the latency of measured packets into its parts
-	Progress  func()  // called every few hundred cycles; may be nil
+	Warmup    int64     // cycles before the window; 0: found by the run
+	Window    int64     // cycles of the window; 0: as long as Precision needs
+	Budget    int64     // most cycles of warm-up and window together, where they are found
+	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool      // divide the latency of measured packets into its parts
+	Trace     TracePlan // packets whose lives are recorded
+	Series    int       // intervals of the window for which the channels' load is kept; 0: none
+	Progress  func()    // called every few hundred cycles; may be nil
 }
 
 // Result is the outcome of an open-loop run. Times are in cycles.
@@ -26,8 +28,10 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Converged    bool   // warm-up settled, and Precision reached (where asked for)
-	Blame        *Blame // where asked for
+	Converged    bool           // warm-up settled, and Precision reached (where asked for)
+	Series       *Series        // where asked for
+	Blame        *Blame         // where asked for
+	Traces       []*PacketTrace // likewise
 }
 
 const (
@@ -45,14 +49,20 @@ const (
 // window's packets, then of all others, and the audit of flits and credits. offered is the
 // load that source was made for. The fabric must be new.
 func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx}
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch()}
 	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Converged: true}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	if plan.Trace.Packets > 0 {
+		f.StartTrace(r.result.Meter, plan.Trace)
+	}
 	f.Attach(source, r.result.Meter)
 	if err := r.run(); err != nil {
 		return nil, err
+	}
+	if f.trace != nil {
+		r.result.Traces = f.trace.Packets()
 	}
 	return r.result, nil
 }
@@ -64,10 +74,10 @@ type runner struct {
 	ctx    context.Context
 	result *Result
 
-	moved     Counters // at the last sign of life
-	movedAt   int64
+	watch     *Watchdog
 	delivered int64 // flits, when the window opened
 	sent      []uint32
+	series    *seriesRecorder // nil: off
 }
 
 func (r *runner) run() error {
@@ -91,11 +101,8 @@ func (r *runner) advance(cycles int64) error {
 		if r.plan.Progress != nil {
 			r.plan.Progress()
 		}
-		switch now := r.f.Counters; {
-		case now != r.moved || r.f.InFlight() == 0:
-			r.moved, r.movedAt = now, r.f.cycle
-		case r.f.cycle-r.movedAt > stallCycles+r.f.longestLatency():
-			return r.f.deadlock(r.f.cycle - r.movedAt)
+		if err := r.watch.Look(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ import (
 type flit struct {
 	queue  int32  // queue that it arrives in, or ^t for terminal t
 	packet int32  // packet<<2 | tail<<1 | head
-	dst    int32  // destination terminal
-	state  uint32 // routing's state in the low 24 bits, switches crossed above
+	dst    int32  // destination terminal, or ^MLID
+	state  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
 }
 
 const (
@@ -128,13 +128,15 @@ type masks struct {
 }
 
 // packet is what the end points need to know of a packet; switches do not
-// touch it, but for its size under cut-through. 32 bytes.
+// touch it, but for its size under cut-through and, to replicate it, its
+// copies. 32 bytes.
 type packet struct {
-	birth int64  // cycle
-	tag   uint64 // the source's own
-	wait  uint32 // cycles from birth until the head entered the network; saturates
-	src   topology.TerminalID
-	flits int32
+	birth  int64  // cycle
+	tag    uint64 // the source's own
+	wait   uint32 // cycles from birth until the head entered the network; saturates
+	src    topology.TerminalID
+	flits  int32
+	copies int32 // in the network, beside the first
 }
 
 func (f *Fabric) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(f.vcs) + int32(vc) }
@@ -190,7 +192,7 @@ type Fabric struct {
 
 	pool       []buffered
 	poolFree   int32 // + 1
-	packets    []packet
+	packets    packetTable
 	packetFree []int32
 
 	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
@@ -204,14 +206,17 @@ type Fabric struct {
 	allVCs     uint32 // set of all virtual channels
 	routeDelay uint32 // steps
 	vaDelay    uint32
-	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
-	sensing    *sensing // nil: off
-	blame      *Blame   // nil: off
-	occupancy  bool     // keep outVC.waiting
-	behind     *behind  // nil unless occupancy
-	greedy     bool     // count the decisions of a cycle only when all are made
-	decided    []uint32 // ov chosen by each of them
-	departer   Departer // nil: packets leave their terminals undecided
+	combined   int32      // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
+	sensing    *sensing   // nil: off
+	observed   bool       // by any of blame and trace
+	blame      *Blame     // nil: off
+	trace      *Tracer    // nil: off
+	occupancy  bool       // keep outVC.waiting
+	behind     *behind    // nil unless occupancy
+	greedy     bool       // count the decisions of a cycle only when all are made
+	decided    []uint32   // ov chosen by each of them
+	departer   Departer   // nil: packets leave their terminals undecided
+	multicast  *multicast // nil: off
 	cutThrough bool
 	inputFirst bool
 
@@ -228,13 +233,16 @@ type Counters struct {
 	DeliveredFlits int64 // left it at their terminal
 	FlitHops       int64 // switches crossed, summed over flits
 	Packets        int64 // delivered
+	// Multicast packets leave the network more often than they enter it.
+	ReplicatedFlits int64 // copies made, less the flits that they were made of
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch
 }
 
 // activate marks a mask word as having work.
 func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
+func (f *Fabric) InFlight() int { return f.packetIDs() - len(f.packetFree) }
 
 // Graph is the network's graph.
 func (f *Fabric) Graph() *topology.Graph { return f.graph }

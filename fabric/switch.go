@@ -25,7 +25,11 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 			f.allocateVCs(sw, t.number)
 		}
 		if sa != 0 {
-			f.allocateSwitch(sw, t)
+			if f.multicast == nil {
+				f.allocateSwitch(sw, t)
+			} else {
+				f.multicast.allocate(f, sw, s, t)
+			}
 		}
 		va, sa = 0, 0
 		for w := range sw.masks {
@@ -71,6 +75,10 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 			}
 		} else {
 			head = &f.pool[v.last-1].queued
+		}
+		if head.dst < 0 {
+			head.hop = multicastHop
+			continue
 		}
 		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
 		hop := f.routing.Route(&f.view, h)

@@ -26,6 +26,10 @@ type PacketSpec struct {
 	Dst   topology.TerminalID
 	Flits int32
 	Tag   uint64 // comes back with the delivery
+	// VCs makes the packet a multicast one: the set of virtual channels that
+	// it may travel on, all the way. MLID then takes the place of Dst.
+	VCs  uint32
+	MLID int32
 }
 
 // Sink is told of every packet that arrives whole.
@@ -44,6 +48,7 @@ type Delivery struct {
 	Hops       int   // switches crossed, at most 255
 	Flits      int32
 	NonMinimal bool
+	Multicast  bool // a copy of a multicast packet
 	Tag        uint64
 }
 
@@ -130,8 +135,11 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		}
 		te.vc = vc
 		flags = headFlit
-		p := &f.packets[te.packet]
+		p := f.packet(te.packet)
 		p.wait = uint32(min(c-p.birth, math.MaxUint32))
+		if f.trace != nil {
+			f.trace.injected(f, te)
+		}
 	} else if ovs[te.vc].credits == 0 {
 		te.blocked = true
 		return
@@ -142,6 +150,9 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		flags |= tailFlit
 		if f.blame != nil {
 			f.blame.injected(f, t, te.packet, o)
+		}
+		if f.trace != nil {
+			f.trace.sent(te.packet, c)
 		}
 	}
 	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
@@ -172,17 +183,14 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 		}
 		return false
 	}
-	id := int32(len(f.packets))
-	if n := len(f.packetFree); n > 0 {
-		id = f.packetFree[n-1]
-		f.packetFree = f.packetFree[:n-1]
-	} else {
-		f.packets = append(f.packets, packet{})
-	}
-	p := &f.packets[id]
+	id := f.takePacket()
+	p := f.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
 	te.state, te.allowed = 0, f.injection
+	if spec.VCs != 0 {
+		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, spec.VCs
+	}
 	return true
 }
 
@@ -232,6 +240,15 @@ func (f *Fabric) creditTerminal(ov int32) {
 	}
 }
 
+// releaseCopy ends a copy of a packet, and with the last one the packet.
+func (f *Fabric) releaseCopy(id int32) {
+	if p := f.packet(id); p.copies > 0 {
+		p.copies--
+		return
+	}
+	f.freePacket(id)
+}
+
 // deliver takes a flit that has reached its terminal.
 func (f *Fabric) deliver(e *flit) {
 	f.DeliveredFlits++
@@ -240,17 +257,21 @@ func (f *Fabric) deliver(e *flit) {
 	}
 	f.Packets++
 	id := e.packet >> packetBits
-	p := &f.packets[id]
+	p := f.packet(id)
 	d := &f.delivery
 	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
 	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle
 	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal != 0
-	f.packetFree = append(f.packetFree, id)
-	if topology.TerminalID(e.dst) != d.Dst {
+	d.Multicast = e.dst < 0
+	f.releaseCopy(id)
+	if topology.TerminalID(e.dst) != d.Dst && !d.Multicast {
 		f.misdelivered(d, topology.TerminalID(e.dst))
 	}
 	if f.blame != nil {
 		f.blame.delivered(id, d)
+	}
+	if f.trace != nil {
+		f.trace.delivered(f, id, d)
 	}
 	f.sink.Deliver(d)
 }

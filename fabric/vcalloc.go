@@ -55,6 +55,12 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 				continue
 			}
 			hop := v.hop
+			if hop == multicastHop { // its branches take theirs as they begin
+				v.ready = step + f.vaDelay
+				m.va &^= left & -left
+				m.next |= left & -left
+				continue
+			}
 			free := hop & uint32(sw.outPort(hop>>16).free)
 			if free == 0 {
 				sleep |= left & -left
@@ -113,6 +119,9 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 	if f.blame != nil {
 		f.blame.took(f, sw, matches, step)
 	}
+	if f.trace != nil {
+		f.trace.took(f, sw, matches, step)
+	}
 	vcs, ready := uint32(f.vcs), step+f.vaDelay
 	for _, r := range matches {
 		local := r.local()
@@ -155,7 +164,7 @@ func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
 func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
 	need := int32(1)
 	if f.cutThrough {
-		need = f.packets[v.packet>>packetBits].flits
+		need = f.packet(v.packet >> packetBits).flits
 	}
 	port := v.hop >> 16
 	if free = f.withCredits(sw, port, free, need); free == 0 {
@@ -181,12 +190,12 @@ func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint
 func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := f.packets[sw.queue(r.local()).packet>>packetBits].flits
+		need := f.packet(sw.queue(r.local()).packet >> packetBits).flits
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if f.blame != nil {
-				f.blame.holds(f, sw.queue0+int32(r.local()), PartCredit)
+			if f.observed {
+				f.stalls(sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
 		}
@@ -220,8 +229,8 @@ func (f *Fabric) wakeWaiters(o *outPort) {
 		} else {
 			f.masks[word].va |= bit
 		}
-		if f.blame != nil {
-			f.blame.holds(f, q-1, f.blame.bidding)
+		if f.observed {
+			f.resumes(q-1, f.bidding())
 		}
 		f.activate(word)
 	}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -19,8 +21,9 @@ type View struct {
 // Graph is the network.
 func (v *View) Graph() *topology.Graph { return v.f.graph }
 
-// VCs is the number of virtual channels of every channel.
-func (v *View) VCs() int { return v.f.vcs }
+// VCs is the number of virtual channels of every channel that unicast packets may
+// use.
+func (v *View) VCs() int { return bits.Len32(v.f.allVCs) }
 
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return v.f.cycle }
