@@ -36,6 +36,16 @@ func newBehind(f *Fabric, reach int64) *behind {
 	return b
 }
 
+// list is where to file flits that cross in this cycle, depart at a time and are
+// not held longer; nil if each has to be filed by cross.
+func (b *behind) list(f *Fabric, depart int64) *[]int32 {
+	ahead := depart>>intervalShift - f.cycle
+	if b.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
+		return nil
+	}
+	return &b.soon[(f.cycle+ahead+1)%soonCycles]
+}
+
 // cross files a flit that crosses switch sw in this cycle, decided for local
 // output virtual channel lov, to depart at a time and its credit to be sent so
 // many cycles late.

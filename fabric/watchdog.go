@@ -25,7 +25,7 @@ func (w *Watchdog) Look() error {
 	limit := stallCycles + f.longestLatency()
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
 		w.moved, w.movedAt = now, f.cycle
-	} else if f.cycle-w.movedAt > limit && f.credits.Len() == 0 {
+	} else if f.cycle-w.movedAt > limit && !f.creditsUnderWay() {
 		return f.deadlock(f.cycle - w.movedAt)
 	}
 	if f.cycle-w.waitsAt <= limit {
