@@ -37,6 +37,11 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
+	if f.faults != nil {
+		if c, ok := f.faults.next(f.cycle); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
 	return cycle, any
 }
 
@@ -61,6 +66,9 @@ func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock))
 // least one cycle later.
 func (f *Fabric) tick(c int64) {
 	f.cycle = c
+	if f.faults != nil {
+		f.faults.tick(f, c)
+	}
 	f.arriveCredits(c)
 	if f.behind != nil {
 		f.behind.release(c)

@@ -62,7 +62,7 @@ func (r *runner) slicesLeft(n int) int {
 func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
-	r.delivered = r.f.DeliveredFlits
+	r.delivered, r.givenUp = r.f.usefulFlits(), r.f.FaultTally().GivenUpFlits
 	r.sent = r.f.channelFlits()
 	if r.plan.Window > 0 {
 		if err := r.advance(r.plan.Window); err != nil {
@@ -98,7 +98,7 @@ func (r *runner) close(start int64) {
 	end := r.f.Cycle()
 	r.result.Close(end)
 	r.result.Window = end - start
-	delivered := float64(r.f.DeliveredFlits - r.delivered)
+	delivered := float64(r.f.usefulFlits() - r.delivered)
 	terminals := float64(r.f.graph.Terminals())
 	cycles := float64(end-start) * terminals
 	r.result.Accepted = delivered / float64(end-start) / terminals
@@ -106,7 +106,8 @@ func (r *runner) close(start int64) {
 	// share by less than three standard deviations of that is not blamed.
 	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))
 	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
-	r.result.Saturated = delivered < keepUp*r.result.Offered*cycles-spread
+	givenUp := float64(r.f.FaultTally().GivenUpFlits - r.givenUp)
+	r.result.Saturated = delivered+givenUp < keepUp*r.result.Offered*cycles-spread
 	r.result.ChannelFlits = r.f.channelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
@@ -151,6 +152,9 @@ func (f *Fabric) oldestBirth() int64 {
 		free[id] = true
 	}
 	oldest := Never
+	if f.faults != nil {
+		oldest = f.faults.retry.oldestBirth()
+	}
 	for id := range f.packets {
 		if !free[id] {
 			oldest = min(oldest, f.packets[id].birth)
@@ -163,19 +167,23 @@ func (f *Fabric) oldestBirth() int64 {
 func (r *runner) finish() error {
 	r.result.Cycles = r.f.Cycle()
 	r.source.Stop(0)
-	for r.f.InFlight() > 0 || r.f.credits.Len() > 0 {
+	for !r.f.settled() || r.f.credits.Len() > 0 {
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
 	}
+	r.result.Faults = r.f.FaultTally()
 	return r.f.Audit()
 }
 
-// Audit checks an empty network: every flit that entered it has left it, every
-// buffer is empty, every virtual channel free, every credit home.
+// usefulFlits is the number of flits delivered that were worth it.
+func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
+
+// Audit checks an empty network: every flit that entered it has left it or was
+// discarded, every buffer is empty, every virtual channel free, every credit home.
 func (f *Fabric) Audit() error {
-	if f.InjectedFlits != f.DeliveredFlits {
-		return fmt.Errorf("audit: %d flits entered the network, %d left it", f.InjectedFlits, f.DeliveredFlits)
+	if f.InjectedFlits != f.DeliveredFlits+f.DroppedFlits {
+		return fmt.Errorf("audit: %d flits entered the network, %d left it, %d were discarded", f.InjectedFlits, f.DeliveredFlits, f.DroppedFlits)
 	}
 	for q := range f.queues {
 		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {

@@ -26,8 +26,9 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Converged    bool   // warm-up settled, and Precision reached (where asked for)
-	Blame        *Blame // where asked for
+	Faults       FaultTally // of the whole run
+	Converged    bool       // warm-up settled, and Precision reached (where asked for)
+	Blame        *Blame     // where asked for
 }
 
 const (
@@ -67,6 +68,7 @@ type runner struct {
 	moved     Counters // at the last sign of life
 	movedAt   int64
 	delivered int64 // flits, when the window opened
+	givenUp   int64 // likewise
 	sent      []uint32
 }
 

@@ -207,6 +207,7 @@ type Fabric struct {
 	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing // nil: off
 	blame      *Blame   // nil: off
+	faults     *faults  // nil: none
 	occupancy  bool     // keep outVC.waiting
 	behind     *behind  // nil unless occupancy
 	greedy     bool     // count the decisions of a cycle only when all are made
@@ -226,6 +227,7 @@ type Fabric struct {
 type Counters struct {
 	InjectedFlits  int64 // entered the network
 	DeliveredFlits int64 // left it at their terminal
+	DroppedFlits   int64 // discarded in it, by faults
 	FlitHops       int64 // switches crossed, summed over flits
 	Packets        int64 // delivered
 }

@@ -29,6 +29,11 @@ func init() {
 // longest shortest path between switches with terminals has hops; more virtual
 // channels are divided evenly between the classes.
 //
+// Faults: the tables are those of the network without what is down. Packets for
+// terminals that no path leads to are discarded ([fabric.Discard]), and so are
+// packets that tables which change on their way lead over more hops than there
+// are classes.
+//
 // Memory: the ports that lead nearer to a destination are kept as a number into
 // the list of different port sets of the switch: 2 bytes for each (switch,
 // switch with terminals), and 2 for each member of each different set. Networks
@@ -39,7 +44,8 @@ type table struct {
 	home   []topology.SwitchID // len = terminals
 	leaf   []int32             // len = switches: column of a switch with terminals, else -1
 	leaves int
-	hops   int      // longest shortest path between switches with terminals
+	down   *topology.Down
+	hops   int      // longest shortest path between switches with terminals; classes
 	set    []uint16 // len = switches*leaves: number of the port set
 	first  []int32  // len = switches: first set of the switch in start
 	start  []int32  // sets are local[start[i]:start[i+1]]
@@ -60,7 +66,7 @@ const (
 
 func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 	g := env.Topology.Graph()
-	r := &table{graph: g, home: homes(g), hashed: config.Ties == "hashed"}
+	r := &table{graph: g, home: homes(g), down: env.Down, hashed: config.Ties == "hashed"}
 	var sample []topology.TerminalID
 	r.leaf, sample = numberLeaves(g)
 	if r.leaves = len(sample); r.leaves > maxTableLeaves {
@@ -79,13 +85,13 @@ func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 func (r *table) distances(sample []topology.TerminalID) ([]int16, error) {
 	switches := r.graph.Switches()
 	distance := make([]int16, switches*r.leaves)
-	neighbors := r.graph.Neighbors()
+	neighbors := r.graph.NeighborsWithout(r.down)
 	var row []int16
 	for column, t := range sample {
 		row = neighbors.DistancesFrom(r.home[t], row)
 		for s, d := range row {
 			if r.leaf[s] >= 0 {
-				if d == topology.Unreachable {
+				if d == topology.Unreachable && r.down == nil {
 					return nil, fmt.Errorf("routing \"table\" needs a connected network; no path joins %s and %s",
 						r.graph.SwitchName(topology.SwitchID(s)), r.graph.SwitchName(r.home[t]))
 				}
@@ -119,7 +125,7 @@ func (r *table) markNearer(masks []byte, width int, distance []int16, s topology
 	first, end := r.graph.Ports(s)
 	for p := first; p < end; p++ {
 		peer, ok := r.graph.PeerPort(p)
-		if !ok {
+		if !ok || r.down.Port(p) {
 			continue
 		}
 		theirs := distance[int(r.graph.PortSwitch[peer])*r.leaves:][:r.leaves]
@@ -167,7 +173,7 @@ func (r *table) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	ports := r.ports(h)
 	switch {
 	case len(ports) == 0:
-		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+		return r.last(h, vcs)
 	case len(ports) == 1:
 		return r.hop(h, ports[0], vcs)
 	case r.hashed:
@@ -192,26 +198,42 @@ func (r *table) hash(h *fabric.Head, n int) int {
 	return spread(h.State>>tableKey+uint32(h.Switch)*0x9e3779b1, n)
 }
 
+// last is the decision where no port leads nearer to the destination.
+func (r *table) last(h *fabric.Head, vcs int) fabric.Hop {
+	if r.home[h.Dst] != h.Switch || r.down.Switch(h.Switch) {
+		return fabric.Discard
+	}
+	return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+}
+
 // hop takes a port, relative to the switch's first, and counts the hop.
 func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
 	class := int(h.State & tableHops)
+	if class >= r.hops { // only where tables change
+		return fabric.Discard
+	}
 	h.State++
 	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: classVCs(class, r.VCs(), vcs)}
 }
 
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
-	switch {
-	case len(ports) == 0:
-		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
-	case r.hashed:
-		hop := r.hop(&h, ports[r.hash(&h, len(ports))], vcs)
-		yield(hop, h.State, 1)
-	default:
-		for _, local := range ports {
-			head := h
-			hop := r.hop(&head, local, vcs)
+	if len(ports) == 0 {
+		if hop := r.last(&h, vcs); hop != fabric.Discard {
+			yield(hop, h.State, 1)
+		}
+		return
+	}
+	if r.hashed {
+		n := r.hash(&h, len(ports))
+		ports = ports[n : n+1]
+	}
+	for _, local := range ports {
+		head := h
+		if hop := r.hop(&head, local, vcs); hop != fabric.Discard {
 			yield(hop, head.State, 1/float64(len(ports)))
 		}
 	}
 }
+
+func (r *table) widen(vcs int) { r.hops = max(r.hops, vcs) }
