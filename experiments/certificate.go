@@ -56,6 +56,7 @@ type network struct {
 	routing  *RoutingTable
 	vcs      int // as set; 0: as many as the routing needs
 	seed     uint64
+	failures *failures // nil: none
 	open     func() (*opened, error)
 }
 
@@ -68,17 +69,33 @@ type opened struct {
 
 // newNetwork names the network of a kind's tables. vcs is switch.vcs.
 func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *network {
-	return &network{t, r, vcs, seed, func() (*opened, error) {
+	n := &network{topology: t, routing: r, vcs: vcs, seed: seed}
+	n.open = func() (*opened, error) {
 		topo, err := t.Type.BuildShared(struct{}{})
 		if err != nil {
 			return nil, err
 		}
-		built, err := r.Type.Build(routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock})
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		var built fabric.Routing
+		if n.failures == nil {
+			built, err = r.Type.Build(env)
+		} else {
+			built, err = n.failures.route(r, env)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return newOpened(topo.Graph(), built, vcs), nil
-	}}
+	}
+	return n
+}
+
+// withFailures is n with faults.
+func (n *network) withFailures(x *failures) *network {
+	if len(x.tables) > 0 {
+		n.failures = x
+	}
+	return n
 }
 
 func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
@@ -90,7 +107,11 @@ func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
 
 // fingerprint names the network: equal for points that share it.
 func (n *network) fingerprint() string {
-	return fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
+	name := fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
+	if n.failures != nil {
+		name += "\n" + n.failures.fingerprint()
+	}
+	return name
 }
 
 // prove certifies the network, once for all points with the same network; the others need
@@ -139,6 +160,7 @@ func explainVCs(err error, n *network) error {
 		shared = &sharedBuilds{}
 	}
 	unsafe := newNetwork(n.topology, n.routing, n.vcs, n.seed, true)
+	unsafe.failures = n.failures
 	if proof := unsafe.prove(shared); proof.err == nil && !proof.acyclic {
 		fault.Want += allowHint + ": " + proof.text + proof.cycle
 	}

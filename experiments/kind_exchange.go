@@ -37,7 +37,7 @@ type exchangeConfig struct {
 	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch; stages of a distributed full switch take as many cycles as it does, and have no buffers"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names"`
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets through the fabric"`
 	Exchange exchangeTable                   `toml:"exchange" doc:"what is sent, and how"`
 

@@ -12,7 +12,7 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).withFailures(c.failures())
 }
 
 func (parts *trafficParts) opened() *opened {
@@ -28,6 +28,7 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	if err != nil {
 		return err
 	}
+	c.failures().describe(parts.eras, p)
 	o := parts.opened()
 	p.Note("channels", "virtual channels: %d, needed %d", o.vcs, o.routing.VCs())
 	timings, err := parts.fabric.ChannelTimings(o.graph)
@@ -59,8 +60,14 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficPa
 	if !ok {
 		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	}
+	if len(parts.eras) > 1 {
+		return nil, fmt.Errorf("faults come and go")
+	}
 	if proof := n.prove(shared); proof.err == nil && !proof.exact {
 		return nil, fmt.Errorf("too many paths to follow all of them")
+	}
+	if len(parts.eras) == 1 {
+		matrix = newJoined(matrix, parts.eras[0].Down, parts.topology.Graph())
 	}
 	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
 	load, err := shared.get(key, func() (any, error) {

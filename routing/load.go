@@ -129,10 +129,9 @@ func (w *walker) loadTo(dst topology.TerminalID, sources []topology.TerminalID, 
 
 // split divides the flow of one head over its hops.
 func (w *walker) split(h fabric.Head, flow float64, next *front, load *Load) (err error) {
-	total, none := 0.0, true
+	total := 0.0
 	w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
 		total += weight
-		none = false
 		n := bits.OnesCount32(hop.VCs)
 		for set := hop.VCs; err == nil; {
 			follower, arrived, fault := w.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
@@ -146,7 +145,7 @@ func (w *walker) split(h fabric.Head, flow float64, next *front, load *Load) (er
 			}
 		}
 	})
-	if err == nil && !none && math.Abs(total-1) > 1e-9 { // none: discarded
+	if err == nil && math.Abs(total-1) > 1e-9 {
 		err = fmt.Errorf("channel loads depend on the state of the network under this routing")
 	}
 	return err
