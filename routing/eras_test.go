@@ -1,0 +1,96 @@
+package routing_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// randomEras is some random faults of a graph, that come and go.
+func randomEras(g *topology.Graph, seed uint64) []topology.Era {
+	r := sim.NewStream(seed, "eras", 0)
+	var failures []topology.Failure
+	for i := range 3 {
+		f := topology.Failure{At: int64(100 * i), Until: int64(100*i + 150)}
+		f.Links = g.RandomLinks(0.2, seed+uint64(i))
+		if r.IntN(2) == 0 {
+			f.Switches = []topology.SwitchID{topology.SwitchID(r.IntN(g.Switches()))}
+		}
+		failures = append(failures, f)
+	}
+	return topology.Eras(g, failures)
+}
+
+// TestAroundFaults walks every path of every routing that goes around faults,
+// in random networks with faults that come and go. In each era every pair of
+// terminals that is joined is served by the channels that are up, as far as the
+// walk can see, and no other is; over all eras together, mixed on the way of a
+// packet, no channel dependencies form a cycle.
+func TestAroundFaults(t *testing.T) {
+	for _, name := range routing.AroundFaults {
+		for seed := range uint64(10) {
+			topo := build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+				c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed
+			})
+			g := topo.Graph()
+			eras := randomEras(g, seed)
+			config, err := routing.Registry.Config(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := routing.BuildEras(routing.Env{Topology: topo}, eras, func(env routing.Env) (fabric.Routing, error) {
+				return routing.Registry.Build(name, config, env)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, _ := certificate(t, topo, all, all.VCs()); !c.Acyclic() {
+				t.Errorf("%s, seed %d: %s", name, seed, c.Describe(g))
+			}
+			for i, era := range eras {
+				checkEra(t, topo, all.During(i), era.Down, all.VCs())
+			}
+		}
+	}
+}
+
+// checkEra walks the paths of all pairs in a network with faults.
+func checkEra(t *testing.T, topo topology.Topology, r fabric.Routing, down *topology.Down, vcs int) {
+	t.Helper()
+	g := topo.Graph()
+	part := down.Components()
+	if r.VCs() != vcs {
+		t.Errorf("%d virtual channels in one era, %d in all", r.VCs(), vcs)
+	}
+	for src := range topology.TerminalID(g.Terminals()) {
+		for dst := range topology.TerminalID(g.Terminals()) {
+			from, to := part[g.TerminalSwitch(src)], part[g.TerminalSwitch(dst)]
+			served := 0
+			var walk func(h fabric.Head)
+			walk = func(h fabric.Head) {
+				r.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
+					if down.Port(hop.Port) {
+						t.Fatalf("from %d to %d by %s, which is down", src, dst, g.PortName(hop.Port))
+					}
+					if end, ok := g.PeerTerminal(hop.Port); ok {
+						if end != dst {
+							t.Fatalf("from %d to %d instead of %d", src, end, dst)
+						}
+						served++
+						return
+					}
+					peer, _ := g.PeerPort(hop.Port)
+					walk(fabric.Head{Switch: g.PortSwitch[peer], In: peer, Dst: dst, State: state})
+				})
+			}
+			port := g.TerminalPort[src]
+			walk(fabric.Head{Switch: g.PortSwitch[port], In: port, Dst: dst})
+			if joined := from >= 0 && from == to; joined != (served > 0) {
+				t.Errorf("from %d to %d: %d paths, joined %v", src, dst, served, joined)
+			}
+		}
+	}
+}
