@@ -95,8 +95,8 @@ func (x *failures) checkReach(eras []topology.Era, g *topology.Graph) error {
 		if len(x.tables) == 1 {
 			key = "fault." + sortedKeys(x.tables)[0]
 		}
-		return At(key, fmt.Errorf("leaves %d pairs of terminals without a path from cycle %d on, such as %s to %s, where %s and %s are: %s; recovery.unreachable = \"count\" runs it and counts the packets between them",
-			pairs, era.From, g.TerminalName(src), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(src)), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
+		return At(key, fmt.Errorf("leaves %d pairs of terminals without a path from cycle %d on, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
+			pairs, era.From, g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ type retry struct {
 type letter struct {
 	spec      PacketSpec
 	acked     int64 // cycle in which the acknowledgement is back, once delivered
-	tries     int   // transmissions, those for want of a path among them
+	tries     int   // to send it
+	sent      int   // those that found a path: transmissions
 	flying    int   // in the network
 	timed     bool  // in a sender's list
 	delivered bool
@@ -117,7 +118,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64) (PacketSpec, bo
 		r.settle(id)
 		return PacketSpec{}, false
 	}
-	if l.tries > 1 {
+	if l.sent++; l.sent > 1 {
 		r.x.tally.Retransmitted++
 	}
 	l.flying++
