@@ -152,6 +152,15 @@ func (x *failures) route(r *RoutingTable, env routing.Env) (fabric.Routing, erro
 	return r.around(eras, env)
 }
 
+// sensesCredits tells whether the switch delays credits by what it measures.
+func (c *trafficConfig) sensesCredits(r fabric.Routing) bool {
+	if mode := c.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	s, ok := r.(fabric.CreditSenser)
+	return ok && s.SensesCredits()
+}
+
 func (c *trafficConfig) failures() *failures { return &failures{c.Fault, c.Recovery} }
 
 // route builds the routing of the parts, around faults if there are any.
@@ -178,8 +187,8 @@ func (c *trafficConfig) route(parts *trafficParts, env routing.Env) error {
 	switch {
 	case len(eras) > 1 && c.Measure.Blame:
 		return At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide"))
-	case len(eras) > 1 && c.Switch.CreditSensing == "on":
-		return At("switch.credit_sensing", errors.New("= \"on\" does not go with faults that come or go during the run: packets that are dropped leave round trips open"))
+	case len(eras) > 1 && c.sensesCredits(parts.first):
+		return At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", c.Switch.CreditSensing))
 	case c.Recovery.Retries > 0 && c.Recovery.Timeout <= 0:
 		return &sim.ParamError{Key: "recovery.timeout", Value: c.Recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestFailuresRefused(t *testing.T) {
 		{"blame", "blame = true\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
 			`x.toml:10:1: measure.blame does not go with faults that come or go during the run: packets that are dropped have no latency to divide`}},
 		{"credit sensing", "[switch]\ncredit_sensing = \"on\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
-			`x.toml:11:1: switch.credit_sensing = "on" does not go with faults that come or go during the run: packets that are dropped leave round trips open`}},
+			`x.toml:11:1: switch.credit_sensing = "on" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`}},
 		{"timeout", "[fault.a]\nfraction = 0.1\nat = 5\n[recovery]\nretries = 1\ntimeout = \"0ns\"\n", []string{
 			`x.toml:15:1: recovery.timeout = 0ns: want more than nothing, where there are retries`}},
 	} {
@@ -54,6 +55,27 @@ func TestFailuresRefused(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// TestFailuresOfGroups: what routings on groups say of faults that they cannot go
+// around. In a dragonfly of one channel between any two groups MIN has no other.
+func TestFailuresOfGroups(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"type = \"min\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\n",
+			`x.toml:4:1: routing.type routing "min" has no path from group 0 to group 1 around faults (the link from switch 0 port 5 to switch 4 port 5); routing "table" finds every path`},
+		{"type = \"val\"\n[fault.a]\nlinks = [\"switch 0 - switch 1\"]\n",
+			`x.toml:4:1: routing.type routing "val" needs a channel between any two switches of a group; switch 0 and switch 1 have none (the link from switch 0 port 2 to switch 1 port 2); routing "table" finds every path`},
+		{"type = \"ugal-l-cr\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\nat = 100\n",
+			`x.toml: switch.credit_sensing = "auto" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`},
+		{"type = \"ugal-l\"\nintermediate = \"any-router\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\n",
+			`x.toml:5:1: routing.intermediate = any-router: want "group" or "router" in a network with faults`},
+		{"type = \"ugal-l\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\nat = 100\n", ``},
+	} {
+		_, err := Load("x.toml", "kind = \"traffic\"\n"+"topology = { type = \"dragonfly\", p = 2, a = 4, h = 2 }\n[routing]\n"+c.text, Options{})
+		if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
+			t.Errorf("got\n%s\nwant\n%s", got, c.want)
+		}
 	}
 }
 

@@ -11,18 +11,30 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// tableEras builds routing "table" for the eras of some failures.
-func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
-	t.Helper()
+// buildEras builds a routing with its defaults for the eras of some failures.
+func buildEras(name string, topo topology.Topology, failures []topology.Failure) (*fabric.FaultPlan, error) {
 	plan := &fabric.FaultPlan{Eras: topology.Eras(topo.Graph(), failures)}
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		return nil, err
+	}
 	eras, err := routing.BuildEras(routing.Env{Topology: topo, Seed: 1}, plan.Eras, func(env routing.Env) (fabric.Routing, error) {
-		return sim.Make[routing.TableConfig](routing.Registry, "table", env, nil)
+		return routing.Registry.Build(name, config, env)
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for i := range plan.Eras {
 		plan.Routing = append(plan.Routing, eras.During(i))
+	}
+	return plan, nil
+}
+
+func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
+	t.Helper()
+	plan, err := buildEras("table", topo, failures)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return plan
 }
@@ -62,11 +74,18 @@ func (s *onceEach) Deliver(d *fabric.Delivery) {
 // delivered once, lost or unreachable; every flit that entered has left or was
 // discarded; every buffer is empty in the end, every virtual channel free,
 // every credit home (Audit).
-func randomFaults(t testing.TB, seed uint64) fabric.FaultTally {
+func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
 	r := sim.NewStream(seed, "fuzz", 0)
 	topo, err := sim.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
 		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
 	})
+	name := "table"
+	if r.IntN(3) == 0 {
+		topo, err = sim.Make(topology.Registry, "dragonfly", struct{}{}, func(c *topology.DragonflyConfig) {
+			c.P, c.A, c.H, c.G = 1+r.IntN(2), 2, 2+r.IntN(2), 4
+		})
+		name = []string{"table", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"}[r.IntN(7)]
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +97,19 @@ func randomFaults(t testing.TB, seed uint64) fabric.FaultTally {
 			fault.Until = fault.At + 1 + int64(r.IntN(800))
 		}
 		for range 1 + r.IntN(3) {
-			fault.Links = append(fault.Links, topology.PortID(r.IntN(g.NumPorts())))
+			if p := topology.PortID(r.IntN(g.NumPorts())); g.Classes[g.PortClass[p]].Name != "local" {
+				fault.Links = append(fault.Links, p)
+			}
 		}
 		if r.IntN(3) == 0 {
 			fault.Switches = append(fault.Switches, topology.SwitchID(r.IntN(g.Switches())))
 		}
 		failures = append(failures, fault)
 	}
-	plan := tableEras(t, topo, failures)
+	plan, err := buildEras(name, topo, failures)
+	if err != nil { // a fault that this routing cannot go around
+		name, plan = "table", tableEras(t, topo, failures)
+	}
 	plan.Reroute = int64(r.IntN(200))
 	if r.IntN(2) == 0 {
 		plan.Retries, plan.Timeout = 1+r.IntN(4), int64(50+r.IntN(400))
@@ -95,6 +119,7 @@ func randomFaults(t testing.TB, seed uint64) fabric.FaultTally {
 	config.Switch.BufferFlits = most + r.IntN(8)
 	config.Switch.VCAllocCycles = r.IntN(2)
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
+	config.Switch.Allocator = []string{"islip", "input-first"}[r.IntN(2)]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
 	f, err := fabric.New(g, config, plan.Routing[0], seed)
@@ -112,7 +137,7 @@ func randomFaults(t testing.TB, seed uint64) fabric.FaultTally {
 	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	tally := f.FaultTally()
+	tally = f.FaultTally()
 	if delivered := int64(len(sink.seen)); source.born != delivered+tally.Lost+tally.Unreachable {
 		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born, delivered, tally)
 	}
@@ -122,20 +147,29 @@ func randomFaults(t testing.TB, seed uint64) fabric.FaultTally {
 	if f.InjectedFlits != f.DeliveredFlits+f.DroppedFlits {
 		t.Errorf("seed %d: %+v", seed, f.Counters)
 	}
-	return tally
+	return name, tally
 }
 
-// TestRandomFaults: a hundred random networks, in which everything that can
+// TestRandomFaults: two hundred random networks, in which everything that can
 // happen does.
 func TestRandomFaults(t *testing.T) {
 	var all fabric.FaultTally
-	for seed := range uint64(100) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { all.Add(randomFaults(t, seed)) })
+	ran := map[string]int64{}
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			name, tally := randomFaults(t, seed)
+			ran[name] += tally.Dropped
+			all.Add(tally)
+		})
 	}
 	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 {
 		t.Errorf("not everything has happened: %+v", all)
 	}
-	t.Logf("%+v", all)
+	for _, name := range []string{"table", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
+		if ran[name] == 0 {
+			t.Errorf("nothing was dropped under %s", name)
+		}
+	}
 }
 
 // FuzzFaults is TestRandomFaults for the native fuzzer.

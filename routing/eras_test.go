@@ -9,13 +9,18 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// randomEras is some random faults of a graph, that come and go.
+// randomEras is some random faults of a graph, that come and go, but for the
+// channels within groups.
 func randomEras(g *topology.Graph, seed uint64) []topology.Era {
 	r := sim.NewStream(seed, "eras", 0)
 	var failures []topology.Failure
 	for i := range 3 {
 		f := topology.Failure{At: int64(100 * i), Until: int64(100*i + 150)}
-		f.Links = g.RandomLinks(0.2, seed+uint64(i))
+		for _, p := range g.RandomLinks(0.2, seed+uint64(i)) {
+			if g.Classes[g.PortClass[p]].Name != "local" {
+				f.Links = append(f.Links, p)
+			}
+		}
 		if r.IntN(2) == 0 {
 			f.Switches = []topology.SwitchID{topology.SwitchID(r.IntN(g.Switches()))}
 		}
@@ -24,36 +29,55 @@ func randomEras(g *topology.Graph, seed uint64) []topology.Era {
 	return topology.Eras(g, failures)
 }
 
-// TestAroundFaults walks every path of every routing that goes around faults,
-// in random networks with faults that come and go. In each era every pair of
-// terminals that is joined is served by the channels that are up, as far as the
-// walk can see, and no other is; over all eras together, mixed on the way of a
-// packet, no channel dependencies form a cycle.
+// TestAroundFaults walks every path of every variant of the routings that go
+// around faults, in networks with random faults that come and go. In each era
+// every pair of terminals that is joined is served by the channels that are up,
+// and no other is; over all eras together, mixed on the way of a packet, no
+// channel dependencies form a cycle. Faults that a routing says it cannot go
+// around are passed over.
 func TestAroundFaults(t *testing.T) {
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 2
+	}
 	for _, name := range routing.AroundFaults {
-		for seed := range uint64(10) {
-			topo := build(t, "random-regular", func(c *topology.RandomRegularConfig) {
-				c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed
+		for _, v := range variants(t, name) {
+			t.Run(name+"/"+v.key+"/"+v.value, func(t *testing.T) {
+				served := 0
+				for seed := range seeds {
+					for _, topo := range faultyNetworks(t, seed) {
+						g := topo.Graph()
+						eras := randomEras(g, seed)
+						all, err := routing.BuildEras(routing.Env{Topology: topo}, eras, func(env routing.Env) (fabric.Routing, error) {
+							return routing.Registry.Build(name, v.config, env)
+						})
+						if err != nil {
+							continue
+						}
+						served++
+						if c, _ := certificate(t, topo, all, all.VCs()); !c.Acyclic() && !canDeadlock(v) {
+							t.Errorf("seed %d: %s", seed, c.Describe(g))
+						}
+						for i, era := range eras {
+							checkEra(t, topo, all.During(i), era.Down, all.VCs())
+						}
+					}
+				}
+				if served == 0 && v.value != "any-router" && v.value != "flat" { // refused, and allowed with routers only
+					t.Error("no network")
+				}
 			})
-			g := topo.Graph()
-			eras := randomEras(g, seed)
-			config, err := routing.Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, err := routing.BuildEras(routing.Env{Topology: topo}, eras, func(env routing.Env) (fabric.Routing, error) {
-				return routing.Registry.Build(name, config, env)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c, _ := certificate(t, topo, all, all.VCs()); !c.Acyclic() {
-				t.Errorf("%s, seed %d: %s", name, seed, c.Describe(g))
-			}
-			for i, era := range eras {
-				checkEra(t, topo, all.During(i), era.Down, all.VCs())
-			}
 		}
+	}
+}
+
+func faultyNetworks(t testing.TB, seed uint64) []topology.Topology {
+	return []topology.Topology{
+		build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+			c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed
+		}),
+		dragonfly(t, 1, 2, 2, 0),
+		dragonfly(t, 1, 3, 3, 4),
 	}
 }
 

@@ -1,11 +1,11 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -97,7 +97,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.at))
 	}
 	u := &ugal{
-		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(env.Topology.(topology.Grouped)), vcs: 3,
+		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped), vcs: 3,
 		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
 	switch {
@@ -112,7 +112,10 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		u.localVC = 2
 	}
 	u.classes = u.vcs
-	return u, checkVCs(name, u.vcs, env)
+	if u.anyRouter && env.Down != nil {
+		return nil, &sim.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
+	}
+	return u, errors.Join(checkVCs(name, u.vcs, env), walk.joins(name, true))
 }
 
 func (u *ugal) VCs() int { return u.vcs }
@@ -132,7 +135,16 @@ func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "termi
 
 // Depart implements [fabric.Departer].
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	if !u.staysInside(h) {
+	if u.staysInside(h) {
+		return u.vcSet(level(h.State), v.VCs())
+	}
+	if u.cutOff(h) {
+		if detour, ok := u.detour(v, h); ok {
+			h.State = detour.launch
+		} else {
+			launchMinimal(h, u.minimalVC) // to be discarded
+		}
+	} else {
 		h.State = u.decide(v, h, u.minimal(v, h, u.minimalVC)).launch
 	}
 	return u.vcSet(level(h.State), v.VCs())
@@ -146,6 +158,14 @@ func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if u.staysInside(h) {
 		return u.advance(h, v.VCs(), nil)
 	}
+	if u.cutOff(h) {
+		detour, ok := u.detour(v, h)
+		if !ok {
+			return fabric.Discard
+		}
+		h.State = detour.state
+		return detour.hop
+	}
 	best := u.decide(v, h, u.minimal(v, h, u.minimalVC))
 	h.State = best.state
 	return best.hop
@@ -158,6 +178,12 @@ func (u *ugal) staysInside(h *fabric.Head) bool {
 		launchMinimal(h, u.localVC)
 	}
 	return here == there
+}
+
+// cutOff tells whether faults have taken the minimal path of a packet at its
+// source.
+func (u *ugal) cutOff(h *fabric.Head) bool {
+	return u.damage != nil && (u.lost(u.sourceGroups(h)) || !u.up(h.Switch))
 }
 
 // advance moves a launched packet on.
@@ -213,7 +239,9 @@ func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 		return c, false
 	}
 	launchVia(&head, via, u.detourVC)
-	c = u.first(v, &head)
+	if c = u.first(v, &head); c.hop == fabric.Discard {
+		return c, false
+	}
 	c.hops = 2
 	if !u.globalHops {
 		c.hops = u.detourHops(h, c.state, via)
@@ -275,6 +303,10 @@ func (u *ugal) exploreDetours(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 
 // eachIntermediate lists what drawIntermediate draws from.
 func (u *ugal) eachIntermediate(h *fabric.Head, visit func(via uint32)) {
+	if u.damage != nil {
+		u.eachVia(h, func(via uint32, _ float64) { visit(via) })
+		return
+	}
 	here, there := u.sourceGroups(h)
 	for group := range int32(u.groups) {
 		if group == here || group == there && !u.anyRouter {
