@@ -16,7 +16,7 @@ func randomEras(g *topology.Graph, seed uint64) []topology.Era {
 	var failures []topology.Failure
 	for i := range 3 {
 		f := topology.Failure{At: int64(100 * i), Until: int64(100*i + 150)}
-		for _, p := range g.RandomLinks(0.2, seed+uint64(i)) {
+		for _, p := range g.RandomLinks(0.04*float64(1+seed), seed+uint64(i)) {
 			if g.Classes[g.PortClass[p]].Name != "local" {
 				f.Links = append(f.Links, p)
 			}
@@ -78,6 +78,7 @@ func faultyNetworks(t testing.TB, seed uint64) []topology.Topology {
 		}),
 		dragonfly(t, 1, 2, 2, 0),
 		dragonfly(t, 1, 3, 3, 4),
+		build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 }),
 	}
 }
 
