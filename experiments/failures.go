@@ -129,18 +129,16 @@ func (x *failures) plan(eras []topology.Era, routings *routing.Eras, clock sim.T
 	return plan
 }
 
-// describe says what fails when, for the preflight.
-func (x *failures) describe(eras []topology.Era, p *Preflight) {
-	for _, era := range eras {
-		text := fmt.Sprintf("from cycle %d on %s", era.From, era.Down.Describe())
-		if links := era.Down.Links(); links > 0 {
-			text += fmt.Sprintf("; %d links in all", links)
-		}
-		if pairs, _, _ := era.Down.Cut(); pairs > 0 {
-			text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
-		}
-		p.Note("faults", "%s", text)
+// describeEra says what is down in an era.
+func describeEra(era topology.Era) string {
+	text := fmt.Sprintf("from cycle %d on %s", era.From, era.Down.Describe())
+	if links := era.Down.Links(); links > 0 {
+		text += fmt.Sprintf("; %d links in all", links)
 	}
+	if pairs, _, _ := era.Down.Cut(); pairs > 0 {
+		text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
+	}
+	return text
 }
 
 // route builds a routing around the faults for all of their eras.

@@ -116,9 +116,28 @@ func TestLinkFails(t *testing.T) {
 	if dropped == 0 || lost != dropped {
 		t.Errorf("%v dropped, %v lost without retries", dropped, lost)
 	}
+	// Waiting for timers, longer than the network may drain, is not saturation.
+	patient := execute(t, load(t, torus16+fault, Options{Set: []string{"recovery.retries=7", "recovery.timeout=12us", "measure.window=3000"}}), Execution{})
+	if at, err := patient.Results.Column("saturated"); err != nil || patient.Results.Rows[0][at] != "false" || single(t, patient, "latency_max_ns") < 12_000 {
+		t.Errorf("%v", patient.Results.Rows)
+	}
 	again := execute(t, load(t, torus16+fault, Options{Set: []string{"recovery.retries=7"}}), Execution{})
 	if d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost"); d == 0 || r != d || l != 0 {
 		t.Errorf("%v dropped, %v sent again, %v lost", d, r, l)
+	}
+}
+
+// TestFailuresInNetwork: the description of the network says what fails.
+func TestFailuresInNetwork(t *testing.T) {
+	n, err := load(t, torus16+"[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 7\n", Options{}).Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	n.Describe(&b)
+	want := "faults     from cycle 0 on nothing is down\nfaults     from cycle 7 on the link from switch 0 port 1 to switch 1 port 2; 1 links in all\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s, want at the end %s", b.String(), want)
 	}
 }
 

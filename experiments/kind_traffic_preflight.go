@@ -28,7 +28,9 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	if err != nil {
 		return err
 	}
-	c.failures().describe(parts.eras, p)
+	for _, era := range parts.eras {
+		p.Note("faults", "%s", describeEra(era))
+	}
 	o := parts.opened()
 	p.Note("channels", "virtual channels: %d, needed %d", o.vcs, o.routing.VCs())
 	timings, err := parts.fabric.ChannelTimings(o.graph)

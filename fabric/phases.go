@@ -131,7 +131,7 @@ func (r *runner) drain() error {
 		return nil
 	}
 	end := r.result.to
-	limit := end + 2*r.result.Window + 10*r.f.longestLatency()
+	limit := end + 2*r.result.Window + 10*r.f.longestLatency() + r.f.patience()
 	for r.source.Behind(end) || r.f.oldestBirth() < end {
 		if r.f.Cycle() > limit {
 			r.result.Saturated, r.result.Converged = true, false

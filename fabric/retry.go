@@ -170,6 +170,14 @@ func (r *retry) settle(id int32) {
 	r.unused = append(r.unused, id)
 }
 
+// patience is how long retries may take a packet.
+func (f *Fabric) patience() int64 {
+	if f.faults == nil {
+		return 0
+	}
+	return f.faults.plan.Timeout * int64(f.faults.plan.Retries+1)
+}
+
 // oldestBirth is the earliest birth among the packets whose end is not known.
 func (r *retry) oldestBirth() int64 {
 	oldest := Never
