@@ -145,23 +145,29 @@ func (w *groupWalk) working(group int32) []topology.SwitchID {
 // drawViaAround is drawVia around faults: uniformly from the groups that are
 // left, and from their switches that are.
 func (w *groupWalk) drawViaAround(here, there int32, random *sim.Stream) (via uint32, ok bool) {
-	groups := 0
-	w.detours(here, there, func(int32) { groups++ })
-	if groups == 0 {
+	group, ok := w.drawDetour(here, there, random)
+	if !ok || !w.viaSwitch {
+		return uint32(group), ok
+	}
+	members := w.working(group)
+	return uint32(members[random.IntN(len(members))]), true
+}
+
+// drawDetour draws one of the groups that detours lists: by rejection, which
+// seldom takes more than a try, and if that fails from the list.
+func (w *groupWalk) drawDetour(here, there int32, random *sim.Stream) (group int32, ok bool) {
+	for range 8 {
+		group := otherGroup(int32(random.IntN(w.groups-2)), here, there)
+		if !w.lost(here, group) && !w.lost(group, there) {
+			return group, true
+		}
+	}
+	var left []int32
+	w.detours(here, there, func(group int32) { left = append(left, group) })
+	if len(left) == 0 {
 		return 0, false
 	}
-	left, chosen := random.IntN(groups), int32(0)
-	w.detours(here, there, func(group int32) {
-		if left == 0 {
-			chosen = group
-		}
-		left--
-	})
-	if !w.viaSwitch {
-		return uint32(chosen), true
-	}
-	members := w.working(chosen)
-	return uint32(members[random.IntN(len(members))]), true
+	return left[random.IntN(len(left))], true
 }
 
 // refuseFaults reports that routing name cannot go around what is down.
