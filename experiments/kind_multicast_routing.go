@@ -113,7 +113,7 @@ func runMulticast(_ context.Context, c *multicastConfig, run *Run) (multicastRow
 	if err != nil {
 		return multicastRow{}, err
 	}
-	env, err := c.environment(g, run)
+	env, err := c.Multicast.environment(&c.Topology, g, run.Seed, run.Threads)
 	if err != nil {
 		return multicastRow{}, err
 	}
@@ -136,10 +136,10 @@ func runMulticast(_ context.Context, c *multicastConfig, run *Run) (multicastRow
 }
 
 // environment has the min-hop tables of g, which all points on g share.
-func (c *multicastConfig) environment(g *topology.Graph, run *Run) (multicast.Env, error) {
-	build := func() (any, error) { return multicast.NewMinHop(g, max(1, run.Threads)) }
+func (m *multicastTable) environment(t *TopologyTable, g *topology.Graph, seed uint64, threads int) (multicast.Env, error) {
+	build := func() (any, error) { return multicast.NewMinHop(g, max(1, threads)) }
 	hops, err := any(nil), error(nil)
-	if shared := c.Topology.Type.shared; shared != nil {
+	if shared := t.Type.shared; shared != nil {
 		hops, err = shared.get(fmt.Sprintf("min-hop tables of %p", g), build)
 	} else {
 		hops, err = build()
@@ -147,10 +147,7 @@ func (c *multicastConfig) environment(g *topology.Graph, run *Run) (multicast.En
 	if err != nil {
 		return multicast.Env{}, err
 	}
-	return multicast.Env{
-		Graph: g, Hops: hops.(*multicast.MinHop), Seed: run.Seed,
-		Entries: int(c.Multicast.Entries), PerPort: c.Multicast.PerPort,
-	}, nil
+	return multicast.Env{Graph: g, Hops: hops.(*multicast.MinHop), Seed: seed, Entries: int(m.Entries), PerPort: m.PerPort}, nil
 }
 
 func (m *multicastMeasureTable) write(r *multicast.Result, run *Run) {

@@ -2,50 +2,91 @@ package fabric
 
 import "github.com/weft-sim/weft/sim"
 
-// behind keeps count of the flits that have crossed their switch and go on
-// waiting, by the output virtual channel of the decision: for their channel, or,
-// where the routing is a [SlotCounter], for their credit to be sent. Only for
-// occupancy readers.
+// behind ends the waiting of flits that have crossed their switch: when their
+// channel takes them, or, where the routing is a [SlotCounter], when their credit
+// is sent. Only for occupancy readers.
+//
+// Most flits leave within a cycle or two, and every one passes here: those go to
+// plain lists, only the others to a wheel.
 type behind struct {
-	flits []int32 // by output virtual channel
-	until *sim.Wheel[int32]
-	slots bool // until credits are sent
+	soon    [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
+	until   *sim.Wheel[int32]   // the same, later cycles
+	crossed []int32             // flits in either, by output virtual channel; nil unless a CrossedReader asks
+	slots   bool                // until credits are sent
 }
+
+const soonCycles = 4
 
 // SlotCounter is implemented by credit sensers for which a flit goes on
 // waiting, as [View] shows it, until its credit is sent: its slot is occupied
 // for that long.
 type SlotCounter interface{ CountsHeldSlots() bool }
 
+// CrossedReader is implemented by occupancy readers that read [View.Crossed].
+type CrossedReader interface{ ReadsCrossed() bool }
+
 func newBehind(f *Fabric, reach int64) *behind {
-	b := &behind{flits: make([]int32, f.terminalOV0), until: sim.NewWheel[int32](reach)}
+	b := &behind{until: sim.NewWheel[int32](reach)}
 	if r, ok := f.routing.(SlotCounter); ok {
 		b.slots = r.CountsHeldSlots()
+	}
+	if r, ok := f.routing.(CrossedReader); ok && r.ReadsCrossed() {
+		b.crossed = make([]int32, f.terminalOV0)
 	}
 	return b
 }
 
-// cross counts a flit that crosses switch sw in this cycle, decided for local
+// cross files a flit that crosses switch sw in this cycle, decided for local
 // output virtual channel lov, to depart at a time and its credit to be sent so
 // many cycles late.
 func (b *behind) cross(f *Fabric, sw *switchState, lov uint32, depart, late int64) {
-	sw.outVC(lov).waiting--
 	until := depart >> intervalShift
 	if b.slots && late > 0 {
 		until = max(until, f.cycle+late-1)
 	}
-	if until > f.cycle {
-		ov := sw.port0*int32(f.vcs) + int32(lov)
-		b.flits[ov]++
+	if until <= f.cycle {
+		sw.outVC(lov).waiting--
+		return
+	}
+	ov := sw.port0*int32(f.vcs) + int32(lov)
+	if b.crossed != nil {
+		b.crossed[ov]++
+	}
+	if until-f.cycle < soonCycles-1 {
+		list := &b.soon[(until+1)%soonCycles]
+		*list = append(*list, ov)
+	} else {
 		*b.until.Place(until + 1) = ov
 	}
 }
 
 // release ends the waiting of flits whose time came before cycle c.
-func (b *behind) release(c int64) {
+func (b *behind) release(f *Fabric, c int64) {
+	list := &b.soon[c%soonCycles]
+	b.end(f, *list)
+	*list = (*list)[:0]
 	for batch := b.until.Next(c); batch != nil; batch = b.until.Next(c) {
-		for _, ov := range batch {
-			b.flits[ov]--
+		b.end(f, batch)
+	}
+}
+
+func (b *behind) end(f *Fabric, ovs []int32) {
+	for _, ov := range ovs {
+		f.outVC[ov].waiting--
+	}
+	if b.crossed != nil {
+		for _, ov := range ovs {
+			b.crossed[ov]--
 		}
 	}
+}
+
+// next is the first cycle after c in which some flit's waiting ends.
+func (b *behind) next(c int64) (cycle int64, any bool) {
+	for i := range int64(soonCycles) {
+		if len(b.soon[(c+1+i)%soonCycles]) > 0 {
+			return c + 1 + i, true
+		}
+	}
+	return b.until.NextCycle()
 }

@@ -20,6 +20,7 @@ type counting struct {
 }
 
 func (c *counting) ReadsOccupancy() bool  { return true }
+func (c *counting) ReadsCrossed() bool    { return true }
 func (c *counting) CountsHeldSlots() bool { return c.slots }
 func (c *counting) SensesCredits() bool   { return c.slots }
 func (c *counting) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

@@ -38,7 +38,7 @@ func BenchmarkDragonfly(b *testing.B) {
 // BenchmarkAdaptive compares the cost of adaptive decisions with that of minimal
 // routing, at the same load, on the dragonfly paper's switch.
 func BenchmarkAdaptive(b *testing.B) {
-	for _, algorithm := range []string{"min", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par"} {
+	for _, algorithm := range []string{"min", "val", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par"} {
 		b.Run(algorithm, func(b *testing.B) {
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits = 4, 16
@@ -115,6 +115,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern fabric.Pa
 	cpu := cpuTime() - start
 	b.ReportMetric(float64(cpu.Nanoseconds())/hops, "cpu-ns/flit-hop")
 	b.ReportMetric(hops/cpu.Seconds(), "flit-hops/cpu-s")
+	b.ReportMetric(hops/float64(f.DeliveredFlits-before.DeliveredFlits), "hops/flit")
 	b.ReportMetric(heapMB(), "heap-MB")
 	runtime.KeepAlive(f)
 }

@@ -15,7 +15,7 @@ import (
 // every hundred cycles.
 func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progress func()) error {
 	f.Attach(source, sink)
-	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx}
+	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
 	for {
 		if _, more := f.nextArrival(); !more && !f.anyActive() && f.InFlight() == 0 {
 			return f.Audit()

@@ -15,6 +15,9 @@ import "math/bits"
 // case; the round robins are played out among the others only.
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	requests, rivalInputs, rivalOutputs := f.requestCrossbar(sw, t.number)
+	if f.multicast != nil {
+		requests = f.multicast.exclude(requests)
+	}
 	if rivalInputs|rivalOutputs == 0 {
 		f.cross(sw, requests, t, true)
 		return
@@ -191,6 +194,9 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
 	if f.blame != nil {
 		f.blame.crossing(f, sw, matches, t)
+	}
+	if f.multicast != nil {
+		f.multicast.crossed(sw, matches)
 	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))

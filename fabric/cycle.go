@@ -33,7 +33,7 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 		}
 	}
 	if f.behind != nil {
-		if c, ok := f.behind.until.NextCycle(); ok && (!any || c < cycle) {
+		if c, ok := f.behind.next(f.cycle); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -71,7 +71,7 @@ func (f *Fabric) tick(c int64) {
 	}
 	f.arriveCredits(c)
 	if f.behind != nil {
-		f.behind.release(c)
+		f.behind.release(f, c)
 	}
 	f.arriveFlits(c)
 	f.serveTerminals(c)
@@ -200,5 +200,7 @@ func (f *Fabric) append(v *inVC, e *flit) (hop uint32) {
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
 func (f *Fabric) countWaiting(word int32, hop uint32) {
-	f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	if hop != multicastHop {
+		f.switches[f.wordSwitch[word]].outVC(lowestOV(hop, uint32(f.vcs))).waiting++
+	}
 }

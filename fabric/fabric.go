@@ -77,14 +77,15 @@ func (c *Config) validate(routing Routing) error {
 		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}
-	if need > maxVCs {
+	if need > MaxVCs {
 		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, maxVCs)})
+			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
 	}
 	return errors.Join(faults...)
 }
 
-const maxVCs = 16
+// MaxVCs is the largest number of virtual channels of a channel.
+const MaxVCs = 16
 
 // prefixed flattens joined errors and puts prefix before the keys.
 func prefixed(prefix string, err error) []error {

@@ -166,9 +166,10 @@ func (x *faults) doom(packet int32) {
 
 // discard takes a head out of the running for which the routing has no way:
 // what is left of its packet is discarded in the next cycle. A decision of no
-// virtual channels waits until then without being granted anything.
+// virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
+// until then without being granted anything.
 func (f *Fabric) discard(m *masks, bit uint64, v *inVC, head *queued) {
-	head.hop = 0
+	head.hop = 1 << 16
 	if v.count == 1 {
 		m.va &^= bit
 		m.sa &^= bit

@@ -148,7 +148,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	if f.Packets != int64(len(sink.seen))+tally.Duplicates {
 		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, len(sink.seen), tally)
 	}
-	if f.InjectedFlits != f.DeliveredFlits+f.DroppedFlits {
+	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		t.Errorf("seed %d: %+v", seed, f.Counters)
 	}
 	return name, tally

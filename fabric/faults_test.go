@@ -168,7 +168,7 @@ func TestFaultInPacket(t *testing.T) {
 		s := births(8, 0, 40)
 		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.graph, 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
-		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DroppedFlits != c.dropped {
+		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped {
 			t.Errorf("cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
 		}
 		if last := s.delivered[len(s.delivered)-1]; last.Cycle != 40+15+7 {

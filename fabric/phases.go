@@ -63,7 +63,7 @@ func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
 	r.delivered, r.givenUp = r.f.usefulFlits(), r.f.FaultTally().GivenUpFlits
-	r.sent = r.f.channelFlits()
+	r.sent = r.f.ChannelFlits()
 	if r.plan.Window > 0 {
 		if err := r.advance(r.plan.Window); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (r *runner) close(start int64) {
 	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
 	givenUp := float64(r.f.FaultTally().GivenUpFlits - r.givenUp)
 	r.result.Saturated = delivered+givenUp < keepUp*r.result.Offered*cycles-spread
-	r.result.ChannelFlits = r.f.channelFlits()
+	r.result.ChannelFlits = r.f.ChannelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
 	}
@@ -116,7 +116,7 @@ func (r *runner) close(start int64) {
 
 // channelFlits is the number of flits sent so far on every virtual channel,
 // modulo 2^32.
-func (f *Fabric) channelFlits() []uint32 {
+func (f *Fabric) ChannelFlits() []uint32 {
 	counts := make([]uint32, len(f.outVC))
 	for i := range f.outVC {
 		counts[i] = f.outVC[i].flits
@@ -182,8 +182,9 @@ func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().
 // Audit checks an empty network: every flit that entered it has left it or was
 // discarded, every buffer is empty, every virtual channel free, every credit home.
 func (f *Fabric) Audit() error {
-	if f.InjectedFlits != f.DeliveredFlits+f.DroppedFlits {
-		return fmt.Errorf("audit: %d flits entered the network, %d left it, %d were discarded", f.InjectedFlits, f.DeliveredFlits, f.DroppedFlits)
+	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
+		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
+			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
 	}
 	for q := range f.queues {
 		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {

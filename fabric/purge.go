@@ -41,7 +41,7 @@ func (f *Fabric) purge(doomed []int32) {
 		}
 	}
 	for _, id := range doomed {
-		f.DroppedFlits += int64(p.removed[id])
+		f.DiscardedFlits += int64(p.removed[id])
 		f.faults.tally.WastedFlits += int64(f.packets[id].flits - unsent[id] - p.removed[id])
 		f.packetFree = append(f.packetFree, id)
 		f.faults.retry.dropped(f.packets[id].tag)

@@ -49,6 +49,9 @@ type timer struct {
 
 // faulty puts the retries between the terminals and their source and sink.
 func (f *Fabric) faulty(source Source, sink Sink) (Source, Sink) {
+	if f.multicast != nil {
+		panic("fabric: faults do not follow the copies of multicast packets")
+	}
 	r := &retry{f: f, x: f.faults, source: source, sink: sink, senders: make([]sender, f.graph.Terminals())}
 	f.faults.retry = r
 	return r, r
@@ -192,5 +195,13 @@ func (r *retry) oldestBirth() int64 {
 // settled tells whether all packets that the source has handed over have been
 // delivered or given up, and no copy of one is in the network.
 func (f *Fabric) settled() bool {
-	return f.InFlight() == 0 && (f.faults == nil || f.faults.retry.pending == 0)
+	if f.InFlight() > 0 || f.faults == nil {
+		return f.InFlight() == 0
+	}
+	if f.behind != nil { // discarded flits are waited for as if they were there
+		if _, any := f.behind.next(f.cycle); any {
+			return false
+		}
+	}
+	return f.faults.retry.pending == 0
 }

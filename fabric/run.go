@@ -46,7 +46,7 @@ const (
 // window's packets, then of all others, and the audit of flits and credits. offered is the
 // load that source was made for. The fabric must be new.
 func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx}
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch()}
 	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Converged: true}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
@@ -65,8 +65,7 @@ type runner struct {
 	ctx    context.Context
 	result *Result
 
-	moved     Counters // at the last sign of life
-	movedAt   int64
+	watch     *Watchdog
 	delivered int64 // flits, when the window opened
 	givenUp   int64 // likewise
 	sent      []uint32
@@ -93,11 +92,8 @@ func (r *runner) advance(cycles int64) error {
 		if r.plan.Progress != nil {
 			r.plan.Progress()
 		}
-		switch now := r.f.Counters; {
-		case now != r.moved || r.f.InFlight() == 0:
-			r.moved, r.movedAt = now, r.f.cycle
-		case r.f.cycle-r.movedAt > stallCycles+r.f.longestLatency():
-			return r.f.deadlock(r.f.cycle - r.movedAt)
+		if err := r.watch.Look(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ import (
 type flit struct {
 	queue  int32  // queue that it arrives in, or ^t for terminal t
 	packet int32  // packet<<2 | tail<<1 | head
-	dst    int32  // destination terminal
-	state  uint32 // routing's state in the low 24 bits, switches crossed above
+	dst    int32  // destination terminal, or ^MLID
+	state  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
 }
 
 const (
@@ -61,7 +61,7 @@ type buffered struct {
 type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
-	waiting int32  // flits in the switch routed to it; kept for OccupancyReaders only
+	waiting int32  // flits routed to it that have not left the switch; kept for OccupancyReaders only
 	flits   uint32 // sent since the counters were last collected
 }
 
@@ -128,13 +128,15 @@ type masks struct {
 }
 
 // packet is what the end points need to know of a packet; switches do not
-// touch it, but for its size under cut-through. 32 bytes.
+// touch it, but for its size under cut-through and, to replicate it, its
+// copies. 32 bytes.
 type packet struct {
-	birth int64  // cycle
-	tag   uint64 // the source's own
-	wait  uint32 // cycles from birth until the head entered the network; saturates
-	src   topology.TerminalID
-	flits int32
+	birth  int64  // cycle
+	tag    uint64 // the source's own
+	wait   uint32 // cycles from birth until the head entered the network; saturates
+	src    topology.TerminalID
+	flits  int32
+	copies int32 // in the network, beside the first
 }
 
 func (f *Fabric) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(f.vcs) + int32(vc) }
@@ -204,15 +206,16 @@ type Fabric struct {
 	allVCs     uint32 // set of all virtual channels
 	routeDelay uint32 // steps
 	vaDelay    uint32
-	combined   int32    // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
-	sensing    *sensing // nil: off
-	blame      *Blame   // nil: off
-	faults     *faults  // nil: none
-	occupancy  bool     // keep outVC.waiting
-	behind     *behind  // nil unless occupancy
-	greedy     bool     // count the decisions of a cycle only when all are made
-	decided    []int32  // ov chosen by each of them
-	departer   Departer // nil: packets leave their terminals undecided
+	combined   int32      // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
+	sensing    *sensing   // nil: off
+	blame      *Blame     // nil: off
+	faults     *faults    // nil: none
+	occupancy  bool       // keep outVC.waiting
+	behind     *behind    // nil unless occupancy
+	greedy     bool       // count the decisions of a cycle only when all are made
+	decided    []uint32   // ov chosen by each of them
+	multicast  *multicast // nil: off
+	departer   Departer   // nil: packets leave their terminals undecided
 	cutThrough bool
 	inputFirst bool
 
@@ -227,9 +230,11 @@ type Fabric struct {
 type Counters struct {
 	InjectedFlits  int64 // entered the network
 	DeliveredFlits int64 // left it at their terminal
-	DroppedFlits   int64 // discarded in it, by faults
 	FlitHops       int64 // switches crossed, summed over flits
 	Packets        int64 // delivered
+	// Multicast packets leave the network more often than they enter it.
+	ReplicatedFlits int64 // copies made, less the flits that they were made of
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
 }
 
 // activate marks a mask word as having work.

@@ -17,7 +17,7 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		sa |= sw.masks[w].sa
 	}
 	if len(f.decided) > 0 {
-		f.countDecisions()
+		f.countDecisions(sw)
 	}
 	for i := range f.steps.n {
 		t := &f.steps.at[i]
@@ -25,7 +25,11 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 			f.allocateVCs(sw, t.number)
 		}
 		if sa != 0 {
-			f.allocateSwitch(sw, t)
+			if f.multicast == nil {
+				f.allocateSwitch(sw, t)
+			} else {
+				f.multicast.allocate(f, sw, s, t)
+			}
 		}
 		va, sa = 0, 0
 		for w := range sw.masks {
@@ -72,6 +76,10 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		} else {
 			head = &f.pool[v.last-1].queued
 		}
+		if head.dst < 0 {
+			head.hop = multicastHop
+			continue
+		}
 		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
 		hop := f.routing.Route(&f.view, h)
 		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
@@ -85,7 +93,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head.hop = port<<16 | vcs
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
-			f.countDecision(sw.port0*int32(f.vcs) + int32(lowestOV(head.hop, uint32(f.vcs))))
+			f.countDecision(sw, lowestOV(head.hop, uint32(f.vcs)))
 		}
 	}
 }

@@ -26,6 +26,10 @@ type PacketSpec struct {
 	Dst   topology.TerminalID
 	Flits int32
 	Tag   uint64 // comes back with the delivery
+	// VCs makes the packet a multicast one: the set of virtual channels that
+	// it may travel on, all the way. MLID then takes the place of Dst.
+	VCs  uint32
+	MLID int32
 }
 
 // Sink is told of every packet that arrives whole.
@@ -44,6 +48,7 @@ type Delivery struct {
 	Hops       int   // switches crossed, at most 255
 	Flits      int32
 	NonMinimal bool
+	Multicast  bool // a copy of a multicast packet
 	Tag        uint64
 }
 
@@ -186,6 +191,9 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
 	te.state, te.allowed = 0, f.injection
+	if spec.VCs != 0 {
+		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, spec.VCs
+	}
 	return true
 }
 
@@ -235,6 +243,15 @@ func (f *Fabric) creditTerminal(ov int32) {
 	}
 }
 
+// releaseCopy ends a copy of a packet, and with the last one the packet.
+func (f *Fabric) releaseCopy(id int32) {
+	if p := &f.packets[id]; p.copies > 0 {
+		p.copies--
+		return
+	}
+	f.packetFree = append(f.packetFree, id)
+}
+
 // deliver takes a flit that has reached its terminal.
 func (f *Fabric) deliver(e *flit) {
 	f.DeliveredFlits++
@@ -248,8 +265,9 @@ func (f *Fabric) deliver(e *flit) {
 	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
 	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle
 	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal != 0
-	f.packetFree = append(f.packetFree, id)
-	if topology.TerminalID(e.dst) != d.Dst {
+	d.Multicast = e.dst < 0
+	f.releaseCopy(id)
+	if topology.TerminalID(e.dst) != d.Dst && !d.Multicast {
 		f.misdelivered(d, topology.TerminalID(e.dst))
 	}
 	if f.blame != nil {

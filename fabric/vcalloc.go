@@ -55,6 +55,12 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 				continue
 			}
 			hop := v.hop
+			if hop == multicastHop { // its branches take theirs as they begin
+				v.ready = step + f.vaDelay
+				m.va &^= left & -left
+				m.next |= left & -left
+				continue
+			}
 			free := hop & uint32(sw.outPort(hop>>16).free)
 			if free == 0 {
 				sleep |= left & -left

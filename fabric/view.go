@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -19,8 +21,9 @@ type View struct {
 // Graph is the network.
 func (v *View) Graph() *topology.Graph { return v.f.graph }
 
-// VCs is the number of virtual channels of every channel.
-func (v *View) VCs() int { return v.f.vcs }
+// VCs is the number of virtual channels of every channel that unicast packets may
+// use.
+func (v *View) VCs() int { return bits.Len32(v.f.allVCs) }
 
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return v.f.cycle }
@@ -52,43 +55,44 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 
 // Waiting is the number of flits in p's switch that have been routed to leave
 // by p on virtual channel vc (the lowest allowed one, where the routing allowed
-// several) and have not left it: those that have not crossed the switch yet, and
-// Crossed.
+// several) and have not left it, whether they have crossed the switch or not;
+// with a [SlotCounter], also those that have left and whose credits are held
+// back.
 func (v *View) Waiting(p topology.PortID, vc int) int {
-	return int(v.f.outVC[v.f.ov(p, vc)].waiting) + v.Crossed(p, vc)
+	return int(v.f.outVC[v.f.ov(p, vc)].waiting)
 }
 
-// Crossed is the number of flits that have crossed p's switch and wait for its
-// channel; with a [SlotCounter], also of those that have left and whose credits
-// are held back.
+// Crossed is the number of those that have crossed p's switch, among the flits
+// Waiting. Only for a [CrossedReader].
 func (v *View) Crossed(p topology.PortID, vc int) int {
-	return int(v.f.behind.flits[v.f.ov(p, vc)])
+	return int(v.f.behind.crossed[v.f.ov(p, vc)])
 }
 
 // WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
-	n := 0
-	for vc := range v.f.vcs {
-		n += v.Waiting(p, vc)
+	n := int32(0)
+	ovs := v.f.outVC[v.f.ov(p, 0):][:v.f.vcs]
+	for i := range ovs {
+		n += ovs[i].waiting
 	}
-	return n
+	return int(n)
 }
 
 // countDecision counts a packet as waiting for the output virtual channel that
-// was chosen for it.
-func (f *Fabric) countDecision(ov int32) {
+// was chosen for it at switch sw.
+func (f *Fabric) countDecision(sw *switchState, lov uint32) {
 	if f.greedy {
-		f.decided = append(f.decided, ov)
+		f.decided = append(f.decided, lov)
 	} else {
-		f.outVC[ov].waiting++
+		sw.outVC(lov).waiting++
 	}
 }
 
 // countDecisions counts those of a greedy routing, all decisions of a cycle at
 // a switch being made.
-func (f *Fabric) countDecisions() {
-	for _, ov := range f.decided {
-		f.outVC[ov].waiting++
+func (f *Fabric) countDecisions(sw *switchState) {
+	for _, lov := range f.decided {
+		sw.outVC(lov).waiting++
 	}
 	f.decided = f.decided[:0]
 }

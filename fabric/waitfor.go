@@ -14,6 +14,10 @@ type Wait struct {
 	Wants    topology.Channel    // that the packet needs next
 	Flits    int                 // in the buffer
 	Src, Dst topology.TerminalID // of the packet
+	// Multicast packets have no Dst, and may wait for several channels at once:
+	// this is one of them.
+	Multicast bool
+	packet    int32
 	// Holder is the buffer whose packet holds Wants, where that is another
 	// one; otherwise the packet has the channel and waits for a credit, and
 	// Holder equals Holds.
@@ -32,62 +36,97 @@ func (w Wait) Dependency() topology.Dependency {
 // a cycle a deadlock; before, the credits may be on their way. Cost: linear in
 // ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
-	walkOf := make([]int, f.graph.NumPorts()*f.vcs) // walk that came by the buffer first, from 1
-	for start := range walkOf {
-		walk := start + 1
-		var chain []Wait
-		at := start
-		for walkOf[at] == 0 {
-			walkOf[at] = walk
-			w, next := f.waitOf(topology.PortID(at/f.vcs), at%f.vcs)
-			if next < 0 {
-				break
-			}
-			chain = append(chain, w)
-			at = next
-		}
-		if walkOf[at] != walk {
-			continue // leads into an earlier walk, which found no cycle
-		}
-		for i := range chain {
-			if f.bufferBehind(chain[i].Holds) == at {
-				return chain[i:]
-			}
+	w := waitWalk{f: f, seen: make([]bool, f.graph.NumPorts()*f.vcs), depth: map[int]int{}}
+	for at := range w.seen {
+		if cycle := w.from(at); cycle != nil {
+			return cycle
 		}
 	}
 	return nil
 }
 
-// bufferBehind numbers the buffer that a channel between switches leads to.
-func (f *Fabric) bufferBehind(c topology.Channel) int {
-	peer, _ := f.graph.PeerPort(c.Port)
-	return int(peer)*f.vcs + int(c.VC)
+// waitWalk is a depth-first search over buffers, each leading to those that the
+// packet in front waits for.
+type waitWalk struct {
+	f     *Fabric
+	seen  []bool      // by buffer
+	depth map[int]int // of the buffers on the way: how many came before
+	chain []Wait
 }
 
-// waitOf tells what the packet at the front of buffer (in, vc) waits for, and
-// the number of the buffer behind that; -1 if it waits for nothing.
-func (f *Fabric) waitOf(in topology.PortID, vc int) (w Wait, next int) {
+// from returns the first cycle found from a buffer on.
+func (w *waitWalk) from(at int) []Wait {
+	if w.seen[at] {
+		return nil
+	}
+	w.seen[at] = true
+	w.depth[at] = len(w.chain)
+	defer delete(w.depth, at)
+	for _, step := range w.f.waitsOf(topology.PortID(at/w.f.vcs), at%w.f.vcs) {
+		w.chain = append(w.chain, step.Wait)
+		if depth, on := w.depth[step.next]; on {
+			return w.chain[depth:]
+		}
+		if cycle := w.from(step.next); cycle != nil {
+			return cycle
+		}
+		w.chain = w.chain[:len(w.chain)-1]
+	}
+	return nil
+}
+
+// waitStep is what a packet waits for, and the buffer behind that.
+type waitStep struct {
+	Wait
+	next int
+}
+
+// waitsOf tells what the packet at the front of buffer (in, vc) waits for: one
+// thing, or one for each branch of a multicast packet that cannot go on.
+func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	upstream, between := f.graph.PeerPort(in)
 	q := f.queueOf(in, vc)
 	v := &f.queues[q]
 	if !between || v.count == 0 || f.masks[q>>6].route>>(q&63)&1 != 0 {
-		return w, -1 // behind a terminal's own channel, empty, or just arrived
+		return nil // behind a terminal's own channel, empty, or just arrived
 	}
-	out := topology.PortID(f.switches[f.graph.PortSwitch[in]].port0 + int32(v.hop>>16))
-	peer, between := f.graph.PeerPort(out)
-	if !between {
-		return w, -1 // terminals take every flit
-	}
-	w = Wait{
-		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count),
+	w := Wait{
+		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count), packet: v.packet,
 		Src: f.packets[v.packet>>packetBits].src, Dst: topology.TerminalID(v.dst),
 	}
-	held := v.out >= 0 && v.packet&f.combined == 0
+	port0 := f.switches[f.graph.PortSwitch[in]].port0
+	if v.dst >= 0 {
+		held := v.out >= 0 && v.packet&f.combined == 0
+		return f.waitFor(nil, w, in, topology.PortID(port0+int32(v.hop>>16)), v.hop, held)
+	}
+	w.Dst, w.Multicast = 0, true
+	i := f.multicast.under[q]
+	if i == 0 {
+		return nil // has not been looked up
+	}
+	var all []waitStep
+	for _, b := range f.multicast.work[i-1].branches {
+		if b.lov < 0 {
+			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.state, false)
+		}
+	}
+	return all
+}
+
+// waitFor adds what a packet in front of a buffer behind port in waits for if it
+// goes to port out: a virtual channel of a set, of which it holds one already or
+// not.
+func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs uint32, held bool) []waitStep {
+	peer, between := f.graph.PeerPort(out)
+	if !between {
+		return all // terminals take every flit
+	}
+	q := f.queueOf(in, int(w.Holds.VC))
 	for c := range f.vcs {
 		o := &f.outVC[f.ov(out, c)]
 		switch {
 		case held && o.owner == q && o.credits == 0:
-		case !held && v.hop>>c&1 != 0 && o.credits < f.bufferOf(out): // taken, or short of room for the whole packet
+		case !held && vcs>>c&1 != 0 && o.credits < f.bufferOf(out): // taken, or short of room for the whole packet
 		default:
 			continue
 		}
@@ -96,9 +135,9 @@ func (f *Fabric) waitOf(in topology.PortID, vc int) (w Wait, next int) {
 		if o.owner >= 0 && o.owner != q {
 			w.Holder = f.channelInto(o.owner, in)
 		}
-		return w, int(peer)*f.vcs + c
+		return append(all, waitStep{w, int(peer)*f.vcs + c})
 	}
-	return w, -1
+	return all
 }
 
 // channelInto is the channel that ends in queue q of the switch that port is
@@ -117,6 +156,7 @@ func (f *Fabric) channelInto(q int32, port topology.PortID) topology.Channel {
 // DeadlockError ends a run in which nothing moves any more.
 type DeadlockError struct {
 	Cycles  int64  // since the last flit moved
+	Partial bool   // since one of Waits moved: other packets still do
 	Packets int    // in the network
 	Waits   []Wait // the wait-for cycle, each waiting for the next, the last for the first
 	graph   *topology.Graph
@@ -129,13 +169,21 @@ func (f *Fabric) deadlock(cycles int64) error {
 // Error lists the cycle, a line for each buffer.
 func (e *DeadlockError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "deadlock: no flit has moved for %d cycles with %d packets in the network", e.Cycles, e.Packets)
+	if e.Partial {
+		fmt.Fprintf(&b, "deadlock: some packets have not moved for %d cycles while others went by, %d packets in the network", e.Cycles, e.Packets)
+	} else {
+		fmt.Fprintf(&b, "deadlock: no flit has moved for %d cycles with %d packets in the network", e.Cycles, e.Packets)
+	}
 	if len(e.Waits) > 0 {
 		fmt.Fprintf(&b, "; a cycle of %d buffers, each waiting for the next:", len(e.Waits))
 	}
 	g := e.graph
 	for _, w := range e.Waits {
-		fmt.Fprintf(&b, "\n  VC %d of %s: %d flits; the packet in front, %s to %s, ", w.Holds.VC, g.PortName(w.Holds.Port), w.Flits, g.TerminalName(w.Src), g.TerminalName(w.Dst))
+		to := "a group"
+		if !w.Multicast {
+			to = g.TerminalName(w.Dst)
+		}
+		fmt.Fprintf(&b, "\n  VC %d of %s: %d flits; the packet in front, %s to %s, ", w.Holds.VC, g.PortName(w.Holds.Port), w.Flits, g.TerminalName(w.Src), to)
 		if w.Holder == w.Holds {
 			fmt.Fprintf(&b, "waits for a credit on VC %d of %s", w.Wants.VC, g.PortName(w.Wants.Port))
 			continue

@@ -120,6 +120,11 @@ func (o *observer) ReadsOccupancy() bool {
 	return ok && r.ReadsOccupancy()
 }
 
+func (o *observer) ReadsCrossed() bool {
+	r, ok := o.Routing.(fabric.CrossedReader)
+	return ok && r.ReadsCrossed()
+}
+
 func (o *observer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	before := *h
 	hop := o.Routing.Route(v, h)

@@ -222,11 +222,8 @@ func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
-// launchVia starts a packet on virtual channel vc towards an intermediate
-// group, or switch where the walk says so.
-func launchVia(h *fabric.Head, via, vc uint32) {
-	h.State = launched | detouring | fabric.NonMinimal | vc<<levelShift | via
-}
+// launchVia starts a packet on a Valiant path.
+func launchVia(h *fabric.Head, via, vc uint32) { h.State = viaState(via, vc) }
 
 // sourceGroups are the groups of the switch that h is at and of its
 // destination.
@@ -330,13 +327,24 @@ func (w *groupWalk) take(h *fabric.Head, step int32, vcs int) fabric.Hop {
 	if terminal := w.graph.TerminalPort[h.Dst]; step == arrived {
 		port = terminal
 	}
+	vc, state := w.pass(h.State, step)
+	h.State = state
+	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+}
+
+// pass is the level on which a packet takes a step, and its state behind it.
+func (w *groupWalk) pass(state uint32, step int32) (vc, after uint32) {
 	// Branches on the kind of step cost more than arithmetic: nothing predicts
 	// them. A local step to a gateway sets localDone; a global one carries it
 	// over into the level.
 	global, leaves := uint32(step)&1, uint32(step)>>1&1
-	vc := level(h.State) + global&w.raise
-	h.State = (h.State | global*localDone) + leaves*localDone
-	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+	return level(state) + global&w.raise, (state | global*localDone) + leaves*localDone
+}
+
+// viaState is the state of a packet launched on virtual channel vc towards an
+// intermediate group, or switch where the walk says so.
+func viaState(via, vc uint32) uint32 {
+	return launched | detouring | fabric.NonMinimal | vc<<levelShift | via
 }
 
 // explore lists what next could do with a launched packet, with probabilities

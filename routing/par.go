@@ -35,6 +35,9 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 	return progressive{u}, checkVCs("par", u.vcs, env)
 }
 
+// DecidesGreedily implements [fabric.GreedyDecider].
+func (p progressive) DecidesGreedily() bool { return p.settings.Decision == "greedy" }
+
 // Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
@@ -46,12 +49,11 @@ func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		h.State = best.state
 		return best.hop
 	case p.atSource(h):
-		c := p.onwardHeld(v, h)
+		c := p.onwardHeld(v, h, h.State)
 		h.State = c.state
 		return c.hop
 	case undecided(h.State):
-		head := p.resume(*h)
-		best := p.decide(v, h, p.onward(v, &head))
+		best := p.decide(v, h, p.begin(v, h, p.resume(h.State), p.home[h.Dst].group))
 		h.State = best.state
 		return best.hop
 	}
@@ -68,10 +70,7 @@ func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 
 // compare decides about a packet at its source.
 func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
-	head := *h
-	launchMinimal(&head, p.minimalVC)
-	minimal := p.onwardHeld(v, &head)
-	return p.decide(v, h, minimal)
+	return p.decide(v, h, p.onwardHeld(v, h, minimalState(p.minimalVC)))
 }
 
 // atSource tells whether a packet that left its terminal as a minimal one is
@@ -81,10 +80,10 @@ func (p progressive) atSource(h *fabric.Head) bool {
 	return here != there && h.State&(localDone|fabric.NonMinimal) == 0
 }
 
-// onwardHeld is the minimal path of a launched packet at its source. If that
+// onwardHeld is the minimal path of a packet launched at its source. If that
 // begins with a local hop, it does so on virtual channel 0.
-func (p progressive) onwardHeld(v *fabric.View, head *fabric.Head) candidate {
-	c := p.onward(v, head)
+func (p progressive) onwardHeld(v *fabric.View, h *fabric.Head, launch uint32) candidate {
+	c := p.begin(v, h, launch, p.home[h.Dst].group)
 	if undecided(c.state) {
 		p.hold(&c, v.VCs())
 	}
@@ -100,11 +99,10 @@ func (p progressive) hold(c *candidate, vcs int) {
 // undecided tells whether a packet has come to the gateway of its minimal path.
 func undecided(state uint32) bool { return state&(localDone|fabric.NonMinimal) == localDone }
 
-// resume puts a packet at the gateway back on the minimal path's virtual
-// channel.
-func (p progressive) resume(h fabric.Head) fabric.Head {
-	h.State = h.State&^levelMask | p.minimalVC<<levelShift
-	return h
+// resume puts the state of a packet at the gateway back on the minimal path's
+// virtual channel.
+func (p progressive) resume(state uint32) uint32 {
+	return state&^levelMask | p.minimalVC<<levelShift
 }
 
 // Explore implements [fabric.Explorer].
@@ -114,7 +112,9 @@ func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint
 	case here == there || h.State != 0 && !undecided(h.State):
 		p.ugal.Explore(vcs, h, yield)
 	case undecided(h.State):
-		p.exploreAdvance(vcs, p.resume(h), 0, yield)
+		resumed := h
+		resumed.State = p.resume(h.State)
+		p.exploreAdvance(vcs, resumed, 0, yield)
 		p.exploreDetours(vcs, h, yield)
 	default:
 		launched := h

@@ -54,7 +54,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	const prohibitive = 1 << 30
 	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
-	if congested == p.congested(u, v, h, nm, u.viaGroup(nm.state)) {
+	if congested == p.congested(u, v, h, nm, u.groupOf(nm.state&viaMask)) {
 		return hybridGauge{}.costs(u, v, h, m, nm)
 	}
 	if congested {
@@ -62,6 +62,10 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	}
 	return 0, prohibitive
 }
+
+// idle says no: a short queue here does not tell whether the global channel is
+// congested.
+func (p *piggyback) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
 // congested tells whether the global channel by which a path leaves for group to
 // is congested.

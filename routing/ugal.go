@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -67,12 +68,18 @@ type ugal struct {
 	flat       bool
 	anyRouter  bool
 	globalHops bool
+	// idleSuffices: a minimal path without cost is taken, whatever the others
+	// are, and nothing is drawn for one but its intermediate.
+	idleSuffices bool
 }
 
-// gauge is what a member of the family measures: the costs of two paths of a
-// packet at h.Switch, to be compared.
+// gauge is what a member of the family measures.
 type gauge interface {
+	// costs are those of two paths of a packet at h.Switch, to be compared.
 	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
+	// idle tells, without the lengths of paths, that the minimal one costs
+	// nothing and no Valiant one less. It may always say no.
+	idle(u *ugal, v *fabric.View, h *fabric.Head, minimal candidate) bool
 }
 
 // candidate is a path that a packet may take: its first hop, the packet's state
@@ -100,6 +107,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped), vcs: 3,
 		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
+	u.idleSuffices = set.Threshold >= 0 && (len(walk.several) == 0 || walk.hashed)
 	switch {
 	case u.flat && !walk.viaSwitch:
 		return nil, &sim.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
@@ -127,8 +135,14 @@ func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (u *ugal) ReadsOccupancy() bool { return true }
 
-// DecidesGreedily implements [fabric.GreedyDecider].
-func (u *ugal) DecidesGreedily() bool { return u.settings.Decision == "greedy" }
+// ReadsCrossed implements [fabric.CrossedReader].
+func (u *ugal) ReadsCrossed() bool { return u.sense == senseBoth }
+
+// DecidesGreedily implements [fabric.GreedyDecider]. At terminals all decisions
+// of a cycle come before those of the switches, which look at nothing.
+func (u *ugal) DecidesGreedily() bool {
+	return u.settings.Decision == "greedy" && !u.DecidesAtTerminals()
+}
 
 // DecidesAtTerminals implements [fabric.Departer].
 func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
@@ -153,7 +167,10 @@ func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 // Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
-		return u.advance(h, v.VCs(), v.Random(h.Switch))
+		if u.flat {
+			return u.advance(h, v.VCs(), v.Random(h.Switch))
+		}
+		return u.next(h, v.VCs(), v.Random(h.Switch))
 	}
 	if u.staysInside(h) {
 		return u.advance(h, v.VCs(), nil)
@@ -196,14 +213,23 @@ func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	return hop
 }
 
-// decide compares minimal with Valiant paths.
+// decide compares a minimal path with Valiant ones.
 func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candidate {
+	if u.idleSuffices && u.idle(u, v, h, minimal) {
+		for range u.settings.Candidates { // the draws after them are as they would be
+			u.drawIntermediate(h, v.Random(h.Switch))
+		}
+		return minimal
+	}
+	minimal.hops = u.minimalHops(h, minimal.state)
 	best, gain := minimal, u.settings.Threshold
 	for range u.settings.Candidates {
-		detour, ok := u.detour(v, h)
+		via, ok := u.drawIntermediate(h, v.Random(h.Switch))
 		if !ok {
 			continue
 		}
+		detour := u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via))
+		detour.hops = u.detourHops(h, detour.state, via)
 		if m, nm := u.costs(u, v, h, minimal, detour); m-nm > gain {
 			best, gain = detour, m-nm
 		}
@@ -211,49 +237,43 @@ func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candida
 	return best
 }
 
-// minimal is the minimal path of a packet at its source, on virtual channel
-// vc.
+// minimal is the minimal path of a packet at its source, launched on virtual
+// channel vc.
 func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
-	head := *h
-	launchMinimal(&head, vc)
-	return u.onward(v, &head)
+	return u.begin(v, h, minimalState(vc), u.home[h.Dst].group)
 }
 
-// onward is the rest of a launched packet's minimal path out of the source
-// group.
-func (u *ugal) onward(v *fabric.View, head *fabric.Head) candidate {
-	c := u.first(v, head)
-	c.hops = 1
-	if !u.globalHops {
-		c.hops = u.minimalHops(head, c.state)
+// begin takes the first hop of a path that leads from h.Switch to another
+// group, for a packet launched in that state. The length is left to be found.
+func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
+	step := u.steps[u.toGroup(h.Switch, group)]
+	if step < 0 {
+		head := fabric.Head{Switch: h.Switch, Dst: h.Dst, State: launch}
+		step = u.draw(&head, &u.several[^step], v.Random(h.Switch))
 	}
-	return c
+	vc, state := u.pass(launch, step)
+	if u.flat && launch&detouring != 0 {
+		vc, state = 0, state&^levelMask
+	}
+	return candidate{hop: fabric.Hop{Port: topology.PortID(step >> stepBits), VCs: u.vcSet(vc, v.VCs())}, launch: launch, state: state}
 }
 
-// detour draws a Valiant path of a packet; ok is false if there is none, or the
-// draw means minimal.
+// groupOf is the group of an intermediate group or switch.
+func (u *ugal) groupOf(via uint32) int32 {
+	if u.viaSwitch {
+		return u.at[via].group
+	}
+	return int32(via)
+}
+
+// detour draws a Valiant path of a packet whose minimal path faults have taken;
+// ok is false if there is none.
 func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
-	head := *h
 	via, ok := u.drawIntermediate(h, v.Random(h.Switch))
-	if !ok {
+	if !ok || !u.up(h.Switch) {
 		return c, false
 	}
-	launchVia(&head, via, u.detourVC)
-	if c = u.first(v, &head); c.hop == fabric.Discard {
-		return c, false
-	}
-	c.hops = 2
-	if !u.globalHops {
-		c.hops = u.detourHops(h, c.state, via)
-	}
-	return c, true
-}
-
-// first takes the first hop of a launched packet.
-func (u *ugal) first(v *fabric.View, head *fabric.Head) candidate {
-	launch := head.State
-	hop := u.advance(head, v.VCs(), v.Random(head.Switch))
-	return candidate{hop: hop, launch: launch, state: head.State}
+	return u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via)), true
 }
 
 func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {

@@ -29,16 +29,11 @@ type globalGauge struct{}
 
 func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	there := u.home[h.Dst].group
-	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.viaGroup(nm.state)) * nm.hops
+	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.groupOf(nm.state&viaMask)) * nm.hops
 }
 
-// viaGroup is the intermediate group of a packet.
-func (u *ugal) viaGroup(state uint32) int32 {
-	via := int32(state & viaMask)
-	if u.viaSwitch {
-		return u.at[via].group
-	}
-	return via
+func (globalGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
+	return u.globalQueue(v, h, m, u.home[h.Dst].group) == 0
 }
 
 // gateway is the switch with the global channel by which a path leaves the
@@ -54,14 +49,13 @@ func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
 // globalQueue is the queue of the global channel by which a path leaves for
 // group to; the mean, rounded down, where the gateway will draw one of several.
 func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32) int {
+	if port := u.crossing(u.at[h.Switch].group, to).port; port != topology.NoPort {
+		return u.sense.queue(v, port)
+	}
 	if c.state&localDone == 0 {
 		return u.sense.queue(v, c.hop.Port)
 	}
-	step := u.steps[u.toGroup(u.gateway(h, c), to)]
-	if step >= 0 {
-		return u.sense.queue(v, topology.PortID(step>>stepBits))
-	}
-	out, sum := &u.several[^step], 0
+	out, sum := &u.several[^u.steps[u.toGroup(u.gateway(h, c), to)]], 0
 	for _, p := range u.exits[out.first:][:out.own] {
 		sum += u.sense.queue(v, p)
 	}
@@ -76,6 +70,8 @@ type pathGauge struct{}
 func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
 }
+
+func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
 func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h

@@ -5,10 +5,14 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// crossing is the channel from one group to another: the switches at its ends.
-// Where there are several, neither is known beforehand, and ends compare as
-// unequal to any switch: the hop counts of paths are then those of the longest.
-type crossing struct{ exit, entry topology.SwitchID }
+// crossing is the channel from one group to another: its port, and the switches
+// at its ends. Where there are several, none is known beforehand: port is
+// topology.NoPort, and ends compare as unequal to any switch; the hop counts of
+// paths are then those of the longest.
+type crossing struct {
+	port        topology.PortID
+	exit, entry topology.SwitchID
+}
 
 const (
 	unknownExit  topology.SwitchID = -1
@@ -20,13 +24,13 @@ func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
 	all := make([]crossing, w.groups*w.groups)
 	for from := range w.groups {
 		for to := range w.groups {
-			c := crossing{unknownExit, unknownEntry}
+			c := crossing{topology.NoPort, unknownExit, unknownEntry}
 			if from == to {
 				continue
 			}
 			if ports := grouped.Gateways(from, to); len(ports) == 1 {
 				peer, _ := w.graph.PeerPort(ports[0])
-				c = crossing{w.graph.PortSwitch[ports[0]], w.graph.PortSwitch[peer]}
+				c = crossing{ports[0], w.graph.PortSwitch[ports[0]], w.graph.PortSwitch[peer]}
 			}
 			all[from*w.groups+to] = c
 		}
@@ -34,29 +38,41 @@ func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
 	return all
 }
 
+// crossing is the channel from one group to another.
+func (u *ugal) crossing(from, to int32) *crossing {
+	return &u.crossings[int(from)*u.groups+int(to)]
+}
+
 // minimalHops is the length of the minimal path to another group of a packet at
-// h.Switch, whose state behind the first hop is given.
+// h.Switch, whose state behind the first hop is given; or the number of its
+// global hops, where those are the weight.
 func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
+	if u.globalHops {
+		return 1
+	}
 	target := &u.home[h.Dst]
-	c := &u.crossings[int(u.at[h.Switch].group)*u.groups+int(target.group)]
+	c := u.crossing(u.at[h.Switch].group, target.group)
 	return localHop(state) + 1 + apart(c.entry, target.sw)
 }
 
-// detourHops is the length of the path by way of via, a group or a switch.
+// detourHops is likewise that of the path by way of via, a group or a switch.
 func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
-	here, target := int(u.at[h.Switch].group), &u.home[h.Dst]
-	there := int(target.group)
+	if u.globalHops {
+		return 2
+	}
+	here, target := u.at[h.Switch].group, &u.home[h.Dst]
+	there := target.group
 	if !u.viaSwitch {
-		in, out := &u.crossings[here*u.groups+int(via)], &u.crossings[int(via)*u.groups+there]
+		in, out := u.crossing(here, int32(via)), u.crossing(int32(via), there)
 		return localHop(state) + 1 + apart(in.entry, out.exit) + 1 + apart(out.entry, target.sw)
 	}
 	s := topology.SwitchID(via)
-	between := int(u.at[s].group)
-	hops := localHop(state) + 1 + apart(u.crossings[here*u.groups+between].entry, s)
+	between := u.at[s].group
+	hops := localHop(state) + 1 + apart(u.crossing(here, between).entry, s)
 	if between == there {
 		return hops + apart(s, target.sw)
 	}
-	out := &u.crossings[between*u.groups+there]
+	out := u.crossing(between, there)
 	return hops + apart(s, out.exit) + 1 + apart(out.entry, target.sw)
 }
 

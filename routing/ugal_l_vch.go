@@ -23,3 +23,7 @@ func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidat
 	}
 	return portGauge{}.costs(u, v, h, m, nm)
 }
+
+func (hybridGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
+	return portGauge{}.idle(u, v, h, m) // a virtual channel's queue is part of it
+}

@@ -44,6 +44,7 @@ type Forest struct {
 
 	through []int32       // len = switches: trees through the switch
 	efi     []int32       // len = ports: groups over the cable; both ends agree
+	keys    []uint64      // memory for byLoad
 	colours []colourState // by colour
 }
 

@@ -3,6 +3,7 @@ package multicast
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,6 +22,7 @@ type MinHop struct {
 	n     int
 	width int     // n rounded up to a multiple of 8
 	far   uint8   // largest finite distance
+	near  bool    // all switches are connected, at distances below 128
 	dist  []uint8 // len = n*width: row of s at s*width, padded with Unreachable
 	// The switch-to-switch ports of each switch and the switches behind them,
 	// in port order: linkStart has n+1 entries into linkPort and linkPeer.
@@ -71,6 +73,7 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 		}
 		m.far = max(m.far, uint8(d))
 	}
+	m.near = m.far < 128 && n > 0 && !slices.Contains(m.Row(0), Unreachable)
 	return m, nil
 }
 

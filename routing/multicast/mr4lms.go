@@ -130,19 +130,20 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 func (e *mr4lms) firstColour(g Group, height int) bool {
 	f, colour := e.forest, e.graph()
 	e.members = appendMembers(f.env.Graph, &g, e.members[:0])
-	f.byLoad(e.candidates)
-	next := Colour(0)
 	if e.config.Subset {
 		if p := e.covering(&g, height); p != nil {
 			f.Share(p, g)
 			return true
 		}
 	}
-	for {
-		e.cells = f.requiredCells(&g, e.cells[:0])
+	e.cells = f.requiredCells(&g, e.cells[:0])
+	for next := Colour(0); ; {
 		c := f.firstFree(e.cells, next)
 		if c < 0 {
 			return false
+		}
+		if next == 0 { // mostly no colour has room: sorting can wait
+			f.byLoad(e.candidates)
 		}
 		colour.open(c, nil)
 		if e.found = colour.rootsWithin(e.members, e.candidates, height, 1, e.found[:0]); len(e.found) > 0 {

@@ -38,7 +38,15 @@ type RandomConfig struct {
 	Joins  int `toml:"joins" min:"1" doc:"different groups that each terminal joins"`
 }
 
+// BlocksConfig configures the blocks pattern.
+type BlocksConfig struct {
+	Size   int `toml:"size" min:"1" doc:"members of a group"`
+	Count  int `toml:"count" min:"0" doc:"groups; 0: as many as fit"`
+	Stride int `toml:"stride" min:"1" doc:"distance between members in terminals: 1: neighbours; the terminals of a leaf switch: one member on each of several leaves"`
+}
+
 func init() {
+	sim.Register(Patterns, "blocks", "disjoint groups of a size, members in equal distances", BlocksConfig{Size: 4, Stride: 1}, blockGroups)
 	sim.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
 		GridConfig{Dims: []int{8, 8}, RanksPerTerminal: 1}, gridGroups)
 	sim.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
@@ -75,6 +83,28 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 			groups = append(groups, NewGroup(GroupID(len(groups)), members, nil))
 		}
 		stride *= d
+	}
+	return groups, nil
+}
+
+// blockGroups makes groups of Size members Stride apart: the first Stride of them
+// fill the first Size*Stride terminals, and so on.
+func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
+	most := env.Terminals / (c.Size * c.Stride) * c.Stride
+	if most == 0 || c.Count > most {
+		return nil, &sim.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d members, %d apart, on %d terminals", most, c.Size, c.Stride, env.Terminals)}
+	}
+	if c.Count == 0 {
+		c.Count = most
+	}
+	groups := make([]Group, c.Count)
+	for i := range groups {
+		first := i/c.Stride*c.Stride*c.Size + i%c.Stride
+		members := make([]topology.TerminalID, c.Size)
+		for m := range members {
+			members[m] = topology.TerminalID(first + m*c.Stride)
+		}
+		groups[i] = NewGroup(GroupID(i), members, nil)
 	}
 	return groups, nil
 }

@@ -89,20 +89,25 @@ func (e *plus) Join(g Group) error {
 // costs the least, the first among equals.
 func (e *plus) smallest(height int) *Tree {
 	height += e.config.Stretch
-	best, least := e.found[0], int64(-1)
-	if len(e.found) > 1 {
-		e.grow.trial = true
-		for _, root := range e.found {
-			t := e.grow.build(root, e.members, height)
-			cost := int64(0)
-			for _, s := range t.Switches {
-				cost += 1 + int64(e.grow.cost(s))
-			}
-			if least < 0 || cost < least {
-				best, least = root, cost
-			}
-		}
-		e.grow.trial = false
+	if len(e.found) == 1 {
+		return e.grow.build(e.found[0], e.members, height).keep()
 	}
-	return e.grow.build(best, e.members, height).keep()
+	var best *Tree
+	least, from := int64(0), topology.SwitchID(0)
+	e.grow.trial = true
+	for _, root := range e.found {
+		t := e.grow.build(root, e.members, height)
+		cost := int64(0)
+		for _, s := range t.Switches {
+			cost += 1 + int64(e.grow.cost(s))
+		}
+		if best == nil || cost < least {
+			best, least, from = t.keep(), cost, root
+		}
+	}
+	e.grow.trial = false
+	if e.grow.demand != nil { // which changes as a tree grows in earnest
+		return e.grow.build(from, e.members, height).keep()
+	}
+	return best
 }

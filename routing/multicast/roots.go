@@ -14,7 +14,6 @@ type rootFinder struct {
 	far       []uint64 // eight switches a word: largest distance to a member
 	behind    []uint64 // the same to the switches of member terminals
 	terminals bool     // behind is in use
-	near      bool     // all switches are connected, at distances below 128: widenNear will do
 	padding   uint64   // bytes of the last word that stand for no switch
 	rows      [4][]uint8
 }
@@ -23,7 +22,6 @@ func newRootFinder(hops *MinHop) *rootFinder {
 	words := hops.width / 8
 	return &rootFinder{
 		hops: hops, far: make([]uint64, words), behind: make([]uint64, words),
-		near:    hops.Farthest() < 128 && hops.n > 0 && !slices.Contains(hops.Row(0), Unreachable),
 		padding: ^(^uint64(0) >> (8 * (hops.width - hops.n))),
 	}
 }
@@ -76,7 +74,7 @@ func (r *rootFinder) include(g *Group) {
 			continue
 		}
 		last = s
-		if !r.near {
+		if !r.hops.near {
 			widen(r.behind, r.hops.padded(s))
 		} else if r.rows[n] = r.hops.padded(s); n == len(r.rows)-1 {
 			widenNear(r.behind, &r.rows)
@@ -170,12 +168,15 @@ func addOne(a uint64) uint64 {
 
 // byLoad sorts roots by the number of trees through them, then by number.
 func (f *Forest) byLoad(roots []topology.SwitchID) {
-	slices.SortFunc(roots, func(a, b topology.SwitchID) int {
-		if d := f.through[a] - f.through[b]; d != 0 {
-			return int(d)
-		}
-		return int(a - b)
-	})
+	keys := f.keys[:0]
+	for _, s := range roots {
+		keys = append(keys, uint64(f.through[s])<<32|uint64(s))
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
+		roots[i] = topology.SwitchID(uint32(k))
+	}
+	f.keys = keys
 }
 
 // leastLoaded is the root that byLoad would put first.

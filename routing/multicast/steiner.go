@@ -14,8 +14,10 @@ type grower struct {
 	trial  bool    // the tree will not be planted
 
 	node     []growing // len = switches
+	late     []member  // that get the shortest path from the root
+	near     []uint8   // len = width of the min-hop tables: see lookAhead
 	touched  []topology.SwitchID
-	front    heap[offer]
+	front    offers
 	switches []topology.SwitchID
 	up       []topology.PortID
 	path     []topology.SwitchID
@@ -33,35 +35,17 @@ type growing struct {
 	parent               topology.PortID
 }
 
-// offer is a way to reach a switch.
-type offer struct {
-	key   int64 // cost of the switches to add; most votes first
-	depth int32
-	load  int64 // groups on the cables to add
-	sw    topology.SwitchID
+func newGrower(g *subgraph) *grower {
+	return &grower{g: g, node: make([]growing, len(g.dist)), near: make([]uint8, g.f.env.Hops.width)}
 }
-
-func (a offer) Before(b offer) bool {
-	if a.key != b.key {
-		return a.key < b.key
-	}
-	if a.depth != b.depth {
-		return a.depth < b.depth
-	}
-	if a.load != b.load {
-		return a.load < b.load
-	}
-	return a.sw < b.sw
-}
-
-func newGrower(g *subgraph) *grower { return &grower{g: g, node: make([]growing, len(g.dist))} }
 
 // build makes a tree from root that reaches the members, none beyond height,
 // which must be possible. It attaches one member after the other, always the one
 // that needs the fewest further switches (Takahashi and Matsuyama 1980), by way
 // of switches next to many members still to come. Members for which depth
 // leaves no other way get the shortest path from the root, which may move
-// parts of the tree up. The slices of the result are valid until the next
+// parts of the tree up. Offers that could no more reach any member in time are
+// not made: they could only take the place of better ones. The slices of the result are valid until the next
 // build.
 func (b *grower) build(root topology.SwitchID, members []member, height int) Tree {
 	g := b.g
@@ -88,18 +72,24 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 				b.node[w].votes--
 			}
 		}
-		b.front.push(offer{0, depth, 0, v})
+		b.front.push(newOffer(0, depth, 0, v))
 		if b.demand != nil && !b.trial && !g.f.env.PerPort {
 			b.demand.take(int32(v))
 		}
 	}
 	b.at(root)
 	plant(root, 0, topology.NoPort)
+	clear(b.near)
+	ahead, work := left+1, 0 // members without a place when near was computed; offers taken up since
 	for left > 0 && len(b.front) > 0 {
+		if work++; height > nearby && left < ahead && work > left*len(b.near)/lookAheadCost {
+			b.lookAhead(members)
+			ahead, work = left, 0
+		}
 		top := b.front.pop()
 		u := top.sw
 		n := &b.node[u]
-		if top.depth != n.depth || top.key>>32 != int64(n.fresh) || !n.inTree && (top.load != n.load || n.parent == topology.NoPort) {
+		if top.depth() != n.depth || top.key>>32 != int64(n.fresh) || !n.inTree && (top.load() != n.load || n.parent == topology.NoPort) {
 			continue // replaced by a better offer
 		}
 		if !n.inTree && n.member {
@@ -118,7 +108,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			}
 			continue
 		}
-		if n.depth >= deepest {
+		if n.depth >= deepest || n.depth+int32(b.near[u]) > deepest {
 			continue
 		}
 		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
@@ -126,8 +116,11 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			if g.blocked.has(int(steps[i])) {
 				continue
 			}
-			w := b.at(v)
 			depth, fresh := n.depth+1, n.fresh
+			if depth+int32(b.near[v]) > deepest {
+				continue
+			}
+			w := b.at(v)
 			if w.inTree || w.member && depth > w.deadline {
 				continue
 			}
@@ -149,19 +142,34 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			if w.member { // after all that could reach it as well
 				key = int64(fresh)<<32 + (1<<24-int64(n.votes))<<1 + 1
 			}
-			b.front.push(offer{key, depth, load, v})
+			b.front.push(newOffer(key, depth, load, v))
 		}
 	}
 	if left > 0 {
-		g.search(root, nil)
-	}
-	for _, m := range members {
-		if left > 0 && !b.node[m.sw].inTree {
+		b.lookAhead(members)
+		g.searchNear(root, b.late, b.near, int(deepest))
+		for _, m := range b.late {
 			b.pull(m.sw)
-			left--
 		}
 	}
 	return b.finish(root, members)
+}
+
+// lookAheadCost is the number of bytes of near that cost one member what
+// taking up an offer costs. As much time goes into lookAhead as into offers, at
+// most.
+const lookAheadCost = 2000
+
+// lookAhead fills near with the distance, in the whole network, from every
+// switch to the nearest member without a place.
+func (b *grower) lookAhead(members []member) {
+	b.late = b.late[:0]
+	for _, m := range members {
+		if !b.node[m.sw].inTree {
+			b.late = append(b.late, m)
+		}
+	}
+	b.g.f.env.Hops.nearest(b.late, b.near)
 }
 
 // cost is what switch v costs beyond one: groups still to come that it would

@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -21,11 +22,20 @@ type subgraph struct {
 	active, waiting       []topology.SwitchID
 
 	// Searches from one switch.
-	dist   []int32 // len = switches: hops, or -1
+	start  []int32 // len = switches: unseen, or shut where no tree may be
+	free   int     // switches that are not shut
+	dist   []int32 // len = switches: hops, or negative
 	sum    []int64 // len = switches: groups on the cables of the path
 	parent []topology.PortID
 	queue  []topology.SwitchID
+	want   []uint8 // len = switches: members are 1 and what they are farther than their switch
 }
+
+// What dist says of switches that have no distance.
+const (
+	unseen = -1
+	shut   = -2
+)
 
 func newSubgraph(f *Forest) *subgraph {
 	n, hops := f.env.Graph.Switches(), f.env.Hops
@@ -36,9 +46,11 @@ func newSubgraph(f *Forest) *subgraph {
 		reached: make([]uint64, n),
 		delta:   make([]uint64, n),
 		fresh:   make([]uint64, n),
+		start:   make([]int32, n),
 		dist:    make([]int32, n),
 		sum:     make([]int64, n),
 		parent:  make([]topology.PortID, n),
+		want:    make([]uint8, n),
 	}
 	for i, v := range hops.linkPeer {
 		g.step[i] = int32(v)
@@ -52,20 +64,32 @@ func newSubgraph(f *Forest) *subgraph {
 // open chooses the colour to search in, with the given trees of that colour
 // out of the way.
 func (g *subgraph) open(c Colour, trees []*Planted) {
-	if int(c) >= len(g.f.colours) {
+	switch {
+	case int(c) >= len(g.f.colours):
 		clear(g.own)
 		g.blocked = g.own
+	case len(trees) == 0:
+		g.blocked = g.f.colours[c].taken
+	default:
+		copy(g.own, g.f.colours[c].taken)
+		g.blocked = g.own
+		for _, p := range trees {
+			for _, cell := range p.cells {
+				g.blocked.clear(int(cell))
+			}
+		}
+	}
+	g.free = len(g.start)
+	for s := range g.start {
+		g.start[s] = unseen
+	}
+	if g.f.env.PerPort {
 		return
 	}
-	g.blocked = g.f.colours[c].taken
-	if len(trees) == 0 {
-		return
-	}
-	copy(g.own, g.blocked)
-	g.blocked = g.own
-	for _, p := range trees {
-		for _, cell := range p.cells {
-			g.blocked.clear(int(cell))
+	for i, w := range g.blocked {
+		for ; w != 0; w &= w - 1 {
+			g.start[64*i+bits.TrailingZeros64(w)] = shut
+			g.free--
 		}
 	}
 }
@@ -133,120 +157,6 @@ func (g *subgraph) spread(members []member, hops int, far []int32) {
 type member struct {
 	sw    topology.SwitchID
 	extra int
-}
-
-// rootsWithin appends to found the first limit of roots that reach all members
-// within so many hops.
-func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
-	for start := 0; ; start += 64 {
-		chunk := members[start:min(len(members), start+64)]
-		last := start+64 >= len(members)
-		all := ^uint64(0) >> (64 - len(chunk))
-		// The last hop is cheaper to look at from the roots.
-		pull := hops > 1
-		if pull {
-			g.spread(chunk, hops-1, nil)
-		} else {
-			g.spread(chunk, hops, nil)
-		}
-		kept := g.queue[:0]
-		for _, r := range roots {
-			if g.closed(r) {
-				continue
-			}
-			reached := g.reached[r]
-			if pull {
-				reached = g.around(r, all)
-			}
-			if reached != all {
-				continue
-			}
-			if !last {
-				kept = append(kept, r)
-			} else if found = append(found, r); len(found) == limit {
-				return found
-			}
-		}
-		g.queue = kept
-		if last || len(kept) == 0 {
-			return found
-		}
-		roots = slices.Clone(kept)
-	}
-}
-
-// around is the union of what the neighbours of r have reached; it stops once
-// that is all.
-func (g *subgraph) around(r topology.SwitchID, all uint64) uint64 {
-	h := g.f.env.Hops
-	reached := g.reached[r]
-	for i := h.linkStart[r]; i < h.linkStart[r+1] && reached != all; i++ {
-		if w := g.reached[h.linkPeer[i]]; w&^reached != 0 && !g.blocked.has(int(g.step[i])) {
-			reached |= w
-		}
-	}
-	return reached
-}
-
-// flood fills dist from start.
-func (g *subgraph) flood(start topology.SwitchID) {
-	for i := range g.dist {
-		g.dist[i] = -1
-	}
-	h := g.f.env.Hops
-	g.dist[start] = 0
-	queue := append(g.queue[:0], start)
-	for head := 0; head < len(queue); head++ {
-		u := queue[head]
-		next := g.dist[u] + 1
-		steps := g.step[h.linkStart[u]:h.linkStart[u+1]]
-		for i, v := range h.neighbours(u) {
-			if g.dist[v] < 0 && !g.blocked.has(int(steps[i])) {
-				g.dist[v] = next
-				queue = append(queue, v)
-			}
-		}
-	}
-	g.queue = queue
-}
-
-// search fills dist, sum and parent with the paths from root of fewest hops
-// and, among those, fewest groups on their cables. It returns the largest
-// distance to a member; all must be connected with root.
-func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
-	for i := range g.dist {
-		g.dist[i] = -1
-	}
-	h, efi := g.f.env.Hops, g.f.efi
-	peer := g.f.env.Graph.Peer
-	g.dist[root], g.sum[root], g.parent[root] = 0, 0, topology.NoPort
-	queue := append(g.queue[:0], root)
-	for head := 0; head < len(queue); head++ {
-		u := queue[head]
-		next, sum := g.dist[u]+1, g.sum[u]
-		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
-		for i, v := range h.neighbours(u) {
-			d := g.dist[v]
-			if d >= 0 && d != next || g.blocked.has(int(steps[i])) {
-				continue
-			}
-			port := ports[i]
-			total := sum + int64(efi[port])
-			if d < 0 {
-				g.dist[v] = next
-				queue = append(queue, v)
-			} else if total >= g.sum[v] {
-				continue
-			}
-			g.sum[v] = total
-			g.parent[v] = topology.PortID(peer[port])
-		}
-	}
-	g.queue = queue
-	for _, m := range members {
-		height = max(height, int(g.dist[m.sw])+m.extra)
-	}
-	return height
 }
 
 // tree collects the paths that search found from its root to the members.

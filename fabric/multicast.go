@@ -1,0 +1,409 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// MulticastTable is the multicast forwarding table (MFT) of a switch: the ports
+// that a packet of an MLID leaves by, except the one that it came in by.
+type MulticastTable struct {
+	// MLIDs are ascending, counted from 0. Where a switch has a table for each
+	// port an MLID may occur more than once, with disjoint ports: the row with
+	// the port of arrival holds.
+	MLIDs []int32
+	Ports [][]topology.PortID // len = MLIDs; ascending
+}
+
+// multicast is what replication needs beside the state of queues and outputs.
+//
+// A multicast packet stays in its queue until the last of its branches has left:
+// each branch reads the packet at its own pace, is given an output virtual channel
+// when one has room for the whole packet (virtual cut-through), in turn with
+// other queues, and holds it to its tail. In one step of the switch core an input port reads one
+// flit; all branches that can use it take it together. A flit's slot is freed,
+// and its credit sent, when every branch has read it. An output port that both
+// unicast and multicast packets want serves them in turn.
+//
+// Multicast packets keep to the virtual channels that their sender names (the
+// service level), and are not counted by [View.Waiting].
+type multicast struct {
+	tables []MulticastTable // by switch
+	under  []int32          // by queue: replication of the packet at its front, + 1; 0: none
+	work   []replication
+	idle   []int32
+	turn   []int32 // by switch: local queue behind the one served first in the last step
+	grant  []int32 // by port: local queue behind the one that was given a virtual channel last
+	prefer []bool  // by port: multicast packets are next
+
+	mine        []uint32 // queues of the present switch with a multicast packet in front
+	served      bool     // some of them sent a flit in this step
+	bids        []bid    // by local port
+	wanted      []uint32 // ports with a bid
+	usedInputs  []bool   // by local port, in this step
+	usedOutputs []bool
+	usedList    []uint32 // of both, for clearing: input<<16 | output
+}
+
+// replication is a packet on its way out of a queue.
+type replication struct {
+	flits    int32
+	freed    int32 // flits that have left the queue
+	heads    int32 // branches without a virtual channel
+	branches []branch
+}
+
+// bid is the branch that an output port gives a virtual channel next.
+type bid struct {
+	local    uint32
+	branch   uint32
+	lov      int32
+	distance int32 // from the port's round-robin pointer
+}
+
+// branch is a copy of a packet on its way to an output port.
+type branch struct {
+	output uint32 // local port
+	lov    int32  // local output virtual channel held; -1: none yet
+	sent   int32  // flits
+}
+
+// multicastHop is the decision for a multicast packet: none, its table row
+// decides.
+const multicastHop = 0
+
+// SetMulticast gives switches multicast forwarding tables (len = switches), and
+// leaves virtual channels from unicast on to multicast packets. Call it before
+// the first cycle. It needs virtual cut-through: with wormhole, the branches of
+// two packets could each hold what the other one waits for.
+func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
+	if !f.cutThrough {
+		return &sim.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
+	}
+	if f.blame != nil || len(tables) != len(f.switches) {
+		panic("fabric: multicast tables for another graph, or with blame, which does not follow copies")
+	}
+	f.allVCs = 1<<unicast - 1
+	if f.departer == nil {
+		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
+	}
+	mostPorts := len(f.alloc.matched) / 2
+	f.multicast = &multicast{
+		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
+		bids:       make([]bid, mostPorts),
+		usedInputs: make([]bool, mostPorts), usedOutputs: make([]bool, mostPorts),
+	}
+	return nil
+}
+
+// ports are the ports of the row for an MLID and a port of arrival.
+func (t *MulticastTable) ports(mlid int32, in topology.PortID) (row []topology.PortID, ok bool) {
+	i, found := slices.BinarySearch(t.MLIDs, mlid)
+	if !found {
+		return nil, false
+	}
+	for ; i < len(t.MLIDs) && t.MLIDs[i] == mlid; i++ {
+		if _, here := slices.BinarySearch(t.Ports[i], in); here {
+			return t.Ports[i], true
+		}
+	}
+	return nil, false
+}
+
+// allocate is switch allocation where multicast packets may be in front of
+// queues, one step: outputs that are due to serve a multicast packet do so, then
+// come unicast packets, then multicast packets to outputs that are left.
+func (m *multicast) allocate(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
+	m.collect(sw, m.turn[s])
+	if len(m.mine) == 0 {
+		f.allocateSwitch(sw, t)
+		return
+	}
+	m.served = false
+	m.grantVCs(f, sw, s, t)
+	for _, local := range m.mine {
+		m.serve(f, sw, s, local, t, true)
+	}
+	f.allocateSwitch(sw, t)
+	for _, local := range m.mine {
+		m.serve(f, sw, s, local, t, false)
+	}
+	for _, local := range m.mine {
+		m.settle(sw, local)
+	}
+	for _, used := range m.usedList {
+		m.usedInputs[used>>16], m.usedOutputs[used&(1<<16-1)] = false, false
+	}
+	m.usedList = m.usedList[:0]
+}
+
+// collect lists the queues with a multicast packet in front, from queue first
+// on in a circle, and hides them from the unicast allocator.
+func (m *multicast) collect(sw *switchState, first int32) {
+	m.mine = m.mine[:0]
+	before := 0
+	for w := range sw.masks {
+		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			if sw.queue(local).dst >= 0 {
+				continue
+			}
+			sw.masks[w].sa &^= left & -left
+			m.mine = append(m.mine, local)
+			if int32(local) < first {
+				before++
+			}
+		}
+	}
+	if before > 0 && before < len(m.mine) {
+		slices.Reverse(m.mine[:before])
+		slices.Reverse(m.mine[before:])
+		slices.Reverse(m.mine)
+	}
+}
+
+// serve sends a flit of the packet in front of a queue to the branches that can
+// take it; with due, only to outputs whose turn it is to serve multicast packets.
+// Of branches at different flits those that are furthest behind go first.
+func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
+	v := sw.queue(local)
+	input := uint32(f.alloc.places[local].port)
+	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || m.usedInputs[input] {
+		return
+	}
+	r := m.begin(f, sw, s, local, v)
+	if len(r.branches) == int(r.heads) && r.heads > 0 {
+		return
+	}
+	least := r.flits
+	for i := range r.branches {
+		if b := &r.branches[i]; b.sent < least && m.ready(f, sw, b, due) {
+			least = b.sent
+		}
+	}
+	here := min(r.flits, r.freed+v.count) // flits that have arrived
+	if least >= here && len(r.branches) > 0 {
+		return
+	}
+	sent := 0
+	freed := here
+	for i := range r.branches {
+		b := &r.branches[i]
+		if b.sent == least && m.ready(f, sw, b, due) {
+			m.send(f, sw, r, b, v, t)
+			m.use(input, b.output)
+			sent++
+		}
+		freed = min(freed, b.sent)
+	}
+	if !m.served {
+		m.turn[s], m.served = int32(local)+1, true
+	}
+	f.FlitHops += int64(sent)
+	f.ReplicatedFlits += int64(sent)
+	if freed > r.freed {
+		m.free(f, sw, local, r, v, t)
+	}
+}
+
+// begin is the replication of the packet in front of a queue.
+func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local uint32, v *inVC) *replication {
+	queue := sw.queue0 + int32(local)
+	if i := m.under[queue]; i != 0 {
+		return &m.work[i-1]
+	}
+	in := topology.PortID(sw.port0 + int32(f.alloc.places[local].port))
+	row, ok := m.tables[s].ports(^v.dst, in)
+	if !ok {
+		panic(fmt.Sprintf("fabric: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, f.graph.PortName(in)))
+	}
+	i := int32(len(m.work))
+	if n := len(m.idle); n > 0 {
+		i, m.idle = m.idle[n-1], m.idle[:n-1]
+	} else {
+		m.work = append(m.work, replication{})
+	}
+	m.under[queue] = i + 1
+	r := &m.work[i]
+	p := &f.packets[v.packet>>packetBits]
+	*r = replication{flits: p.flits, branches: r.branches[:0]}
+	for _, out := range row {
+		if out != in {
+			r.branches = append(r.branches, branch{output: uint32(int32(out) - sw.port0), lov: -1})
+		}
+	}
+	r.heads = int32(len(r.branches))
+	p.copies += max(0, int32(len(r.branches))-1) // without branches it ends here
+	return r
+}
+
+// grantVCs lets every output port that branches without a virtual channel want
+// give one to the branch whose queue is next in its round robin, if one that the
+// packet may travel on is free and has room for all of it.
+func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
+	for _, local := range m.mine {
+		v := sw.queue(local)
+		if int32(v.ready-t.number) > 0 {
+			continue
+		}
+		r := m.begin(f, sw, s, local, v)
+		if r.heads == 0 {
+			continue
+		}
+		for i := range r.branches {
+			b := &r.branches[i]
+			if b.lov >= 0 {
+				continue
+			}
+			free := v.state & uint32(sw.outPort(b.output).free)
+			if free == 0 {
+				continue
+			}
+			distance := int32(local) - m.grant[sw.port0+int32(b.output)]
+			if distance < 0 {
+				distance += math.MaxInt32 / 2
+			}
+			if best := &m.bids[b.output]; best.lov == 0 || distance < best.distance {
+				lov := f.roomFor(sw, b.output, free, r.flits)
+				if lov < 0 {
+					continue
+				}
+				if best.lov == 0 {
+					m.wanted = append(m.wanted, b.output)
+				}
+				*best = bid{local, uint32(i), lov + 1, distance}
+			}
+		}
+	}
+	for _, output := range m.wanted {
+		best := &m.bids[output]
+		lov, local := best.lov-1, best.local
+		queue := sw.queue0 + int32(local)
+		r := &m.work[m.under[queue]-1]
+		r.branches[best.branch].lov = lov
+		r.heads--
+		sw.outVC(uint32(lov)).owner = queue
+		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(f.vcs))
+		m.grant[sw.port0+int32(output)] = int32(local) + 1
+		best.lov = 0
+	}
+	m.wanted = m.wanted[:0]
+}
+
+// roomFor is the first local output virtual channel of a set of a port that has
+// room for so many flits; -1: none.
+func (f *Fabric) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
+	for ; set != 0; set &= set - 1 {
+		if lov := port*uint32(f.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
+			return int32(lov)
+		}
+	}
+	return -1
+}
+
+// ready tells whether a branch's output can take its next flit.
+func (m *multicast) ready(f *Fabric, sw *switchState, b *branch, due bool) bool {
+	o := sw.outPort(b.output)
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-o.window < f.cycle<<intervalShift
+}
+
+// send sends the next flit of a branch.
+func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
+	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+	vc := uint32(b.lov) - b.output*uint32(f.vcs)
+	flags := int32(0)
+	if b.sent == 0 {
+		flags |= headFlit
+	}
+	if b.sent++; b.sent == r.flits {
+		flags |= tailFlit
+		ov.owner = ^ov.owner
+		o.free |= 1 << vc
+		if o.waiters != 0 {
+			f.wakeWaiters(o)
+		}
+	}
+	ov.flits++
+	ov.credits -= o.bounded
+	depart := max(t.depart, o.nextFree)
+	o.nextFree = depart + o.interval
+	e := flit{queue: o.dest + int32(vc)*o.bounded, packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
+	if v.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
+	}
+	*f.flits[o.bounded&1].Place(wholeCycle(depart) + int64(o.latency)) = e
+	m.prefer[sw.port0+int32(b.output)] = false
+}
+
+// free takes the front flit, which all branches have read, out of its queue.
+func (m *multicast) free(f *Fabric, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
+	place := f.alloc.places[local]
+	in := sw.inPort(uint32(place.port))
+	*f.credits.Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
+	r.freed++
+	v.count--
+	if len(r.branches) > 0 {
+		f.ReplicatedFlits--
+	} else {
+		f.DiscardedFlits++
+	}
+	if r.freed == r.flits {
+		if len(r.branches) == 0 {
+			f.releaseCopy(v.packet >> packetBits)
+		}
+		queue := sw.queue0 + int32(local)
+		m.idle = append(m.idle, m.under[queue]-1)
+		m.under[queue] = 0
+		if f.combined == 0 && v.count > 0 {
+			sw.mask(local).va |= 1 << (local & 63)
+		}
+	}
+	if v.count > 0 {
+		f.advance(v, t.number)
+	}
+}
+
+// settle puts a queue that has something for the crossbar back before the
+// unicast allocator.
+func (m *multicast) settle(sw *switchState, local uint32) {
+	k, bit := sw.mask(local), uint64(1)<<(local&63)
+	if sw.queue(local).count > 0 && k.va&bit == 0 {
+		k.sa |= bit
+	}
+}
+
+// use notes that ports are taken in this step.
+func (m *multicast) use(input, output uint32) {
+	m.usedInputs[input], m.usedOutputs[output] = true, true
+	m.usedList = append(m.usedList, input<<16|output)
+}
+
+// crossed notes what unicast packets take in this step.
+func (m *multicast) crossed(sw *switchState, matches []request) {
+	for _, r := range matches {
+		m.prefer[uint32(sw.port0)+r.output()] = true
+		if len(m.mine) > 0 {
+			m.use(r.port(), r.output())
+		}
+	}
+}
+
+// exclude leaves out requests for ports that multicast packets have taken in this
+// step.
+func (m *multicast) exclude(requests []request) []request {
+	if len(m.usedList) == 0 {
+		return requests
+	}
+	kept := requests[:0]
+	for _, r := range requests {
+		if !m.usedInputs[r.port()] && !m.usedOutputs[r.output()] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,39 @@
+package fabric
+
+import "slices"
+
+// Watchdog finds out whether packets have come to a halt for good: all of them,
+// or some that wait for each other while others go by on other channels.
+type Watchdog struct {
+	f       *Fabric
+	moved   Counters // at the last sign of life
+	movedAt int64
+	waits   []Wait // a wait-for cycle, as seen at waitsAt
+	waitsAt int64
+}
+
+// Watch begins to watch f.
+func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f} }
+
+// Look returns a *DeadlockError if nothing has moved, or the same packets have
+// waited for each other in a circle, for longer than anything can be on its way.
+// Call it every so often. Cost: once in 5,000 cycles that of
+// [Fabric.WaitForCycle], otherwise nothing.
+func (w *Watchdog) Look() error {
+	f := w.f
+	limit := stallCycles + f.longestLatency()
+	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
+		w.moved, w.movedAt = now, f.cycle
+	} else if f.cycle-w.movedAt > limit {
+		return f.deadlock(f.cycle - w.movedAt)
+	}
+	if f.cycle-w.waitsAt <= limit {
+		return nil
+	}
+	waits := f.WaitForCycle()
+	if len(waits) > 0 && slices.Equal(waits, w.waits) {
+		return &DeadlockError{Cycles: f.cycle - w.waitsAt, Partial: true, Packets: f.InFlight(), Waits: waits, graph: f.graph}
+	}
+	w.waits, w.waitsAt = waits, f.cycle
+	return nil
+}

@@ -1,0 +1,222 @@
+package multicast
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// nearby is a distance up to which searching from all members at once is
+// cheaper than searching from a few roots, and looking where members are does
+// not pay for a search.
+const nearby = 5
+
+// rootsWithin appends to found the first limit of roots that reach all members
+// within so many hops. Where that is far, the first roots are tried one by one:
+// most of them do, and the searches from all members, which follow, meet every
+// switch again and again.
+func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
+	g.mark(members)
+	for range 2 * (hops - nearby) {
+		for len(roots) > 0 && g.closed(roots[0]) {
+			roots = roots[1:]
+		}
+		if len(roots) == 0 {
+			break
+		}
+		if g.reaches(roots[0], len(members), hops) {
+			if found = append(found, roots[0]); len(found) == limit {
+				break
+			}
+		}
+		roots = roots[1:]
+	}
+	g.unmark(members)
+	if len(roots) == 0 || len(found) == limit {
+		return found
+	}
+	for start := 0; ; start += 64 {
+		chunk := members[start:min(len(members), start+64)]
+		last := start+64 >= len(members)
+		all := ^uint64(0) >> (64 - len(chunk))
+		// The last hop is cheaper to look at from the roots.
+		pull := hops > 1
+		if pull {
+			g.spread(chunk, hops-1, nil)
+		} else {
+			g.spread(chunk, hops, nil)
+		}
+		kept := g.queue[:0]
+		for _, r := range roots {
+			if g.closed(r) {
+				continue
+			}
+			reached := g.reached[r]
+			if pull {
+				reached = g.around(r, all)
+			}
+			if reached != all {
+				continue
+			}
+			if !last {
+				kept = append(kept, r)
+			} else if found = append(found, r); len(found) == limit {
+				return found
+			}
+		}
+		g.queue = kept
+		if last || len(kept) == 0 {
+			return found
+		}
+		roots = slices.Clone(kept)
+	}
+}
+
+// around is the union of what the neighbours of r have reached; it stops once
+// that is all.
+func (g *subgraph) around(r topology.SwitchID, all uint64) uint64 {
+	h := g.f.env.Hops
+	reached := g.reached[r]
+	for i := h.linkStart[r]; i < h.linkStart[r+1] && reached != all; i++ {
+		if w := g.reached[h.linkPeer[i]]; w&^reached != 0 && !g.blocked.has(int(g.step[i])) {
+			reached |= w
+		}
+	}
+	return reached
+}
+
+// mark prepares want for searches for the members, each a switch of its own;
+// unmark undoes it.
+func (g *subgraph) mark(members []member) {
+	for _, m := range members {
+		g.want[m.sw] = uint8(1 + m.extra)
+	}
+}
+
+func (g *subgraph) unmark(members []member) {
+	for _, m := range members {
+		g.want[m.sw] = 0
+	}
+}
+
+// reaches tells whether so many marked members are all within so many hops of
+// root.
+func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
+	h, perPort := g.f.env.Hops, g.f.env.PerPort
+	dist := g.dist
+	copy(dist, g.start)
+	dist[root] = 0
+	if w := g.want[root]; w != 0 {
+		if members--; int(w)-1 > hops {
+			return false
+		}
+	}
+	queue := append(g.queue[:0], root)
+	for head := 0; head < len(queue) && members > 0; head++ {
+		u := queue[head]
+		next := dist[u] + 1
+		if int(next) > hops {
+			break
+		}
+		first := h.linkStart[u]
+		for i, v := range h.neighbours(u) {
+			if dist[v] != unseen || perPort && g.blocked.has(int(g.step[int(first)+i])) {
+				continue
+			}
+			dist[v] = next
+			queue = append(queue, v)
+			if w := g.want[v]; w != 0 {
+				if members--; int(next)+int(w)-1 > hops {
+					g.queue = queue
+					return false
+				}
+			}
+		}
+	}
+	g.queue = queue
+	return members == 0
+}
+
+// flood fills dist from start.
+func (g *subgraph) flood(start topology.SwitchID) {
+	h, perPort := g.f.env.Hops, g.f.env.PerPort
+	dist := g.dist
+	copy(dist, g.start)
+	dist[start] = 0
+	queue := append(g.queue[:0], start)
+	for head := 0; head < len(queue) && len(queue) < g.free; head++ {
+		u := queue[head]
+		next := dist[u] + 1
+		first := h.linkStart[u]
+		for i, v := range h.neighbours(u) {
+			if dist[v] == unseen && !(perPort && g.blocked.has(int(g.step[int(first)+i]))) {
+				dist[v] = next
+				queue = append(queue, v)
+			}
+		}
+	}
+	g.queue = queue
+}
+
+// search finds the paths from root to the members, all of which must be
+// connected with it, of fewest hops and, among those, fewest groups on their
+// cables. It leaves them in dist, sum and parent, which hold nothing of use
+// for switches beyond the farthest member, and returns the largest distance to
+// a member.
+func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
+	return g.searchNear(root, members, nil, 0)
+}
+
+// searchNear is search for members known to be within so many hops. It leaves
+// out switches from which no member is that near: near holds, for every switch,
+// at most the distance to the nearest of them (nil: leave out none).
+func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int) {
+	g.mark(members)
+	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
+	peer := g.f.env.Graph.Peer
+	dist, sums := g.dist, g.sum
+	copy(dist, g.start)
+	dist[root], sums[root], g.parent[root] = 0, 0, topology.NoPort
+	left, last := len(members), int32(math.MaxInt32)
+	found := func(v topology.SwitchID, d int32) {
+		height = max(height, int(d)+int(g.want[v])-1)
+		if left--; left == 0 {
+			last = d
+		}
+	}
+	if g.want[root] != 0 {
+		found(root, 0)
+	}
+	queue := append(g.queue[:0], root)
+	for head := 0; head < len(queue) && dist[queue[head]] < last; head++ {
+		u := queue[head]
+		next, sum := dist[u]+1, sums[u]
+		first, ports := h.linkStart[u], h.linkPorts(u)
+		for i, v := range h.neighbours(u) {
+			d := dist[v]
+			if d != unseen && d != next || perPort && g.blocked.has(int(g.step[int(first)+i])) {
+				continue
+			}
+			port := ports[i]
+			total := sum + int64(efi[port])
+			if d == unseen {
+				if near != nil && int(next)+int(near[v]) > within {
+					continue
+				}
+				dist[v] = next
+				queue = append(queue, v)
+				if g.want[v] != 0 {
+					found(v, next)
+				}
+			} else if total >= sums[v] {
+				continue
+			}
+			sums[v] = total
+			g.parent[v] = topology.PortID(peer[port])
+		}
+	}
+	g.queue = queue
+	g.unmark(members)
+	return height
+}
