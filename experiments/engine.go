@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,9 +42,11 @@ type Failure struct {
 // Outcome is what a run leaves.
 type Outcome struct {
 	Results  *Table
-	Tables   map[string]*Table // further tables by name; only without Dir
+	Tables   map[string]*Table // further tables by name
+	Files    map[string]string // further files of points, by their path in Dir
 	Failures []Failure         // in point order
 	Reused   int               // points taken from the journal
+	Points   int               // with those that refinement has added
 	Finished int               // points with a row
 }
 
@@ -55,7 +58,7 @@ var ErrInterrupted = errors.New("interrupted")
 // ended first (finished points are then safe in the journal), or a failure to
 // write.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
-	r := &runner{file: f, execution: e, started: time.Now(), records: map[string]*record{}}
+	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*record{}}
 	if e.Dir != "" {
 		if err := r.open(); err != nil {
 			return nil, err
@@ -67,8 +70,8 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	case r.writeError != nil:
 		r.leaveNothing()
 		return nil, r.writeError
-	case ctx.Err() != nil && len(r.records)+len(r.reasons) < r.distinct():
-		return &Outcome{Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
+		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
 	}
 	return r.finish()
 }
@@ -91,7 +94,10 @@ type runner struct {
 	live      atomic.Int64
 
 	mu         sync.Mutex
+	points     []*Point           // of the file, and those that refinement has added
+	unrefined  bool               // interrupted before refinement was through
 	records    map[string]*record // finished points by hash
+	spare      map[string]*record // of the journal: those of points that are not, or not yet, among points
 	reasons    map[string]string  // failed points by hash
 	reused     int                // points whose record the journal had
 	writeError error
@@ -101,7 +107,7 @@ type runner struct {
 // in settings that they ignore are computed once.
 func (r *runner) distinct() int {
 	seen := map[string]bool{}
-	for _, p := range r.file.Points {
+	for _, p := range r.points {
 		seen[p.Hash] = true
 	}
 	return len(seen)
@@ -110,7 +116,7 @@ func (r *runner) distinct() int {
 // finished counts the points that have a record.
 func (r *runner) finished() int {
 	n := 0
-	for _, p := range r.file.Points {
+	for _, p := range r.points {
 		if r.records[p.Hash] != nil {
 			n++
 		}
@@ -118,16 +124,29 @@ func (r *runner) finished() int {
 	return n
 }
 
-// compute runs what has no record yet on as many workers as there are jobs.
+// compute runs what has no record yet, step by step of refinement.
 func (r *runner) compute(ctx context.Context) {
 	r.reasons = map[string]string{}
+	for points := r.points; len(points) > 0; points = r.extend() {
+		r.computeAll(ctx, points)
+		if r.writeError != nil || ctx.Err() != nil {
+			r.unrefined = r.file.refine != nil
+			return
+		}
+	}
+}
+
+// computeAll runs those of some points that have no record yet on as many
+// workers as there are jobs.
+func (r *runner) computeAll(ctx context.Context, points []*Point) {
 	var todo []*Point
 	queued := map[string]bool{}
-	for _, p := range r.file.Points {
+	for _, p := range points {
+		_, failed := r.reasons[p.Hash]
 		switch {
 		case r.records[p.Hash] != nil:
 			r.reused++
-		case !queued[p.Hash]:
+		case !failed && !queued[p.Hash]:
 			queued[p.Hash] = true
 			todo = append(todo, p)
 		}
@@ -203,13 +222,13 @@ func (r *runner) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	failed := 0
-	for _, p := range r.file.Points {
+	for _, p := range r.points {
 		if _, bad := r.reasons[p.Hash]; bad {
 			failed++
 		}
 	}
 	r.execution.Progress(Progress{
-		Points: len(r.file.Points), Done: r.finished() + failed, Failed: failed, Reused: r.reused,
+		Points: len(r.points), Done: r.finished() + failed, Failed: failed, Reused: r.reused,
 		Events: r.live.Load(), Elapsed: time.Since(r.started),
 	})
 }
@@ -234,7 +253,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		return
 	}
 	finished := &record{
-		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables,
+		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables, Files: run.files,
 		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
 		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
 	}

@@ -43,6 +43,8 @@ type slurmJob struct {
 	Options Options    `json:"options"`
 	Threads int        `json:"threads"`
 	Tasks   [][]string `json:"tasks"` // hashes of points
+	// Refined are the points that refinement has added so far.
+	Refined []added `json:"refined,omitempty"`
 }
 
 // slurmEnd is what a task leaves when it is through; its journal has the
@@ -100,6 +102,9 @@ func (s *slurmRun) prepare(todo []*Point) error {
 		return &FolderError{dir, "cannot be made: " + reason(err)}
 	}
 	s.job = slurmJob{File: s.file.Name, Options: s.Options, Threads: max(1, s.execution.Threads)}
+	for _, p := range s.runner.points[len(s.file.Points):] {
+		s.job.Refined = append(s.job.Refined, added{p.steps, p.refined})
+	}
 	if exists(s.job.File) {
 		if s.job.File, err = filepath.Abs(s.job.File); err != nil {
 			return err
@@ -171,7 +176,7 @@ func (s *slurmRun) submit(tasks []int) error {
 		s.attempts[t]++
 		s.missing[t] = 0
 	}
-	s.say(fmt.Sprintf("%s: job array %s, %d tasks for %d points", s.file.Name, id, len(tasks), s.points(tasks)))
+	s.say(fmt.Sprintf("%s: job array %s, %d tasks for %d points", s.file.Name, id, len(tasks), s.count(tasks)))
 	return nil
 }
 
@@ -181,7 +186,8 @@ func (s *slurmRun) say(message string) {
 	}
 }
 
-func (s *slurmRun) points(tasks []int) int {
+// count is the number of points of some tasks.
+func (s *slurmRun) count(tasks []int) int {
 	n := 0
 	for _, t := range tasks {
 		n += len(s.job.Tasks[t])

@@ -38,6 +38,14 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	for _, p := range file.Points {
 		points[p.Hash] = p
 	}
+	for _, a := range job.Refined {
+		if file.refine == nil || len(a.Steps) != len(file.sweep) {
+			continue // the file has changed
+		}
+		if p, err := file.refined(a, len(points)); err == nil {
+			points[p.Hash] = p
+		}
+	}
 	for _, hash := range job.Tasks[task] {
 		switch p := points[hash]; {
 		case r.records[hash] != nil:

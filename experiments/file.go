@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,8 @@ type File struct {
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis
-	keys   []string // swept, in order
+	refine *refinement // nil: none
+	keys   []string    // swept, in order
 }
 
 // Point is one point of a sweep: a complete configuration.
@@ -40,6 +42,8 @@ type Point struct {
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
 	settings []setting
+	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
+	refined  float64 // its value there then
 }
 
 // Options change how a file is read.
@@ -86,7 +90,9 @@ func Load(name, text string, options Options) (*File, error) {
 	if !f.header() {
 		return nil, d.faults.err()
 	}
-	f.sweep = d.axes()
+	var refine []setting
+	f.sweep, refine = d.axes()
+	f.readRefinement(refine)
 	if len(d.faults) > 0 {
 		f.sweep = nil // faults of the sweep itself: still judge the rest
 	}
@@ -171,11 +177,25 @@ func (d *document) unknown(key, message string, sweep []axis) {
 
 // point decodes the point at the given steps of the sweep and appends it.
 func (f *File) point(steps []int) *decoder {
+	values := make([][]any, len(f.sweep))
+	for i, a := range f.sweep {
+		values[i] = a.values[steps[i]]
+	}
+	p, dec := f.decode(values, len(f.Points))
+	p.steps = slices.Clone(steps)
+	f.doc.faults = append(f.doc.faults, dec.doc.faults...)
+	f.Points = append(f.Points, p)
+	return dec
+}
+
+// decode makes the point that has the given values on the axes of the sweep.
+// The decoder holds its faults, and the keys that nothing knows.
+func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
-	p := &Point{Index: len(f.Points), config: f.kind.defaults()}
+	p := &Point{Index: index, config: f.kind.defaults()}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
-			value := a.values[steps[i]][j]
+			value := values[i][j]
 			p.Swept = append(p.Swept, formatCell(value))
 			d.swept[key] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
@@ -195,12 +215,10 @@ func (f *File) point(steps []int) *decoder {
 	if u, ok := p.config.(unsafeConfig); ok && f.unsafe {
 		u.setAllowDeadlock()
 	}
-	f.doc.faults = append(f.doc.faults, d.faults...)
 	inputs := f.locateInputs(p.config)
 	p.settings = resolve(p.config)
 	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
-	f.Points = append(f.Points, p)
-	return dec
+	return p, dec
 }
 
 // tablesOf decodes the tables of a kind. A key outside all tables that some

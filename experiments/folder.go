@@ -57,6 +57,9 @@ func ReadFolder(dir string) (*Folder, error) {
 	if f.Results, err = readFolderTable(dir, resultsFile); err != nil {
 		return nil, err
 	}
+	if err := f.File.replay(f.Results); err != nil {
+		return nil, &FolderError{dir, resultsFile + ": " + err.Error()}
+	}
 	for _, name := range m.Tables {
 		if f.Tables[name], err = readFolderTable(dir, filepath.Base(name)+".csv"); err != nil {
 			return nil, err

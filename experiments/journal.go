@@ -14,14 +14,15 @@ import (
 // record is a finished point: what the journal keeps of it, and what a worker
 // on another machine sends back.
 type record struct {
-	Hash         string    `json:"hash"`
-	Replications int       `json:"replications"`
-	Cells        []string  `json:"cells"`
-	Tables       []*Output `json:"tables,omitempty"`
-	Events       int64     `json:"events"`
-	FlitHops     int64     `json:"flit_hops"`
-	WallSeconds  float64   `json:"wall_seconds"`
-	PeakBytes    int64     `json:"peak_bytes"`
+	Hash         string       `json:"hash"`
+	Replications int          `json:"replications"`
+	Cells        []string     `json:"cells"`
+	Tables       []*Output    `json:"tables,omitempty"`
+	Files        []Attachment `json:"files,omitempty"`
+	Events       int64        `json:"events"`
+	FlitHops     int64        `json:"flit_hops"`
+	WallSeconds  float64      `json:"wall_seconds"`
+	PeakBytes    int64        `json:"peak_bytes"`
 }
 
 // journal keeps finished points safe: an append-only file of lines, each a

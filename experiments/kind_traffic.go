@@ -27,6 +27,7 @@ func init() {
 					Load: defaultLoad, PacketFlits: []int{1},
 				},
 				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
+				Trace:   traceTable{Choose: "first", Every: 1},
 			}
 		},
 		Check:     checkTraffic,
@@ -59,6 +60,7 @@ type trafficConfig struct {
 	Recovery recoveryTable                   `toml:"recovery" doc:"what is done about faults"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
 
 	allowDeadlock bool
 }
@@ -83,6 +85,7 @@ type measureTable struct {
 	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
 	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
 	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
@@ -121,6 +124,7 @@ type trafficParts struct {
 	pattern  traffic.Pattern
 	process  traffic.Process
 	sizes    *traffic.Sizes
+	trace    fabric.TracePlan
 }
 
 // build constructs everything that is cheap; all faults are returned together.
@@ -140,6 +144,9 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		return nil, errors.Join(append(faults, err)...) // nothing else can be built
 	}
 	name := c.Topology.Type.Name()
+	if parts.trace, err = c.Trace.plan(parts.topology.Graph().Terminals()); err != nil {
+		faults = append(faults, err)
+	}
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
 		faults = append(faults, err)
 	}

@@ -29,6 +29,12 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	if c.Measure.Blame {
 		writeBlame(run, o.topology.Graph(), o.blame, c.Fabric.Clock.Nanoseconds())
 	}
+	if c.Measure.Series > 0 {
+		writeSeries(run, o.topology.Graph(), o.series)
+	}
+	if c.Trace.Packets > 0 {
+		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
+	}
 	if c.Measure.Histogram {
 		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
 	}
@@ -50,8 +56,10 @@ type trafficOutcome struct {
 	topology topology.Topology
 	offered  float64
 	carried  carried
-	latency  *sim.Histogram // of all replications
-	blame    *fabric.Blame  // likewise; nil unless asked for
+	latency  *sim.Histogram        // of all replications
+	blame    *fabric.Blame         // likewise; nil unless asked for
+	traces   []*fabric.PacketTrace // of the first replication
+	series   *fabric.Series        // likewise; nil unless asked for
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal sim.Running
@@ -105,7 +113,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
 	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Progress: count,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Progress: count,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -122,6 +130,9 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 		o.blame = r.Blame
 	} else {
 		o.blame.Add(r.Blame)
+	}
+	if o.mean.N() == 0 {
+		o.traces, o.series = r.Traces, r.Series
 	}
 	o.accepted.Add(r.Accepted)
 	o.mean.Add(r.MeanLatency())

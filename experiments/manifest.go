@@ -28,7 +28,8 @@ type Manifest struct {
 	Reused   int       `json:"reused"`
 	Jobs     int       `json:"jobs"`
 	Threads  int       `json:"threads"`
-	Tables   []string  `json:"tables"` // CSV files of the kind beside results.csv, without extension
+	Tables   []string  `json:"tables"`          // CSV files of the kind beside results.csv, without extension
+	Files    []string  `json:"files,omitempty"` // further files of points, such as traces/0.txt
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
@@ -49,6 +50,9 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
+// has tells whether a further file of a point was written.
+func (m *Manifest) has(name string) bool { return slices.Contains(m.Files, name) }
+
 // HostFacts describes the machine that computed a result folder.
 type HostFacts struct {
 	Name string `json:"name"`
@@ -65,19 +69,20 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		host = "unknown"
 	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: f.Hash(), Seeds: f.seeds(),
-		Points: len(f.Points), Failed: len(o.Failures), Reused: o.Reused,
+		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
+		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
+		Files:   sortedKeys(o.Files),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.Resolved(),
 	}
 }
 
-func (f *File) seeds() []uint64 {
+func seedsOf(points []*Point) []uint64 {
 	var seeds []uint64
-	for _, p := range f.Points {
+	for _, p := range points {
 		if !slices.Contains(seeds, p.Seed) {
 			seeds = append(seeds, p.Seed)
 		}
@@ -85,10 +90,10 @@ func (f *File) seeds() []uint64 {
 	return seeds
 }
 
-// Hash names the resolved configuration of the whole file.
-func (f *File) Hash() string {
+// hashOf names the resolved configurations of some points.
+func hashOf(points []*Point) string {
 	h := sha256.New()
-	for _, p := range f.Points {
+	for _, p := range points {
 		fmt.Fprintln(h, p.Hash)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -130,6 +135,9 @@ func (f *File) Resolved() string {
 			for i, key := range a.keys {
 				fmt.Fprintf(&b, "%s = %s\n", tomlValue(key), tomlValue(column(a, i)))
 			}
+		}
+		if r := f.refine; r != nil {
+			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", tomlValue(r.key), tomlValue(r.value(r.spacing)))
 		}
 	}
 	for _, name := range []string{"plot", "expect"} {

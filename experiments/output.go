@@ -49,19 +49,29 @@ func (r *runner) open() error {
 		for _, name := range m.Tables {
 			old = append(old, filepath.Base(name)+".csv")
 		}
+		for _, name := range m.Files {
+			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
+				old = append(old, path)
+			}
+		}
 	}
 	for _, name := range old {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
 			return &FolderError{dir, "cannot be written to: " + reason(err)}
 		}
+		if filepath.Dir(name) != "." {
+			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
+		}
 	}
 	wanted := map[string]bool{}
 	for _, p := range r.file.Points {
 		wanted[p.Hash] = true
 	}
-	for hash := range r.records {
-		if !wanted[hash] { // stale: the file has changed since
+	r.spare = map[string]*record{}
+	for hash, rec := range r.records {
+		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again
+			r.spare[hash] = rec
 			delete(r.records, hash)
 		}
 	}
@@ -79,10 +89,11 @@ func (r *runner) finish() (*Outcome, error) {
 	outcome := &Outcome{
 		Results: &Table{Columns: f.columnNames()},
 		Tables:  map[string]*Table{},
-		Reused:  r.reused, Finished: r.finished(),
+		Files:   map[string]string{},
+		Reused:  r.reused, Points: len(r.points), Finished: r.finished(),
 	}
 	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
-	for _, p := range f.Points {
+	for _, p := range r.points {
 		rec := r.records[p.Hash]
 		if rec == nil {
 			outcome.Failures = append(outcome.Failures, Failure{p, r.reasons[p.Hash]})
@@ -97,6 +108,9 @@ func (r *runner) finish() (*Outcome, error) {
 		})
 		for _, o := range rec.Tables {
 			outcome.add(f, lead, o)
+		}
+		for i := range rec.Files {
+			outcome.Files[rec.Files[i].path(p.Index)] = rec.Files[i].Content
 		}
 	}
 	if r.execution.Dir == "" {
@@ -144,6 +158,15 @@ func (r *runner) write(o *Outcome, performance *Table) error {
 			return err
 		}
 		if err := WriteFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(o.Files) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := WriteFile(path, []byte(o.Files[name])); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ type Run struct {
 	Replications int
 
 	tables   []*Output
+	files    []Attachment
 	events   atomic.Int64
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
@@ -48,6 +49,25 @@ func (r *Run) Table(name string, columns ...string) *Output {
 	o := &Output{Name: name, Columns: columns}
 	r.tables = append(r.tables, o)
 	return o
+}
+
+// Attachment is a further file of a point, written to FOLDER/POINT.EXTENSION
+// in the result folder.
+type Attachment struct {
+	Folder    string `json:"folder"`
+	Extension string `json:"extension"`
+	Content   string `json:"content"`
+}
+
+// path is the attachment's file in the result folder.
+func (a *Attachment) path(point int) string {
+	return fmt.Sprintf("%s/%d.%s", a.Folder, point, a.Extension)
+}
+
+// Attach keeps a further file of the point. It travels in the journal: keep it
+// to some megabytes.
+func (r *Run) Attach(folder, extension, content string) {
+	r.files = append(r.files, Attachment{folder, extension, content})
 }
 
 // Add appends a row of int, int64, float64, bool or string.

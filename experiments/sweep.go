@@ -19,21 +19,28 @@ type axis struct {
 
 // axes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
-// are one axis together.
-func (d *document) axes() []axis {
+// are one axis together. refine is what stands under [sweep.refine].
+func (d *document) axes() (all []axis, refine []setting) {
 	raw, given := d.tree["sweep"]
 	if !given {
-		return nil
+		return nil, nil
 	}
 	sweep, ok := raw.(map[string]any)
 	if !ok {
 		d.fault("sweep", "= %s: want a table, [sweep]", show(raw))
-		return nil
+		return nil, nil
 	}
 	plain := cloneTable(sweep)
 	delete(plain, "lockstep")
-	var all []axis
 	for _, s := range d.flatten("sweep", plain, isSweepValue) {
+		if s.key+"." == refinePrefix {
+			d.fault(s.key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", show(s.value))
+			continue
+		}
+		if strings.HasPrefix(s.key, refinePrefix) {
+			refine = append(refine, s)
+			continue
+		}
 		if values, ok := d.sweepValues(s); ok {
 			a := axis{keys: []string{strings.TrimPrefix(s.key, "sweep.")}, places: []string{s.key}}
 			for _, v := range values {
@@ -54,7 +61,7 @@ func (d *document) axes() []axis {
 			all = append(all, a)
 		}
 	}
-	return d.checkAxes(all)
+	return d.checkAxes(all), refine
 }
 
 // checkAxes refuses keys that cannot be swept or are swept twice, and sweeps

@@ -71,7 +71,6 @@ type Blame struct {
 	queues  []blameQueue  // by queue
 	packets []blamePacket // by packet
 	pairs   []int64       // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
-	bidding Part          // what a head that is at the front of its queue and routed waits for
 	parts   Parts         // handed to OnPacket
 }
 
@@ -115,10 +114,7 @@ func (k *blamePacket) measured() bool { return k.times[3] >= measured }
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
 		Links: make([]Parts, len(f.out)), meter: meter, graph: f.graph, pairRow: make([]int32, f.graph.NumPorts()),
-		queues: make([]blameQueue, len(f.queues)), bidding: PartVC,
-	}
-	if f.combined != 0 {
-		b.bidding = PartSwitch
+		queues: make([]blameQueue, len(f.queues)),
 	}
 	pairs := int32(0)
 	for s := range f.switches {
@@ -133,7 +129,7 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 		pairs += sw.ports * sw.ports
 	}
 	b.pairs = make([]int64, pairs)
-	f.blame = b
+	f.blame, f.observed = b, true
 	return b
 }
 
@@ -196,7 +192,7 @@ func (b *Blame) arrived(f *Fabric, flits []flit) {
 		if v.count == 1 {
 			r.since, r.until, r.then = c, c, uint8(PartSwitch)
 			if e.packet&headFlit != 0 {
-				r.first, r.then = uint8(PartRoute), uint8(b.bidding)
+				r.first, r.then = uint8(PartRoute), uint8(f.bidding())
 				if f.routeDelay > 0 {
 					r.until = f.steps.cycleOf(f.steps.firstStep(c) + int64(f.routeDelay))
 				}
@@ -222,16 +218,6 @@ func (b *Blame) holds(f *Fabric, q int32, part Part) {
 	r := &b.queues[q]
 	b.sync(r, &f.queues[q], f.cycle)
 	r.then = uint8(part)
-}
-
-// asleep says that a head at the front of a queue is asleep because no virtual
-// channel is free or, where some are, none has room.
-func (b *Blame) asleep(f *Fabric, q int32, free uint32) {
-	if free == 0 {
-		b.holds(f, q, PartVC)
-	} else {
-		b.holds(f, q, PartCredit)
-	}
 }
 
 // outputFull says that the flit at the front of a queue has no room behind the
@@ -278,7 +264,7 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 		if v.count > 1 {
 			r.first, r.until, r.then = uint8(PartSerial), next, uint8(PartSwitch)
 			if tail {
-				r.then = uint8(b.bidding)
+				r.then = uint8(f.bidding())
 				if f.routeDelay > 0 {
 					r.first, r.until = uint8(PartRoute), f.steps.cycleOf(step+1+int64(f.routeDelay))
 				}

@@ -68,24 +68,27 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 	return f, b, meter
 }
 
+// timings are settings that change the way of flits.
+var timings = map[string]func(*fabric.Config){
+	"default":   func(*fabric.Config) {},
+	"pipelined": func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
+	"deep": func(c *fabric.Config) {
+		c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 3, 2, 3
+	},
+	"fraction":     func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
+	"routing":      func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
+	"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+	"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+	"cut, stages":  func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
+	"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
+	"slow channel": func(c *fabric.Config) {
+		c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
+	},
+}
+
 // TestBlame holds every setting that changes the way of flits to the identity.
 func TestBlame(t *testing.T) {
-	for name, set := range map[string]func(*fabric.Config){
-		"default":   func(*fabric.Config) {},
-		"pipelined": func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
-		"deep": func(c *fabric.Config) {
-			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 3, 2, 3
-		},
-		"fraction":     func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
-		"routing":      func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
-		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
-		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
-		"cut, stages":  func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
-		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
-		"slow channel": func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
-		},
-	} {
+	for name, set := range timings {
 		for _, algorithm := range []string{"min", "val", "ugal-l"} {
 			for _, flits := range []int{1, 5} {
 				for _, load := range []float64{0.3, 1} {

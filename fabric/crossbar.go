@@ -60,15 +60,15 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 					v.out = int32(lov) // chooseVC in most cases
 				} else if !f.chooseVC(sw, local, v, free) {
 					f.sleepForVC(sw, w, left&-left)
-					if f.blame != nil {
-						f.blame.asleep(f, sw.queue0+int32(local), free)
+					if f.observed {
+						f.sleeps(sw.queue0+int32(local), free)
 					}
 					continue
 				}
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				if f.blame != nil {
-					f.blame.holds(f, sw.queue0+int32(local), PartCredit)
+				if f.observed {
+					f.stalls(sw.queue0+int32(local), PartCredit)
 				}
 				continue
 			}
@@ -197,6 +197,9 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 	}
 	if f.multicast != nil {
 		f.multicast.crossed(sw, matches)
+	}
+	if f.trace != nil {
+		f.trace.crossing(f, sw, matches, t)
 	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))

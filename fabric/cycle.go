@@ -133,8 +133,8 @@ func (f *Fabric) wakeQueue(q int32) {
 	if f.queues[q].count > 0 {
 		f.masks[q>>6].sa |= 1 << (q & 63)
 		f.activate(q >> 6)
-		if f.blame != nil {
-			f.blame.holds(f, q, PartSwitch)
+		if f.observed {
+			f.resumes(q, PartSwitch)
 		}
 	}
 }
@@ -172,6 +172,9 @@ func (f *Fabric) arriveFlits(c int64) {
 		}
 		if f.blame != nil {
 			f.blame.arrived(f, batch)
+		}
+		if f.trace != nil {
+			f.trace.arrived(f, batch)
 		}
 	}
 }

@@ -133,6 +133,12 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	if err := f.SetFaults(plan); err != nil {
 		t.Fatal(err)
 	}
+	var traced *fabric.Tracer
+	if r.IntN(4) == 0 {
+		meter := fabric.NewMeter(100)
+		meter.Open(0)
+		traced = f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20, Every: 1})
+	}
 	load := 0.1 + 0.5*r.Float64()
 	terminals := g.Terminals()
 	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load * 2 / float64(1+most))}, mixed{most}, seed)}
@@ -142,6 +148,9 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	tally = f.FaultTally()
+	if traced != nil {
+		checkTraces(t, seed, traced)
+	}
 	if delivered := int64(len(sink.seen)); source.born != delivered+tally.Lost+tally.Unreachable {
 		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born, delivered, tally)
 	}
@@ -152,6 +161,25 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 		t.Errorf("seed %d: %+v", seed, f.Counters)
 	}
 	return name, tally
+}
+
+// checkTraces wants the stages of recorded packets, none of them shorter than
+// nothing, to add up to their latency.
+func checkTraces(t testing.TB, seed uint64, traced *fabric.Tracer) {
+	if len(traced.Packets()) == 0 {
+		t.Errorf("seed %d: nothing recorded", seed)
+	}
+	for _, p := range traced.Packets() {
+		sum := int64(0)
+		for i, cycles := range p.Stages() {
+			if sum += cycles; cycles < 0 {
+				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, fabric.StageNames[i], p)
+			}
+		}
+		if sum != p.Cycle-p.Birth {
+			t.Fatalf("seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
+		}
+	}
 }
 
 // TestRandomFaults: random networks, in which everything that can

@@ -64,8 +64,12 @@ func (r *runner) measure() error {
 	r.result.Open(start)
 	r.delivered, r.givenUp = r.f.usefulFlits(), r.f.FaultTally().GivenUpFlits
 	r.sent = r.f.ChannelFlits()
+	if r.plan.Series > 0 {
+		r.series = newSeriesRecorder(r.f, r.plan.Series)
+		defer func() { r.result.Series = r.series.finish() }()
+	}
 	if r.plan.Window > 0 {
-		if err := r.advance(r.plan.Window); err != nil {
+		if err := r.advanceWindow(r.plan.Window); err != nil {
 			return err
 		}
 		r.close(start)
@@ -76,7 +80,7 @@ func (r *runner) measure() error {
 		budget = defaultBudget
 	}
 	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
-		if err := r.advance(next * sliceCycles); err != nil {
+		if err := r.advanceWindow(next * sliceCycles); err != nil {
 			return err
 		}
 		r.close(start)

@@ -44,6 +44,9 @@ func (f *Fabric) purge(doomed []int32) {
 		f.DiscardedFlits += int64(p.removed[id])
 		f.faults.tally.WastedFlits += int64(f.packets[id].flits - unsent[id] - p.removed[id])
 		f.packetFree = append(f.packetFree, id)
+		if f.trace != nil {
+			f.trace.dropped(id)
+		}
 		f.faults.retry.dropped(f.packets[id].tag)
 	}
 }
@@ -123,6 +126,9 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		return
 	}
 	v.ready = f.steps.at[0].number + f.routeDelay
+	if f.trace != nil {
+		f.trace.uncovered(f, v)
+	}
 	if f.combined != 0 {
 		m.sa |= bit
 	} else {

@@ -5,12 +5,14 @@ import "context"
 // Plan says how long an open-loop run measures. Zero values leave the choice
 // to the run.
 type Plan struct {
-	Warmup    int64   // cycles before the window; 0: found by the run
-	Window    int64   // cycles of the window; 0: as long as Precision needs
-	Budget    int64   // most cycles of warm-up and window together, where they are found
-	Precision float64 // wanted half-width of the 95 % interval of the mean latency, relative to it
-	Blame     bool    // divide the latency of measured packets into its parts
-	Progress  func()  // called every few hundred cycles; may be nil
+	Warmup    int64     // cycles before the window; 0: found by the run
+	Window    int64     // cycles of the window; 0: as long as Precision needs
+	Budget    int64     // most cycles of warm-up and window together, where they are found
+	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool      // divide the latency of measured packets into its parts
+	Trace     TracePlan // packets whose lives are recorded
+	Series    int       // intervals of the window for which the channels' load is kept; 0: none
+	Progress  func()    // called every few hundred cycles; may be nil
 }
 
 // Result is the outcome of an open-loop run. Times are in cycles.
@@ -26,9 +28,11 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Faults       FaultTally // of the whole run
-	Converged    bool       // warm-up settled, and Precision reached (where asked for)
-	Blame        *Blame     // where asked for
+	Faults       FaultTally     // of the whole run
+	Converged    bool           // warm-up settled, and Precision reached (where asked for)
+	Series       *Series        // where asked for
+	Blame        *Blame         // where asked for
+	Traces       []*PacketTrace // likewise
 }
 
 const (
@@ -51,9 +55,15 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	if plan.Trace.Packets > 0 {
+		f.StartTrace(r.result.Meter, plan.Trace)
+	}
 	f.Attach(source, r.result.Meter)
 	if err := r.run(); err != nil {
 		return nil, err
+	}
+	if f.trace != nil {
+		r.result.Traces = f.trace.Packets()
 	}
 	return r.result, nil
 }
@@ -69,6 +79,7 @@ type runner struct {
 	delivered int64 // flits, when the window opened
 	givenUp   int64 // likewise
 	sent      []uint32
+	series    *seriesRecorder // nil: off
 }
 
 func (r *runner) run() error {

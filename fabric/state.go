@@ -208,14 +208,16 @@ type Fabric struct {
 	vaDelay    uint32
 	combined   int32      // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	sensing    *sensing   // nil: off
+	observed   bool       // by any of blame and trace
 	blame      *Blame     // nil: off
 	faults     *faults    // nil: none
+	trace      *Tracer    // nil: off
 	occupancy  bool       // keep outVC.waiting
 	behind     *behind    // nil unless occupancy
 	greedy     bool       // count the decisions of a cycle only when all are made
 	decided    []uint32   // ov chosen by each of them
-	multicast  *multicast // nil: off
 	departer   Departer   // nil: packets leave their terminals undecided
+	multicast  *multicast // nil: off
 	cutThrough bool
 	inputFirst bool
 

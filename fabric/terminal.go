@@ -140,6 +140,9 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		flags = headFlit
 		p := &f.packets[te.packet]
 		p.wait = uint32(min(c-p.birth, math.MaxUint32))
+		if f.trace != nil {
+			f.trace.injected(f, te)
+		}
 	} else if ovs[te.vc].credits == 0 {
 		te.blocked = true
 		return
@@ -150,6 +153,9 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		flags |= tailFlit
 		if f.blame != nil {
 			f.blame.injected(f, t, te.packet, o)
+		}
+		if f.trace != nil {
+			f.trace.sent(te.packet, c)
 		}
 	}
 	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
@@ -272,6 +278,9 @@ func (f *Fabric) deliver(e *flit) {
 	}
 	if f.blame != nil {
 		f.blame.delivered(id, d)
+	}
+	if f.trace != nil {
+		f.trace.delivered(f, id, d)
 	}
 	f.sink.Deliver(d)
 }

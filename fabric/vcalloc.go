@@ -119,6 +119,9 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 	if f.blame != nil {
 		f.blame.took(f, sw, matches, step)
 	}
+	if f.trace != nil {
+		f.trace.took(f, sw, matches, step)
+	}
 	vcs, ready := uint32(f.vcs), step+f.vaDelay
 	for _, r := range matches {
 		local := r.local()
@@ -191,8 +194,8 @@ func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if f.blame != nil {
-				f.blame.holds(f, sw.queue0+int32(r.local()), PartCredit)
+			if f.observed {
+				f.stalls(sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
 		}
@@ -226,8 +229,8 @@ func (f *Fabric) wakeWaiters(o *outPort) {
 		} else {
 			f.masks[word].va |= bit
 		}
-		if f.blame != nil {
-			f.blame.holds(f, q-1, f.blame.bidding)
+		if f.observed {
+			f.resumes(q-1, f.bidding())
 		}
 		f.activate(word)
 	}

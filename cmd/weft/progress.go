@@ -20,6 +20,7 @@ type progress struct {
 	quiet   bool
 	printed time.Duration // when the last line was printed
 	done    int
+	points  int // of the bar
 }
 
 // lineEvery is the time between progress lines that announce no milestone.
@@ -28,16 +29,22 @@ const lineEvery = 10 * time.Second
 func newProgress(w io.Writer, f *experiments.File, quiet bool) *progress {
 	p := &progress{w: w, name: f.Name, quiet: quiet}
 	if !quiet && isTerminal(w) {
-		p.bar = progressbar.NewOptions(len(f.Points),
-			progressbar.OptionSetWriter(w),
-			progressbar.OptionSetDescription(f.Title),
-			progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionFullWidth(),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionThrottle(100*time.Millisecond))
+		p.newBar(len(f.Points), f.Title)
 	}
 	return p
+}
+
+// newBar begins a bar of so many points.
+func (p *progress) newBar(points int, description string) {
+	p.points = points
+	p.bar = progressbar.NewOptions(points,
+		progressbar.OptionSetWriter(p.w),
+		progressbar.OptionSetDescription(description),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond))
 }
 
 // isTerminal tells whether someone is likely to look at w.
@@ -54,6 +61,9 @@ func (p *progress) update(now experiments.Progress) {
 	switch {
 	case p.quiet:
 	case p.bar != nil:
+		if now.Points != p.points { // refinement has added some
+			p.newBar(now.Points, rate(now))
+		}
 		p.bar.Describe(rate(now))
 		if err := p.bar.Set(now.Done); err != nil {
 			p.bar = nil // a terminal that cannot show a bar gets none

@@ -18,8 +18,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Put the result folders in and below each DIR into one HTML page without
 external resources. Points at which the network did not keep up are marked; the
 experiments of papers show each target beside the measured value. Where
-measure.links was set, the page holds a map of the links' load, and where
-measure.blame was, the parts of the latency and the worst channels.
+measure.links was set, the page holds a map of the links' load, where
+measure.series was, one that changes over time, and where measure.blame was, the
+parts of the latency and the worst channels.
 
   weft reproduce --quick --out r
   weft report r`,

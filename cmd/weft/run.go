@@ -165,7 +165,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		switch {
 		case errors.Is(err, experiments.ErrInterrupted) && folders[i] != "":
 			fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s; go on with the same command and --resume\n",
-				outcome.Finished, len(f.Points), f.Name, folders[i])
+				outcome.Finished, outcome.Points, f.Name, folders[i])
 			return &statusError{status: exitFailure}
 		case err != nil:
 			return err

@@ -20,7 +20,7 @@ func (v *view) matrix(t topology.Grouped) template.HTML {
 		i := t.GroupOf(l.from)*n + t.GroupOf(l.to)
 		hottest[i] = max(hottest[i], l.load)
 	}
-	c := &canvas{top: v.top}
+	c := v.canvas()
 	const margin = 40
 	cell := float64(pictureWidth-margin-10) / float64(n)
 	gap := 0.0
@@ -92,7 +92,7 @@ func (v *view) grid(t topology.Grid, links []link) template.HTML {
 			pitch * (float64(k/across*(rows+1)+rows-1-y) + 1), // coordinate 0 at the bottom
 		}
 	}
-	c := &canvas{top: v.top}
+	c := v.canvas()
 	square := make([]float64, v.graph.Switches())
 	for s := range square {
 		square[s] = v.atTerminals(topology.SwitchID(s))
@@ -162,7 +162,7 @@ func (v *view) circle(links []link) template.HTML {
 
 // net draws switches at given places.
 func (v *view) net(at []position, links []link, thickness, side, height float64) template.HTML {
-	c := &canvas{top: v.top}
+	c := v.canvas()
 	for _, l := range links {
 		v.segment(c, at[l.from], at[l.to], max(thickness, 0.4), l)
 	}

@@ -144,7 +144,8 @@ func newLinkMap(file *experiments.File, p *experiments.Point, channels []channel
 		m.Caption += "; the network cannot be drawn: " + err.Error()
 		return m
 	}
-	picture, how := drawNetwork(network.Topology, channels, top)
+	v := &view{graph: network.Topology.Graph(), channels: channels, top: top}
+	picture, how := v.draw(network.Topology)
 	m.Picture = picture
 	m.Caption += ". " + how
 	return m
@@ -154,7 +155,15 @@ func newLinkMap(file *experiments.File, p *experiments.Point, channels []channel
 type view struct {
 	graph    *topology.Graph
 	channels []channel
-	top      float64 // value at the hot end of the scale
+	order    []channel // by whose load the links are drawn, coldest first; nil: channels
+	top      float64   // value at the hot end of the scale
+	plain    bool      // without names and scale
+	drawn    *canvas   // what was drawn last
+}
+
+func (v *view) canvas() *canvas {
+	v.drawn = &canvas{top: v.top, plain: v.plain}
+	return v.drawn
 }
 
 // out is the load of the channel out of a switch port.
@@ -176,13 +185,17 @@ func (v *view) atTerminals(s topology.SwitchID) float64 {
 // link is what leads from one switch to another: of parallel channels, the
 // hottest.
 type link struct {
-	from, to topology.SwitchID
-	load     float64
+	from, to   topology.SwitchID
+	load, rank float64
 }
 
 // links lists the directed links between switches, coldest first so that hot
 // ones are drawn on top.
 func (v *view) links() []link {
+	order := v.order
+	if order == nil {
+		order = v.channels
+	}
 	var all []link
 	at := map[[2]topology.SwitchID]int{}
 	g := v.graph
@@ -196,11 +209,12 @@ func (v *view) links() []link {
 		if !known {
 			i = len(all)
 			at[ends] = i
-			all = append(all, link{ends[0], ends[1], 0})
+			all = append(all, link{ends[0], ends[1], 0, 0})
 		}
 		all[i].load = max(all[i].load, v.out(p))
+		all[i].rank = max(all[i].rank, order[p].load)
 	}
-	slices.SortStableFunc(all, func(a, b link) int { return cmp.Compare(a.load, b.load) })
+	slices.SortStableFunc(all, func(a, b link) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
@@ -210,14 +224,12 @@ const (
 	mostGroups = 256
 )
 
-// drawNetwork lays the network out by its family so that one sees the hot
-// spot; how explains the picture.
-func drawNetwork(t topology.Topology, channels []channel, top float64) (picture template.HTML, how string) {
-	g := t.Graph()
-	if len(channels) != g.NumPorts()+g.Terminals() {
-		return "", fmt.Sprintf("links.csv has %d channels of this point, the network %d: not drawn.", len(channels), g.NumPorts()+g.Terminals())
+// draw lays the network out by its family so that one sees the hot spot; how
+// explains the picture.
+func (v *view) draw(t topology.Topology) (picture template.HTML, how string) {
+	if n := v.graph.NumPorts() + v.graph.Terminals(); len(v.channels) != n {
+		return "", fmt.Sprintf("%d channels of this point were recorded, the network has %d: not drawn.", len(v.channels), n)
 	}
-	v := &view{g, channels, top}
 	if grouped, ok := t.(topology.Grouped); ok && grouped.Groups() <= mostGroups {
 		return v.matrix(grouped), "From the group of the row to that of the column, the hottest channel; on the diagonal, channels within the group."
 	}

@@ -30,7 +30,8 @@ type content struct {
 	Counts      []count     // verdicts of all experiments
 	Verdicts    [][]verdict // by paper
 	Experiments []experiment
-	Interrupted []string // folders without results
+	Interrupted []string    // folders without results
+	Script      template.JS // where there is something that it moves
 }
 
 // count is how often a verdict was reached.
@@ -49,6 +50,8 @@ type experiment struct {
 	Missing           []string // figures that could not be drawn, with the reason
 	Maps              []linkMap
 	MapNote           string
+	Lapses            []timelapse
+	LapseNote         string
 	Blame             *blame
 	Shared            []cell // columns with one value
 	Results           table
@@ -98,6 +101,9 @@ func Make(dirs []string) ([]byte, error) {
 			e.ID = fmt.Sprintf("experiment%d", len(c.Experiments)+1)
 			e.Folder = folderName(dir, name)
 			c.Experiments = append(c.Experiments, e)
+			if len(e.Lapses) > 0 {
+				c.Script = template.JS(timelapseJS)
+			}
 			verdicts = append(verdicts, judged...)
 		}
 	}
@@ -167,6 +173,7 @@ func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
 		e.Figures = append(e.Figures, picture)
 	}
 	e.Maps, e.MapNote = linkMaps(f)
+	e.Lapses, e.LapseNote = timelapses(f)
 	e.Blame = newBlame(f)
 	e.Shared, e.Results = printResults(f.Results)
 	if f.Failures != nil {

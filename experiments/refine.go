@@ -1,0 +1,235 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// refinement adds points to a sweep where the network ceases to keep up:
+// between the last value of an axis at which it does and the first at which it
+// does not, by bisection, until they are at most spacing apart. Which points
+// those are follows from the results of the others and from nothing else, so
+// that a run, one resumed, and a result folder read back agree on them.
+type refinement struct {
+	key     string
+	axis    int // of File.sweep
+	spacing float64
+	whole   bool // values are integers
+}
+
+// refinePrefix leads the keys of [sweep.refine].
+const refinePrefix = "sweep.refine."
+
+// saturatedColumn tells whether the network kept up.
+const saturatedColumn = "saturated"
+
+// readRefinement reads [sweep.refine].
+func (f *File) readRefinement(given []setting) {
+	d := f.doc
+	for i, s := range given {
+		key := strings.TrimPrefix(s.key, refinePrefix)
+		if i > 0 {
+			d.fault(s.key, "is a second key to refine; one is possible")
+			continue
+		}
+		r := &refinement{key: key, axis: -1}
+		switch x := s.value.(type) {
+		case int64:
+			r.spacing, r.whole = float64(x), true
+		case float64:
+			r.spacing = x
+		}
+		if !(r.spacing > 0) {
+			d.fault(s.key, "= %s: want the largest distance left between two points, for example 0.01", show(s.value))
+			continue
+		}
+		for i, a := range f.sweep {
+			if len(a.keys) == 1 && a.keys[0] == key {
+				r.axis = i
+			}
+		}
+		if r.axis < 0 {
+			d.fault(s.key, "is not swept by a list of its own: give %q a list or a range under [sweep]", key)
+			continue
+		}
+		for _, v := range f.sweep[r.axis].values {
+			_, integer := v[0].(int64)
+			r.whole = r.whole && integer
+			if _, float := v[0].(float64); !integer && !float {
+				d.fault(s.key, "cannot be refined: %s is not a number", show(v[0]))
+				break
+			}
+		}
+		if f.saturatedCell() < 0 {
+			d.fault(s.key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
+		}
+		f.refine = r
+	}
+}
+
+// value is a value of the axis as the file would give it.
+func (r *refinement) value(x float64) any {
+	if r.whole {
+		return int64(x)
+	}
+	return x
+}
+
+// added is where a point added by refinement lies: the steps on the axes, with
+// -1 on the refined one, and the value there.
+type added struct {
+	Steps []int   `json:"steps"`
+	Value float64 `json:"value"`
+}
+
+// position of a point on the refined axis.
+func (r *refinement) position(f *File, p *Point) float64 {
+	if step := p.steps[r.axis]; step >= 0 {
+		return number(formatCell(f.sweep[r.axis].values[step][0]))
+	}
+	return p.refined
+}
+
+// next lists the points that one more step of bisection adds to those that
+// there are, variant by variant; none at the end. saturated tells of a point
+// whether the network kept up, if that is known.
+func (r *refinement) next(f *File, points []*Point, saturated func(*Point) (saturated, known bool)) []added {
+	var names []string
+	variants := map[string][]*Point{}
+	for _, p := range points {
+		name := fmt.Sprint(r.variant(p))
+		if variants[name] == nil {
+			names = append(names, name)
+		}
+		variants[name] = append(variants[name], p)
+	}
+	var all []added
+	for _, name := range names {
+		if value, ok := r.middle(f, variants[name], saturated); ok {
+			all = append(all, added{r.variant(variants[name][0]), value})
+		}
+	}
+	return all
+}
+
+// variant is a point's steps without the one on the refined axis.
+func (r *refinement) variant(p *Point) []int {
+	steps := slices.Clone(p.steps)
+	steps[r.axis] = -1
+	return steps
+}
+
+// middle is the value to try next among the points of a variant. The values
+// tried are whole spacings above the last at which the network kept up.
+func (r *refinement) middle(f *File, points []*Point, saturated func(*Point) (saturated, known bool)) (value float64, ok bool) {
+	low, high := math.Inf(-1), math.Inf(1)
+	for _, p := range points {
+		if bad, known := saturated(p); known && bad {
+			high = min(high, r.position(f, p))
+		}
+	}
+	for _, p := range points {
+		if bad, known := saturated(p); known && !bad && r.position(f, p) < high {
+			low = max(low, r.position(f, p))
+		}
+	}
+	if math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return 0, false
+	}
+	gaps := math.Ceil((high-low)/r.spacing - 1e-9)
+	if gaps < 2 {
+		return 0, false
+	}
+	value = roundDecimal(low + r.spacing*math.Floor(gaps/2))
+	// A point there that is not known has failed.
+	taken := slices.ContainsFunc(points, func(p *Point) bool { return r.position(f, p) == value })
+	return value, !taken
+}
+
+// refined makes a point that refinement adds. The error says what is wrong
+// with its settings, of which the point is complete otherwise.
+func (f *File) refined(a added, index int) (*Point, error) {
+	values := make([][]any, len(f.sweep))
+	for i, step := range a.Steps {
+		if step >= 0 {
+			values[i] = f.sweep[i].values[step]
+		} else {
+			values[i] = []any{f.refine.value(a.Value)}
+		}
+	}
+	p, dec := f.decode(values, index)
+	p.steps, p.refined = a.Steps, a.Value
+	if err := dec.doc.faults.err(); err != nil {
+		return p, err
+	}
+	_, err := f.kind.check(p.config, p.Seed)
+	return p, err
+}
+
+// saturatedCell is where a row of the kind tells whether the network kept up.
+func (f *File) saturatedCell() int {
+	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == saturatedColumn })
+}
+
+// extend adds the points of one step of refinement to those of the run and
+// returns them.
+func (r *runner) extend() []*Point {
+	if r.file.refine == nil {
+		return nil
+	}
+	cell := r.file.saturatedCell()
+	first := len(r.points)
+	for _, a := range r.file.refine.next(r.file, r.points, func(p *Point) (bool, bool) {
+		rec := r.records[p.Hash]
+		return rec != nil && rec.Cells[cell] == "true", rec != nil
+	}) {
+		p, err := r.file.refined(a, len(r.points))
+		if err != nil {
+			r.reasons[p.Hash] = err.Error()
+		} else if rec := r.spare[p.Hash]; rec != nil {
+			r.records[p.Hash] = rec
+		}
+		r.points = append(r.points, p)
+	}
+	return r.points[first:]
+}
+
+// replay adds the points to the file that refinement has added to its results.
+func (f *File) replay(results *Table) error {
+	if f.refine == nil {
+		return nil
+	}
+	point, err := results.Column("point")
+	saturated, err2 := results.Column(saturatedColumn)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	known := map[int]bool{}
+	for _, row := range results.Rows {
+		i, err := strconv.Atoi(row[point])
+		if err != nil {
+			return fmt.Errorf("point %q: want a number", row[point])
+		}
+		known[i] = row[saturated] == "true"
+	}
+	for {
+		list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) {
+			bad, ok := known[p.Index]
+			return bad, ok
+		})
+		if len(list) == 0 {
+			return nil
+		}
+		for _, a := range list {
+			p, err := f.refined(a, len(f.Points))
+			if err != nil {
+				return err
+			}
+			f.Points = append(f.Points, p)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The toy keeps up to a load of 0.6, that included.
+const toyRefined = `
+kind = "toy"
+[traffic]
+mode = "wait"
+[sweep]
+"shape.type" = ["ring", "box"]
+"traffic.load" = [0.2, 0.9]
+refine = { "traffic.load" = 0.05 }
+`
+
+// sweptLoads lists the loads of the rows of a shape.
+func sweptLoads(t *testing.T, table *Table, shape string) []string {
+	t.Helper()
+	rows, err := table.Where(map[string]string{"shape.type": shape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := rows.Column("traffic.load")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loads []string
+	for _, r := range rows.Rows {
+		loads = append(loads, r[at])
+	}
+	return loads
+}
+
+// TestRefine: between 0.2 and 0.9 lie 14 spacings: the 7th is at 0.55, where
+// the toy keeps up; of the 7 from there to 0.9 the 3rd is at 0.7, where it does
+// not; of 3 the first, 0.6, where it does; of 2 the first, 0.65. The rows are
+// the same whatever the jobs, after every interruption, and read back.
+func TestRefine(t *testing.T) {
+	toyGate = func(context.Context) {}
+	dir := t.TempDir()
+	o := execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir, Jobs: 1})
+	want := []string{"0.2", "0.9", "0.55", "0.7", "0.6", "0.65"}
+	for _, shape := range []string{"ring", "box"} {
+		if got := sweptLoads(t, o.Results, shape); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", shape, got, want)
+		}
+	}
+	// The points of a step of both variants, then those of the next.
+	if got := strings.Join(o.Results.Rows[6][:3], ","); got != "6,ring,0.7" || o.Points != 12 {
+		t.Errorf("row 6 is %s of %d points", got, o.Points)
+	}
+	for _, jobs := range []int{2, 5} {
+		other := t.TempDir()
+		execute(t, load(t, toyRefined, Options{}), Execution{Dir: other, Jobs: jobs})
+		sameFiles(t, dir, other)
+	}
+
+	// Stopped at every point in turn, of a run that goes on in the same folder.
+	broken := t.TempDir()
+	stops := 0
+	for ; stops < 20; stops++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		begun := 0
+		toyGate = func(context.Context) {
+			if begun++; begun > 1 {
+				cancel()
+			}
+		}
+		_, err := load(t, toyRefined, Options{}).Execute(ctx, Execution{Dir: broken, Jobs: 1, Resume: true})
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+	}
+	if stops != 11 { // one point a run, the last one to its end
+		t.Errorf("%d interruptions", stops)
+	}
+	sameFiles(t, dir, broken)
+
+	toyGate = func(context.Context) { t.Error("computed again") }
+	if o := execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
+		t.Errorf("%d points reused", o.Reused)
+	}
+	f, err := ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12 {
+		t.Errorf("%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
+	}
+	if got := strings.Join(f.File.Points[7].Swept, ","); got != "box,0.7" {
+		t.Errorf("point 7 is %s", got)
+	}
+}
+
+// sameFiles compares result folders.
+func sameFiles(t *testing.T, a, b string) {
+	t.Helper()
+	for _, name := range []string{resultsFile, "links.csv", resolvedFile} {
+		if read(t, a, name) != read(t, b, name) {
+			t.Errorf("%s differs\n%s\n%s", name, read(t, a, name), read(t, b, name))
+		}
+	}
+}
+
+// TestRefineResolved: the resolved file refines, too.
+func TestRefineResolved(t *testing.T) {
+	toyGate = func(context.Context) {}
+	dir, again := t.TempDir(), t.TempDir()
+	execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir})
+	f, err := ReadFile(filepath.Join(dir, resolvedFile), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, f, Execution{Dir: again})
+	if read(t, dir, resultsFile) != read(t, again, resultsFile) {
+		t.Error("other results")
+	}
+}
+
+// TestRefineEnds: where there is nothing to find, and where points fail, the
+// sweep ends.
+func TestRefineEnds(t *testing.T) {
+	for _, c := range []struct{ loads, spacing, want string }{
+		{"[0.1, 0.6]", "0.01", "0.1 0.6"},            // keeps up
+		{"[0.7, 0.9]", "0.01", "0.7 0.9"},            // does not
+		{"[0.59, 0.61]", "0.02", "0.59 0.61"},        // near enough
+		{"[0.59, 0.61]", "0.015", "0.59 0.61 0.605"}, // 2 spacings; 0.605 to 0.59 is one
+		{"[0.9, 0.1, 0.5]", "0.1", "0.9 0.1 0.5 0.7 0.6"},
+	} {
+		f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = "+c.loads+"\n[sweep.refine]\ntraffic.load = "+c.spacing+"\n", Options{})
+		o := execute(t, f, Execution{})
+		var got []string
+		for _, r := range o.Results.Rows {
+			got = append(got, r[1])
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s by %s: %v, want %s", c.loads, c.spacing, got, c.want)
+		}
+	}
+	// No size of the box makes a difference.
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 9]\n\"traffic.load\" = [0.5, 0.7]\nrefine = { \"shape.p\" = 2 }\n", Options{})
+	if o := execute(t, f, Execution{}); len(o.Results.Rows) != 4 {
+		t.Errorf("%v", o.Results.Rows)
+	}
+	// Variants that fail have nothing to refine; the others go on.
+	dir := t.TempDir()
+	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1), Options{})
+	o := execute(t, f, Execution{Dir: dir})
+	if len(o.Failures) != 4 || len(o.Results.Rows) != 12 {
+		t.Errorf("%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
+	}
+	if _, err := ReadFolder(dir); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, resultsFile)); err != nil || !strings.Contains(string(text), ",0.65,") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestRefineFailed: a point that has failed is not tried again, and ends the
+// refinement of its variant.
+func TestRefineFailed(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.2, 0.8]\nrefine = { \"traffic.load\" = 0.1 }\n", Options{})
+	saturated := func(p *Point) (bool, bool) { return p.Swept[0] == "0.8", p.Swept[0] != "0.5" }
+	list := f.refine.next(f, f.Points, saturated)
+	if len(list) != 1 || list[0].Value != 0.5 {
+		t.Fatalf("%+v", list)
+	}
+	p, err := f.refined(list[0], 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list = f.refine.next(f, append(f.Points, p), saturated); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestRefineInteger: an axis of integers is refined by integers, 1 + 2*4 = 9
+// between 1 and 17.
+func TestRefineInteger(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n", Options{})
+	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index == 1, true })
+	p, err := f.refined(list[0], 2)
+	if err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n") {
+		t.Errorf("%v, %v\n%s", p.Swept, err, f.Resolved())
+	}
+}
+
+// TestRefineSlurm: a task of a job array computes points that refinement has
+// added, which it knows from the job.
+func TestRefineSlurm(t *testing.T) {
+	toyGate = func(context.Context) {}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "refined.toml")
+	if err := os.WriteFile(path, []byte(toyRefined), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := load(t, toyRefined, Options{})
+	r := &runner{file: f, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}
+	for _, p := range f.Points {
+		r.one(t.Context(), p)
+	}
+	fresh := r.extend()
+	s := &slurmRun{runner: r, Slurm: &Slurm{}, dir: filepath.Join(dir, "slurm")}
+	f.Name = path
+	if err := s.prepare(fresh); err != nil {
+		t.Fatal(err)
+	}
+	for task := range s.job.Tasks {
+		if err := SlurmTask(t.Context(), filepath.Join(s.dir, slurmJobFile), task); err != nil {
+			t.Fatal(err)
+		}
+		text := read(t, s.dir, fmt.Sprintf("task-%d.journal", task))
+		records := map[string]*record{}
+		readJournal([]byte(text), records)
+		if rec := records[fresh[task].Hash]; rec == nil || rec.Cells[0] != "0.55" {
+			t.Errorf("task %d: %s", task, text)
+		}
+	}
+	if len(s.job.Tasks) != 2 {
+		t.Errorf("%d tasks", len(s.job.Tasks))
+	}
+}
+
+// TestRefineFaults: what cannot be refined is told by its place.
+func TestRefineFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"\"traffic.load\" = [0.1, 0.9]\nrefine = 0.1\n":                                                          `x.toml:4:1: sweep.refine = 0.1: want a table such as`,
+		"\"traffic.load\" = [0.1, 0.9]\nrefine = {}\n":                                                           `sweep.refine = a table: want a table such as`,
+		"\"traffic.load\" = [0.1, 0.9]\n[sweep.refine]\ntraffic.load = 0\n":                                      `sweep.refine.traffic.load = 0: want the largest distance`,
+		"\"traffic.load\" = [0.1, 0.9]\n[sweep.refine]\ntraffic.load = \"x\"\n":                                  `sweep.refine.traffic.load = "x": want the largest distance`,
+		"\"traffic.limit\" = [1, 9]\n[sweep.refine]\ntraffic.load = 0.1\n":                                       `sweep.refine.traffic.load is not swept by a list of its own`,
+		"\"traffic.mode\" = [\"\", \"fail\"]\n[sweep.refine]\ntraffic.mode = 0.1\n":                              `sweep.refine.traffic.mode cannot be refined: "" is not a number`,
+		"\"traffic.load\" = [0.1, 0.9]\n\"shape.p\" = [1, 2]\n[sweep.refine]\ntraffic.load = 0.1\nshape.p = 1\n": `sweep.refine.shape.p is a second key to refine`,
+	} {
+		_, err := Load("x.toml", "kind = \"toy\"\n[sweep]\n"+text, Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	_, err := Load("x.toml", "kind = \"sessions\"\n[sweep]\nseed = [1, 9]\nrefine = { seed = 1 }\n", Options{})
+	if err == nil || !strings.Contains(err.Error(), `kind "sessions" does not tell whether a network keeps up`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,210 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// lapsed is the ring with a series of 5 intervals, and its report.
+func lapsed(t *testing.T) (dir string, page []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	resultFolder(t, dir, strings.Replace(ring, "links = true", "series = 5", 1))
+	page, err := Make([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, page
+}
+
+// withClass lists the elements below e of a class.
+func withClass(e *element, name, class string) []*element {
+	var some []*element
+	for _, x := range e.all(name) {
+		if x.Attr["class"] == class {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// TestTimelapse: both variants at load 1, each with 5 intervals of 80 cycles. A
+// digit of a frame is the load of the element of the picture at its place: for
+// the line from one switch to another, its channel's, found in the series and
+// rounded to 35ths of the hottest in any interval.
+func TestTimelapse(t *testing.T) {
+	dir, html := lapsed(t)
+	page := parse(t, html)
+	lapses := withClass(page, "figure", "timelapse")
+	if len(lapses) != 2 || len(page.all("script")) != 1 {
+		t.Fatalf("%d time-lapses, %d scripts", len(lapses), len(page.all("script")))
+	}
+	folder, err := experiments.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := 0.0
+	for _, point := range []int{1, 3} {
+		s, err := folder.Series(point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Channels {
+			for _, x := range c.Flits {
+				top = max(top, x)
+			}
+		}
+	}
+	for i, lapse := range lapses {
+		series, err := folder.Series(2*i + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := map[string][]float64{} // by the switches that a channel leads from and to
+		for _, c := range series.Channels {
+			from, _, _ := strings.Cut(c.From, " port ")
+			to, _, _ := strings.Cut(c.To, " port ")
+			load[from+" to "+to] = c.Flits
+		}
+		if got := lapse.Attr["data-labels"]; !strings.HasPrefix(got, "cycles 0 to 80 of the window|cycles 80 to 160 of") || strings.Count(got, "|") != 4 {
+			t.Errorf("labels %s", got)
+		}
+		frames := strings.Fields(lapse.Attr["data-frames"])
+		var named []*element
+		for _, g := range lapse.all("g") {
+			for _, e := range g.Children {
+				if len(e.all("title")) > 0 {
+					named = append(named, e)
+				}
+			}
+		}
+		// 16 switches, and 64 channels between them; those that close a ring
+		// of 4 are drawn at both ends: 16 more.
+		if len(frames) != 5 || len(named) != 16+64+16 {
+			t.Fatalf("%d frames, %d elements", len(frames), len(named))
+		}
+		checked := 0
+		for k, frame := range frames {
+			if len(frame) != len(named) {
+				t.Fatalf("frame %d has %d digits for %d elements", k, len(frame), len(named))
+			}
+			for j, e := range named {
+				name, _, _ := strings.Cut(e.Text, ":")
+				if e.Name != "line" {
+					continue
+				}
+				digit, err := strconv.ParseInt(frame[j:j+1], 36, 64)
+				if err != nil || int(digit) != int(math.Round(load[name][k]/top*35)) {
+					t.Errorf("%s in interval %d: %q for a load of %v", name, k, frame[j], load[name][k])
+				}
+				checked++
+			}
+		}
+		if checked != 5*80 {
+			t.Errorf("%d lines compared", checked)
+		}
+		stills := withClass(lapse, "div", "stills")[0]
+		if got := len(stills.all("svg")); got != 5 || stills.all("p")[4].Text != "cycles 320 to 400 of the window" {
+			t.Errorf("%d stills, %s", got, stills.Text)
+		}
+		// What a still shows is what the slider does.
+		colours := strings.Fields(lapse.Attr["data-colours"])
+		for k, svg := range stills.all("svg") {
+			j := 0
+			for _, e := range svg.Children {
+				if e.Attr["fill"] == "#ffffff" {
+					continue // behind a switch
+				}
+				digit, err := strconv.ParseInt(frames[k][j:j+1], 36, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				near(t, e.Attr["fill"]+e.Attr["stroke"], colours[digit])
+				j++
+			}
+			if j != len(named) {
+				t.Errorf("a still of %d elements", j)
+			}
+		}
+	}
+	if plain := parse(t, mustMake(t, ring)); len(plain.all("script")) != 0 {
+		t.Error("a page without time-lapses has a script")
+	}
+}
+
+// mustMake reports on an experiment.
+func mustMake(t *testing.T, text string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	resultFolder(t, dir, text)
+	page, err := Make([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// near compares colours: a 70th of the scale is at most 5 of 255, in a stretch
+// of it where a channel of colour falls by 141 in a quarter.
+func near(t *testing.T, got, want string) {
+	t.Helper()
+	var a, b [3]int
+	fmt.Sscanf(got, "#%02x%02x%02x", &a[0], &a[1], &a[2])
+	fmt.Sscanf(want, "#%02x%02x%02x", &b[0], &b[1], &b[2])
+	for i := range a {
+		if d := a[i] - b[i]; d < -9 || d > 9 {
+			t.Errorf("colour %s, want about %s", got, want)
+			return
+		}
+	}
+}
+
+// TestTimelapseInBrowser: the script shows the first interval when the page is
+// open, and another when the slider is there.
+func TestTimelapseInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	_, html := lapsed(t)
+	lapse := withClass(parse(t, html), "figure", "timelapse")[0]
+	frames, colours := strings.Fields(lapse.Attr["data-frames"]), strings.Fields(lapse.Attr["data-colours"])
+	for _, k := range []int{0, 3} {
+		text := string(html)
+		if k > 0 {
+			text = strings.Replace(text, "</body>", fmt.Sprintf("<script>const s = document.querySelector('.timelapse input'); s.value = %d; s.dispatchEvent(new Event('input'));</script></body>", k), 1)
+		}
+		dom := browse(t, text)
+		if !strings.Contains(dom, `class="timelapse live"`) || !strings.Contains(dom, fmt.Sprintf(">cycles %d to %d of the window</output>", 80*k, 80*(k+1))) {
+			t.Error("the script has not shown the interval")
+		}
+		_, group, _ := strings.Cut(dom[strings.Index(dom, `class="player"`):], "<g ")
+		_, first, _ := strings.Cut(group, "<line ")
+		_, stroke, _ := strings.Cut(first, `stroke="`)
+		digit, err := strconv.ParseInt(frames[k][:1], 36, 64)
+		if err != nil || !strings.HasPrefix(stroke, colours[digit]) {
+			t.Errorf("interval %d: the first line has colour %.7s, want %s", k, stroke, colours[digit])
+		}
+	}
+}
+
+// TestDamagedSeries: the page says what is wrong with a series.
+func TestDamagedSeries(t *testing.T) {
+	dir, _ := lapsed(t)
+	if err := os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	page, err := Make([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "want an interval that begins at 80") {
+		t.Error("the damage is not told")
+	}
+}

@@ -1,0 +1,98 @@
+package fabric
+
+// Series is what the channels of a network carried in the intervals of a
+// window.
+type Series struct {
+	// Ends are where the intervals end, in cycles from the start of the
+	// window; the first begins at 0, each other where the one before ends.
+	Ends []int64
+	// Flits counts the flits sent in each interval on each channel, all
+	// virtual channels together (len = intervals, each ports+terminals): out
+	// of each switch port, then out of each terminal.
+	Flits [][]uint32
+}
+
+// seriesRecorder collects a Series. Cost: a pass over the virtual channels per
+// interval; memory: four bytes per interval and channel.
+type seriesRecorder struct {
+	Series
+	f         *Fabric
+	intervals int
+	start     int64    // of the window
+	slices    int64    // of an interval, where the window is as long as it takes
+	pending   int64    // slices since the last interval ended
+	before    []uint32 // flits sent when it did, by virtual channel
+}
+
+func newSeriesRecorder(f *Fabric, intervals int) *seriesRecorder {
+	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), slices: 1, before: f.ChannelFlits()}
+}
+
+// take ends an interval at the present cycle.
+func (s *seriesRecorder) take() {
+	now := s.f.ChannelFlits()
+	vcs := s.f.vcs
+	flits := make([]uint32, len(now)/vcs)
+	for i := range now {
+		flits[i/vcs] += now[i] - s.before[i]
+	}
+	s.before, s.pending = now, 0
+	s.Ends = append(s.Ends, s.f.Cycle()-s.start)
+	s.Flits = append(s.Flits, flits)
+}
+
+// slice notes that a slice of a window of unknown length is over. When there
+// are twice as many intervals as asked for, neighbours are joined, and
+// intervals are twice as long from then on.
+func (s *seriesRecorder) slice() {
+	if s.pending++; s.pending < s.slices {
+		return
+	}
+	s.take()
+	if len(s.Ends) < 2*s.intervals {
+		return
+	}
+	for i := range s.intervals {
+		s.Ends[i] = s.Ends[2*i+1]
+		s.Flits[i] = s.Flits[2*i]
+		for k, n := range s.Flits[2*i+1] {
+			s.Flits[i][k] += n
+		}
+	}
+	s.Ends, s.Flits = s.Ends[:s.intervals], s.Flits[:s.intervals]
+	s.slices *= 2
+}
+
+// advanceWindow is advance in the window: it ends intervals on the way. A
+// window whose length is known is divided evenly, to the cycle.
+func (r *runner) advanceWindow(cycles int64) error {
+	s := r.series
+	if s == nil {
+		return r.advance(cycles)
+	}
+	if r.plan.Window > 0 {
+		n := min(int64(s.intervals), cycles)
+		for i := range n {
+			if err := r.advance(cycles*(i+1)/n - cycles*i/n); err != nil {
+				return err
+			}
+			s.take()
+		}
+		return nil
+	}
+	for ; cycles > 0; cycles -= sliceCycles {
+		if err := r.advance(min(cycles, sliceCycles)); err != nil {
+			return err
+		}
+		s.slice()
+	}
+	return nil
+}
+
+// finish ends the last interval with the window.
+func (s *seriesRecorder) finish() *Series {
+	if s.pending > 0 {
+		s.take()
+	}
+	return &s.Series
+}
