@@ -165,7 +165,7 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	for len(b.packets) <= int(id) {
 		b.packets = append(b.packets, blamePacket{})
 	}
-	p, k := &f.packets[id], &b.packets[id]
+	p, k := f.packet(id), &b.packets[id]
 	*k = blamePacket{}
 	if !b.meter.measures(p.birth) {
 		return

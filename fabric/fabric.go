@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -39,6 +40,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.combined = headFlit
 	}
 	f.view.f = f
+	f.packets.used = new(atomic.Int32)
 	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()

@@ -230,7 +230,7 @@ func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local
 	}
 	m.under[queue] = i + 1
 	r := &m.work[i]
-	p := &f.packets[v.packet>>packetBits]
+	p := f.packet(v.packet >> packetBits)
 	*r = replication{flits: p.flits, branches: r.branches[:0]}
 	for _, out := range row {
 		if out != in {

@@ -151,7 +151,7 @@ func (r *runner) drain() error {
 // oldestBirth is the earliest birth among the packets in the network; Never if
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
-	free := make([]bool, len(f.packets))
+	free := make([]bool, f.packetIDs())
 	for _, id := range f.packetFree {
 		free[id] = true
 	}
@@ -159,9 +159,9 @@ func (f *Fabric) oldestBirth() int64 {
 	if f.faults != nil {
 		oldest = f.faults.retry.oldestBirth()
 	}
-	for id := range f.packets {
+	for id := range free {
 		if !free[id] {
-			oldest = min(oldest, f.packets[id].birth)
+			oldest = min(oldest, f.packet(int32(id)).birth)
 		}
 	}
 	return oldest

@@ -8,7 +8,7 @@ import "github.com/weft-sim/weft/fabric/topology"
 // routed, but for those to be discarded. Cost: linear in queues and in flits
 // under way.
 func (f *Fabric) purge(doomed []int32) {
-	p := &purge{f: f, removed: make([]int32, len(f.packets)), doomed: make([]bool, len(f.packets))}
+	p := &purge{f: f, removed: make([]int32, f.packetIDs()), doomed: make([]bool, f.packetIDs())}
 	for _, id := range doomed {
 		p.doomed[id] = true
 	}
@@ -42,12 +42,12 @@ func (f *Fabric) purge(doomed []int32) {
 	}
 	for _, id := range doomed {
 		f.DiscardedFlits += int64(p.removed[id])
-		f.faults.tally.WastedFlits += int64(f.packets[id].flits - unsent[id] - p.removed[id])
-		f.packetFree = append(f.packetFree, id)
+		f.faults.tally.WastedFlits += int64(f.packet(id).flits - unsent[id] - p.removed[id])
+		f.freePacket(id)
 		if f.trace != nil {
 			f.trace.dropped(id)
 		}
-		f.faults.retry.dropped(f.packets[id].tag)
+		f.faults.retry.dropped(f.packet(id).tag)
 	}
 }
 

@@ -192,7 +192,7 @@ type Fabric struct {
 
 	pool       []buffered
 	poolFree   int32 // + 1
-	packets    []packet
+	packets    packetTable
 	packetFree []int32
 
 	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
@@ -243,7 +243,7 @@ type Counters struct {
 func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int { return len(f.packets) - len(f.packetFree) }
+func (f *Fabric) InFlight() int { return f.packetIDs() - len(f.packetFree) }
 
 // Graph is the network's graph.
 func (f *Fabric) Graph() *topology.Graph { return f.graph }

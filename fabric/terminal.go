@@ -138,7 +138,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		}
 		te.vc = vc
 		flags = headFlit
-		p := &f.packets[te.packet]
+		p := f.packet(te.packet)
 		p.wait = uint32(min(c-p.birth, math.MaxUint32))
 		if f.trace != nil {
 			f.trace.injected(f, te)
@@ -186,14 +186,8 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 		}
 		return false
 	}
-	id := int32(len(f.packets))
-	if n := len(f.packetFree); n > 0 {
-		id = f.packetFree[n-1]
-		f.packetFree = f.packetFree[:n-1]
-	} else {
-		f.packets = append(f.packets, packet{})
-	}
-	p := &f.packets[id]
+	id := f.takePacket()
+	p := f.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
 	te.state, te.allowed = 0, f.injection
@@ -251,11 +245,11 @@ func (f *Fabric) creditTerminal(ov int32) {
 
 // releaseCopy ends a copy of a packet, and with the last one the packet.
 func (f *Fabric) releaseCopy(id int32) {
-	if p := &f.packets[id]; p.copies > 0 {
+	if p := f.packet(id); p.copies > 0 {
 		p.copies--
 		return
 	}
-	f.packetFree = append(f.packetFree, id)
+	f.freePacket(id)
 }
 
 // deliver takes a flit that has reached its terminal.
@@ -266,7 +260,7 @@ func (f *Fabric) deliver(e *flit) {
 	}
 	f.Packets++
 	id := e.packet >> packetBits
-	p := &f.packets[id]
+	p := f.packet(id)
 	d := &f.delivery
 	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
 	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle

@@ -177,7 +177,7 @@ func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
 // injected begins to follow a packet whose head enters the network, if it is
 // chosen.
 func (tr *Tracer) injected(f *Fabric, te *terminal) {
-	id, p := te.packet, &f.packets[te.packet]
+	id, p := te.packet, f.packet(te.packet)
 	for len(tr.live) <= int(id) {
 		tr.live = append(tr.live, nil)
 	}

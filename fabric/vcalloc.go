@@ -164,7 +164,7 @@ func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
 func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
 	need := int32(1)
 	if f.cutThrough {
-		need = f.packets[v.packet>>packetBits].flits
+		need = f.packet(v.packet >> packetBits).flits
 	}
 	port := v.hop >> 16
 	if free = f.withCredits(sw, port, free, need); free == 0 {
@@ -190,7 +190,7 @@ func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint
 func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := f.packets[sw.queue(r.local()).packet>>packetBits].flits
+		need := f.packet(sw.queue(r.local()).packet >> packetBits).flits
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))

@@ -92,7 +92,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	}
 	w := Wait{
 		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count), packet: v.packet,
-		Src: f.packets[v.packet>>packetBits].src, Dst: topology.TerminalID(v.dst),
+		Src: f.packet(v.packet >> packetBits).src, Dst: topology.TerminalID(v.dst),
 	}
 	port0 := f.switches[f.graph.PortSwitch[in]].port0
 	if v.dst >= 0 {
