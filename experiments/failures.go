@@ -151,46 +151,63 @@ func (x *failures) route(r *RoutingTable, env routing.Env) (fabric.Routing, erro
 }
 
 // sensesCredits tells whether the switch delays credits by what it measures.
-func (c *trafficConfig) sensesCredits(r fabric.Routing) bool {
-	if mode := c.Switch.CreditSensing; mode != "auto" {
+func sensesCredits(s *fabric.SwitchConfig, r fabric.Routing) bool {
+	if mode := s.CreditSensing; mode != "auto" {
 		return mode == "on"
 	}
-	s, ok := r.(fabric.CreditSenser)
-	return ok && s.SensesCredits()
+	senser, ok := r.(fabric.CreditSenser)
+	return ok && senser.SensesCredits()
 }
 
 func (c *trafficConfig) failures() *failures { return &failures{c.Fault, c.Recovery} }
 
-// route builds the routing of the parts, around faults if there are any.
-func (c *trafficConfig) route(parts *trafficParts, env routing.Env) error {
-	if len(c.Fault) == 0 {
-		built, err := c.Routing.Type.Build(env)
-		parts.routing, parts.first = built, built
-		return err
+func (c *exchangeConfig) failures() *failures { return &failures{c.Fault, c.Recovery} }
+
+// routed is a routing in a network that may have faults.
+type routed struct {
+	routing fabric.Routing    // of all times, as the certificate needs it
+	first   fabric.Routing    // from cycle 0 on
+	eras    []topology.Era    // none without faults
+	faults  *fabric.FaultPlan // nil: nothing for the fabric to know of
+}
+
+// build builds a routing, around the faults if there are any, for a switch of
+// some settings and a flit clock.
+func (x *failures) build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig, clock sim.Time) (b routed, err error) {
+	if len(x.tables) == 0 {
+		b.routing, err = r.Type.Build(env)
+		b.first = b.routing
+		return b, err
 	}
-	x, g := c.failures(), parts.topology.Graph()
-	eras, err := x.eras(g)
+	g := env.Topology.Graph()
+	if b.eras, err = x.eras(g); err != nil {
+		return b, err
+	}
+	if err := x.checkReach(b.eras, g); err != nil {
+		return b, err
+	}
+	routings, err := r.around(b.eras, env)
 	if err != nil {
-		return err
+		return b, err
 	}
-	if err := x.checkReach(eras, g); err != nil {
-		return err
-	}
-	routings, err := c.Routing.around(eras, env)
-	if err != nil {
-		return err
-	}
-	parts.eras, parts.routing, parts.first = eras, routings, routings.During(0)
-	parts.faults = x.plan(eras, routings, c.Fabric.Clock)
+	b.routing, b.first = routings, routings.During(0)
+	b.faults = x.plan(b.eras, routings, clock)
 	switch {
-	case len(eras) > 1 && c.Measure.Blame:
-		return At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide"))
-	case len(eras) > 1 && c.sensesCredits(parts.first):
-		return At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", c.Switch.CreditSensing))
-	case c.Recovery.Retries > 0 && c.Recovery.Timeout <= 0:
-		return &sim.ParamError{Key: "recovery.timeout", Value: c.Recovery.Timeout, Want: "more than nothing, where there are retries"}
+	case len(b.eras) > 1 && sensesCredits(s, b.first):
+		return b, At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
+	case x.recovery.Retries > 0 && x.recovery.Timeout <= 0:
+		return b, &sim.ParamError{Key: "recovery.timeout", Value: x.recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}
-	return nil
+	return b, nil
+}
+
+// fabric builds the fabric of a routing, with its faults.
+func (b *routed) fabric(g *topology.Graph, config fabric.Config, seed uint64) (*fabric.Fabric, error) {
+	f, err := fabric.New(g, config, b.first, seed)
+	if err == nil && b.faults != nil {
+		err = f.SetFaults(b.faults)
+	}
+	return f, err
 }
 
 // joined is a traffic matrix without the pairs of terminals that have no path.

@@ -117,14 +117,11 @@ type trafficRow struct {
 type trafficParts struct {
 	topology topology.Topology
 	fabric   fabric.Config
-	routing  fabric.Routing    // of all times, as the certificate needs it
-	faults   *fabric.FaultPlan // nil: nothing for the fabric to know of
-	eras     []topology.Era    // none without faults
-	first    fabric.Routing    // from cycle 0 on
-	pattern  traffic.Pattern
-	process  traffic.Process
-	sizes    *traffic.Sizes
-	trace    fabric.TracePlan
+	routed
+	pattern traffic.Pattern
+	process traffic.Process
+	sizes   *traffic.Sizes
+	trace   fabric.TracePlan
 }
 
 // build constructs everything that is cheap; all faults are returned together.
@@ -153,10 +150,14 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		faults = append(faults, At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	if err = c.route(parts, routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}); err != nil {
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	if parts.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
 		faults = append(faults, err)
+	}
+	if len(parts.eras) > 1 && c.Measure.Blame {
+		faults = append(faults, At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
 	return parts, errors.Join(faults...)
 }

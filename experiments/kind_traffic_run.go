@@ -101,14 +101,9 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 		return nil, nil, err
 	}
 	graph := parts.topology.Graph()
-	f, err := fabric.New(graph, parts.fabric, parts.first, seed)
+	f, err := parts.routed.fabric(graph, parts.fabric, seed)
 	if err != nil {
 		return nil, nil, err
-	}
-	if parts.faults != nil {
-		if err := f.SetFaults(parts.faults); err != nil {
-			return nil, nil, err
-		}
 	}
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
 	count := fabricCounter(f, run)

@@ -13,7 +13,7 @@ func (f *Fabric) Advance(cycles int64) {
 		next := f.cycle + 1
 		if !f.anyActive() {
 			// Nothing can happen before the next arrival: skip to it.
-			idle, any := f.nextArrival()
+			idle, any := f.nextChange()
 			if !any || idle > end {
 				f.cycle = end
 				return
@@ -37,6 +37,13 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
+	return cycle, any
+}
+
+// nextChange is the next cycle in which something arrives, a terminal wakes, or
+// a fault begins or ends.
+func (f *Fabric) nextChange() (cycle int64, any bool) {
+	cycle, any = f.nextArrival()
 	if f.faults != nil {
 		if c, ok := f.faults.next(f.cycle); ok && (!any || c < cycle) {
 			cycle, any = c, true
@@ -49,7 +56,7 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 func (f *Fabric) NextTick() sim.Time {
 	next := f.cycle + 1
 	if !f.anyActive() {
-		idle, any := f.nextArrival()
+		idle, any := f.nextChange()
 		if !any {
 			return sim.MaxTime
 		}
