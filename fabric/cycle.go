@@ -22,7 +22,7 @@ func (f *Fabric) simulate(cycles int64) {
 		next := f.cycle + 1
 		if !f.anyActive() {
 			// Nothing can happen before the next arrival: skip to it.
-			idle, any := f.nextArrival()
+			idle, any := f.nextChange()
 			if !any || idle > end {
 				f.cycle = end
 				return
@@ -49,11 +49,23 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 	return cycle, any
 }
 
+// nextChange is the next cycle in which something arrives, a terminal wakes, or
+// a fault begins or ends.
+func (f *Fabric) nextChange() (cycle int64, any bool) {
+	cycle, any = f.nextArrival()
+	if f.faults != nil {
+		if c, ok := f.faults.next(f.cycle); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	return cycle, any
+}
+
 // NextTick makes a Fabric a component of a sim.Kernel.
 func (f *Fabric) NextTick() sim.Time {
 	next := f.cycle + 1
 	if !f.anyActive() {
-		idle, any := f.nextArrival()
+		idle, any := f.nextChange()
 		if !any {
 			return sim.MaxTime
 		}
@@ -70,6 +82,9 @@ func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock))
 // least one cycle later.
 func (f *Fabric) tick(c int64) {
 	f.cycle = c
+	if f.faults != nil {
+		f.faults.tick(f, c)
+	}
 	f.arriveCredits(c)
 	if f.behind != nil {
 		f.behind.release(f, c)

@@ -29,6 +29,7 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
+	Faults       FaultTally     // of the whole run
 	Converged    bool           // warm-up settled, and Precision reached (where asked for)
 	Series       *Series        // where asked for
 	Blame        *Blame         // where asked for
@@ -82,6 +83,7 @@ type runner struct {
 
 	watch     *Watchdog
 	delivered int64 // flits, when the window opened
+	givenUp   int64 // likewise
 	sent      []uint32
 	series    *seriesRecorder // nil: off
 }

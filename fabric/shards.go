@@ -49,7 +49,7 @@ var worthThreads = int64(4000)
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
 	threads = min(threads, maxThreads, len(f.switches))
-	if threads < 2 || f.observed || f.multicast != nil {
+	if threads < 2 || f.observed || f.multicast != nil || f.faults != nil {
 		return
 	}
 	latency := func(p topology.PortID) int32 { return f.out[p].latency }

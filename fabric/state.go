@@ -213,6 +213,7 @@ type Fabric struct {
 	sensing    *sensing   // nil: off
 	observed   bool       // by any of blame and trace
 	blame      *Blame     // nil: off
+	faults     *faults    // nil: none
 	trace      *Tracer    // nil: off
 	occupancy  bool       // keep outVC.waiting
 	behind     *behind    // nil unless occupancy
@@ -242,7 +243,7 @@ type Counters struct {
 	Packets        int64 // delivered
 	// Multicast packets leave the network more often than they enter it.
 	ReplicatedFlits int64 // copies made, less the flits that they were made of
-	DiscardedFlits  int64 // of packets that no branch led on from their first switch
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
 }
 
 // Wheels of Fabric.flits.

@@ -70,6 +70,9 @@ type terminal struct {
 // their arrival. It starts every terminal and must be called once, before the
 // first cycle.
 func (f *Fabric) Attach(source Source, sink Sink) {
+	if f.faults != nil {
+		source, sink = f.faulty(source, sink)
+	}
 	f.source, f.sink = source, sink
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int32(f.vcs) - 1}

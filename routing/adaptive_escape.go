@@ -82,27 +82,22 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 
 // shortestPaths is the tables of routing "table", for their port sets alone.
 func shortestPaths(g *topology.Graph) (*table, error) {
-	t := &table{graph: g, home: homes(g)}
-	var sample []topology.TerminalID
-	t.leaf, sample = numberLeaves(g)
-	if t.leaves = len(sample); t.leaves > maxTableLeaves {
-		return nil, fmt.Errorf("at most %d switches with terminals; this topology has %d", maxTableLeaves, t.leaves)
+	sets, sample, err := newPortSets("adaptive-escape", g)
+	if err != nil {
+		return nil, err
 	}
+	t := &table{portSets: *sets}
 	distance, err := t.distances(sample)
 	if err != nil {
 		return nil, err
 	}
-	t.fill(distance)
+	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
 	return t, nil
 }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.
-func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
-	t, s := r.near, int(h.Switch)
-	i := t.first[s] + int32(t.set[s*t.leaves+int(t.leaf[t.home[h.Dst]])])
-	return t.local[t.start[i]:t.start[i+1]]
-}
+func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }
 
 func (r *adaptiveEscape) VCs() int { return r.need + 1 }
 

@@ -43,7 +43,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	for s := range p.globals {
 		first, end := u.graph.Ports(topology.SwitchID(s))
 		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
+			if peer, ok := u.graph.PeerPort(port); ok && !env.Down.Port(port) && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
 				p.globals[s] = append(p.globals[s], port)
 			}
 		}

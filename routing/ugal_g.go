@@ -81,6 +81,9 @@ func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
 	for {
+		if port == topology.NoPort { // discarded on the way
+			return sum
+		}
 		sum += u.sense.queue(v, port)
 		peer, ok := u.graph.PeerPort(port)
 		if !ok {
