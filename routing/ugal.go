@@ -193,10 +193,7 @@ func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 // Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
-		if u.flat {
-			return u.advance(h, v.VCs(), v.Random(h.Switch))
-		}
-		return u.next(h, v.VCs(), v.Random(h.Switch))
+		return u.follow(v, h)
 	}
 	if u.staysInside(h) {
 		return u.advance(h, v.VCs(), nil)
@@ -212,6 +209,14 @@ func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	best := u.decide(v, h, u.minimal(v, h, u.minimalVC))
 	h.State = best.state
 	return best.hop
+}
+
+// follow is advance for the path that all packets take at all switches.
+func (u *ugal) follow(v *fabric.View, h *fabric.Head) fabric.Hop {
+	if u.flat {
+		return u.advance(h, v.VCs(), v.Random(h.Switch))
+	}
+	return u.next(h, v.VCs(), v.Random(h.Switch))
 }
 
 // staysInside launches a packet at its source if it is bound for the same group.
