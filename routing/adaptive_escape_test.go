@@ -95,7 +95,7 @@ func TestEscapeUnderLoad(t *testing.T) {
 			if c := extended(t, n.topo, r, flow == "wormhole"); !c.Acyclic() {
 				t.Errorf("%s, %s: %s", n.name, flow, c.Describe(n.topo.Graph()))
 			}
-			if err := overload(t, n.topo, r, flow, 3, 4000); err != nil {
+			if err := overload(t, n.topo, r, flow, 3, 1500); err != nil {
 				t.Errorf("%s, %s: %v", n.name, flow, err)
 			}
 		}

@@ -34,7 +34,7 @@ func TestDeliversWithoutDeadlock(t *testing.T) {
 
 // TestRandomNetworks does the same for networks of random parameters.
 func TestRandomNetworks(t *testing.T) {
-	rounds := 15
+	rounds := 12
 	if testing.Short() {
 		rounds = 5
 	}

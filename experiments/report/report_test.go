@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("row %d: saturated %v, want %v", i, got, want)
 		}
 	}
-	if got := root.all("pre"); len(got) != 11 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
+	if got := root.all("pre"); len(got) != 12 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
 		t.Errorf("%d tables of settings", len(got))
 	}
 }
