@@ -61,7 +61,7 @@ type escapeFunction interface {
 
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
 	const name = "adaptive-escape"
-	near, err := shortestPaths(env.Topology.Graph())
+	near, err := shortestPaths(env)
 	if err != nil {
 		return nil, fmt.Errorf("routing %q: %w", name, err)
 	}
@@ -80,19 +80,14 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 	return r, checkVCs(name, r.VCs(), env)
 }
 
-// shortestPaths is the tables of routing "table", for their port sets alone.
-func shortestPaths(g *topology.Graph) (*table, error) {
-	t := &table{graph: g, home: homes(g)}
-	var sample []topology.TerminalID
-	t.leaf, sample = numberLeaves(g)
-	if t.leaves = len(sample); t.leaves > maxTableLeaves {
-		return nil, fmt.Errorf("at most %d switches with terminals; this topology has %d", maxTableLeaves, t.leaves)
-	}
-	distance, err := t.distances(sample)
-	if err != nil {
+// shortestPaths is routing "table" for its port sets alone: it does not matter
+// how many virtual channels that would need.
+func shortestPaths(env Env) (*table, error) {
+	built, err := newTable(TableConfig{"hashed"}, Env{Topology: env.Topology})
+	t, ok := built.(*table)
+	if !ok {
 		return nil, err
 	}
-	t.fill(distance)
 	return t, nil
 }
 
