@@ -65,6 +65,7 @@ type network struct {
 	routing  *RoutingTable
 	vcs      int // as set; 0: as many as the routing needs
 	seed     uint64
+	failures *failures // nil: none
 	open     func() (*opened, error)
 	// cutThrough: packets hold no channel but the one that their head is in.
 	cutThrough bool
@@ -85,7 +86,13 @@ func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDe
 		if err != nil {
 			return nil, err
 		}
-		built, err := r.Type.Build(routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock})
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		var built fabric.Routing
+		if n.failures == nil {
+			built, err = r.Type.Build(env)
+		} else {
+			built, err = n.failures.route(r, env)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +107,14 @@ func (n *network) through(s *fabric.SwitchConfig) *network {
 	return n
 }
 
+// withFailures is n with faults.
+func (n *network) withFailures(x *failures) *network {
+	if len(x.tables) > 0 {
+		n.failures = x
+	}
+	return n
+}
+
 func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
 	if vcs == 0 {
 		vcs = max(1, r.VCs())
@@ -109,7 +124,11 @@ func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
 
 // fingerprint names the network: equal for points that share it.
 func (n *network) fingerprint() string {
-	return fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.cutThrough, n.seed)
+	name := fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.cutThrough, n.seed)
+	if n.failures != nil {
+		name += "\n" + n.failures.fingerprint()
+	}
+	return name
 }
 
 // prove certifies the network, once for all points with the same network; the others need
@@ -159,6 +178,7 @@ func explainVCs(err error, n *network) error {
 	}
 	unsafe := newNetwork(n.topology, n.routing, n.vcs, n.seed, true)
 	unsafe.cutThrough = n.cutThrough
+	unsafe.failures = n.failures
 	if proof := unsafe.prove(shared); proof.err == nil && !proof.acyclic {
 		fault.Want += allowHint + ": " + proof.text + proof.cycle
 	}

@@ -36,6 +36,16 @@ func newBehind(f *Fabric, reach int64) *behind {
 	return b
 }
 
+// list is where to file flits that cross in this cycle, depart at a time and are
+// not held longer; nil if each has to be filed by cross.
+func (b *behind) list(f *Fabric, depart int64) *[]int32 {
+	ahead := depart>>intervalShift - f.cycle
+	if b.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
+		return nil
+	}
+	return &b.soon[(f.cycle+ahead+1)%soonCycles]
+}
+
 // cross files a flit that crosses switch sw in this cycle, decided for local
 // output virtual channel lov, to depart at a time and its credit to be sent so
 // many cycles late.
@@ -83,10 +93,11 @@ func (b *behind) end(f *Fabric, ovs []int32) {
 
 // next is the first cycle after c in which some flit's waiting ends.
 func (b *behind) next(c int64) (cycle int64, any bool) {
+	cycle, any = b.until.NextCycle()
 	for i := range int64(soonCycles) {
-		if len(b.soon[(c+1+i)%soonCycles]) > 0 {
-			return c + 1 + i, true
+		if soon := c + 1 + i; len(b.soon[soon%soonCycles]) > 0 && (!any || soon < cycle) {
+			return soon, true
 		}
 	}
-	return b.until.NextCycle()
+	return cycle, any
 }

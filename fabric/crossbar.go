@@ -206,6 +206,10 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))
+	var leaving *[]int32
+	if f.behind != nil {
+		leaving = f.behind.list(f, t.depart)
+	}
 	for _, r := range matches {
 		local, port, output := r.local(), r.port(), r.output()
 		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
@@ -218,9 +222,10 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			late = f.sensing.crossing(f, sw, r, v)
 			back += late
 		}
-		credit := f.credits.Room(back)
+		credits := f.credits[in.wheel&15]
+		credit := credits.Room(back)
 		if credit == nil {
-			credit = f.credits.Place(back)
+			credit = credits.Place(back)
 		}
 		*credit = in.upstream + int32(vcIn)
 
@@ -228,7 +233,7 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		depart := max(t.depart, o.nextFree)
 		o.nextFree = depart + o.interval
 		arrival := wholeCycle(depart) + int64(o.latency)
-		wheel := f.flits[o.bounded&1]
+		wheel := f.flits[o.wheel&15]
 		e := wheel.Room(arrival)
 		if e == nil {
 			e = wheel.Place(arrival)
@@ -242,7 +247,11 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			e.state += 1 << hopShift
 		}
 		if f.behind != nil {
-			f.behind.cross(f, sw, lowestOV(v.hop, vcs), depart, late)
+			if lov := lowestOV(v.hop, vcs); leaving != nil && depart == t.depart && late == 0 {
+				*leaving = append(*leaving, sw.port0*int32(vcs)+int32(lov))
+			} else {
+				f.behind.cross(f, sw, lov, depart, late)
+			}
 		}
 		v.count--
 		m, bit := sw.mask(local), uint64(1)<<(local&63)

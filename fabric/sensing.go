@@ -84,8 +84,12 @@ func (s *sensing) returned(f *Fabric, ov int32, c int64) {
 		return
 	}
 	port := topology.PortID(ov / int32(f.vcs))
-	s.roundTrip[ov] = int32(min(c-p.sent, math.MaxInt32))
-	s.idle[port] = min(s.idle[port], s.roundTrip[ov])
+	took := int32(min(c-p.sent, math.MaxInt32))
+	if took == s.roundTrip[ov] {
+		return // as last time: nothing follows
+	}
+	s.roundTrip[ov] = took
+	s.idle[port] = min(s.idle[port], took)
 	s.findLeast(f, f.graph.PortSwitch[port])
 }
 

@@ -25,23 +25,23 @@ func (w *Watchdog) Look() error {
 	limit := stallCycles + f.longestLatency()
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
 		w.moved, w.movedAt = now, f.cycle
-	} else if f.cycle-w.movedAt > limit && f.credits.Len() == 0 {
+	} else if f.cycle-w.movedAt > limit && !f.creditsUnderWay() {
 		return f.deadlock(f.cycle - w.movedAt)
 	}
 	if f.cycle-w.waitsAt <= limit {
 		return nil
 	}
 	waits := f.WaitForCycle()
-	if len(waits) > 0 && slices.Equal(waits, w.waits) && f.allFull(waits) {
+	if len(waits) > 0 && slices.Equal(waits, w.waits) && f.stuck(waits) {
 		return &DeadlockError{Cycles: f.cycle - w.waitsAt, Partial: true, Packets: f.InFlight(), Waits: waits, graph: f.graph}
 	}
 	w.waits, w.waitsAt = waits, f.cycle
 	return nil
 }
 
-// allFull tells that what the packets of a wait-for cycle want is full: all
+// stuck tells that what the packets of a wait-for cycle want is full: all
 // credits that are missing stand for flits in the buffer.
-func (f *Fabric) allFull(waits []Wait) bool {
+func (f *Fabric) stuck(waits []Wait) bool {
 	for i, w := range waits {
 		credits := int(f.outVC[f.ov(w.Wants.Port, int(w.Wants.VC))].credits)
 		if credits+waits[(i+1)%len(waits)].Flits < int(f.buffer) {

@@ -61,7 +61,7 @@ type escapeFunction interface {
 
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
 	const name = "adaptive-escape"
-	near, err := shortestPaths(env)
+	near, err := shortestPaths(env.Topology.Graph())
 	if err != nil {
 		return nil, fmt.Errorf("routing %q: %w", name, err)
 	}
@@ -80,24 +80,24 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 	return r, checkVCs(name, r.VCs(), env)
 }
 
-// shortestPaths is routing "table" for its port sets alone: it does not matter
-// how many virtual channels that would need.
-func shortestPaths(env Env) (*table, error) {
-	built, err := newTable(TableConfig{"hashed"}, Env{Topology: env.Topology})
-	t, ok := built.(*table)
-	if !ok {
+// shortestPaths is the tables of routing "table", for their port sets alone.
+func shortestPaths(g *topology.Graph) (*table, error) {
+	sets, sample, err := newPortSets("adaptive-escape", g)
+	if err != nil {
 		return nil, err
 	}
+	t := &table{portSets: *sets}
+	distance, err := t.distances(sample)
+	if err != nil {
+		return nil, err
+	}
+	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
 	return t, nil
 }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.
-func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
-	t, s := r.near, int(h.Switch)
-	i := t.first[s] + int32(t.set[s*t.leaves+int(t.leaf[t.home[h.Dst]])])
-	return t.local[t.start[i]:t.start[i+1]]
-}
+func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }
 
 func (r *adaptiveEscape) VCs() int { return r.need + 1 }
 

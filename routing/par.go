@@ -41,6 +41,8 @@ func (p progressive) DecidesGreedily() bool { return p.settings.Decision == "gre
 // Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
+	case h.State&fabric.NonMinimal != 0:
+		return p.follow(v, h)
 	case h.State == 0:
 		if p.staysInside(h) {
 			return p.advance(h, v.VCs(), nil)
@@ -57,7 +59,7 @@ func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		h.State = best.state
 		return best.hop
 	}
-	return p.advance(h, v.VCs(), v.Random(h.Switch))
+	return p.follow(v, h)
 }
 
 // Depart implements [fabric.Departer].

@@ -43,7 +43,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	for s := range p.globals {
 		first, end := u.graph.Ports(topology.SwitchID(s))
 		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
+			if peer, ok := u.graph.PeerPort(port); ok && !env.Down.Port(port) && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
 				p.globals[s] = append(p.globals[s], port)
 			}
 		}
@@ -63,17 +63,25 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	return 0, prohibitive
 }
 
-// idle says no: a short queue here does not tell whether the global channel is
-// congested.
-func (p *piggyback) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
+func (p *piggyback) readsBeyondGroup() bool { return false }
+
+// idle: with the minimal path's global channel not congested either, a Valiant
+// path's can only speak for the minimal one.
+func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
+	return hybridGauge{}.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
+}
 
 // congested tells whether the global channel by which a path leaves for group to
 // is congested.
 func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candidate, to int32) bool {
+	excess := u.globalQueue(v, h, c, to) - p.offset
+	if excess <= 0 {
+		return false
+	}
 	globals := p.globals[u.gateway(h, c)]
 	sum := 0
 	for _, port := range globals {
 		sum += u.sense.queue(v, port)
 	}
-	return float64(u.globalQueue(v, h, c, to)-p.offset) > p.factor*float64(sum)/float64(len(globals))
+	return float64(excess) > p.factor*float64(sum)/float64(len(globals))
 }

@@ -77,12 +77,7 @@ func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
 }
 
 // localHop is 1 if the first hop is a local one.
-func localHop(state uint32) int {
-	if state&localDone != 0 {
-		return 1
-	}
-	return 0
-}
+func localHop(state uint32) int { return int(state & localDone / localDone) }
 
 // apart is the number of hops between two switches of a group.
 func apart(a, b topology.SwitchID) int {
