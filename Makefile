@@ -10,7 +10,7 @@ SOAK_TIME ?= 10m
 SOAK_SEED ?= 1
 
 # Packages in which goroutines share work.
-THREADED := ./experiments ./routing/multicast
+THREADED := ./experiments ./fabric ./routing/multicast
 
 .PHONY: all build test test-slurm soak fuzz check format vet lint tidy arrows race bench demo reproduce golden clean help
 

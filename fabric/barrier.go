@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -11,17 +12,21 @@ type barrier struct {
 	n       int32
 	arrived atomic.Int32
 	phase   atomic.Uint32
+	looks   int // before sleeping
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
 
-// barrierLooks is how often a goroutine looks before it sleeps: some tens of
-// microseconds.
-const barrierLooks = 20_000
+// barrierLooks is how often a goroutine looks before it sleeps where every one
+// has a processor: for about ten microseconds.
+const barrierLooks = 10_000
 
 func newBarrier(n int) *barrier {
 	b := &barrier{n: int32(n)}
 	b.over = sync.NewCond(&b.mutex)
+	if n <= runtime.GOMAXPROCS(0) {
+		b.looks = barrierLooks
+	}
 	return b
 }
 
@@ -36,7 +41,7 @@ func (b *barrier) wait() {
 		b.over.Broadcast()
 		return
 	}
-	for range barrierLooks {
+	for range b.looks {
 		if b.phase.Load() != phase {
 			return
 		}

@@ -89,7 +89,7 @@ var timings = map[string]func(*fabric.Config){
 // TestBlame holds every setting that changes the way of flits to the identity.
 func TestBlame(t *testing.T) {
 	for name, set := range timings {
-		for _, algorithm := range []string{"min", "val", "ugal-l"} {
+		for _, algorithm := range []string{"min", "val", "ugal-l", "adaptive-escape"} {
 			for _, flits := range []int{1, 5} {
 				for _, load := range []float64{0.3, 1} {
 					t.Run(name+"/"+algorithm, func(t *testing.T) {

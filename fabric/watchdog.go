@@ -32,16 +32,16 @@ func (w *Watchdog) Look() error {
 		return nil
 	}
 	waits := f.WaitForCycle()
-	if len(waits) > 0 && slices.Equal(waits, w.waits) && f.allFull(waits) {
+	if len(waits) > 0 && slices.Equal(waits, w.waits) && f.stuck(waits) {
 		return &DeadlockError{Cycles: f.cycle - w.waitsAt, Partial: true, Packets: f.InFlight(), Waits: waits, graph: f.graph}
 	}
 	w.waits, w.waitsAt = waits, f.cycle
 	return nil
 }
 
-// allFull tells that what the packets of a wait-for cycle want is full: all
+// stuck tells that what the packets of a wait-for cycle want is full: all
 // credits that are missing stand for flits in the buffer.
-func (f *Fabric) allFull(waits []Wait) bool {
+func (f *Fabric) stuck(waits []Wait) bool {
 	for i, w := range waits {
 		credits := int(f.outVC[f.ov(w.Wants.Port, int(w.Wants.VC))].credits)
 		if credits+waits[(i+1)%len(waits)].Flits < int(f.buffer) {
