@@ -5,10 +5,14 @@ GO      ?= go
 BIN     := bin/weft
 RESULTS := results
 
+# How long make soak runs, and its first fabric.
+SOAK_TIME ?= 10m
+SOAK_SEED ?= 1
+
 # Packages in which goroutines share work.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm check format vet lint tidy arrows race bench demo reproduce golden clean help
+.PHONY: all build test test-slurm soak fuzz check format vet lint tidy arrows race bench demo reproduce golden clean help
 
 all: build
 
@@ -21,6 +25,12 @@ test: ## run all tests
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
+
+soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
+	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
+
+fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m)
+	$(GO) test ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
 
 check: format vet lint tidy arrows race ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
 

@@ -35,9 +35,18 @@ type proof struct {
 }
 
 // prove certifies an opened network within a budget of routing decisions.
-func (o *opened) prove(budget int) proof {
+func (o *opened) prove(budget int, wormhole bool) proof {
 	dependencies := certify.New(o.vcs)
-	walked, all, err := routing.Dependencies(o.graph, o.routing, o.vcs, budget, dependencies.Add)
+	walk := func(add func(topology.Dependency)) (int, int, error) {
+		return routing.Dependencies(o.graph, o.routing, o.vcs, budget, add)
+	}
+	if escape, ok := o.routing.(fabric.EscapeRouting); ok {
+		dependencies = certify.NewEscape(o.vcs)
+		walk = func(add func(topology.Dependency)) (int, int, error) {
+			return routing.EscapeDependencies(o.graph, escape, o.vcs, wormhole, budget, add)
+		}
+	}
+	walked, all, err := walk(dependencies.Add)
 	if err != nil {
 		return proof{err: err}
 	}
@@ -56,7 +65,10 @@ type network struct {
 	routing  *RoutingTable
 	vcs      int // as set; 0: as many as the routing needs
 	seed     uint64
+	failures *failures // nil: none
 	open     func() (*opened, error)
+	// cutThrough: packets hold no channel but the one that their head is in.
+	cutThrough bool
 }
 
 // opened is a network that has been built. vcs is never 0.
@@ -68,17 +80,39 @@ type opened struct {
 
 // newNetwork names the network of a kind's tables. vcs is switch.vcs.
 func newNetwork(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *network {
-	return &network{t, r, vcs, seed, func() (*opened, error) {
+	n := &network{topology: t, routing: r, vcs: vcs, seed: seed}
+	n.open = func() (*opened, error) {
 		topo, err := t.Type.BuildShared(struct{}{})
 		if err != nil {
 			return nil, err
 		}
-		built, err := r.Type.Build(routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock})
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		var built fabric.Routing
+		if n.failures == nil {
+			built, err = r.Type.Build(env)
+		} else {
+			built, err = n.failures.route(r, env)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return newOpened(topo.Graph(), built, vcs), nil
-	}}
+	}
+	return n
+}
+
+// through is n with the flow control of switches like s.
+func (n *network) through(s *fabric.SwitchConfig) *network {
+	n.cutThrough = s.FlowControl == "cut-through"
+	return n
+}
+
+// withFailures is n with faults.
+func (n *network) withFailures(x *failures) *network {
+	if len(x.tables) > 0 {
+		n.failures = x
+	}
+	return n
 }
 
 func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
@@ -90,7 +124,11 @@ func newOpened(g *topology.Graph, r fabric.Routing, vcs int) *opened {
 
 // fingerprint names the network: equal for points that share it.
 func (n *network) fingerprint() string {
-	return fmt.Sprintf("%s\n%s\n%d %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.seed)
+	name := fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.fingerprint(), n.routing.Type.fingerprint(), n.vcs, n.cutThrough, n.seed)
+	if n.failures != nil {
+		name += "\n" + n.failures.fingerprint()
+	}
+	return name
 }
 
 // prove certifies the network, once for all points with the same network; the others need
@@ -101,7 +139,7 @@ func (n *network) prove(shared *sharedBuilds) proof {
 		if err != nil {
 			return proof{err: err}, nil
 		}
-		return o.prove(certificateBudget), nil
+		return o.prove(certificateBudget, !n.cutThrough), nil
 	})
 	return p.(proof)
 }
@@ -139,6 +177,8 @@ func explainVCs(err error, n *network) error {
 		shared = &sharedBuilds{}
 	}
 	unsafe := newNetwork(n.topology, n.routing, n.vcs, n.seed, true)
+	unsafe.cutThrough = n.cutThrough
+	unsafe.failures = n.failures
 	if proof := unsafe.prove(shared); proof.err == nil && !proof.acyclic {
 		fault.Want += allowHint + ": " + proof.text + proof.cycle
 	}

@@ -96,6 +96,9 @@ func (s *sharedBuilds) get(key string, build func() (any, error)) (any, error) {
 	return b.value, b.err
 }
 
+// forget lets go of everything; what is asked for again is built again.
+func (s *sharedBuilds) forget() { s.entries.Clear() }
+
 // chooser is a *Choice of any registry.
 type chooser interface {
 	Name() string

@@ -58,6 +58,7 @@ var ErrInterrupted = errors.New("interrupted")
 // ended first (finished points are then safe in the journal), or a failure to
 // write.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
+	defer f.shared.forget() // many files may be at hand, each with large networks
 	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*record{}}
 	if e.Dir != "" {
 		if err := r.open(); err != nil {

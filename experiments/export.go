@@ -29,6 +29,7 @@ func TopologyFormats() []string { return sortedKeys(topologyFormats) }
 type Network struct {
 	topology.Topology
 	Warnings []string // what was strange but could be read
+	eras     []topology.Era
 }
 
 // Network builds the network of a file's first point.
@@ -43,7 +44,14 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 		for _, setting := range fieldsOf(table.value).list {
 			if c, ok := setting.value.Addr().Interface().(*Choice[struct{}, topology.Topology]); ok {
 				t, err := c.BuildShared(struct{}{})
-				return &Network{Topology: t}, err
+				if err != nil {
+					return nil, err
+				}
+				n := &Network{Topology: t}
+				if f, ok := p.config.(interface{ failures() *failures }); ok {
+					n.eras, err = f.failures().eras(t.Graph())
+				}
+				return n, err
 			}
 		}
 	}
@@ -105,5 +113,8 @@ func (n *Network) Describe(w io.Writer) {
 		g.Switches(), g.Terminals(), g.SwitchLinks(), known(facts.Diameter), known(facts.Bisection))
 	for i, class := range g.Classes {
 		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", class.Name, ports[i], max(class.Latency, 1))
+	}
+	for _, era := range n.eras {
+		fmt.Fprintf(w, "faults     %s\n", describeEra(era))
 	}
 }

@@ -187,7 +187,7 @@ func describeTable(f field) TableDescription {
 	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
 	v := f.value
 	if v.Kind() == reflect.Map {
-		t.Name += ".CLASS"
+		t.Name += "." + f.tag.Get("names")
 		v = reflect.New(v.Type().Elem()).Elem()
 	}
 	t.Params = sim.DescribeParams(v.Addr().Interface())

@@ -22,7 +22,7 @@ func init() {
 			return exchangeConfig{
 				Topology: TopologyTable{Choose(topology.Registry, "fat-tree")},
 				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
-				Routing:  RoutingTable{Choose(routing.Registry, "nca")},
+				Routing: RoutingTable{Choose(routing.Registry, "nca")}, Recovery: defaultRecovery(),
 				Exchange: exchangeTable{Through: "fabric", Order: "ring", Schedule: "accelerated", Addressing: s.Addressing, PacketFlits: 16},
 			}
 		},
@@ -37,8 +37,10 @@ type exchangeConfig struct {
 	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch; stages of a distributed full switch take as many cycles as it does, and have no buffers"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names"`
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets through the fabric"`
+	Fault    map[string]failureTable         `toml:"fault" names:"NAME" doc:"fabric: things that fail, under names of your own, as in kind traffic"`
+	Recovery recoveryTable                   `toml:"recovery" doc:"what is done about faults"`
 	Exchange exchangeTable                   `toml:"exchange" doc:"what is sent, and how"`
 
 	allowDeadlock bool
@@ -47,7 +49,7 @@ type exchangeConfig struct {
 func (c *exchangeConfig) setAllowDeadlock() { c.allowDeadlock = true }
 
 func (c *exchangeConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch).withFailures(c.failures())
 }
 
 func preflightExchange(c *exchangeConfig, p *Preflight) error {
@@ -86,13 +88,15 @@ type exchangeRow struct {
 	ChannelsPerEnd float64 `column:"channels_per_terminal" doc:"channels / terminals"`
 	CyclesPerFlit  float64 `column:"cycles_per_flit" doc:"cycles / ((terminals - 1) * packet_flits): what a flit of each terminal costs in time"`
 	ChannelCost    float64 `column:"channel_cycles_per_flit" doc:"channels * cycles / flits delivered: what a flit costs in channels times time"`
+	Retransmitted  int64   `column:"packets_retransmitted" doc:"transmissions that repeated one which faults had taken, or whose acknowledgement was late"`
+	GivenUp        int64   `column:"packets_given_up" doc:"packets that did not arrive because of faults; what is counted per flit counts them as delivered"`
 }
 
 // exchangeParts is what a configuration builds.
 type exchangeParts struct {
 	topology topology.Topology
 	fabric   fabric.Config
-	routing  fabric.Routing // through the fabric
+	routed   // through the fabric
 	// of sessions: the schedule, and the time of a flit's way.
 	sessions collectives.SessionsConfig
 	onePort  bool
@@ -108,13 +112,15 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	switch n := t.Graph().Terminals(); {
 	case n < 2:
 		return nil, At("topology.type", fmt.Errorf("has %d terminal; an exchange needs two", n))
+	case c.Exchange.Through == "sessions" && len(c.Fault) > 0:
+		return nil, At("fault", errors.New("takes down parts of a fabric; kind sessions has faults of its own"))
 	case c.Exchange.Through == "sessions":
 		return p, p.buildSessions(&c.Exchange, c.Topology.Type.Name(), seed)
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
 		return nil, &sim.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
 	}
-	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
-	if err != nil {
+	env := routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	if p.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		return nil, err
 	}
 	return p, errors.Join(p.fabric.Check(t.Graph(), p.routing), checkFit(&c.Switch, c.Exchange.PacketFlits))
@@ -222,7 +228,7 @@ func runExchange(ctx context.Context, c *exchangeConfig, run *Run) (exchangeRow,
 
 func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *Run) (exchangeRow, error) {
 	g := p.topology.Graph()
-	f, err := fabric.New(g, p.fabric, p.routing, run.Seed)
+	f, err := p.routed.fabric(g, p.fabric, run.Seed)
 	if err != nil {
 		return exchangeRow{}, err
 	}
@@ -232,7 +238,8 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 		return exchangeRow{}, err
 	}
 	count()
-	if err := x.complete(); err != nil {
+	faults := f.FaultTally()
+	if err := x.complete(faults.Lost + faults.Unreachable); err != nil {
 		return exchangeRow{}, err
 	}
 	clock := c.Fabric.Clock.Nanoseconds()
@@ -248,6 +255,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 		Latency: float64(x.latency) / float64(x.packets) * clock, LatencyMax: float64(x.latencyMax) * clock,
 		Hops: float64(x.hops) / float64(x.packets), TerminalPorts: 1,
 		Switches: int64(g.Switches()), Channels: int64(cables/2 + g.Terminals()), Utilisation: float64(x.channelFlits),
+		Retransmitted: faults.Retransmitted, GivenUp: faults.Lost + faults.Unreachable,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,11 +83,11 @@ func TestExchangeFamilies(t *testing.T) {
 func TestExchangeIncomplete(t *testing.T) {
 	x := newExchange(2, 1, "ring", 1)
 	x.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
-	if err := x.complete(); err == nil || !strings.Contains(err.Error(), "terminal 0 still lacked 1") {
+	if err := x.complete(0); err == nil || !strings.Contains(err.Error(), "still lacked 1 packets, of which 0 were given up") {
 		t.Errorf("got %v", err)
 	}
 	x.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
-	if err := x.complete(); err != nil {
+	if err := x.complete(0); err != nil {
 		t.Error(err)
 	}
 	f := load(t, "kind = \"exchange\"\n[topology]\ntype = \"pk\"\ncascades = 3\n[exchange]\nthrough = \"sessions\"\nschedule = \"digits\"\n", Options{})
@@ -112,5 +113,40 @@ func TestExchangeRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
+	}
+}
+
+// TestExchangeAroundFaults: a cable of a switch down from the start makes the
+// exchange longer, and all of its 16*15 packets arrive; one that fails in the
+// middle takes packets with it, which retries bring in the end; without retries
+// they are given up and counted.
+func TestExchangeAroundFaults(t *testing.T) {
+	const torus = "[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"table\"\n[exchange]\npacket_flits = 8\n"
+	run := func(text string) (cycles, arrived, retransmitted, givenUp int) {
+		cells := exchangeRows(t, torus+text)[0]
+		for column, x := range map[string]*int{"cycles": &cycles, "packets": &arrived, "packets_retransmitted": &retransmitted, "packets_given_up": &givenUp} {
+			n, err := strconv.Atoi(cells[column])
+			if err != nil {
+				t.Fatal(err)
+			}
+			*x = n
+		}
+		return cycles, arrived, retransmitted, givenUp
+	}
+	whole, arrived, retransmitted, givenUp := run("")
+	if arrived != 240 || retransmitted+givenUp != 0 {
+		t.Errorf("without faults: %d arrived, %d sent again, %d given up", arrived, retransmitted, givenUp)
+	}
+	if cycles, arrived, retransmitted, givenUp := run("[fault.a]\nfraction = 0.2\n"); cycles <= whole || arrived != 240 || retransmitted+givenUp != 0 {
+		t.Errorf("a fifth of the cables down: %d cycles instead of %d, %d arrived, %d sent again, %d given up", cycles, whole, arrived, retransmitted, givenUp)
+	}
+	const fails = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 50\n[recovery]\nreroute = 20\ntimeout = \"5us\"\n"
+	_, arrived, _, givenUp = run(fails)
+	if givenUp == 0 || arrived+givenUp != 240 {
+		t.Errorf("without retries: %d arrived, %d given up", arrived, givenUp)
+	}
+	cycles, arrived, retransmitted, givenUp := run(fails + "retries = 3\n")
+	if arrived != 240 || givenUp != 0 || retransmitted == 0 || cycles < 5000 {
+		t.Errorf("with retries: %d cycles, %d arrived, %d sent again, %d given up", cycles, arrived, retransmitted, givenUp)
 	}
 }

@@ -19,7 +19,7 @@ func preflightMPI(c *mpiConfig, p *Preflight) error {
 	if c.Job.Machine != "fabric" {
 		return nil
 	}
-	return p.certify(newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.allowDeadlock), c.allowDeadlock)
+	return p.certify(newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.allowDeadlock).through(&c.Switch), c.allowDeadlock)
 }
 
 // fabricParts builds what the fabric of an adapter is made of.
@@ -57,7 +57,7 @@ func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]
 func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([]Warning, error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
-		return nil, explainVCs(err, newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock))
+		return nil, explainVCs(err, newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch))
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))

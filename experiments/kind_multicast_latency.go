@@ -172,7 +172,7 @@ func (c *latencyConfig) active(p *latencyParts) int {
 }
 
 func (c *latencyConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch)
 }
 
 func checkLatency(c *latencyConfig, seed uint64) ([]Warning, error) {

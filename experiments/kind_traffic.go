@@ -21,7 +21,7 @@ func init() {
 			return trafficConfig{
 				Topology: TopologyTable{Choose(topology.Registry, "dragonfly")},
 				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
-				Routing: RoutingTable{Choose(routing.Registry, "min")},
+				Routing: RoutingTable{Choose(routing.Registry, "min")}, Recovery: defaultRecovery(),
 				Traffic: trafficTable{
 					Pattern: Choose(traffic.Patterns, "uniform"), Process: Choose(traffic.Processes, "bernoulli"),
 					Load: defaultLoad, PacketFlits: []int{1},
@@ -54,8 +54,10 @@ type trafficConfig struct {
 	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel  map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names, such as terminal, local and global"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names, such as terminal, local and global"`
 	Routing  RoutingTable                    `toml:"routing" doc:"the way of packets"`
+	Fault    map[string]failureTable         `toml:"fault" names:"NAME" doc:"things that fail, under names of your own: links and switches that are down from the start, or for some time"`
+	Recovery recoveryTable                   `toml:"recovery" doc:"what is done about faults"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
@@ -105,17 +107,21 @@ type trafficRow struct {
 	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain, of all replications"`
 	Saturated       bool    `column:"saturated" doc:"the network did not keep up: latencies grow with the length of the run"`
 	Converged       bool    `column:"converged" doc:"warm-up settled and precision reached within the budget"`
+	Dropped         int64   `column:"packets_dropped" doc:"transmissions of packets that faults discarded in the network, in the whole run, as the next three columns"`
+	Retransmitted   int64   `column:"packets_retransmitted" doc:"transmissions that repeated another one"`
+	Lost            int64   `column:"packets_lost" doc:"packets given up after their last transmission was dropped"`
+	Unreachable     int64   `column:"packets_unreachable" doc:"packets given up because no path led to their destination"`
 }
 
 // trafficParts is what a configuration builds before its fabric.
 type trafficParts struct {
 	topology topology.Topology
 	fabric   fabric.Config
-	routing  fabric.Routing
-	pattern  traffic.Pattern
-	process  traffic.Process
-	sizes    *traffic.Sizes
-	trace    fabric.TracePlan
+	routed
+	pattern traffic.Pattern
+	process traffic.Process
+	sizes   *traffic.Sizes
+	trace   fabric.TracePlan
 }
 
 // build constructs everything that is cheap; all faults are returned together.
@@ -144,11 +150,14 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		faults = append(faults, At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	parts.routing, err = c.Routing.Type.Build(routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
-	if err != nil {
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	if parts.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
 		faults = append(faults, err)
+	}
+	if len(parts.eras) > 1 && c.Measure.Blame {
+		faults = append(faults, At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
 	return parts, errors.Join(faults...)
 }

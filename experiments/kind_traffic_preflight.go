@@ -12,7 +12,7 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch).withFailures(c.failures())
 }
 
 func (parts *trafficParts) opened() *opened {
@@ -27,6 +27,9 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	parts, err := c.build(p.Seed)
 	if err != nil {
 		return err
+	}
+	for _, era := range parts.eras {
+		p.Note("faults", "%s", describeEra(era))
 	}
 	o := parts.opened()
 	p.Note("channels", "virtual channels: %d, needed %d", o.vcs, o.routing.VCs())
@@ -59,8 +62,14 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficPa
 	if !ok {
 		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	}
+	if len(parts.eras) > 1 {
+		return nil, fmt.Errorf("faults come and go")
+	}
 	if proof := n.prove(shared); proof.err == nil && !proof.exact {
 		return nil, fmt.Errorf("too many paths to follow all of them")
+	}
+	if len(parts.eras) == 1 {
+		matrix = newJoined(matrix, parts.eras[0].Down, parts.topology.Graph())
 	}
 	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
 	load, err := shared.get(key, func() (any, error) {

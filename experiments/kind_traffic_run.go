@@ -67,6 +67,7 @@ type trafficOutcome struct {
 	halfWidth            float64 // of a single replication, by batch means
 	packets, cycles      int64
 	saturated, converged bool // of any, of all
+	faults               fabric.FaultTally
 }
 
 // replicationSeed is the seed of replication i: the point's own for the first,
@@ -100,14 +101,14 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 		return nil, nil, err
 	}
 	graph := parts.topology.Graph()
-	f, err := fabric.New(graph, parts.fabric, parts.routing, seed)
+	f, err := parts.routed.fabric(graph, parts.fabric, seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
 	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Progress: count,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -139,6 +140,7 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 	}
 	o.packets += r.Packets()
 	o.cycles += r.Cycles
+	o.faults.Add(r.Faults)
 	o.saturated = o.saturated || r.Saturated
 	o.converged = o.converged && r.Converged
 }
@@ -153,6 +155,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 		LatencyMax:     float64(o.latency.Max()) * clock,
 		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
 		Packets: o.packets, Cycles: o.cycles, Saturated: o.saturated, Converged: o.converged,
+		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
 	}
 }
 

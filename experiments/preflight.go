@@ -30,7 +30,7 @@ type Note struct {
 }
 
 // topics lists the topics of notes in the order of a report.
-var topics = []string{"deadlock", "channels", "throughput", "latency", "cost"}
+var topics = []string{"faults", "deadlock", "channels", "throughput", "latency", "cost"}
 
 // Report is what preflight says about a file.
 type Report struct {

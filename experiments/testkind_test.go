@@ -53,7 +53,7 @@ func init() {
 type toyConfig struct {
 	Shape   toyShapeTable         `toml:"shape" doc:"what it looks like"`
 	Traffic toyTraffic            `toml:"traffic" doc:"what it carries"`
-	Channel map[string]toyChannel `toml:"channel" doc:"channels by class"`
+	Channel map[string]toyChannel `toml:"channel" names:"CLASS" doc:"channels by class"`
 }
 
 type toyShapeTable struct {

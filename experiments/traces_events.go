@@ -29,6 +29,9 @@ func traceEvents(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Tim
 		w.packet(i+1, p)
 	}
 	w.rows()
+	// In the order of time, to the cycle: readers keep the order of the file
+	// where times are equal.
+	slices.SortStableFunc(w.events, func(a, b traceEvent) int { return cmp.Compare(a.cycle, b.cycle) })
 	var b strings.Builder
 	b.WriteString("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n")
 	for i, e := range w.events {
@@ -59,6 +62,8 @@ type traceEvent struct {
 	Binding  string      `json:"bp,omitempty"` // of the end of a flow; e: to the event that it is in
 	Scope    string      `json:"s,omitempty"`  // of an instant; t: its thread
 	Args     any         `json:"args,omitempty"`
+
+	cycle int64 // of Time; -1 of metadata
 }
 
 // span is a packet's stay in a thread.
@@ -175,16 +180,19 @@ func (w *eventWriter) rows() {
 	slices.SortStableFunc(w.spans, func(a, b span) int {
 		return cmp.Or(a.process-b.process, a.track-b.track, cmp.Compare(a.from, b.from), a.packet-b.packet)
 	})
-	thread := 0 // numbers are unique, and in the order of display
+	// Numbers of threads are unique, also among those of processes, since
+	// Perfetto names threads by them, and in the order of display.
+	thread := w.graph.Switches() + w.graph.Terminals()
 	var ends []int64
 	for i := range w.spans {
 		s := &w.spans[i]
-		if i == 0 || w.spans[i-1].process != s.process {
-			w.describe("process", s.process, 0, w.processName(s.process), s.process)
-		}
-		if i == 0 || w.spans[i-1].process != s.process || w.spans[i-1].track != s.track {
+		newProcess := i == 0 || w.spans[i-1].process != s.process
+		if newProcess || w.spans[i-1].track != s.track {
 			thread += len(ends)
 			ends = ends[:0]
+		}
+		if newProcess {
+			w.describe("process", s.process, thread+1, w.processName(s.process), s.process)
 		}
 		row := slices.IndexFunc(ends, func(end int64) bool { return end <= s.from })
 		if row < 0 {
@@ -207,20 +215,20 @@ func (w *eventWriter) processName(process int) string {
 // describe names a process or a thread and says where it is shown.
 func (w *eventWriter) describe(what string, process, thread int, name string, order int) {
 	w.events = append(w.events,
-		traceEvent{Name: what + "_name", Phase: "M", Process: process, Thread: thread, Args: map[string]any{"name": name}},
-		traceEvent{Name: what + "_sort_index", Phase: "M", Process: process, Thread: thread, Args: map[string]any{"sort_index": order}})
+		traceEvent{Name: what + "_name", Phase: "M", Process: process, Thread: thread, Args: map[string]any{"name": name}, cycle: -1},
+		traceEvent{Name: what + "_sort_index", Phase: "M", Process: process, Thread: thread, Args: map[string]any{"sort_index": order}, cycle: -1})
 }
 
 // span writes the events of a span: its own, the flow that binds to it, which
 // must come before its stages, and those.
 func (w *eventWriter) span(s *span, thread int) {
-	e := traceEvent{Name: s.name, Category: "packet", Phase: "X", Time: w.time(s.from), Duration: w.time(s.to - s.from), Process: s.process, Thread: thread, Args: s.args}
+	e := traceEvent{Name: s.name, Category: "packet", Phase: "X", Time: w.time(s.from), Duration: w.length(s.from, s.to), Process: s.process, Thread: thread, Args: s.args, cycle: s.from}
 	if s.from == s.to {
 		e.Phase, e.Duration, e.Scope = "i", "", "t"
 	}
 	w.events = append(w.events, e)
 	if s.phase != "" {
-		flow := traceEvent{Name: "way", Category: "packet", Phase: s.phase, Time: w.time(s.from), Process: s.process, Thread: thread, Flow: s.packet}
+		flow := traceEvent{Name: "way", Category: "packet", Phase: s.phase, Time: w.time(s.from), Process: s.process, Thread: thread, Flow: s.packet, cycle: s.from}
 		if s.phase == "f" {
 			flow.Binding = "e"
 		}
@@ -228,13 +236,23 @@ func (w *eventWriter) span(s *span, thread int) {
 	}
 	for _, x := range s.stages {
 		if x.to > x.from {
-			w.events = append(w.events, traceEvent{Name: x.name, Category: "stage", Phase: "X", Time: w.time(x.from), Duration: w.time(x.to - x.from), Process: s.process, Thread: thread})
+			w.events = append(w.events, traceEvent{Name: x.name, Category: "stage", Phase: "X", Time: w.time(x.from), Duration: w.length(x.from, x.to), Process: s.process, Thread: thread, cycle: x.from})
 		}
 	}
 }
 
-// time is a number of cycles in microseconds, to the picosecond.
-func (w *eventWriter) time(cycles int64) json.Number {
-	ps := cycles * int64(w.clock)
-	return json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6), "0"), "."))
+// nanoseconds is the time of a cycle, rounded: what Perfetto counts in.
+func (w *eventWriter) nanoseconds(cycle int64) int64 { return (cycle*int64(w.clock) + 500) / 1000 }
+
+// time is the time of a cycle.
+func (w *eventWriter) time(cycle int64) json.Number { return microseconds(w.nanoseconds(cycle)) }
+
+// length is the time from one cycle to another. It is that of the rounded
+// times, so that what is nested remains so.
+func (w *eventWriter) length(from, to int64) json.Number {
+	return microseconds(w.nanoseconds(to) - w.nanoseconds(from))
+}
+
+func microseconds(ns int64) json.Number {
+	return json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ns/1000, ns%1000), "0"), "."))
 }

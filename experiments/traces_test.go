@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -148,9 +147,20 @@ func TestTraceOfPacket(t *testing.T) {
 // never goes back in time and always stands at the start of a complete event,
 // which comes before it.
 func TestTraceEvents(t *testing.T) {
+	for _, clock := range []string{"1ns", "0.3ns", "7ns"} {
+		t.Run(clock, func(t *testing.T) { testTraceEvents(t, clock) })
+	}
+}
+
+func testTraceEvents(t *testing.T, clock string) {
 	f := load(t, `
+[fabric]
+clock = "`+clock+`"
 [topology]
 type = "dragonfly"
+p = 2
+a = 4
+h = 2
 [routing]
 type = "ugal-l"
 [traffic]
@@ -179,13 +189,16 @@ choose = "slowest"
 		switch e.Ph {
 		case "M":
 			names[e.Name]++
+			if *e.Tid <= 36+72 { // switches and terminals
+				t.Errorf("thread %d may be taken for a process", *e.Tid)
+			}
 			continue
 		case "i":
 			if e.S != "t" {
 				t.Errorf("instant of scope %q", e.S)
 			}
 		case "X":
-			if e.Dur == nil || *e.Dur <= 0 {
+			if e.Dur == nil || *e.Dur < 0 || *e.Dur == 0 && clock != "0.3ns" {
 				t.Errorf("no duration: %+v", e)
 				continue
 			}
@@ -213,6 +226,9 @@ choose = "slowest"
 		default:
 			t.Errorf("phase %q", e.Ph)
 		}
+		if *e.TS < order {
+			t.Errorf("%+v after %v", e, order)
+		}
 		if p, known := owner[*e.Tid]; known && p != *e.Pid {
 			t.Errorf("thread %d in two processes", *e.Tid)
 		}
@@ -223,19 +239,10 @@ choose = "slowest"
 	for _, p := range owner {
 		processes[p] = true
 	}
-	if len(flows) != 150 || names["thread_name"] != len(owner) || names["process_name"] != len(processes) || order <= 0.3 {
+	if len(flows) != 150 || names["thread_name"] != len(owner) || names["process_name"] != len(processes) || order <= 0.1 {
 		t.Errorf("%d flows, %v for %d threads in %d processes, last at %v us", len(flows), names, len(owner), len(processes), order)
 	}
 	for id, steps := range flows {
-		slices.SortStableFunc(steps, func(a, b event) int {
-			switch {
-			case *a.TS < *b.TS:
-				return -1
-			case *a.TS > *b.TS:
-				return 1
-			}
-			return 0
-		})
 		for i, e := range steps {
 			want := "t"
 			if i == 0 {

@@ -93,10 +93,11 @@ func (b *behind) end(f *Fabric, ovs []int32) {
 
 // next is the first cycle after c in which some flit's waiting ends.
 func (b *behind) next(c int64) (cycle int64, any bool) {
+	cycle, any = b.until.NextCycle()
 	for i := range int64(soonCycles) {
-		if len(b.soon[(c+1+i)%soonCycles]) > 0 {
-			return c + 1 + i, true
+		if soon := c + 1 + i; len(b.soon[soon%soonCycles]) > 0 && (!any || soon < cycle) {
+			return soon, true
 		}
 	}
-	return b.until.NextCycle()
+	return cycle, any
 }

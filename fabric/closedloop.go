@@ -17,7 +17,7 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progres
 	f.Attach(source, sink)
 	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
 	for {
-		if _, more := f.nextArrival(); !more && !f.anyActive() && f.InFlight() == 0 {
+		if _, more := f.nextArrival(); !more && !f.anyActive() && f.settled() {
 			return f.Audit()
 		}
 		if err := r.advance(sliceCycles); err != nil {

@@ -51,6 +51,9 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
+			if f.escape != nil && v.packet&combined != 0 && !f.escape.decide(f, sw, local, v) {
+				continue
+			}
 			output := v.hop >> 16
 			o := sw.outPort(output)
 			if v.packet&combined != 0 {
@@ -219,9 +222,10 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			late = f.sensing.crossing(f, sw, r, v)
 			back += late
 		}
-		credit := f.credits.Room(back)
+		credits := f.credits[in.wheel&15]
+		credit := credits.Room(back)
 		if credit == nil {
-			credit = f.credits.Place(back)
+			credit = credits.Place(back)
 		}
 		*credit = in.upstream + int32(vcIn)
 
@@ -229,7 +233,7 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		depart := max(t.depart, o.nextFree)
 		o.nextFree = depart + o.interval
 		arrival := wholeCycle(depart) + int64(o.latency)
-		wheel := f.flits[o.bounded&1]
+		wheel := f.flits[o.wheel&15]
 		e := wheel.Room(arrival)
 		if e == nil {
 			e = wheel.Place(arrival)

@@ -9,11 +9,20 @@ import (
 
 // Advance simulates so many cycles.
 func (f *Fabric) Advance(cycles int64) {
+	if f.shards != nil {
+		f.shards.advance(f, cycles)
+		return
+	}
+	f.simulate(cycles)
+}
+
+// simulate is Advance on one thread.
+func (f *Fabric) simulate(cycles int64) {
 	for end := f.cycle + cycles; f.cycle < end; {
 		next := f.cycle + 1
 		if !f.anyActive() {
 			// Nothing can happen before the next arrival: skip to it.
-			idle, any := f.nextArrival()
+			idle, any := f.nextChange()
 			if !any || idle > end {
 				f.cycle = end
 				return
@@ -27,7 +36,7 @@ func (f *Fabric) Advance(cycles int64) {
 // nextArrival is the next cycle in which a flit or credit arrives or a
 // terminal wakes.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){f.flits[0].NextCycle, f.flits[1].NextCycle, f.credits.NextCycle, f.wakes.NextCycle} {
+	for _, next := range []func() (int64, bool){f.flits[toTerminals].NextCycle, f.flits[toSwitches].NextCycle, f.credits[0].NextCycle, f.wakes.NextCycle} {
 		if c, ok := next(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
@@ -40,11 +49,23 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 	return cycle, any
 }
 
+// nextChange is the next cycle in which something arrives, a terminal wakes, or
+// a fault begins or ends.
+func (f *Fabric) nextChange() (cycle int64, any bool) {
+	cycle, any = f.nextArrival()
+	if f.faults != nil {
+		if c, ok := f.faults.next(f.cycle); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	return cycle, any
+}
+
 // NextTick makes a Fabric a component of a sim.Kernel.
 func (f *Fabric) NextTick() sim.Time {
 	next := f.cycle + 1
 	if !f.anyActive() {
-		idle, any := f.nextArrival()
+		idle, any := f.nextChange()
 		if !any {
 			return sim.MaxTime
 		}
@@ -61,6 +82,9 @@ func (f *Fabric) Tick(now sim.Time) { f.tick(int64(now / f.config.Fabric.Clock))
 // least one cycle later.
 func (f *Fabric) tick(c int64) {
 	f.cycle = c
+	if f.faults != nil {
+		f.faults.tick(f, c)
+	}
 	f.arriveCredits(c)
 	if f.behind != nil {
 		f.behind.release(f, c)
@@ -91,7 +115,7 @@ func clearBelow(word uint64, n int) uint64 {
 
 func (f *Fabric) arriveCredits(c int64) {
 	any := f.cutThrough || f.sensing != nil
-	for batch := f.credits.Next(c); batch != nil; batch = f.credits.Next(c) {
+	for batch := f.credits[0].Next(c); batch != nil; batch = f.credits[0].Next(c) {
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
@@ -132,12 +156,12 @@ func (f *Fabric) wakeQueue(q int32) {
 }
 
 func (f *Fabric) arriveFlits(c int64) {
-	for batch := f.flits[0].Next(c); batch != nil; batch = f.flits[0].Next(c) {
+	for batch := f.flits[toTerminals].Next(c); batch != nil; batch = f.flits[toTerminals].Next(c) {
 		for i := range batch {
 			f.deliver(&batch[i])
 		}
 	}
-	for batch := f.flits[1].Next(c); batch != nil; batch = f.flits[1].Next(c) {
+	for batch := f.flits[toSwitches].Next(c); batch != nil; batch = f.flits[toSwitches].Next(c) {
 		for i := range batch {
 			e := &batch[i]
 			v := &f.queues[e.queue]

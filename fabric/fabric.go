@@ -50,6 +50,13 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
+		f.departures = make([]sim.Stream, g.Terminals())
+		for t := range f.departures {
+			f.departures[t] = sim.NewStream(seed, "departure", t)
+		}
+	}
+	if r, ok := routing.(EscapeRouting); ok {
+		f.escape = newEscape(f, r)
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
@@ -57,12 +64,18 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.sensing = newSensing(f)
 	}
 	reach := f.reach(timings)
-	f.flits = [2]*sim.Wheel[flit]{sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)}
+	f.openWheels(reach)
 	if f.occupancy {
 		f.behind = newBehind(f, reach)
 	}
-	f.credits, f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 	return f, nil
+}
+
+// openWheels makes the wheels of what stays in f.
+func (f *Fabric) openWheels(reach int64) {
+	f.horizon = reach
+	f.flits[toTerminals], f.flits[toSwitches] = sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)
+	f.credits[0], f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
 }
 
 // validate checks what the tags cannot.
@@ -171,7 +184,7 @@ func (f *Fabric) wire(timings []channelTiming) {
 		o := outPort{interval: t.interval, window: window(limit, t.interval), latency: t.latency, free: 1<<vcs - 1}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
-			o.dest, o.bounded = f.queueOf(peer, 0), 1
+			o.dest, o.bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)

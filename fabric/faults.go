@@ -2,17 +2,253 @@ package fabric
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// badHop reports a routing that breaks its contract.
-func (f *Fabric) badHop(h *Head, hop Hop) {
-	panic(fmt.Sprintf("fabric: routing %T sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b",
-		f.routing, h.Dst, f.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs))
+// FaultPlan is what fails in a run, and what is done about it.
+//
+// From the cycle of a failure on its channels carry nothing. Packets of which
+// some part is on such a channel, waits for it behind the crossbar, or stands in
+// its switch and was routed to it are discarded, and so are those that are
+// routed to it until the routing knows: switches of InfiniBand discard what
+// waits for a port that is not active. A packet is discarded whole and at once,
+// wherever its flits are, and its credits are back at once; in hardware a
+// truncated packet goes on to its destination, closed by an error, and takes
+// bandwidth on the way. Credits on a failed link are not lost: links agree on
+// them anew when they come back.
+type FaultPlan struct {
+	// Eras tells what is down when, from cycle 0 on.
+	Eras []topology.Era
+	// Routing is the routing of each era (len = len(Eras)), all of the same
+	// algorithm and with the same virtual channels. The first is the fabric's.
+	Routing []Routing
+	// Reroute is the number of cycles from a change until the routing goes by
+	// it.
+	Reroute int64
+	// Timeout is the number of cycles after which a packet that has not been
+	// acknowledged is sent again, Retries times at most.
+	Timeout int64
+	Retries int
 }
 
-// misdelivered reports a routing that led a packet to the wrong terminal.
-func (f *Fabric) misdelivered(d *Delivery, want topology.TerminalID) {
-	panic(fmt.Sprintf("fabric: routing %T delivered a packet from terminal %d for %d to %d", f.routing, d.Src, want, d.Dst))
+// FaultTally counts what became of packets in a network with faults. Every
+// packet that was born is delivered once, unreachable or lost; every
+// transmission of one is delivered or dropped.
+type FaultTally struct {
+	Dropped       int64 // transmissions discarded in the network
+	Retransmitted int64 // transmissions that repeat another
+	Duplicates    int64 // transmissions delivered that had been before
+	Lost          int64 // packets given up, the last transmission of which was dropped
+	Unreachable   int64 // packets given up for want of a path
+	GivenUpFlits  int64 // of lost and unreachable packets
+	WastedFlits   int64 // delivered, but of duplicates or of packets that were not delivered whole
+}
+
+// Add sums two tallies up.
+func (t *FaultTally) Add(o FaultTally) {
+	t.Dropped += o.Dropped
+	t.Retransmitted += o.Retransmitted
+	t.Duplicates += o.Duplicates
+	t.Lost += o.Lost
+	t.Unreachable += o.Unreachable
+	t.GivenUpFlits += o.GivenUpFlits
+	t.WastedFlits += o.WastedFlits
+}
+
+// faults is the state of a network with faults. It stands in for the routing,
+// to see where packets are sent.
+type faults struct {
+	Routing                // that switches go by
+	plan    *FaultPlan     //
+	down    *topology.Down // now
+	now     int            // era
+	known   int            // era that the routing goes by
+	part    []int32        // components of known, by switch
+	retry   *retry
+	tally   FaultTally
+
+	mutex  sync.Mutex // switches may be evaluated concurrently
+	doomed []int32    // packets to be discarded at the beginning of the next cycle
+}
+
+// SetFaults makes things fail during the run. It must be called before
+// [Fabric.Attach]. Credit sensing, whose record of round trips a discarded
+// packet would leave open, is an error where something fails during the run.
+func (f *Fabric) SetFaults(plan *FaultPlan) error {
+	if len(plan.Eras) == 0 || len(plan.Eras) != len(plan.Routing) || plan.Eras[0].From != 0 {
+		panic("fabric: a fault plan without an era, or a routing for every era, from cycle 0 on")
+	}
+	if f.sensing != nil && len(plan.Eras) > 1 {
+		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
+	}
+	x := &faults{plan: plan, down: plan.Eras[0].Down}
+	x.learn(f, 0)
+	f.faults = x
+	f.routing = x
+	return nil
+}
+
+// FaultTally is what has become of packets so far; zero without faults.
+func (f *Fabric) FaultTally() FaultTally {
+	if f.faults == nil {
+		return FaultTally{}
+	}
+	return f.faults.tally
+}
+
+// Route implements [Routing]: packets that are sent to a channel that is down
+// are discarded.
+func (x *faults) Route(v *View, h *Head) Hop {
+	hop := x.Routing.Route(v, h)
+	if hop.Port != topology.NoPort && x.down.Port(hop.Port) {
+		return Discard
+	}
+	return hop
+}
+
+// learn lets switches and terminals go by the faults of an era.
+func (x *faults) learn(f *Fabric, era int) {
+	x.known = era
+	x.Routing = x.plan.Routing[era]
+	x.part = x.plan.Eras[era].Down.Components()
+	if f.departer != nil {
+		f.departer = x.Routing.(Departer)
+	}
+}
+
+// reachable tells whether terminals know of a path from src to dst.
+func (x *faults) reachable(g *topology.Graph, src, dst topology.TerminalID) bool {
+	from, to := g.TerminalSwitch(src), g.TerminalSwitch(dst)
+	return !x.down.Switch(from) && x.part[from] >= 0 && x.part[from] == x.part[to]
+}
+
+// next is the next cycle in which something changes.
+func (x *faults) next(now int64) (cycle int64, any bool) {
+	if len(x.doomed) > 0 {
+		return now + 1, true
+	}
+	if x.known+1 < len(x.plan.Eras) {
+		cycle, any = x.plan.Eras[x.known+1].From+x.plan.Reroute, true
+	}
+	if x.now+1 < len(x.plan.Eras) {
+		cycle = min(cycle, x.plan.Eras[x.now+1].From) // x.known <= x.now
+	}
+	return cycle, any
+}
+
+// tick is what happens at the beginning of cycle c, before anything arrives.
+func (x *faults) tick(f *Fabric, c int64) {
+	for x.now+1 < len(x.plan.Eras) && x.plan.Eras[x.now+1].From <= c {
+		x.now++
+		before := x.down
+		x.down = x.plan.Eras[x.now].Down
+		f.failSince(before, x.down)
+	}
+	for x.known+1 < len(x.plan.Eras) && x.plan.Eras[x.known+1].From+x.plan.Reroute <= c {
+		x.learn(f, x.known+1)
+	}
+	if len(x.doomed) > 0 {
+		slices.Sort(x.doomed)
+		f.purge(slices.Compact(x.doomed))
+		x.doomed = x.doomed[:0]
+	}
+}
+
+// doom has a packet discarded.
+func (x *faults) doom(packet int32) {
+	x.mutex.Lock()
+	x.doomed = append(x.doomed, packet)
+	x.mutex.Unlock()
+}
+
+// discard takes a head out of the running for which the routing has no way:
+// what is left of its packet is discarded in the next cycle. A decision of no
+// virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
+// until then without being granted anything.
+func (f *Fabric) discard(m *masks, bit uint64, v *inVC, head *queued) {
+	head.hop = 1 << 16
+	if v.count == 1 {
+		m.va &^= bit
+		m.sa &^= bit
+	}
+	f.faults.doom(head.packet >> packetBits)
+}
+
+// failSince dooms the packets that what has failed between two states of the
+// network takes with it.
+func (f *Fabric) failSince(before, now *topology.Down) {
+	x, g := f.faults, f.graph
+	failed := make([]bool, g.NumPorts())
+	for p := range failed {
+		port := topology.PortID(p)
+		if failed[p] = now.Port(port) && !before.Port(port); !failed[p] {
+			continue
+		}
+		// What waited behind the crossbar is gone.
+		f.out[p].nextFree = min(f.out[p].nextFree, f.cycle<<intervalShift)
+		if t, ok := g.PeerTerminal(port); ok {
+			o, te := &f.out[f.terminalOut0+int32(t)], &f.terminals[t]
+			o.nextFree = min(o.nextFree, f.cycle<<intervalShift)
+			if te.packet >= 0 {
+				x.doom(te.packet)
+			}
+		}
+	}
+	f.flits[toTerminals].Each(func(e flit) {
+		if failed[g.TerminalPort[^e.queue]] {
+			x.doom(e.packet >> packetBits)
+		}
+	})
+	f.flits[toSwitches].Each(func(e flit) {
+		if failed[f.portOf(e.queue)] {
+			x.doom(e.packet >> packetBits)
+		}
+	})
+	for s := range f.switches {
+		sw := &f.switches[s]
+		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
+		for local := range uint32(sw.ports) * uint32(f.vcs) {
+			v := sw.queue(local)
+			if f.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
+				x.doom(v.packet >> packetBits)
+			}
+			f.eachQueued(v, func(q *queued) {
+				if whole || failed[sw.port0+int32(q.hop>>16)] && q.hop&(1<<16-1) != 0 {
+					x.doom(q.packet >> packetBits)
+				}
+			})
+		}
+	}
+}
+
+// portOf is the port of a queue.
+func (f *Fabric) portOf(queue int32) int32 {
+	sw := &f.switches[f.wordSwitch[queue>>6]]
+	return sw.port0 + (queue-sw.queue0)/int32(f.vcs)
+}
+
+// holdsVC tells whether the packet at the front of a queue, or whose later flits
+// are still to come, holds an output virtual channel.
+func (f *Fabric) holdsVC(sw *switchState, local uint32, v *inVC) bool {
+	return v.out >= 0 && sw.outVC(uint32(v.out)).owner == sw.queue0+int32(local)
+}
+
+// eachQueued visits the flits of a queue from the front.
+func (f *Fabric) eachQueued(v *inVC, visit func(*queued)) {
+	if v.count == 0 {
+		return
+	}
+	visit(&v.queued)
+	if v.count == 1 {
+		return
+	}
+	n := f.pool[v.last-1].next
+	for range v.count - 1 {
+		b := &f.pool[n-1]
+		visit(&b.queued)
+		n = b.next
+	}
 }

@@ -20,6 +20,8 @@ type Meter struct {
 	nonMinimal int64
 	packets    int64
 	trailing   slice // packets delivered since TakeSlice, whenever born
+
+	parts []*Meter // of the shards, to be gathered
 }
 
 type slice struct{ latency, packets int64 }
@@ -29,10 +31,53 @@ type slice struct{ latency, packets int64 }
 func NewMeter(sliceCycles int64) *Meter { return &Meter{from: Never, to: Never, slice: sliceCycles} }
 
 // Open begins the window: packets born in cycle from or later are measured.
-func (m *Meter) Open(from int64) { m.from = from }
+func (m *Meter) Open(from int64) {
+	m.from = from
+	for _, p := range m.parts {
+		p.Open(from)
+	}
+}
 
 // Close ends the window before cycle to.
-func (m *Meter) Close(to int64) { m.to = to }
+func (m *Meter) Close(to int64) {
+	m.to = to
+	for _, p := range m.parts {
+		p.Close(to)
+	}
+}
+
+// part is a meter of the same window for a shard.
+func (m *Meter) part() *Meter {
+	p := &Meter{from: m.from, to: m.to, slice: m.slice}
+	m.parts = append(m.parts, p)
+	return p
+}
+
+// gather takes over what the parts have measured. All of it are sums, so that it
+// does not matter which part measured what.
+func (m *Meter) gather() {
+	for _, p := range m.parts {
+		m.extend(len(p.slices))
+		for i, s := range p.slices {
+			m.slices[i].latency += s.latency
+			m.slices[i].packets += s.packets
+		}
+		clear(p.slices)
+		m.latency.Merge(&p.latency)
+		m.network += p.network
+		m.hops += p.hops
+		m.packets += p.packets
+		m.nonMinimal += p.nonMinimal
+		p.latency, p.network, p.hops, p.packets, p.nonMinimal = sim.Histogram{}, 0, 0, 0, 0
+	}
+}
+
+// extend makes room for n slices.
+func (m *Meter) extend(n int) {
+	if n > len(m.slices) {
+		m.slices = append(m.slices, make([]slice, n-len(m.slices))...)
+	}
+}
 
 // Deliver implements Sink.
 func (m *Meter) Deliver(d *Delivery) {
@@ -43,9 +88,7 @@ func (m *Meter) Deliver(d *Delivery) {
 		return
 	}
 	i := int((d.Birth - m.from) / m.slice)
-	if i >= len(m.slices) {
-		m.slices = append(m.slices, make([]slice, i+1-len(m.slices))...)
-	}
+	m.extend(i + 1)
 	m.slices[i].latency += latency
 	m.slices[i].packets++
 	m.latency.Add(latency)
@@ -62,6 +105,11 @@ func (m *Meter) Deliver(d *Delivery) {
 func (m *Meter) TakeSlice() float64 {
 	t := m.trailing
 	m.trailing = slice{}
+	for _, p := range m.parts {
+		t.latency += p.trailing.latency
+		t.packets += p.trailing.packets
+		p.trailing = slice{}
+	}
 	return float64(t.latency) / float64(t.packets)
 }
 

@@ -85,8 +85,8 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &sim.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
-	if f.blame != nil || len(tables) != len(f.switches) {
-		panic("fabric: multicast tables for another graph, or with blame, which does not follow copies")
+	if f.observed || len(tables) != len(f.switches) {
+		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
 	f.allVCs = 1<<unicast - 1
 	if f.departer == nil {
@@ -336,7 +336,7 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}
-	*f.flits[o.bounded&1].Place(wholeCycle(depart) + int64(o.latency)) = e
+	*f.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
 	m.prefer[sw.port0+int32(b.output)] = false
 }
 
@@ -344,7 +344,7 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 func (m *multicast) free(f *Fabric, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
 	place := f.alloc.places[local]
 	in := sw.inPort(uint32(place.port))
-	*f.credits.Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
+	*f.credits[in.wheel&15].Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
 	r.freed++
 	v.count--
 	if len(r.branches) > 0 {

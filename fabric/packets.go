@@ -37,6 +37,17 @@ func (f *Fabric) takePacket() int32 {
 // freePacket frees the record of a packet that has left the network.
 func (f *Fabric) freePacket(id int32) { f.packetFree = append(f.packetFree, id) }
 
+// freeLists are those of f and its shards.
+func (f *Fabric) freeLists() [][]int32 {
+	lists := [][]int32{f.packetFree}
+	if f.shards != nil {
+		for _, shard := range f.shards.all {
+			lists = append(lists, shard.packetFree)
+		}
+	}
+	return lists
+}
+
 // addChunk makes further records, those with low numbers to be taken first.
 func (f *Fabric) addChunk() {
 	n := f.packets.used.Add(1)

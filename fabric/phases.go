@@ -62,7 +62,7 @@ func (r *runner) slicesLeft(n int) int {
 func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
-	r.delivered = r.f.DeliveredFlits
+	r.delivered, r.givenUp = r.f.usefulFlits(), r.f.FaultTally().GivenUpFlits
 	r.sent = r.f.ChannelFlits()
 	if r.plan.Series > 0 {
 		r.series = newSeriesRecorder(r.f, r.plan.Series)
@@ -101,8 +101,9 @@ const defaultBudget = 100_000
 func (r *runner) close(start int64) {
 	end := r.f.Cycle()
 	r.result.Close(end)
+	r.result.gather()
 	r.result.Window = end - start
-	delivered := float64(r.f.DeliveredFlits - r.delivered)
+	delivered := float64(r.f.usefulFlits() - r.delivered)
 	terminals := float64(r.f.graph.Terminals())
 	cycles := float64(end-start) * terminals
 	r.result.Accepted = delivered / float64(end-start) / terminals
@@ -110,7 +111,8 @@ func (r *runner) close(start int64) {
 	// share by less than three standard deviations of that is not blamed.
 	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))
 	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
-	r.result.Saturated = delivered < keepUp*r.result.Offered*cycles-spread
+	givenUp := float64(r.f.FaultTally().GivenUpFlits - r.givenUp)
+	r.result.Saturated = delivered+givenUp < keepUp*r.result.Offered*cycles-spread
 	r.result.ChannelFlits = r.f.ChannelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
@@ -134,7 +136,7 @@ func (r *runner) drain() error {
 		return nil
 	}
 	end := r.result.to
-	limit := end + 2*r.result.Window + 10*r.f.longestLatency()
+	limit := end + 2*r.result.Window + 10*r.f.longestLatency() + r.f.patience()
 	for r.source.Behind(end) || r.f.oldestBirth() < end {
 		if r.f.Cycle() > limit {
 			r.result.Saturated, r.result.Converged = true, false
@@ -151,10 +153,15 @@ func (r *runner) drain() error {
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
 	free := make([]bool, f.packetIDs())
-	for _, id := range f.packetFree {
-		free[id] = true
+	for _, list := range f.freeLists() {
+		for _, id := range list {
+			free[id] = true
+		}
 	}
 	oldest := Never
+	if f.faults != nil {
+		oldest = f.faults.retry.oldestBirth()
+	}
 	for id := range free {
 		if !free[id] {
 			oldest = min(oldest, f.packet(int32(id)).birth)
@@ -167,16 +174,21 @@ func (f *Fabric) oldestBirth() int64 {
 func (r *runner) finish() error {
 	r.result.Cycles = r.f.Cycle()
 	r.source.Stop(0)
-	for r.f.InFlight() > 0 || r.f.credits.Len() > 0 {
+	for !r.f.settled() || r.f.creditsUnderWay() {
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
 	}
+	r.result.gather()
+	r.result.Faults = r.f.FaultTally()
 	return r.f.Audit()
 }
 
-// Audit checks an empty network: every flit that entered it has left it, every
-// buffer is empty, every virtual channel free, every credit home.
+// usefulFlits is the number of flits delivered that were worth it.
+func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
+
+// Audit checks an empty network: every flit that entered it has left it or was
+// discarded, every buffer is empty, every virtual channel free, every credit home.
 func (f *Fabric) Audit() error {
 	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",

@@ -29,6 +29,7 @@ type Head struct {
 	// State is the routing's own memory of the packet: 24 bits, 0 at the
 	// source. Bit [NonMinimal] is also read by the statistics.
 	State uint32
+	Flits int32 // the packet's length, where an EscapeRouting decides again; else 0
 }
 
 const (
@@ -46,6 +47,10 @@ type Hop struct {
 	Port topology.PortID
 	VCs  uint32
 }
+
+// Discard is the decision that a packet can go nowhere. Only for networks with
+// faults.
+var Discard = Hop{Port: topology.NoPort}
 
 // OccupancyReader is implemented by routings that read queue lengths through
 // [View]; only for them does the fabric keep the counters.
@@ -74,7 +79,7 @@ type Departer interface {
 type Explorer interface {
 	// Explore calls yield with each hop that Route could return for h, in
 	// any network state, and with the packet's State after it. Equal hops
-	// may be repeated. weight is the probability of the hop where the choice
+	// may be repeated; for a packet that is discarded there are none. weight is the probability of the hop where the choice
 	// is oblivious (the weights of one call then add up to 1), and 0 where it
 	// depends on the state of the network.
 	Explore(vcs int, h Head, yield func(hop Hop, state uint32, weight float64))

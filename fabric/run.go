@@ -12,6 +12,7 @@ type Plan struct {
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
+	Threads   int       // that may simulate the network; results do not depend on it. Sources must allow a thread for each terminal
 	Progress  func()    // called every few hundred cycles; may be nil
 }
 
@@ -28,6 +29,7 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
+	Faults       FaultTally     // of the whole run
 	Converged    bool           // warm-up settled, and Precision reached (where asked for)
 	Series       *Series        // where asked for
 	Blame        *Blame         // where asked for
@@ -57,6 +59,11 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 	if plan.Trace.Packets > 0 {
 		f.StartTrace(r.result.Meter, plan.Trace)
 	}
+	if f.split(plan.Threads); f.shards != nil {
+		for _, shard := range f.shards.all {
+			shard.source, shard.sink = source, r.result.part()
+		}
+	}
 	f.Attach(source, r.result.Meter)
 	if err := r.run(); err != nil {
 		return nil, err
@@ -76,6 +83,7 @@ type runner struct {
 
 	watch     *Watchdog
 	delivered int64 // flits, when the window opened
+	givenUp   int64 // likewise
 	sent      []uint32
 	series    *seriesRecorder // nil: off
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // checkSeries: the intervals lie in order and fill the window, and what they
@@ -60,11 +61,12 @@ func TestSeries(t *testing.T) {
 		t.Errorf("intervals end at %v", short.Series.Ends)
 	}
 
+	n = newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3, 3}, 1 })
 	plan := fabric.Plan{Precision: 0.004, Budget: 12_000}
-	_, off = n.run(t, fabric.DefaultConfig(), 0.6, 2, plan)
+	_, off = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
 	for _, intervals := range []int{1, 3, 10, 400} {
 		plan.Series = intervals
-		f, on = n.run(t, fabric.DefaultConfig(), 0.6, 2, plan)
+		f, on = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
 		checkSeries(t, f, on)
 		ends := on.Series.Ends
 		if ends[0]%100 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals) {

@@ -77,14 +77,16 @@ type outPort struct {
 	bounded  int32  // 1: sends take a credit; 0: a terminal takes every flit
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
+	wheel    uint8  // of Fabric.flits, for what is sent
 }
 
-// inPort is the receiving end of a channel. 12 bytes.
+// inPort is the receiving end of a channel. 16 bytes.
 type inPort struct {
 	upstream int32  // ov of virtual channel 0 at the sending end
 	delay    int32  // cycles that a credit takes back, processing included
 	accept   uint16 // round-robin pointer over local output ports
 	vc       uint16 // round-robin pointer over virtual channels
+	wheel    uint8  // of Fabric.credits, for what is sent
 }
 
 // Round-robin pointers stand one behind the last choice. They are not wrapped
@@ -189,17 +191,18 @@ type Fabric struct {
 	injection    uint32 // virtual channels that terminals may inject on; 0: asked for each packet
 	terminals    []terminal
 	streams      []sim.Stream // routing decisions, by switch
+	departures   []sim.Stream // those of a Departer, by terminal
 
 	pool       []buffered
 	poolFree   int32 // + 1
 	packets    packetTable
 	packetFree []int32
 
-	flits   [2]*sim.Wheel[flit] // by outPort.bounded: to terminals, to switches
-	credits *sim.Wheel[int32]   // ov
-	wakes   *sim.Wheel[int32]   // terminal
-	active  []uint64            // mask words with a bit set
-	woken   []int32             // terminals to serve in this cycle because of a credit
+	flits   [16]*sim.Wheel[flit]  // to terminals, to switches, and to the switches of each shard
+	credits [16]*sim.Wheel[int32] // ov: to switches and terminals, and to the switches of each shard
+	wakes   *sim.Wheel[int32]     // terminal
+	active  []uint64              // mask words with a bit set
+	woken   []int32               // terminals to serve in this cycle because of a credit
 
 	steps      stepTimes
 	alloc      allocator
@@ -210,6 +213,7 @@ type Fabric struct {
 	sensing    *sensing   // nil: off
 	observed   bool       // by any of blame and trace
 	blame      *Blame     // nil: off
+	faults     *faults    // nil: none
 	trace      *Tracer    // nil: off
 	occupancy  bool       // keep outVC.waiting
 	behind     *behind    // nil unless occupancy
@@ -217,9 +221,13 @@ type Fabric struct {
 	decided    []uint32   // ov chosen by each of them
 	departer   Departer   // nil: packets leave their terminals undecided
 	multicast  *multicast // nil: off
+	escape     *escape    // nil unless the routing is an EscapeRouting
 	cutThrough bool
 	inputFirst bool
 
+	horizon  int64   // cycles that wheels file ahead
+	shards   *shards // nil: one thread
+	shardOf  []uint8 // by switch, where there are shards
 	source   Source
 	sink     Sink
 	head     Head     // handed to the routing: kept here so that it does not
@@ -235,14 +243,27 @@ type Counters struct {
 	Packets        int64 // delivered
 	// Multicast packets leave the network more often than they enter it.
 	ReplicatedFlits int64 // copies made, less the flits that they were made of
-	DiscardedFlits  int64 // of packets that no branch led on from their first switch
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
 }
+
+// Wheels of Fabric.flits.
+const (
+	toTerminals = iota
+	toSwitches
+	firstOutbox // of shard 0
+)
 
 // activate marks a mask word as having work.
 func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int { return f.packetIDs() - len(f.packetFree) }
+func (f *Fabric) InFlight() int {
+	n := f.packetIDs()
+	for _, list := range f.freeLists() {
+		n -= len(list)
+	}
+	return n
+}
 
 // Graph is the network's graph.
 func (f *Fabric) Graph() *topology.Graph { return f.graph }

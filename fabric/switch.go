@@ -84,6 +84,10 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		hop := f.routing.Route(&f.view, h)
 		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
 		if port >= uint32(sw.ports) || vcs == 0 {
+			if f.faults != nil && hop == Discard {
+				f.discard(m, left&-left, v, head)
+				continue
+			}
 			f.badHop(h, hop)
 		}
 		head.hop = port<<16 | vcs

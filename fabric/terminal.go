@@ -70,10 +70,13 @@ type terminal struct {
 // their arrival. It starts every terminal and must be called once, before the
 // first cycle.
 func (f *Fabric) Attach(source Source, sink Sink) {
+	if f.faults != nil {
+		source, sink = f.faulty(source, sink)
+	}
 	f.source, f.sink = source, sink
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int32(f.vcs) - 1}
-		f.Wake(topology.TerminalID(t))
+		f.owner(topology.TerminalID(t)).Wake(topology.TerminalID(t))
 	}
 }
 
@@ -155,7 +158,7 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 			f.trace.sent(te.packet, c)
 		}
 	}
-	*f.flits[1].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
+	*f.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
@@ -224,7 +227,10 @@ func (f *Fabric) depart(t int32, te *terminal) {
 	port := f.graph.TerminalPort[t]
 	h := &f.head
 	*h = Head{Switch: f.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
+	// Terminals that decide in the same cycle do so in no particular order.
+	f.view.random = &f.departures[t]
 	te.allowed = f.departer.Depart(&f.view, h) & f.allVCs
+	f.view.random = nil
 	if te.allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}

@@ -260,6 +260,22 @@ func (tr *Tracer) front(v *inVC) *TraceHop {
 	return tr.hop(v.packet, v.state)
 }
 
+// uncovered notes that the packets before the head at the front of a queue have
+// been discarded at the beginning of this cycle.
+func (tr *Tracer) uncovered(f *Fabric, v *inVC) {
+	if h := tr.front(v); h != nil {
+		tr.atFront(f, h, f.steps.firstStep(f.cycle))
+	}
+}
+
+// dropped forgets a packet that has been discarded. When it is sent again it is
+// as good as any other.
+func (tr *Tracer) dropped(id int32) {
+	if int(id) < len(tr.live) {
+		tr.live[id] = nil
+	}
+}
+
 // stalls notes that the flit at the front of a queue goes to sleep.
 func (tr *Tracer) stalls(f *Fabric, q int32, part Part) {
 	h := tr.front(&f.queues[q])

@@ -61,6 +61,12 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 				m.next |= left & -left
 				continue
 			}
+			if f.escape != nil {
+				if !f.escape.decide(f, sw, local, v) {
+					continue
+				}
+				hop = v.hop
+			}
 			free := hop & uint32(sw.outPort(hop>>16).free)
 			if free == 0 {
 				sleep |= left & -left

@@ -15,7 +15,8 @@ import (
 // their own ports; routings that read others are ideal by design (UGAL-G) and
 // say so.
 type View struct {
-	f *Fabric
+	f      *Fabric
+	random *sim.Stream // of the terminal that a packet is to leave; nil: of switches
 }
 
 // Graph is the network.
@@ -28,8 +29,14 @@ func (v *View) VCs() int { return bits.Len32(v.f.allVCs) }
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return v.f.cycle }
 
-// Random is the random stream of routing decisions at switch s.
-func (v *View) Random(s topology.SwitchID) *sim.Stream { return &v.f.streams[s] }
+// Random is the random stream of routing decisions at switch s or, while a
+// [Departer] decides, at the terminal.
+func (v *View) Random(s topology.SwitchID) *sim.Stream {
+	if v.random != nil {
+		return v.random
+	}
+	return &v.f.streams[s]
+}
 
 // Credits is the number of free flit slots, as known here, in the buffer that
 // channel (p, vc) leads to; terminals have unbounded buffers.

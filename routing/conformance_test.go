@@ -61,7 +61,7 @@ func TestRandomNetworks(t *testing.T) {
 	}
 }
 
-// randomNetworks draws one small network of each of three families.
+// randomNetworks draws one small network of each of four families.
 func randomNetworks(t *testing.T, stream *sim.Stream) []topology.Topology {
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	a, h := some(1, 4), some(1, 3)
@@ -81,7 +81,11 @@ func randomNetworks(t *testing.T, stream *sim.Stream) []topology.Topology {
 		c.M, c.W = []int{some(1, 4), some(1, 4), some(1, 3)}, []int{1, some(1, 3), some(1, 3)}
 		c.Parallel = []int{1, some(1, 2), some(1, 2)}
 	})
-	return []topology.Topology{fly, grid, tree}
+	degree := some(3, 5)
+	random := build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+		c.Switches, c.Degree, c.Terminals, c.Seed = 2*some(3, 8), degree, some(1, 2), stream.Uint64()
+	})
+	return []topology.Topology{fly, grid, tree, random}
 }
 
 // TestWeights holds Explore to its contract at the first switch: probabilities
@@ -140,6 +144,29 @@ func (o *observer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
+// escapeObserver does the same for decisions that are made again.
+type escapeObserver struct {
+	*observer
+	escape fabric.EscapeRouting
+}
+
+func (o *escapeObserver) EscapeVCs(vcs int) uint32 { return o.escape.EscapeVCs(vcs) }
+
+func (o *escapeObserver) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
+	again := *o.observer
+	again.Routing = rerouted{o.escape}
+	return again.Route(v, h)
+}
+
+// rerouted makes a routing decide again.
+type rerouted struct{ fabric.EscapeRouting }
+
+func (r rerouted) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.Reroute(v, h) }
+
+func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, yield)
+}
+
 type uniformly struct{ n int }
 
 func (u uniformly) Destination(_ topology.TerminalID, r *sim.Stream) topology.TerminalID {
@@ -179,7 +206,12 @@ func TestRouteFollowsExplore(t *testing.T) {
 		}
 		g := n.topo.Graph()
 		o := &observer{Routing: r, t: t, ports: make([]float64, g.NumPorts())}
-		f, err := fabric.New(g, fabric.DefaultConfig(), o, 7)
+		observed := fabric.Routing(o)
+		e, escapes := r.(fabric.EscapeRouting)
+		if escapes {
+			observed = &escapeObserver{o, e}
+		}
+		f, err := fabric.New(g, fabric.DefaultConfig(), observed, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +224,7 @@ func TestRouteFollowsExplore(t *testing.T) {
 			t.Fatalf("%d packets delivered, %d left behind", sink.delivered, f.InFlight())
 		}
 		load, err := routing.Loads(g, r, f.VCs(), pattern)
-		if o.ReadsOccupancy() {
+		if o.ReadsOccupancy() || escapes && g.SwitchLinks() > 0 {
 			if err == nil {
 				t.Error("channel loads of an adaptive routing")
 			}

@@ -34,13 +34,13 @@ func TestGoldenAdaptive(t *testing.T) {
 		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0),
 	}
 	for name, want := range map[string]uint64{
-		"ugal-g":     0x743d3103c5f755a5,
-		"ugal-l":     0x32d186b8f6e6bc35,
-		"ugal-l-vc":  0xecf93f5bd2c3f6c9,
-		"ugal-l-vch": 0x2221c6351ba02658,
-		"ugal-l-cr":  0xd42da14256c5222,
-		"ugal-pb":    0x39dcbd289250ca8f,
-		"par":        0x4907865e0014a498,
+		"ugal-g":     0xe62d409f66641468,
+		"ugal-l":     0x175a1f9bab413b8a,
+		"ugal-l-vc":  0xbe166ebbb9f36ce9,
+		"ugal-l-vch": 0x6e2d14767689dc,
+		"ugal-l-cr":  0xe3d5803c7a768301,
+		"ugal-pb":    0xe30cc97699c90f27,
+		"par":        0x5f5a31ae5dfbaa3f,
 	} {
 		all := variants(t, name)
 		eager, err := routing.Registry.Config(name)

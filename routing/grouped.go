@@ -56,6 +56,8 @@ type groupWalk struct {
 	raise     uint32              // 1: global channels are on the level of the group they lead to; 0: of the one they leave
 	viaSwitch bool                // the intermediate is a switch, not a group
 	classes   int                 // virtual channels that the routing needs
+	damage    *damage             // nil: no faults
+	grouped   topology.Grouped    // what is left of the topology
 	spread    bool                // classes use several virtual channels where there are more
 }
 
@@ -128,10 +130,11 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	for _, s := range homes(g) {
 		w.home = append(w.home, w.at[s])
 	}
-	if err := w.findLocal(name, grouped); err != nil {
+	w.grouped = w.suffer(grouped, env.Down)
+	if err := w.findLocal(name, w.grouped); err != nil {
 		return nil, err
 	}
-	return w, w.findWays(name, grouped)
+	return w, w.findWays(name, w.grouped)
 }
 
 // members lists the switches of a group.
@@ -144,13 +147,17 @@ func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	for s := range w.at {
 		from := topology.SwitchID(s)
 		for i, to := range w.members(int(w.at[s].group)) {
+			if !w.up(from) || !w.up(to) {
+				w.steps[w.toMember(from, int32(i))] = nowhere
+				continue
+			}
 			if to == from {
 				w.steps[w.toMember(from, int32(i))] = arrived
 				continue
 			}
 			p := grouped.LocalTo(from, to)
 			if p == topology.NoPort {
-				return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none", name, w.graph.SwitchName(from), w.graph.SwitchName(to))
+				return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none%s", name, w.graph.SwitchName(from), w.graph.SwitchName(to), w.damage.hint())
 			}
 			w.steps[w.toMember(from, int32(i))] = packStep(p, within)
 		}
@@ -165,10 +172,18 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 				continue
 			}
 			gateways := grouped.Gateways(from, to)
+			if len(gateways) == 0 && w.damage != nil {
+				w.lose(from, to)
+				continue
+			}
 			if len(gateways) == 0 {
 				return fmt.Errorf("routing %q needs a channel between any two groups; groups %d and %d have none", name, from, to)
 			}
 			for _, s := range w.members(from) {
+				if !w.up(s) {
+					w.steps[w.toGroup(s, int32(to))] = nowhere
+					continue
+				}
 				w.steps[w.toGroup(s, int32(to))] = w.wayFrom(s, gateways)
 			}
 		}
@@ -190,7 +205,7 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 			w.exits = append(w.exits, topology.PortID(w.steps[w.toMember(s, owner.member)]>>stepBits))
 		}
 	}
-	if out.count == 1 {
+	if out.count == 1 && w.damage == nil {
 		only := w.exits[out.first]
 		w.exits = w.exits[:out.first]
 		if out.own == 1 {
@@ -264,7 +279,11 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 	}
 	step := w.step(h.Switch, target, group)
 	if step < 0 {
-		step = w.draw(h, &w.several[^step], random)
+		out := &w.several[^step]
+		if out.open(h.State) == 0 { // by faults only
+			return fabric.Discard
+		}
+		step = w.draw(h, out, random)
 	}
 	return w.take(h, step, vcs)
 }
@@ -340,7 +359,9 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 	step := w.step(h.Switch, target, group)
 	if step >= 0 || w.hashed {
 		hop := w.next(&before, vcs, nil) // nothing left to chance
-		yield(hop, before.State, weight)
+		if hop != fabric.Discard {
+			yield(hop, before.State, weight)
+		}
 		return
 	}
 	several := &w.several[^step]

@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"errors"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
@@ -42,7 +44,7 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	}
 	walk.classes = config.FirstVC + 2
 	m := &minimal{walk, uint32(config.FirstVC)}
-	return m, checkVCs("min", m.VCs(), env)
+	return m, errors.Join(checkVCs("min", m.VCs(), env), walk.joins("min", false))
 }
 
 func (m *minimal) VCs() int { return m.classes }

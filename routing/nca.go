@@ -33,6 +33,8 @@ func init() {
 // the order of their levels and channels down in the opposite order: one
 // virtual channel suffices, and all are used.
 //
+// Faults: see ncaAround.
+//
 // Memory: 8 bytes for each (switch above the leaves, leaf).
 type nca struct {
 	graph *topology.Graph
@@ -57,6 +59,9 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 	tree, ok := env.Topology.(topology.Tree)
 	if !ok {
 		return nil, lacks("nca", "levels", env)
+	}
+	if env.Down != nil {
+		return newNCAAround(config, tree, env)
 	}
 	g := env.Topology.Graph()
 	r := &nca{graph: g, home: homes(g), NCAConfig: config}
@@ -167,29 +172,31 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 }
 
 // hashes tells whether the choice of a port in this direction is made by hash.
-func (r *nca) hashes(up bool) bool { return up && r.Up == "hashed" || !up && r.Down == "hashed" }
+func (c *NCAConfig) hashes(up bool) bool {
+	return up && c.Up == "hashed" || !up && c.Down == "hashed"
+}
 
 func (r *nca) obliviously(h *fabric.Head, vcs int, first topology.PortID, count int, up bool, random *sim.Stream) fabric.Hop {
 	choice := 0
 	switch {
 	case count == 1:
 	case r.hashes(up):
-		choice = r.hashed(h, count)
+		choice = hashedChoice(h, count)
 	default:
 		choice = random.IntN(count)
 	}
 	return fabric.Hop{Port: first + topology.PortID(choice), VCs: allVCs(vcs)}
 }
 
-// hashed chooses by destination and switch.
-func (r *nca) hashed(h *fabric.Head, count int) int {
+// hashedChoice chooses one of so many by destination and switch.
+func hashedChoice(h *fabric.Head, count int) int {
 	return spread(uint32(h.Dst)+uint32(h.Switch)*0x9e3779b1, count)
 }
 
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
 	if count > 1 && r.hashes(up) {
-		yield(fabric.Hop{Port: first + topology.PortID(r.hashed(&h, count)), VCs: allVCs(vcs)}, h.State, 1)
+		yield(fabric.Hop{Port: first + topology.PortID(hashedChoice(&h, count)), VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	weight := 1 / float64(count)

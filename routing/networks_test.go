@@ -130,11 +130,20 @@ func eachRouting(t *testing.T, test func(t *testing.T, n network, v variant, r f
 	}
 }
 
-// certificate proves r on topo, all destinations.
+// certificate proves r on topo, all destinations, whatever the flow control. The
+// graph is that of all dependencies.
 func certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, *certify.Graph) {
 	t.Helper()
 	g := certify.New(vcs)
 	walked, all, err := routing.Dependencies(topo.Graph(), r, vcs, 0, g.Add)
+	if e, ok := r.(fabric.EscapeRouting); ok && err == nil {
+		extended := certify.NewEscape(vcs)
+		walked, all, err = routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return extended.Certify(walked, all), g
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	for s := range p.globals {
 		first, end := u.graph.Ports(topology.SwitchID(s))
 		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
+			if peer, ok := u.graph.PeerPort(port); ok && !env.Down.Port(port) && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
 				p.globals[s] = append(p.globals[s], port)
 			}
 		}
@@ -62,6 +62,8 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	}
 	return 0, prohibitive
 }
+
+func (p *piggyback) readsBeyondGroup() bool { return false }
 
 // idle: with the minimal path's global channel not congested either, a Valiant
 // path's can only speak for the minimal one.

@@ -21,6 +21,9 @@ type Env struct {
 	// AllowDeadlock accepts fewer VCs than freedom from deadlock needs. The
 	// VC classes that are missing then share the highest channel there is.
 	AllowDeadlock bool
+	// Down is what is out of order, to be routed around; nil: nothing. Only
+	// for the routings of [AroundFaults].
+	Down *topology.Down
 }
 
 // Registry holds every routing that experiment files can name.

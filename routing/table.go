@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -29,27 +28,19 @@ func init() {
 // longest shortest path between switches with terminals has hops; more virtual
 // channels are divided evenly between the classes.
 //
-// Memory: the ports that lead nearer to a destination are kept as a number into
-// the list of different port sets of the switch: 2 bytes for each (switch,
-// switch with terminals), and 2 for each member of each different set. Networks
-// of more than 5,000 switches with terminals are refused: family routings (min,
-// dor, nca) need no such tables.
+// Faults: the tables are those of the network without what is down. Packets for
+// terminals that no path leads to are discarded ([fabric.Discard]), and so are
+// packets that tables which change on their way lead over more hops than there
+// are classes.
+//
+// Memory: that of portSets. Networks of more than 5,000 switches with terminals
+// are refused: family routings (min, dor, nca) need no such tables.
 type table struct {
-	graph  *topology.Graph
-	home   []topology.SwitchID // len = terminals
-	leaf   []int32             // len = switches: column of a switch with terminals, else -1
-	leaves int
-	hops   int      // longest shortest path between switches with terminals
-	set    []uint16 // len = switches*leaves: number of the port set
-	first  []int32  // len = switches: first set of the switch in start
-	start  []int32  // sets are local[start[i]:start[i+1]]
-	local  []uint16 // ports, relative to the switch's first
+	portSets
+	down   *topology.Down
+	hops   int // longest shortest path between switches with terminals; classes
 	hashed bool
 }
-
-// maxTableLeaves bounds the tables: set numbers are 16 bits, and their size
-// grows with the product of switches and leaves.
-const maxTableLeaves = 5000
 
 // Layout of Head.State.
 const (
@@ -59,18 +50,16 @@ const (
 )
 
 func newTable(config TableConfig, env Env) (fabric.Routing, error) {
-	g := env.Topology.Graph()
-	r := &table{graph: g, home: homes(g), hashed: config.Ties == "hashed"}
-	var sample []topology.TerminalID
-	r.leaf, sample = numberLeaves(g)
-	if r.leaves = len(sample); r.leaves > maxTableLeaves {
-		return nil, fmt.Errorf("routing \"table\" handles at most %d switches with terminals; this topology has %d", maxTableLeaves, r.leaves)
+	sets, sample, err := newPortSets("table", env.Topology.Graph())
+	if err != nil {
+		return nil, err
 	}
+	r := &table{portSets: *sets, down: env.Down, hashed: config.Ties == "hashed"}
 	distance, err := r.distances(sample)
 	if err != nil {
 		return nil, err
 	}
-	r.fill(distance)
+	r.fill(func(s topology.SwitchID, masks []byte, width int) { r.markNearer(masks, width, distance, s) })
 	return r, checkVCs("table", r.VCs(), env)
 }
 
@@ -79,13 +68,13 @@ func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 func (r *table) distances(sample []topology.TerminalID) ([]int16, error) {
 	switches := r.graph.Switches()
 	distance := make([]int16, switches*r.leaves)
-	neighbors := r.graph.Neighbors()
+	neighbors := r.graph.NeighborsWithout(r.down)
 	var row []int16
 	for column, t := range sample {
 		row = neighbors.DistancesFrom(r.home[t], row)
 		for s, d := range row {
 			if r.leaf[s] >= 0 {
-				if d == topology.Unreachable {
+				if d == topology.Unreachable && r.down == nil {
 					return nil, fmt.Errorf("routing \"table\" needs a connected network; no path joins %s and %s",
 						r.graph.SwitchName(topology.SwitchID(s)), r.graph.SwitchName(r.home[t]))
 				}
@@ -97,21 +86,6 @@ func (r *table) distances(sample []topology.TerminalID) ([]int16, error) {
 	return distance, nil
 }
 
-// fill makes the port sets of all switches from the distances. Cost: switches *
-// leaves * ports of a switch.
-func (r *table) fill(distance []int16) {
-	r.set = make([]uint16, len(distance))
-	r.start = []int32{0}
-	var masks []byte
-	for s := range r.graph.Switches() {
-		r.first = append(r.first, int32(len(r.start)-1))
-		width := (r.graph.Degree(topology.SwitchID(s)) + 7) / 8
-		masks = append(masks[:0], make([]byte, r.leaves*width)...)
-		r.markNearer(masks, width, distance, topology.SwitchID(s))
-		r.number(masks, width, r.set[s*r.leaves:][:r.leaves])
-	}
-}
-
 // markNearer sets in masks, width bytes for each leaf, the bits of the ports of
 // switch s that lead nearer to it.
 func (r *table) markNearer(masks []byte, width int, distance []int16, s topology.SwitchID) {
@@ -119,7 +93,7 @@ func (r *table) markNearer(masks []byte, width int, distance []int16, s topology
 	first, end := r.graph.Ports(s)
 	for p := first; p < end; p++ {
 		peer, ok := r.graph.PeerPort(p)
-		if !ok {
+		if !ok || r.down.Port(p) {
 			continue
 		}
 		theirs := distance[int(r.graph.PortSwitch[peer])*r.leaves:][:r.leaves]
@@ -129,27 +103,6 @@ func (r *table) markNearer(masks []byte, width int, distance []int16, s topology
 				masks[leaf*width+bit/8] |= 1 << (bit % 8)
 			}
 		}
-	}
-}
-
-// number enters a switch's port sets, each different one once, and their
-// numbers by leaf.
-func (r *table) number(masks []byte, width int, set []uint16) {
-	numbers := map[string]uint16{}
-	for leaf := range set {
-		mask := masks[leaf*width:][:width]
-		number, known := numbers[string(mask)]
-		if !known {
-			number = uint16(len(numbers))
-			numbers[string(mask)] = number
-			for i, b := range mask {
-				for ; b != 0; b &= b - 1 {
-					r.local = append(r.local, uint16(8*i+bits.TrailingZeros8(b)))
-				}
-			}
-			r.start = append(r.start, int32(len(r.local)))
-		}
-		set[leaf] = number
 	}
 }
 
@@ -167,7 +120,7 @@ func (r *table) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	ports := r.ports(h)
 	switch {
 	case len(ports) == 0:
-		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+		return r.last(h, vcs, r.down)
 	case len(ports) == 1:
 		return r.hop(h, ports[0], vcs)
 	case r.hashed:
@@ -182,9 +135,7 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	if h.State == 0 {
 		h.State = tableStarted | uint32(spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), 1<<16))<<tableKey
 	}
-	s := int(h.Switch)
-	i := r.first[s] + int32(r.set[s*r.leaves+int(r.leaf[r.home[h.Dst]])])
-	return r.local[r.start[i]:r.start[i+1]]
+	return r.to(h.Switch, h.Dst)
 }
 
 // hash chooses one of n by the packet's key and the switch.
@@ -195,23 +146,31 @@ func (r *table) hash(h *fabric.Head, n int) int {
 // hop takes a port, relative to the switch's first, and counts the hop.
 func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
 	class := int(h.State & tableHops)
+	if class >= r.hops { // only where tables change
+		return fabric.Discard
+	}
 	h.State++
 	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: classVCs(class, r.VCs(), vcs)}
 }
 
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
-	switch {
-	case len(ports) == 0:
-		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
-	case r.hashed:
-		hop := r.hop(&h, ports[r.hash(&h, len(ports))], vcs)
-		yield(hop, h.State, 1)
-	default:
-		for _, local := range ports {
-			head := h
-			hop := r.hop(&head, local, vcs)
+	if len(ports) == 0 {
+		if hop := r.last(&h, vcs, r.down); hop != fabric.Discard {
+			yield(hop, h.State, 1)
+		}
+		return
+	}
+	if r.hashed {
+		n := r.hash(&h, len(ports))
+		ports = ports[n : n+1]
+	}
+	for _, local := range ports {
+		head := h
+		if hop := r.hop(&head, local, vcs); hop != fabric.Discard {
 			yield(hop, head.State, 1/float64(len(ports)))
 		}
 	}
 }
+
+func (r *table) widen(vcs int) { r.hops = max(r.hops, vcs) }

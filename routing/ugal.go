@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -103,7 +104,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.at))
 	}
 	u := &ugal{
-		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(env.Topology.(topology.Grouped)), vcs: 3,
+		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped), vcs: 3,
 		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
 	u.idleSuffices = set.Threshold >= 0 && (len(walk.several) == 0 || walk.hashed)
@@ -119,7 +120,10 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		u.localVC = 2
 	}
 	u.classes = u.vcs
-	return u, checkVCs(name, u.vcs, env)
+	if u.anyRouter && env.Down != nil {
+		return nil, &sim.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
+	}
+	return u, errors.Join(checkVCs(name, u.vcs, env), walk.joins(name, true))
 }
 
 func (u *ugal) VCs() int { return u.vcs }
@@ -127,6 +131,32 @@ func (u *ugal) VCs() int { return u.vcs }
 func (u *ugal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
+
+// remoteGauge is implemented by gauges that read the state of other switches:
+// those of the group, or any.
+type remoteGauge interface{ readsBeyondGroup() bool }
+
+// ReadsWithin implements [fabric.RemoteReader].
+func (u *ugal) ReadsWithin(part []int) bool {
+	remote, ok := u.gauge.(remoteGauge)
+	if !ok {
+		return true
+	}
+	if remote.readsBeyondGroup() {
+		return false
+	}
+	of := make([]int, len(u.crossings)) // part of each group, + 1
+	for s := range part {
+		g := u.at[s].group
+		if of[g] == 0 {
+			of[g] = part[s] + 1
+		}
+		if of[g] != part[s]+1 {
+			return false
+		}
+	}
+	return true
+}
 
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (u *ugal) ReadsOccupancy() bool { return true }
@@ -145,7 +175,16 @@ func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "termi
 
 // Depart implements [fabric.Departer].
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	if !u.staysInside(h) {
+	if u.staysInside(h) {
+		return u.vcSet(level(h.State), v.VCs())
+	}
+	if u.cutOff(h) {
+		if detour, ok := u.detour(v, h); ok {
+			h.State = detour.launch
+		} else {
+			launchMinimal(h, u.minimalVC) // to be discarded
+		}
+	} else {
 		h.State = u.decide(v, h, u.minimal(v, h, u.minimalVC)).launch
 	}
 	return u.vcSet(level(h.State), v.VCs())
@@ -158,6 +197,14 @@ func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	}
 	if u.staysInside(h) {
 		return u.advance(h, v.VCs(), nil)
+	}
+	if u.cutOff(h) {
+		detour, ok := u.detour(v, h)
+		if !ok {
+			return fabric.Discard
+		}
+		h.State = detour.state
+		return detour.hop
 	}
 	best := u.decide(v, h, u.minimal(v, h, u.minimalVC))
 	h.State = best.state
@@ -179,6 +226,12 @@ func (u *ugal) staysInside(h *fabric.Head) bool {
 		launchMinimal(h, u.localVC)
 	}
 	return here == there
+}
+
+// cutOff tells whether faults have taken the minimal path of a packet at its
+// source.
+func (u *ugal) cutOff(h *fabric.Head) bool {
+	return u.damage != nil && (u.lost(u.sourceGroups(h)) || !u.up(h.Switch))
 }
 
 // advance moves a launched packet on.
@@ -244,6 +297,16 @@ func (u *ugal) groupOf(via uint32) int32 {
 	return int32(via)
 }
 
+// detour draws a Valiant path of a packet whose minimal path faults have taken;
+// ok is false if there is none.
+func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
+	via, ok := u.drawIntermediate(h, v.Random(h.Switch))
+	if !ok || !u.up(h.Switch) {
+		return c, false
+	}
+	return u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via)), true
+}
+
 func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
 	if !u.anyRouter {
 		return u.drawVia(h, random)
@@ -291,6 +354,10 @@ func (u *ugal) exploreDetours(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 
 // eachIntermediate lists what drawIntermediate draws from.
 func (u *ugal) eachIntermediate(h *fabric.Head, visit func(via uint32)) {
+	if u.damage != nil {
+		u.eachVia(h, func(via uint32, _ float64) { visit(via) })
+		return
+	}
 	here, there := u.sourceGroups(h)
 	for group := range int32(u.groups) {
 		if group == here || group == there && !u.anyRouter {

@@ -32,6 +32,8 @@ func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidat
 	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.groupOf(nm.state&viaMask)) * nm.hops
 }
 
+func (globalGauge) readsBeyondGroup() bool { return false }
+
 func (globalGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
 	return u.globalQueue(v, h, m, u.home[h.Dst].group) == 0
 }
@@ -71,12 +73,17 @@ func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate)
 	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
 }
 
+func (pathGauge) readsBeyondGroup() bool { return true }
+
 func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
 func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
 	for {
+		if port == topology.NoPort { // discarded on the way
+			return sum
+		}
 		sum += u.sense.queue(v, port)
 		peer, ok := u.graph.PeerPort(port)
 		if !ok {

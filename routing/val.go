@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
@@ -25,6 +26,9 @@ func newVal(config ValConfig, env Env) (fabric.Routing, error) {
 	case topology.Grouped:
 		return newGroupVal(config, env)
 	case topology.Grid:
+		if err := refuseFaults("val", env); err != nil {
+			return nil, err
+		}
 		return newGridVal(config, env)
 	}
 	return nil, lacks("val", "groups or coordinates", env)
@@ -60,7 +64,7 @@ func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
 		walk.classes = 4
 	}
 	v := &groupVal{walk}
-	return v, checkVCs("val", v.VCs(), env)
+	return v, errors.Join(checkVCs("val", v.VCs(), env), walk.joins("val", true))
 }
 
 func (r *groupVal) VCs() int { return r.classes }
@@ -91,6 +95,9 @@ func (w *groupWalk) drawVia(h *fabric.Head, random *sim.Stream) (via uint32, ok 
 	if here == there || w.groups < 3 {
 		return 0, false
 	}
+	if w.damage != nil {
+		return w.drawViaAround(here, there, random)
+	}
 	group := otherGroup(int32(random.IntN(w.groups-2)), here, there)
 	if !w.viaSwitch {
 		return uint32(group), true
@@ -118,6 +125,16 @@ func (r *groupVal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 		launchMinimal(&h, 0)
 		r.explore(vcs, h, 1, yield)
 	default:
+		vias := 1
+		if r.damage != nil {
+			vias = 0
+			r.detours(here, there, func(int32) { vias++ })
+		}
+		if vias == 0 {
+			launchMinimal(&h, 0)
+			r.explore(vcs, h, 1, yield)
+			return
+		}
 		r.exploreVias(vcs, h, 1, yield)
 	}
 }
@@ -126,6 +143,13 @@ func (r *groupVal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 // source, in another group than its destination, with probabilities that add
 // up to weight.
 func (w *groupWalk) exploreVias(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+	if w.damage != nil {
+		w.eachVia(&h, func(via uint32, share float64) {
+			launchVia(&h, via, 0)
+			w.explore(vcs, h, weight*share, yield)
+		})
+		return
+	}
 	here, there := w.sourceGroups(&h)
 	weight /= float64(w.groups - 2)
 	for i := range w.groups - 2 {

@@ -172,6 +172,48 @@ func (w *Wheel[T]) Each(visit func(T)) {
 	}
 }
 
+// Remove takes away every item for which drop returns true. Cost: linear in the
+// items filed and the wheel's reach.
+func (w *Wheel[T]) Remove(drop func(*T) bool) {
+	var kept []T
+	for c := w.now + 1; c <= w.now+w.mask; c++ {
+		s := &w.slots[c&w.mask]
+		if s.last == nil {
+			continue
+		}
+		kept = kept[:0]
+		filed := 0
+		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
+			n := uint32(chunkItems)
+			if last = chunk == s.last; last {
+				n -= s.room
+			}
+			for i := range chunk.items[:n] {
+				if filed++; !drop(&chunk.items[i]) {
+					kept = append(kept, chunk.items[i])
+				}
+			}
+		}
+		if len(kept) == filed {
+			continue
+		}
+		// The ring of chunks becomes the head of the list of free ones.
+		w.filed -= (filed + chunkItems - 1) / chunkItems
+		s.last.next, w.free = w.free, s.last.next
+		*s = wheelSlot[T]{}
+		for _, item := range kept {
+			*w.Place(c) = item
+		}
+	}
+	far := w.far
+	w.far = nil
+	for i := range far {
+		if !drop(&far[i].item) {
+			*w.placeFar(far[i].cycle) = far[i].item
+		}
+	}
+}
+
 // placeFar enters an item into the heap of those beyond reach.
 func (w *Wheel[T]) placeFar(cycle int64) *T {
 	h := append(w.far, farItem[T]{})

@@ -78,3 +78,41 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 		t.Errorf("%v allocations in 1000 cycles, want 0", n)
 	}
 }
+
+// TestWheelRemove takes every third item away, near and far ones, from wheels of
+// all fillings of a chunk, and finds the others where they were filed; there is
+// room for new ones afterwards.
+func TestWheelRemove(t *testing.T) {
+	for items := range 3 * chunkItems {
+		w := NewWheel[int](10)
+		want := map[int64][]int{}
+		file := func(cycle int64, item int) {
+			*w.Place(cycle) = item
+			want[cycle] = append(want[cycle], item)
+		}
+		for i := range items {
+			file(int64(i%2)*90+3, i)
+		}
+		w.Remove(func(i *int) bool { return *i%3 == 0 })
+		for c := range want {
+			want[c] = slices.DeleteFunc(want[c], func(i int) bool { return i%3 == 0 })
+		}
+		for i := range 5 {
+			file(3, -i)
+		}
+		for cycle := range int64(100) {
+			var got []int
+			for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
+				got = append(got, batch...)
+			}
+			slices.Sort(got)
+			slices.Sort(want[cycle])
+			if !slices.Equal(got, want[cycle]) {
+				t.Fatalf("%d items, cycle %d: got %v, want %v", items, cycle, got, want[cycle])
+			}
+		}
+		if w.Len() != 0 {
+			t.Fatalf("%d items: %d left", items, w.Len())
+		}
+	}
+}

@@ -46,17 +46,25 @@ func linkMaps(f *experiments.Folder) (maps []linkMap, note string) {
 		}
 	}
 	note = "Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment."
-	if f.File.SweptKeys() != nil {
-		note += " Each variant is shown at its highest load."
-	}
-	if len(chosen) > mostMaps {
-		note += fmt.Sprintf(" The first %d of %d variants; links.csv has them all.", mostMaps, len(chosen))
-		chosen = chosen[:mostMaps]
-	}
+	chosen, more := atMost(f, chosen, mostMaps, "links.csv")
+	note += more
 	for _, p := range chosen {
 		maps = append(maps, newLinkMap(f.File, p, loads[p.Index], top))
 	}
 	return maps, note
+}
+
+// atMost keeps the first of the variants to show and says so; all of them are
+// in a file.
+func atMost(f *experiments.Folder, chosen []*experiments.Point, most int, all string) (kept []*experiments.Point, note string) {
+	if f.File.SweptKeys() != nil {
+		note = " Each variant is shown at its highest load."
+	}
+	if len(chosen) > most {
+		note += fmt.Sprintf(" The first %d of %d variants; %s has them all.", most, len(chosen), all)
+		chosen = chosen[:most]
+	}
+	return chosen, note
 }
 
 // channel is a row of links.csv without the virtual channels.

@@ -61,13 +61,8 @@ func timelapses(f *experiments.Folder) (lapses []timelapse, note string) {
 		return nil, ""
 	}
 	note = "Flits per cycle of each channel in intervals of the window, counted as they cross the switch; the colours mean the same throughout."
-	if f.File.SweptKeys() != nil {
-		note += " Each variant is shown at its highest load."
-	}
-	if len(chosen) > mostLapses {
-		note += fmt.Sprintf(" The first %d of %d variants; series/ has them all.", mostLapses, len(chosen))
-		chosen = chosen[:mostLapses]
-	}
+	chosen, more := atMost(f, chosen, mostLapses, "series/")
+	note += more
 	for _, p := range chosen {
 		for i := range series[p.Index].Channels {
 			for _, load := range series[p.Index].Channels[i].Flits {

@@ -12,13 +12,16 @@ type Neighbors struct {
 
 // Neighbors builds the adjacency. Cost: linear in the number of ports, but for
 // sorting each row.
-func (g *Graph) Neighbors() *Neighbors {
+func (g *Graph) Neighbors() *Neighbors { return g.NeighborsWithout(nil) }
+
+// NeighborsWithout is [Graph.Neighbors] without the cables that are down.
+func (g *Graph) NeighborsWithout(down *Down) *Neighbors {
 	n := &Neighbors{start: make([]int32, 1, g.Switches()+1), ids: make([]SwitchID, 0, 2*g.SwitchLinks())}
 	for s := range g.Switches() {
 		row := len(n.ids)
 		first, end := g.Ports(SwitchID(s))
 		for p := first; p < end; p++ {
-			if peer, ok := g.PeerPort(p); ok {
+			if peer, ok := g.PeerPort(p); ok && !down.Port(p) {
 				n.ids = append(n.ids, g.PortSwitch[peer])
 			}
 		}

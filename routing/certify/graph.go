@@ -15,12 +15,23 @@ import (
 // no deadlock is possible; with one it may be. Channels into terminals wait for
 // nothing and need not be added. Memory: about 20 bytes an edge.
 type Graph struct {
-	vcs   int
-	edges map[uint64]struct{}
+	vcs    int
+	edges  map[uint64]struct{}
+	escape bool
 }
 
 // New makes an empty graph for channels of vcs virtual channels.
-func New(vcs int) *Graph { return &Graph{vcs, map[uint64]struct{}{}} }
+func New(vcs int) *Graph { return &Graph{vcs: vcs, edges: map[uint64]struct{}{}} }
+
+// NewEscape makes an empty graph for the extended dependencies of escape
+// channels alone (Duato, IEEE TPDS 1995): those of an adaptive routing whose
+// packets can go on by an escape channel wherever they are. Without a cycle no
+// deadlock is possible; one is possible with a cycle, but need not be.
+func NewEscape(vcs int) *Graph {
+	g := New(vcs)
+	g.escape = true
+	return g
+}
 
 func (g *Graph) node(c topology.Channel) uint64 { return uint64(int(c.Port)*g.vcs + int(c.VC)) }
 
@@ -43,6 +54,7 @@ func (g *Graph) Has(d topology.Dependency) bool {
 type Certificate struct {
 	Channels     int // virtual channels that occur in a dependency
 	Dependencies int
+	Escape       bool // the channels are escape channels of an adaptive routing
 	// Cycle is a cycle of dependencies, the last channel waiting for the
 	// first; nil if there is none.
 	Cycle []topology.Channel
@@ -60,10 +72,14 @@ func (c Certificate) Exact() bool { return c.Destinations == c.Of }
 // Describe puts the certificate into words, the cycle channel by channel.
 func (c Certificate) Describe(g *topology.Graph) string {
 	var b strings.Builder
+	kind := "channels"
+	if c.Escape {
+		kind = "escape channels"
+	}
 	if c.Acyclic() {
-		fmt.Fprintf(&b, "free from deadlock: %s channels, %s dependencies, no cycle", grouped(c.Channels), grouped(c.Dependencies))
+		fmt.Fprintf(&b, "free from deadlock: %s %s, %s dependencies, no cycle", grouped(c.Channels), kind, grouped(c.Dependencies))
 	} else {
-		fmt.Fprintf(&b, "can deadlock: a cycle of %d channels", len(c.Cycle))
+		fmt.Fprintf(&b, "can deadlock: a cycle of %d %s", len(c.Cycle), kind)
 	}
 	if c.Exact() {
 		b.WriteString(" (exact)")
@@ -89,7 +105,7 @@ func grouped(n int) string {
 // the dependencies cover. Cost without a cycle: sorting the edges.
 func (g *Graph) Certify(destinations, all int) Certificate {
 	a := g.compress()
-	c := Certificate{Channels: a.used(), Dependencies: len(a.to), Destinations: destinations, Of: all}
+	c := Certificate{Channels: a.used(), Dependencies: len(a.to), Escape: g.escape, Destinations: destinations, Of: all}
 	for _, node := range a.shortestCycle() {
 		c.Cycle = append(c.Cycle, g.channel(node))
 	}

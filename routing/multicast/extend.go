@@ -27,16 +27,16 @@ func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Plant
 	}
 	settled := make([]bool, n)
 	var order []topology.SwitchID
-	var front heap[path]
-	reach := func(v topology.SwitchID, dist int32, sum int64, up topology.PortID) {
+	var front heap
+	enter := func(v topology.SwitchID, dist int32, sum int64, up topology.PortID) {
 		g.dist[v], g.sum[v], g.parent[v] = dist, sum, up
 	}
 	settle := func(u topology.SwitchID) {
 		settled[u] = true
 		order = append(order, u)
 	}
-	reach(root, 0, 0, topology.NoPort)
-	front.push(path{0, 0, root})
+	enter(root, 0, 0, topology.NoPort)
+	front.push(reach{0, 0, root})
 	for len(front) > 0 {
 		top := front.pop()
 		if settled[top.sw] {
@@ -49,7 +49,7 @@ func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Plant
 			for _, port := range cables[u] {
 				peer := topology.PortID(graph.Peer[port])
 				if v := graph.PortSwitch[peer]; !settled[v] {
-					reach(v, g.dist[u]+1, g.sum[u]+int64(efi[port]), peer)
+					enter(v, g.dist[u]+1, g.sum[u]+int64(efi[port]), peer)
 					settle(v)
 				}
 			}
@@ -61,8 +61,8 @@ func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Plant
 				port := h.linkPort[i]
 				dist, sum := g.dist[u]+1, g.sum[u]+int64(efi[port])
 				if d := g.dist[v]; d < 0 || dist < d || dist == d && sum < g.sum[v] {
-					reach(v, dist, sum, topology.PortID(graph.Peer[port]))
-					front.push(path{dist, sum, v})
+					enter(v, dist, sum, topology.PortID(graph.Peer[port]))
+					front.push(reach{int64(dist), sum, v})
 				}
 			}
 		}
@@ -78,21 +78,4 @@ func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Plant
 		}
 	}
 	return g.tree(root, all, height)
-}
-
-// path is a partial path: hops, groups on its cables, its end.
-type path struct {
-	dist int32
-	sum  int64
-	sw   topology.SwitchID
-}
-
-func (a path) Before(b path) bool {
-	if a.dist != b.dist {
-		return a.dist < b.dist
-	}
-	if a.sum != b.sum {
-		return a.sum < b.sum
-	}
-	return a.sw < b.sw
 }

@@ -44,7 +44,7 @@ type gwsssp struct {
 	dist   []int64           // len = switches: weight of the path from the root
 	parent []topology.PortID // len = switches
 	inTree []bool            // len = switches
-	front  heap[weighted]
+	front  heap
 
 	candidates []topology.SwitchID
 }
@@ -66,11 +66,11 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 		wanted[s] = true
 	}
 	b.dist[root], b.parent[root] = 0, topology.NoPort
-	b.front = append(b.front[:0], weighted{0, root})
+	b.front = append(b.front[:0], reach{0, 0, root})
 	for left > 0 {
 		top := b.front.pop()
 		u := top.sw
-		if top.weight != b.dist[u] {
+		if top.cost != b.dist[u] {
 			continue // an earlier, longer path
 		}
 		if wanted[u] {
@@ -78,10 +78,10 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 		}
 		ports := hops.linkPorts(u)
 		for i, v := range hops.neighbours(u) {
-			if w := top.weight + b.config.Hop + int64(f.efi[ports[i]]); w < b.dist[v] {
+			if w := top.cost + b.config.Hop + int64(f.efi[ports[i]]); w < b.dist[v] {
 				b.dist[v] = w
 				b.parent[v] = topology.PortID(graph.Peer[ports[i]])
-				b.front.push(weighted{w, v})
+				b.front.push(reach{w, 0, v})
 			}
 		}
 	}
@@ -99,14 +99,4 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 		b.inTree[s] = false
 	}
 	return NewTree(graph, t.Switches, t.Up, g)
-}
-
-// weighted is a switch at the end of a path.
-type weighted struct {
-	weight int64
-	sw     topology.SwitchID
-}
-
-func (a weighted) Before(b weighted) bool {
-	return a.weight < b.weight || a.weight == b.weight && a.sw < b.sw
 }

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -159,38 +160,59 @@ func (g *subgraph) flood(start topology.SwitchID) {
 	g.queue = queue
 }
 
-// search finds the paths from root to the members, all of which must be
-// connected with it, of fewest hops and, among those, fewest groups on their
-// cables. It leaves them in dist, sum and parent, which hold nothing of use
-// for switches beyond the farthest member, and returns the largest distance to
-// a member.
-func (g *subgraph) search(root topology.SwitchID, members []member) (height int) {
+// search finds the paths from root to the members of fewest hops and, among
+// those, fewest groups on their cables. It leaves them in dist, sum and parent,
+// which hold nothing of use for switches beyond the farthest member, and
+// returns the largest distance to a member; not ok if one is not connected with
+// root.
+func (g *subgraph) search(root topology.SwitchID, members []member) (height int, ok bool) {
 	return g.searchNear(root, members, nil, 0)
 }
 
 // searchNear is search for members known to be within so many hops. It leaves
 // out switches from which no member is that near: near holds, for every switch,
 // at most the distance to the nearest of them (nil: leave out none).
-func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int) {
+//
+// A level of the search either looks for switches from those of the level
+// before, or, where fewer are left to find, from them (Beamer, Asanovic and
+// Patterson 2012, direction-optimizing breadth-first search). Both find the
+// same paths.
+func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int, ok bool) {
 	g.mark(members)
+	copy(g.dist, g.start)
+	g.dist[root], g.sum[root], g.parent[root] = 0, 0, topology.NoPort
+	g.queue = append(g.queue[:0], root)
+	left, level := len(members), 0
+	for depth := 0; ; depth++ {
+		end := len(g.queue)
+		for _, v := range g.queue[level:] {
+			if w := g.want[v]; w != 0 {
+				height = max(height, depth+int(w)-1)
+				left--
+			}
+		}
+		if left == 0 || level == end {
+			break
+		}
+		if near == nil && g.free-end < end-level {
+			g.gather(level)
+		} else {
+			g.push(level, near, within)
+		}
+		level = end
+	}
+	g.unmark(members)
+	return height, left == 0
+}
+
+// push appends to the queue what is one hop beyond the switches in it from
+// level on.
+func (g *subgraph) push(level int, near []uint8, within int) {
 	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
 	peer := g.f.env.Graph.Peer
 	dist, sums := g.dist, g.sum
-	copy(dist, g.start)
-	dist[root], sums[root], g.parent[root] = 0, 0, topology.NoPort
-	left, last := len(members), int32(math.MaxInt32)
-	found := func(v topology.SwitchID, d int32) {
-		height = max(height, int(d)+int(g.want[v])-1)
-		if left--; left == 0 {
-			last = d
-		}
-	}
-	if g.want[root] != 0 {
-		found(root, 0)
-	}
-	queue := append(g.queue[:0], root)
-	for head := 0; head < len(queue) && dist[queue[head]] < last; head++ {
-		u := queue[head]
+	queue := g.queue
+	for _, u := range queue[level:] {
 		next, sum := dist[u]+1, sums[u]
 		first, ports := h.linkStart[u], h.linkPorts(u)
 		for i, v := range h.neighbours(u) {
@@ -206,9 +228,6 @@ func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []u
 				}
 				dist[v] = next
 				queue = append(queue, v)
-				if g.want[v] != 0 {
-					found(v, next)
-				}
 			} else if total >= sums[v] {
 				continue
 			}
@@ -217,6 +236,52 @@ func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []u
 		}
 	}
 	g.queue = queue
-	g.unmark(members)
-	return height
+}
+
+// gather is push from the other end: every switch not yet seen looks for the
+// queue's from level on among its neighbours. Whatever push decides by what it
+// sees first is decided by place in the queue and port.
+func (g *subgraph) gather(level int) {
+	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
+	peer := g.f.env.Graph.Peer
+	dist, sums := g.dist, g.sum
+	for i, u := range g.queue[level:] {
+		g.place[u] = int32(i)
+	}
+	depth := dist[g.queue[level]]
+	g.order = g.order[:0]
+	for v, d := range dist {
+		if d != unseen {
+			continue
+		}
+		v := topology.SwitchID(v)
+		ports, first := h.linkPorts(v), h.linkStart[v]
+		seen, chosen := int64(math.MaxInt64), int64(0)
+		for i, u := range h.neighbours(v) {
+			if dist[u] != depth || perPort && g.blocked.has(int(g.step[int(first)+i])) {
+				continue
+			}
+			turn := int64(g.place[u])<<32 | int64(peer[ports[i]])
+			total := sums[u] + int64(efi[ports[i]])
+			if seen == math.MaxInt64 || total < sums[v] || total == sums[v] && turn < chosen {
+				sums[v], g.parent[v], chosen = total, ports[i], turn
+			}
+			seen = min(seen, turn)
+		}
+		if seen != math.MaxInt64 {
+			g.order = append(g.order, found{seen, v})
+		}
+	}
+	slices.SortFunc(g.order, func(a, b found) int { return cmp.Compare(a.turn, b.turn) })
+	for _, x := range g.order {
+		dist[x.sw] = depth + 1
+		g.queue = append(g.queue, x.sw)
+	}
+}
+
+// found is a switch and when push would have seen it first: the place of the
+// switch before it in the queue, then that one's port.
+type found struct {
+	turn int64
+	sw   topology.SwitchID
 }

@@ -17,7 +17,7 @@ type grower struct {
 	late     []member  // that get the shortest path from the root
 	near     []uint8   // len = width of the min-hop tables: see lookAhead
 	touched  []topology.SwitchID
-	front    offers
+	front    heap
 	switches []topology.SwitchID
 	up       []topology.PortID
 	path     []topology.SwitchID
@@ -34,6 +34,16 @@ type growing struct {
 	load                 int64 // groups on the cables that the offer adds
 	parent               topology.PortID
 }
+
+// offer is a way to reach switch v: key is the cost of the switches to add, then
+// the most votes; load the groups on the cables to add.
+func offer(key int64, depth int32, load int64, v topology.SwitchID) reach {
+	return reach{key, int64(depth)<<loadBits | load, v}
+}
+
+// loadBits is the part of [reach.rest] that holds an offer's load: 10^12 groups,
+// counted once for each cable.
+const loadBits = 40
 
 func newGrower(g *subgraph) *grower {
 	return &grower{g: g, node: make([]growing, len(g.dist)), near: make([]uint8, g.f.env.Hops.width)}
@@ -72,7 +82,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 				b.node[w].votes--
 			}
 		}
-		b.front.push(newOffer(0, depth, 0, v))
+		b.front.push(offer(0, depth, 0, v))
 		if b.demand != nil && !b.trial && !g.f.env.PerPort {
 			b.demand.take(int32(v))
 		}
@@ -89,7 +99,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 		top := b.front.pop()
 		u := top.sw
 		n := &b.node[u]
-		if top.depth() != n.depth || top.key>>32 != int64(n.fresh) || !n.inTree && (top.load() != n.load || n.parent == topology.NoPort) {
+		if int32(top.rest>>loadBits) != n.depth || top.cost>>32 != int64(n.fresh) || !n.inTree && (top.rest&(1<<loadBits-1) != n.load || n.parent == topology.NoPort) {
 			continue // replaced by a better offer
 		}
 		if !n.inTree && n.member {
@@ -142,7 +152,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 			if w.member { // after all that could reach it as well
 				key = int64(fresh)<<32 + (1<<24-int64(n.votes))<<1 + 1
 			}
-			b.front.push(newOffer(key, depth, load, v))
+			b.front.push(offer(key, depth, load, v))
 		}
 	}
 	if left > 0 {

@@ -28,6 +28,8 @@ type subgraph struct {
 	sum    []int64 // len = switches: groups on the cables of the path
 	parent []topology.PortID
 	queue  []topology.SwitchID
+	place  []int32 // len = switches: see gather
+	order  []found
 	want   []uint8 // len = switches: members are 1 and what they are farther than their switch
 }
 
@@ -50,6 +52,7 @@ func newSubgraph(f *Forest) *subgraph {
 		dist:    make([]int32, n),
 		sum:     make([]int64, n),
 		parent:  make([]topology.PortID, n),
+		place:   make([]int32, n),
 		want:    make([]uint8, n),
 	}
 	for i, v := range hops.linkPeer {
@@ -189,34 +192,43 @@ func (g *subgraph) tree(root topology.SwitchID, members []member, height int) *T
 // networks).
 func (g *subgraph) bestRoot(members []member, far []int32) (root topology.SwitchID, height int) {
 	n := g.f.env.Graph.Switches()
-	g.flood(members[0].sw)
-	for _, m := range members {
-		if g.dist[m.sw] < 0 {
-			return -1, 0
-		}
-	}
-	for v, d := range g.dist {
-		if d < 0 {
-			far[v] = math.MaxInt32 // not connected with the members
-		} else {
-			far[v] = max(far[v], d+int32(members[0].extra))
+	for v, d := range g.start {
+		if d == shut {
+			far[v] = math.MaxInt32
 		}
 	}
 	rounds := (len(members) + 63) / 64
 	var chunk []member
-	for round := 0; ; round++ {
+	for round := -1; ; round++ {
 		best := topology.SwitchID(0)
 		for v := range topology.SwitchID(n) {
 			if far[v] < far[best] || far[v] == far[best] && g.f.through[v] < g.f.through[best] {
 				best = v
 			}
 		}
-		height := g.search(best, members)
-		if height == int(far[best]) {
+		height, ok := g.search(best, members)
+		if ok && height == int(far[best]) {
 			return best, height
 		}
-		far[best] = int32(height)
-		if round < rounds {
+		if ok {
+			far[best] = int32(height)
+		}
+		switch {
+		case round < 0:
+			g.flood(members[0].sw)
+			for _, m := range members {
+				if g.dist[m.sw] < 0 {
+					return -1, 0
+				}
+			}
+			for v, d := range g.dist {
+				if d < 0 {
+					far[v] = math.MaxInt32 // not connected with the members
+				} else {
+					far[v] = max(far[v], d+int32(members[0].extra))
+				}
+			}
+		case round < rounds:
 			chunk = chunk[:0]
 			for i := round; i < len(members); i += rounds {
 				chunk = append(chunk, members[i])

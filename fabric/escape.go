@@ -1,0 +1,92 @@
+package fabric
+
+import "github.com/weft-sim/weft/fabric/topology"
+
+// EscapeRouting is implemented by adaptive routings whose packets wait for
+// channels of several ports and are free from deadlock because one of them is
+// an escape channel (Duato, IEEE TPDS 1993 and 1995).
+//
+// The packet at the front of a buffer that cannot be given any virtual channel
+// of its decision is decided again, in every step until it can. Under wormhole
+// flow control virtual channels other than the escape ones are given to a packet
+// only while their buffer is empty, as Duato's condition assumes: a packet that
+// has come in behind another one depends on that one's escape channel, not on
+// its own. Such routings keep no counts of what waits (they are no
+// [OccupancyReader]).
+type EscapeRouting interface {
+	Routing
+	// EscapeVCs is the set of virtual channels that are escape channels, in
+	// all channels between switches.
+	EscapeVCs(vcs int) uint32
+	// Reroute decides about a packet again; h.State is as the last decision
+	// left it. It must return an escape hop where [View.Room] shows no other
+	// that the packet could take at once.
+	Reroute(v *View, h *Head) Hop
+}
+
+// escape is what a fabric keeps for an EscapeRouting.
+type escape struct {
+	routing EscapeRouting
+	whole   uint32 // virtual channels that are given away only while their buffer is empty
+}
+
+func newEscape(f *Fabric, r EscapeRouting) *escape {
+	if f.occupancy {
+		panic("fabric: a routing with escape channels cannot read occupancy")
+	}
+	e := &escape{routing: r}
+	if !f.cutThrough {
+		e.whole = f.allVCs &^ r.EscapeVCs(f.vcs)
+	}
+	return e
+}
+
+// Room is the set of virtual channels of port p that a packet of so many flits
+// at p's switch could be given now; for an [EscapeRouting].
+func (v *View) Room(p topology.PortID, flits int32) uint32 {
+	f := v.f
+	sw := &f.switches[f.graph.PortSwitch[p]]
+	return f.escape.room(f, sw, uint32(int32(p)-sw.port0), flits)
+}
+
+func (e *escape) room(f *Fabric, sw *switchState, port uint32, flits int32) uint32 {
+	if !f.cutThrough {
+		flits = 1
+	}
+	free := uint32(sw.outPort(port).free)
+	whole := free & e.whole
+	if whole != 0 {
+		whole = f.withCredits(sw, port, whole, max(flits, f.buffer))
+	}
+	return whole | f.withCredits(sw, port, free&^e.whole, flits)
+}
+
+// decide narrows the decision for the packet in front of a queue to virtual
+// channels that it can be given in this step, with a new decision if need be;
+// false if there are none.
+func (e *escape) decide(f *Fabric, sw *switchState, local uint32, v *inVC) bool {
+	const routingBits = 1<<StateBits - 1
+	flits := f.packet(v.packet >> packetBits).flits
+	port := v.hop >> 16
+	if room := v.hop & e.room(f, sw, port, flits); room != 0 {
+		v.hop = port<<16 | room
+		return true
+	}
+	place, h := f.alloc.places[local], &f.head
+	h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
+	h.Switch, h.Dst, h.Flits = f.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
+	h.State = v.state & routingBits
+	hop := e.routing.Reroute(&f.view, h)
+	h.Flits = 0
+	port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
+	if port >= uint32(sw.ports) || vcs == 0 {
+		f.badHop(h, hop)
+	}
+	v.state = v.state&^routingBits | h.State
+	v.hop = port<<16 | vcs
+	if room := vcs & e.room(f, sw, port, flits); room != 0 {
+		v.hop = port<<16 | room
+		return true
+	}
+	return false
+}

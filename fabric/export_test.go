@@ -1,0 +1,24 @@
+package fabric
+
+import "github.com/weft-sim/weft/fabric/topology"
+
+// DivideAlways lets networks of any size be divided among threads while a test
+// runs.
+func DivideAlways(cleanup func(func())) {
+	before := worthThreads
+	worthThreads = 0
+	cleanup(func() { worthThreads = before })
+}
+
+// Threads is the number of threads that simulate f.
+func (f *Fabric) Threads() int {
+	if f.shards == nil {
+		return 1
+	}
+	return len(f.shards.all)
+}
+
+// Partition is partition by the latencies of f's channels.
+func (f *Fabric) Partition(n int) []int {
+	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
+}

@@ -1,0 +1,211 @@
+package fabric_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// buildEras builds a routing with its defaults for the eras of some failures.
+func buildEras(name string, topo topology.Topology, failures []topology.Failure) (*fabric.FaultPlan, error) {
+	plan := &fabric.FaultPlan{Eras: topology.Eras(topo.Graph(), failures)}
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	eras, err := routing.BuildEras(routing.Env{Topology: topo, Seed: 1}, plan.Eras, func(env routing.Env) (fabric.Routing, error) {
+		return routing.Registry.Build(name, config, env)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range plan.Eras {
+		plan.Routing = append(plan.Routing, eras.During(i))
+	}
+	return plan, nil
+}
+
+func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
+	t.Helper()
+	plan, err := buildEras("table", topo, failures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// counted is a source that knows how many packets it has handed over, each with
+// a number of its own as its tag.
+type counted struct {
+	*fabric.OpenLoop
+	born int64
+}
+
+func (c *counted) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+	spec, ok := c.OpenLoop.Next(t, until)
+	if ok {
+		spec.Tag = uint64(c.born)
+		c.born++
+	}
+	return spec, ok
+}
+
+// onceEach is a sink that wants no packet twice.
+type onceEach struct {
+	t    testing.TB
+	seen map[uint64]bool
+}
+
+func (s *onceEach) Deliver(d *fabric.Delivery) {
+	if s.seen[d.Tag] {
+		s.t.Errorf("packet %d is delivered twice", d.Tag)
+	}
+	s.seen[d.Tag] = true
+}
+
+// randomFaults runs a small random network in which cables and switches fail
+// and come back at random, with a random switch, packets of several flits and
+// retries or none. Nothing may be lost silently: every packet born is
+// delivered once, lost or unreachable; every flit that entered has left or was
+// discarded; every buffer is empty in the end, every virtual channel free,
+// every credit home (Audit).
+func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+	r := sim.NewStream(seed, "fuzz", 0)
+	topo, err := sim.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
+		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
+	})
+	name := "table"
+	if r.IntN(3) == 0 {
+		topo, err = sim.Make(topology.Registry, "dragonfly", struct{}{}, func(c *topology.DragonflyConfig) {
+			c.P, c.A, c.H, c.G = 1+r.IntN(2), 2, 2+r.IntN(2), 4
+		})
+		name = []string{"table", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"}[r.IntN(7)]
+	}
+	if name == "table" && r.IntN(4) == 0 {
+		topo, err = sim.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2+r.IntN(2) })
+		name = "nca"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := topo.Graph()
+	var failures []topology.Failure
+	for range 1 + r.IntN(4) {
+		fault := topology.Failure{At: int64(r.IntN(1500))}
+		if r.IntN(4) > 0 {
+			fault.Until = fault.At + 1 + int64(r.IntN(800))
+		}
+		for range 1 + r.IntN(3) {
+			if p := topology.PortID(r.IntN(g.NumPorts())); g.Classes[g.PortClass[p]].Name != "local" {
+				fault.Links = append(fault.Links, p)
+			}
+		}
+		if r.IntN(3) == 0 {
+			fault.Switches = append(fault.Switches, topology.SwitchID(r.IntN(g.Switches())))
+		}
+		failures = append(failures, fault)
+	}
+	plan, err := buildEras(name, topo, failures)
+	if err != nil { // a fault that this routing cannot go around
+		name, plan = "table", tableEras(t, topo, failures)
+	}
+	plan.Reroute = int64(r.IntN(200))
+	if r.IntN(2) == 0 {
+		plan.Retries, plan.Timeout = 1+r.IntN(4), int64(50+r.IntN(400))
+	}
+	most := 1 + r.IntN(6)
+	config := fabric.DefaultConfig()
+	config.Switch.BufferFlits = most + r.IntN(8)
+	config.Switch.VCAllocCycles = r.IntN(2)
+	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
+	config.Switch.Allocator = []string{"islip", "input-first"}[r.IntN(2)]
+	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
+	f, err := fabric.New(g, config, plan.Routing[0], seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SetFaults(plan); err != nil {
+		t.Fatal(err)
+	}
+	var traced *fabric.Tracer
+	if r.IntN(4) == 0 {
+		meter := fabric.NewMeter(100)
+		meter.Open(0)
+		traced = f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20, Every: 1})
+	}
+	load := 0.1 + 0.5*r.Float64()
+	terminals := g.Terminals()
+	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load * 2 / float64(1+most))}, mixed{most}, seed)}
+	sink := &onceEach{t, map[uint64]bool{}}
+	source.Stop(2000)
+	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	tally = f.FaultTally()
+	if traced != nil {
+		checkTraces(t, seed, traced)
+	}
+	if delivered := int64(len(sink.seen)); source.born != delivered+tally.Lost+tally.Unreachable {
+		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born, delivered, tally)
+	}
+	if f.Packets != int64(len(sink.seen))+tally.Duplicates {
+		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, len(sink.seen), tally)
+	}
+	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
+		t.Errorf("seed %d: %+v", seed, f.Counters)
+	}
+	return name, tally
+}
+
+// checkTraces wants the stages of recorded packets, none of them shorter than
+// nothing, to add up to their latency.
+func checkTraces(t testing.TB, seed uint64, traced *fabric.Tracer) {
+	if len(traced.Packets()) == 0 {
+		t.Errorf("seed %d: nothing recorded", seed)
+	}
+	for _, p := range traced.Packets() {
+		sum := int64(0)
+		for i, cycles := range p.Stages() {
+			if sum += cycles; cycles < 0 {
+				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, fabric.StageNames[i], p)
+			}
+		}
+		if sum != p.Cycle-p.Birth {
+			t.Fatalf("seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
+		}
+	}
+}
+
+// TestRandomFaults: random networks, in which everything that can
+// happen does.
+func TestRandomFaults(t *testing.T) {
+	var all fabric.FaultTally
+	ran := map[string]int64{}
+	for seed := range uint64(120) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			name, tally := randomFaults(t, seed)
+			ran[name] += tally.Dropped
+			all.Add(tally)
+		})
+	}
+	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 {
+		t.Errorf("not everything has happened: %+v", all)
+	}
+	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
+		if ran[name] == 0 {
+			t.Errorf("nothing was dropped under %s", name)
+		}
+	}
+}
+
+// FuzzFaults is TestRandomFaults for the native fuzzer.
+func FuzzFaults(f *testing.F) {
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) { randomFaults(t, seed) })
+}

@@ -1,0 +1,175 @@
+package fabric
+
+import "github.com/weft-sim/weft/fabric/topology"
+
+// purge discards packets, in ascending order: takes their flits out of channels
+// and buffers, frees the virtual channels that they hold, hands their credits
+// back and tells their source. Between cycles all heads in buffers have been
+// routed, but for those to be discarded. Cost: linear in queues and in flits
+// under way.
+func (f *Fabric) purge(doomed []int32) {
+	p := &purge{f: f, removed: make([]int32, f.packetIDs()), doomed: make([]bool, f.packetIDs())}
+	for _, id := range doomed {
+		p.doomed[id] = true
+	}
+	f.flits[toTerminals].Remove(p.onChannel)
+	f.flits[toSwitches].Remove(p.onChannel)
+	f.steps.set(f.cycle)
+	for s := range f.switches {
+		sw := &f.switches[s]
+		for local := range uint32(sw.ports) * uint32(f.vcs) {
+			p.queue(sw, local)
+		}
+	}
+	for _, o := range p.released {
+		if o.waiters != 0 {
+			f.wakeWaiters(o)
+		}
+	}
+	for _, ov := range p.credits {
+		o := &f.outVC[ov]
+		o.credits++
+		f.creditReturned(o, ov)
+	}
+	unsent := map[int32]int32{} // flits still at their terminal
+	for t := range f.terminals {
+		if te := &f.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
+			unsent[te.packet] = te.left
+			te.packet, te.left, te.blocked = -1, 0, false
+			f.WakeAt(topology.TerminalID(t), wholeCycle(f.out[f.terminalOut0+int32(t)].nextFree))
+		}
+	}
+	for _, id := range doomed {
+		f.DiscardedFlits += int64(p.removed[id])
+		f.faults.tally.WastedFlits += int64(f.packet(id).flits - unsent[id] - p.removed[id])
+		f.freePacket(id)
+		if f.trace != nil {
+			f.trace.dropped(id)
+		}
+		f.faults.retry.dropped(f.packet(id).tag)
+	}
+}
+
+// purge is the discarding of some packets.
+type purge struct {
+	f        *Fabric
+	doomed   []bool  // by packet
+	removed  []int32 // flits, by packet
+	credits  []int32 // output virtual channels to hand a credit back to
+	released []*outPort
+	kept     []queued
+}
+
+// remove takes a flit away that came, or was to come, in a queue.
+func (p *purge) remove(packet, upstream int32) {
+	p.removed[packet>>packetBits]++
+	p.credits = append(p.credits, upstream)
+}
+
+// onChannel tells whether a flit on a channel goes.
+func (p *purge) onChannel(e *flit) bool {
+	if !p.doomed[e.packet>>packetBits] {
+		return false
+	}
+	if e.queue < 0 { // terminals give no credits
+		p.removed[e.packet>>packetBits]++
+	} else {
+		p.remove(e.packet, p.upstream(e.queue))
+	}
+	return true
+}
+
+// upstream is the output virtual channel that feeds a queue.
+func (p *purge) upstream(queue int32) int32 {
+	port := p.f.portOf(queue)
+	sw := &p.f.switches[p.f.wordSwitch[queue>>6]]
+	return p.f.in[port].upstream + (queue-sw.queue0)%int32(p.f.vcs)
+}
+
+// queue purges a queue.
+func (p *purge) queue(sw *switchState, local uint32) {
+	f, v := p.f, sw.queue(local)
+	if v.count == 0 && v.out < 0 {
+		return
+	}
+	goes := false
+	f.eachQueued(v, func(q *queued) { goes = goes || p.doomed[q.packet>>packetBits] })
+	// The packet at the front, or the one whose later flits are still to come.
+	front := (v.count > 0 || f.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
+	if front {
+		p.free(sw, local, v)
+	}
+	if !goes {
+		return
+	}
+	queue := sw.queue0 + int32(local)
+	p.kept = p.kept[:0]
+	f.eachQueued(v, func(q *queued) {
+		if !p.doomed[q.packet>>packetBits] {
+			p.kept = append(p.kept, *q)
+			return
+		}
+		p.remove(q.packet, p.upstream(queue))
+		if f.occupancy && q.hop&(1<<16-1) != 0 {
+			sw.outVC(lowestOV(q.hop, uint32(f.vcs))).waiting--
+		}
+	})
+	f.refill(v, p.kept)
+	if !front {
+		return
+	}
+	m, bit := sw.mask(local), uint64(1)<<(local&63)
+	m.va &^= bit
+	m.sa &^= bit
+	if v.count == 0 {
+		return
+	}
+	v.ready = f.steps.at[0].number + f.routeDelay
+	if f.trace != nil {
+		f.trace.uncovered(f, v)
+	}
+	if f.combined != 0 {
+		m.sa |= bit
+	} else {
+		m.va |= bit
+	}
+	f.activate(queue >> 6)
+}
+
+// free lets go of the virtual channel that a queue's front packet holds or
+// waits for.
+func (p *purge) free(sw *switchState, local uint32, v *inVC) {
+	f, queue := p.f, sw.queue0+int32(local)
+	o := sw.outPort(v.hop >> 16)
+	if f.holdsVC(sw, local, v) {
+		vc := uint32(v.out) % uint32(f.vcs)
+		sw.outVC(uint32(v.out)).owner = ^queue
+		o.free |= 1 << (vc & 15)
+		p.released = append(p.released, o)
+	}
+	v.out = -1
+	for at := &o.waiters; *at != 0; at = &f.waitNext[*at-1] {
+		if *at == queue+1 {
+			*at = f.waitNext[queue]
+			break
+		}
+	}
+}
+
+// refill makes some of the flits of a queue all of them, in their order.
+func (f *Fabric) refill(v *inVC, flits []queued) {
+	if v.count > 1 { // the ring behind the front is free
+		last := &f.pool[v.last-1]
+		last.next, f.poolFree = f.poolFree, last.next
+	}
+	v.count = 0
+	for _, q := range flits {
+		if v.count == 0 {
+			v.queued = q
+		} else {
+			f.append(v, &flit{packet: q.packet, dst: q.dst, state: q.state})
+			f.pool[v.last-1].hop = q.hop
+		}
+		v.count++
+	}
+}

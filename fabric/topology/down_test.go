@@ -1,0 +1,171 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// square is four switches in a ring with a terminal each, and a fifth hanging
+// from switch 3 by two cables. Port 0 of the first four is the terminal's.
+func square() *Graph {
+	b := NewBuilder(5, Class{Name: "terminal", Latency: 1}, Class{Name: "link", Latency: 1})
+	for s := range SwitchID(4) {
+		b.AddTerminal(s, 0)
+	}
+	for s := range SwitchID(4) {
+		b.AddLink(s, (s+1)%4, 1)
+	}
+	b.AddLink(3, 4, 1)
+	b.AddLink(3, 4, 1)
+	b.AddTerminal(4, 0)
+	return b.Freeze()
+}
+
+// TestEras: faults that overlap end with the last of them. Cable 0-1 is down in
+// [10,30) and, with all cables of switch 1, in [20,40).
+func TestEras(t *testing.T) {
+	g := square()
+	cable, err := NewDirectory(g).Links("switch 0 - switch 1")
+	if err != nil || len(cable) != 1 {
+		t.Fatal(cable, err)
+	}
+	eras := Eras(g, []Failure{{Links: cable, At: 10, Until: 30}, {Switches: []SwitchID{1}, At: 20, Until: 40}})
+	for i, want := range []struct {
+		from  int64
+		links int
+		down  bool
+		pairs int64
+		text  string
+	}{
+		{0, 0, false, 0, "nothing is down"},
+		{10, 1, false, 0, "the link from switch 0 port 1 to switch 1 port 1"},
+		{20, 2, true, 2 * 4, "switch 1"}, // terminal 1 and the four others, both ways
+		{30, 2, true, 2 * 4, "switch 1"},
+		{40, 0, false, 0, "nothing is down"},
+	} {
+		e := eras[i]
+		pairs, _, _ := e.Down.Cut()
+		if e.From != want.from || e.Down.Links() != want.links || e.Down.Switch(1) != want.down || pairs != want.pairs || e.Down.Describe() != want.text {
+			t.Errorf("era %d: from %d, %d links, switch 1 down %v, %d pairs, %q; want %+v", i, e.From, e.Down.Links(), e.Down.Switch(1), pairs, e.Down.Describe(), want)
+		}
+	}
+	if len(eras) != 5 {
+		t.Errorf("%d eras, want 5", len(eras))
+	}
+	if Eras(g, nil) != nil {
+		t.Error("eras without failures")
+	}
+}
+
+// TestComponents: cables 1-2 and 3-0 down leave {0,1} and {2,3,4}: of 5*4
+// ordered pairs of terminals, 2*2*3 have no path. With one of its two cables
+// switch 4 stays, without both it is alone.
+func TestComponents(t *testing.T) {
+	g := square()
+	d := NewDown(g)
+	directory := NewDirectory(g)
+	fail := func(name string) {
+		links, err := directory.Links(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range links {
+			d.FailLink(p)
+		}
+	}
+	check := func(part []int32, pairs int64, src, dst TerminalID) {
+		t.Helper()
+		n, from, to := d.Cut()
+		if got := d.Components(); !slices.Equal(got, part) || n != pairs || from != src || to != dst {
+			t.Errorf("components %v, %d pairs, %d to %d; want %v, %d, %d to %d", got, n, from, to, part, pairs, src, dst)
+		}
+	}
+	check([]int32{0, 0, 0, 0, 0}, 0, 0, 0)
+	fail("switch 1 - switch 2")
+	check([]int32{0, 0, 0, 0, 0}, 0, 0, 0)
+	fail("switch 3 - switch 0")
+	check([]int32{0, 0, 1, 1, 1}, 12, 0, 2)
+	fail("switch 4 port 0")
+	check([]int32{0, 0, 1, 1, 1}, 12, 0, 2)
+	fail("switch 4 port 1")
+	check([]int32{0, 0, 1, 1, 2}, 16, 0, 2)
+	d.FailSwitch(0) // {1}, {2,3}, {4}: one pair of terminals is left
+	check([]int32{-1, 0, 1, 1, 2}, 18, 0, 1)
+	if !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]) {
+		t.Error("terminals' channels go down with their switch alone")
+	}
+	for s := range SwitchID(5) {
+		for _, n := range g.NeighborsWithout(d).Of(s) {
+			if s != 2 && s != 3 || n != 2 && n != 3 {
+				t.Errorf("%d and %d are neighbours", s, n)
+			}
+		}
+	}
+	if text := d.Describe(); !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more") {
+		t.Error(text)
+	}
+}
+
+// TestDirectory: what names find, and what is said of those that find nothing.
+func TestDirectory(t *testing.T) {
+	g := square()
+	d := NewDirectory(g)
+	for name, want := range map[string]string{
+		"switch 3 - switch 4": "switch 3 port 3, switch 3 port 4",
+		"switch 4 - switch 3": "switch 4 port 0, switch 4 port 1",
+		"switch 2 port 2":     "switch 2 port 2",
+		"switch 0 - switch 2": "no cable joins switch 0 and switch 2",
+		"switch 0 port 0":     "switch 0 port 0 leads to terminal 0: only cables between switches can fail",
+		"switch 0 port 7":     "switch 0 has no cable at port 7",
+		"swich 0 port 1":      `no switch is called "swich 0" (did you mean "switch 0"?); the first is "switch 0", the last "switch 4"`,
+		"0-1":                 `"0-1" names no cable between switches: want a port, such as "switch 0 port 1", or two switches, such as "switch 0 - switch 1"`,
+	} {
+		ports, err := d.Links(name)
+		var got []string
+		for _, p := range ports {
+			got = append(got, g.PortName(p))
+		}
+		if err != nil {
+			got = append(got, err.Error())
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%q: %s, want %s", name, text, want)
+		}
+	}
+	// Names of imported switches may contain what separates two of them.
+	named := *g
+	named.Names = &Names{Switch: []string{"a - b", "b", "c port 1", "a", "b - c port 1"}}
+	d = NewDirectory(&named)
+	for name, want := range map[string]PortID{
+		"a - b - b":       g.PortStart[0] + 1, // "a - b" and "b"
+		"b - c port 1":    g.PortStart[1] + 2,
+		"c port 1 port 2": g.PortStart[2] + 2,
+	} {
+		if ports, err := d.Links(name); err != nil || len(ports) != 1 || ports[0] != want {
+			t.Errorf("%q: %v, %v, want %d", name, ports, err, want)
+		}
+	}
+}
+
+// TestRandomLinks: every cable once, in an order by seed; shares are nested.
+func TestRandomLinks(t *testing.T) {
+	g := square()
+	all := g.RandomLinks(1, 7)
+	if len(all) != g.SwitchLinks() {
+		t.Errorf("%d of %d cables", len(all), g.SwitchLinks())
+	}
+	if half := g.RandomLinks(0.5, 7); !slices.Equal(half, all[:3]) {
+		t.Errorf("half of %v is %v", all, half)
+	}
+	if len(g.RandomLinks(0, 7)) != 0 {
+		t.Error("a share of nothing")
+	}
+	slices.Sort(all)
+	if len(slices.Compact(all)) != g.SwitchLinks() {
+		t.Error("a cable twice")
+	}
+	if slices.Equal(g.RandomLinks(1, 8), g.RandomLinks(1, 7)) {
+		t.Error("the seed does not matter")
+	}
+}

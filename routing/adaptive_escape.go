@@ -1,0 +1,211 @@
+package routing
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
+type AdaptiveEscapeConfig struct {
+	Escape string `toml:"escape" doc:"escape channels: dimension order (grids), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
+	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none"`
+}
+
+func init() {
+	sim.Register(Registry, "adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
+}
+
+// adaptiveEscape is fully adaptive minimal routing: a packet may take any port
+// that leads nearer to its destination, and takes the one with the fewest flits
+// outstanding on the adaptive virtual channels, of several at random. The lowest virtual channels are escape channels, which a packet asks
+// for while no adaptive virtual channel of any such port has room for it; it is
+// decided anew in every step until then.
+//
+// Deadlock: by Duato's condition (A Necessary and Sufficient Condition for
+// Deadlock-Free Adaptive Routing in Wormhole Networks, IEEE TPDS 1995; its
+// sufficient half): the escape hops lead to every destination from wherever a
+// packet can be, and their extended dependency graph has no cycle.
+// EscapeDependencies proves both. The escape functions:
+//   - dor: dimension order, with two virtual channels in rings, the lower while
+//     a packet has still to cross the edge from k-1 to 0 or back, the higher
+//     from then on and where it has not (Dally and Seitz, IEEE Transactions on
+//     Computers 1987). The choice follows from the place of the packet alone, so
+//     that packets may leave escape channels and come back: along each dimension
+//     they only get on, and to lower dimensions they never return.
+//   - up-down: up*/down* tables (Autonet: Schroeder et al., IEEE JSAC 1991) with
+//     one virtual channel. As escape paths are not minimal here, and a packet
+//     that came back to them could have gone down before, packets stay on them
+//     (Silla and Duato, IEEE TPDS 2000).
+//
+// Where there are no more virtual channels than the escape function needs, all
+// are escape channels.
+type adaptiveEscape struct {
+	near   *table // shortest paths
+	escape escapeFunction
+	need   int // virtual channels of the escape function
+}
+
+// escapeFunction is a deterministic routing without a memory.
+type escapeFunction interface {
+	// vcs is the number of virtual channels that it needs.
+	vcs() int
+	// final tells that packets stay on escape channels.
+	final() bool
+	// next is the port to take, and the virtual channels of so many.
+	next(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32)
+}
+
+func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
+	const name = "adaptive-escape"
+	near, err := shortestPaths(env.Topology.Graph())
+	if err != nil {
+		return nil, fmt.Errorf("routing %q: %w", name, err)
+	}
+	r := &adaptiveEscape{near: near}
+	_, grid := env.Topology.(topology.Grid)
+	if config.Escape == "dor" || config.Escape == "auto" && grid {
+		walk, err := newGridWalk(name, env, config.Rule)
+		if err != nil {
+			return nil, err
+		}
+		r.escape = &escapeDOR{walk}
+	} else {
+		r.escape = newUpDown(near)
+	}
+	r.need = r.escape.vcs()
+	return r, checkVCs(name, r.VCs(), env)
+}
+
+// shortestPaths is the tables of routing "table", for their port sets alone.
+func shortestPaths(g *topology.Graph) (*table, error) {
+	sets, sample, err := newPortSets("adaptive-escape", g)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{portSets: *sets}
+	distance, err := t.distances(sample)
+	if err != nil {
+		return nil, err
+	}
+	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
+	return t, nil
+}
+
+// nearer lists the ports that lead nearer to a packet's destination, relative
+// to the switch's first.
+func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }
+
+func (r *adaptiveEscape) VCs() int { return r.need + 1 }
+
+func (r *adaptiveEscape) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+func (r *adaptiveEscape) IgnoresTerminals() bool { return true }
+
+// EscapeVCs is the set of the lowest virtual channels.
+func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.need, vcs)) }
+
+func (r *adaptiveEscape) adaptiveVCs(vcs int) uint32 { return allVCs(vcs) &^ r.EscapeVCs(vcs) }
+
+// fresh tells that a packet is not on an escape channel.
+func (r *adaptiveEscape) fresh(h *fabric.Head, vcs int) bool {
+	_, terminal := r.near.graph.PeerTerminal(h.In)
+	return terminal || r.EscapeVCs(vcs)>>h.VC&1 == 0
+}
+
+// candidates lists the ports, relative to the switch's first, that a packet may
+// leave by on adaptive virtual channels.
+func (r *adaptiveEscape) candidates(h *fabric.Head, vcs int) []uint16 {
+	if r.adaptiveVCs(vcs) == 0 || r.escape.final() && !r.fresh(h, vcs) {
+		return nil
+	}
+	return r.nearer(h)
+}
+
+func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
+	port, set := r.escape.next(h, r.fresh(h, vcs), vcs)
+	return fabric.Hop{Port: port, VCs: set}
+}
+
+func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return r.choose(v, h, false)
+}
+
+func (r *adaptiveEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return r.choose(v, h, true)
+}
+
+// choose is the candidate with the fewest flits outstanding, of those with room
+// if asked for; without any, the escape hop.
+func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
+	g := r.near.graph
+	if r.near.home[h.Dst] == h.Switch {
+		return fabric.Hop{Port: g.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}
+	}
+	vcs := v.VCs()
+	adaptive, ports := r.adaptiveVCs(vcs), r.candidates(h, vcs)
+	best, least := topology.NoPort, 0
+	first := 0
+	if len(ports) > 1 {
+		first = v.Random(h.Switch).IntN(len(ports))
+	}
+	for i := range ports {
+		if i += first; i >= len(ports) {
+			i -= len(ports)
+		}
+		p := g.PortStart[h.Switch] + topology.PortID(ports[i])
+		if room && v.Room(p, h.Flits)&adaptive == 0 {
+			continue
+		}
+		n := 0
+		for set := adaptive; set != 0; set &= set - 1 {
+			n += v.Outstanding(p, bits.TrailingZeros32(set))
+		}
+		if best == topology.NoPort || n < least {
+			best, least = p, n
+		}
+	}
+	if best == topology.NoPort {
+		return r.escapeHop(h, vcs)
+	}
+	return fabric.Hop{Port: best, VCs: adaptive}
+}
+
+func (r *adaptiveEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	g := r.near.graph
+	if r.near.home[h.Dst] == h.Switch {
+		yield(fabric.Hop{Port: g.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
+		return
+	}
+	for _, local := range r.candidates(&h, vcs) {
+		yield(fabric.Hop{Port: g.PortStart[h.Switch] + topology.PortID(local), VCs: r.adaptiveVCs(vcs)}, h.State, 0)
+	}
+	yield(r.escapeHop(&h, vcs), h.State, 0)
+}
+
+// escapeDOR is dimension order with a dateline that depends on places only.
+type escapeDOR struct{ *gridWalk }
+
+func (e *escapeDOR) vcs() int { return e.rings }
+
+func (e *escapeDOR) final() bool { return false }
+
+func (e *escapeDOR) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
+	d, here, there, _ := e.turn(h.Switch, e.home[h.Dst])
+	down := e.enter(0, d, here, there, there&1 == 0)&ringDown != 0
+	way, crosses := 0, here > there
+	if down {
+		way, crosses = 1, here < there
+	}
+	port := e.towards[(int(h.Switch)*len(e.sizes)+d)*2+way]
+	switch {
+	case e.rings == 1 || !e.wraps[d]:
+		return port, allVCs(min(e.rings, vcs))
+	case crosses:
+		return port, oneVC(0, vcs)
+	}
+	return port, oneVC(1, vcs)
+}

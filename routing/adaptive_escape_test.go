@@ -1,0 +1,234 @@
+package routing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim"
+)
+
+func adaptiveEscape(t *testing.T, topo topology.Topology, set func(*routing.AdaptiveEscapeConfig)) fabric.EscapeRouting {
+	t.Helper()
+	r, err := sim.Make(routing.Registry, "adaptive-escape", routing.Env{Topology: topo}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.(fabric.EscapeRouting)
+}
+
+func withoutDateline(c *routing.AdaptiveEscapeConfig) { c.Rule = "none" }
+
+// extended proves r on topo by its escape channels.
+func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, wormhole bool) certify.Certificate {
+	t.Helper()
+	g := certify.NewEscape(r.VCs())
+	walked, all, err := routing.EscapeDependencies(topo.Graph(), r, r.VCs(), wormhole, 0, g.Add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Certify(walked, all)
+}
+
+// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without
+// a dateline the escape channels in a direction wait for each other in a circle
+// of 8. Under wormhole a packet can have come by adaptive channels in between:
+// from channel i, out of switch i, it waits for i+1 or i+2 if it makes at least 3
+// hops, and for i+3 if it makes 4, which in the direction up escape hops do only
+// towards odd destinations, so for odd i. That closes the circle with 4
+// dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of
+// which the first leads to an even channel, and one of 2 to an even one again.
+func TestEscapeWithoutDateline(t *testing.T) {
+	topo := torus(t, 2, 8)
+	r := adaptiveEscape(t, topo, withoutDateline)
+	for _, flow := range []string{"wormhole", "cut-through"} {
+		c := extended(t, topo, r, flow == "wormhole")
+		length := map[string]int{"cut-through": 8, "wormhole": 4}[flow]
+		if text := c.Describe(topo.Graph()); len(c.Cycle) != length || !strings.HasPrefix(text, fmt.Sprintf("can deadlock: a cycle of %d escape channels (exact)\n  switch ", length)) {
+			t.Errorf("%s: %s", flow, text)
+		}
+		err := overload(t, topo, r, flow, 2, 5000)
+		var deadlock *fabric.DeadlockError
+		if !errors.As(err, &deadlock) || len(deadlock.Waits) == 0 {
+			t.Fatalf("%s: %v", flow, err)
+		}
+		_, all := certificate(t, topo, r, r.VCs())
+		for _, w := range deadlock.Waits {
+			if !all.Has(w.Dependency()) {
+				t.Errorf("%s: %+v is no dependency", flow, w)
+			}
+		}
+	}
+}
+
+// overload runs uniform traffic at full load through buffers of as many flits as
+// a packet has.
+func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow string, flits int, cycles int64) error {
+	t.Helper()
+	config := fabric.DefaultConfig()
+	config.AllowDeadlock = true
+	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
+	f, err := fabric.New(topo.Graph(), config, r, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := topo.Graph().Terminals()
+	source := fabric.NewOpenLoop(n, uniformly{n}, steadily{sim.NewGeometric(1 / float64(flits))}, fixedFlits(flits), 1)
+	_, err = f.Run(context.Background(), source, 1, fabric.Plan{Warmup: 100, Window: cycles})
+	return err
+}
+
+// TestEscapeUnderLoad: with a certificate, nothing stops at full load, where
+// packets live on escape channels, neither with long packets in short buffers.
+func TestEscapeUnderLoad(t *testing.T) {
+	random := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
+	for _, n := range []network{{"torus", torus(t, 2, 5, 4)}, {"mesh", mesh(t, 2, 4, 4)}, {"random", random}, {"dragonfly", dragonfly(t, 2, 4, 2, 0)}} {
+		for _, flow := range []string{"wormhole", "cut-through"} {
+			r := adaptiveEscape(t, n.topo, nil)
+			if c := extended(t, n.topo, r, flow == "wormhole"); !c.Acyclic() {
+				t.Errorf("%s, %s: %s", n.name, flow, c.Describe(n.topo.Graph()))
+			}
+			if err := overload(t, n.topo, r, flow, 3, 4000); err != nil {
+				t.Errorf("%s, %s: %v", n.name, flow, err)
+			}
+		}
+	}
+}
+
+// remembering is adaptive-escape on a torus with the dateline of routing "dor":
+// packets that enter a ring, or come back to it from adaptive channels, are on
+// the lower escape channel, and on the higher from the edge on.
+type remembering struct {
+	fabric.EscapeRouting
+	grid topology.Grid
+}
+
+func (r *remembering) IgnoresTerminals() bool { return true }
+
+// along is the dimension of the channel out of a port, and whether it crosses
+// the edge of a ring.
+func (r *remembering) along(p topology.PortID) (dimension int, crosses bool) {
+	g := r.grid.Graph()
+	peer, _ := g.PeerPort(p)
+	for d, size := range r.grid.Dims() {
+		step := r.grid.Coordinate(g.PortSwitch[p], d) - r.grid.Coordinate(g.PortSwitch[peer], d)
+		if step != 0 {
+			return d, max(step, -step) == size-1
+		}
+	}
+	return -1, false
+}
+
+func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	escape := r.EscapeVCs(vcs)
+	g := r.grid.Graph()
+	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+		if _, ok := g.PeerPort(hop.Port); ok && hop.VCs&escape != 0 {
+			d, high := r.along(hop.Port)
+			if before, ok := g.PeerPort(h.In); ok && h.VC == 1 {
+				if same, _ := r.along(before); same == d {
+					high = true
+				}
+			}
+			hop.VCs = 1
+			if high {
+				hop.VCs = 2
+			}
+		}
+		yield(hop, state, weight)
+	})
+}
+
+// TestIndirectDependencies: a packet that has crossed the edge of a row may take
+// a column by adaptive channels and ask for the lower escape channel of the next
+// row, and from the end of that row packets get back to the first row in the
+// same way. These are indirect dependencies, which wormhole has and cut-through
+// has not: there the memory does no harm.
+func TestIndirectDependencies(t *testing.T) {
+	topo := torus(t, 1, 5, 5)
+	r := &remembering{adaptiveEscape(t, topo, nil), topo.(topology.Grid)}
+	if c := extended(t, topo, r, false); !c.Acyclic() {
+		t.Errorf("cut-through: %s", c.Describe(topo.Graph()))
+	}
+	c := extended(t, topo, r, true)
+	if c.Acyclic() {
+		t.Fatal("wormhole: no cycle")
+	}
+	rows := map[int]bool{}
+	for _, channel := range c.Cycle {
+		s := topo.Graph().PortSwitch[channel.Port]
+		rows[r.grid.Coordinate(s, 1)] = true
+		if d, _ := r.along(channel.Port); d != 0 || channel.VC > 1 {
+			t.Errorf("%+v is no escape channel of a row", channel)
+		}
+	}
+	if len(rows) < 2 {
+		t.Errorf("a cycle within a row: %s", c.Describe(topo.Graph()))
+	}
+}
+
+// stranding offers no escape channel to packets that came in on an adaptive one.
+type stranding struct{ fabric.EscapeRouting }
+
+func (s stranding) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	escape := s.EscapeVCs(vcs)
+	s.EscapeRouting.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+		if hop.VCs&escape == 0 || hop.VCs&^escape != 0 || escape>>h.VC&1 != 0 {
+			yield(hop, state, weight)
+		}
+	})
+}
+
+func TestNoEscape(t *testing.T) {
+	topo := mesh(t, 1, 3, 3)
+	_, _, err := routing.EscapeDependencies(topo.Graph(), stranding{adaptiveEscape(t, topo, nil)}, 2, false, 0, func(topology.Dependency) {})
+	if err == nil || !strings.Contains(err.Error(), "no escape channel for a packet to terminal ") {
+		t.Error(err)
+	}
+}
+
+// turned sends from (x, y) to (y, x) on a mesh of 6 x 6 with a terminal each.
+type turned struct{}
+
+func (turned) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
+	return src%6*6 + src/6
+}
+
+// TestAdaptsToTranspose: in dimension order the channel of row y towards the
+// diagonal carries the packets of all y switches before it, and that from the
+// other side those of 5-y. Of 0.4 flits a cycle offered by each terminal they pass
+// min(0.4 n, 1), which is 2 (0.4 + 0.8 + 1 + 1 + 1) = 8.4 for the six rows; with
+// 0.4 for each of the six terminals on the diagonal that is 10.8 flits for 36
+// terminals, 0.3 a terminal. Adaptive packets use all shortest paths.
+func TestAdaptsToTranspose(t *testing.T) {
+	topo := mesh(t, 1, 6, 6)
+	accepted := func(r fabric.Routing) float64 {
+		config := fabric.DefaultConfig()
+		config.Switch.VCs = 4
+		f, err := fabric.New(topo.Graph(), config, r, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := fabric.NewOpenLoop(36, turned{}, steadily{sim.NewGeometric(0.4)}, single{}, 1)
+		result, err := f.Run(context.Background(), source, 0.4, fabric.Plan{Warmup: 2000, Window: 4000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Accepted
+	}
+	dor, err := sim.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ordered, adaptive := accepted(dor), accepted(adaptiveEscape(t, topo, nil))
+	if math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36 {
+		t.Errorf("accepted: dor %.3f, adaptive %.3f", ordered, adaptive)
+	}
+}

@@ -1,0 +1,235 @@
+package routing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// trial is a random network under random settings.
+type trial struct {
+	seed    uint64
+	topo    topology.Topology
+	routing fabric.Routing
+	name    string
+	config  fabric.Config
+	vcs     int
+	flits   int
+	latency int64 // of every channel
+}
+
+type fixedFlits int
+
+func (n fixedFlits) Draw(*sim.Stream) int { return int(n) }
+
+// drawTrial draws a network that some routing carries, one in three with fewer
+// virtual channels than it asks for.
+func drawTrial(t *testing.T, seed uint64) *trial {
+	t.Helper()
+	random := sim.NewStream(seed, "fabrics", 0)
+	stream := &random
+	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
+	for {
+		nets := randomNetworks(t, stream)
+		topo := nets[stream.IntN(len(nets))]
+		if topo.Graph().Terminals() < 2 {
+			continue
+		}
+		name := routing.Registry.Names()[stream.IntN(len(routing.Registry.Names()))]
+		all := variants(t, name)
+		v := all[stream.IntN(len(all))]
+		r, err := routing.Registry.Build(name, v.config, routing.Env{Topology: topo, Seed: 1})
+		if err != nil {
+			continue
+		}
+		tr := &trial{seed: seed, topo: topo, name: name + " " + v.key + " " + v.value, vcs: min(r.VCs()+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
+		if stream.IntN(3) == 0 {
+			tr.vcs = max(1, r.VCs()-1)
+		}
+		if tr.routing, err = routing.Registry.Build(name, v.config, routing.Env{Topology: topo, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
+			t.Fatal(err)
+		}
+		c := fabric.DefaultConfig()
+		c.AllowDeadlock = true
+		s := &c.Switch
+		s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
+		s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
+		s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
+		s.Allocator = []string{"islip", "input-first"}[stream.IntN(2)]
+		if stream.IntN(2) == 0 {
+			s.FlowControl = "cut-through"
+			tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
+		}
+		c.Terminal.InjectionCycles = some(0, 3)
+		c.Channels = map[string]fabric.ChannelConfig{}
+		for _, class := range topo.Graph().Classes {
+			c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}
+		}
+		tr.config = c
+		return tr
+	}
+}
+
+// check holds a trial to what must be, in runs of so many cycles:
+//   - a network with a certificate never stops, and the audit at the end of
+//     its run finds every flit and credit;
+//   - a network that does stop has a wait-for cycle, in the dependency graph;
+//   - single packets in the idle network take the time of the hand formula;
+//   - the throughput of oblivious routings keeps to the bound of the channel
+//     loads.
+func (tr *trial) check(t *testing.T, cycles int64) (all tally) {
+	t.Helper()
+	all.trials = 1
+	c, dependencies := certificate(t, tr.topo, tr.routing, tr.vcs)
+	if c.Acyclic() {
+		all.certified = 1
+	}
+	tr.checkIdle(t)
+	err := tr.overload(t, cycles)
+	var deadlock *fabric.DeadlockError
+	switch {
+	case errors.As(err, &deadlock):
+		all.stopped = 1
+		if c.Acyclic() || len(deadlock.Waits) == 0 {
+			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.topo.Graph()), err)
+		}
+		for i, w := range deadlock.Waits {
+			if !dependencies.Has(w.Dependency()) || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
+				t.Errorf("%v: step %d is not in the dependency graph: %v", tr, i, err)
+			}
+		}
+	case err != nil:
+		t.Errorf("%v: %v", tr, err)
+	case tr.checkBound(t, cycles):
+		all.bounded = 1
+	}
+	return all
+}
+
+func (tr *trial) String() string {
+	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %+v", tr.seed, tr.name, tr.vcs, tr.topo.Facts())
+}
+
+func (tr *trial) fabric(t *testing.T) *fabric.Fabric {
+	t.Helper()
+	f, err := fabric.New(tr.topo.Graph(), tr.config, tr.routing, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// flood is as much uniform traffic as the network takes.
+func (tr *trial) flood() *fabric.OpenLoop {
+	n := tr.topo.Graph().Terminals()
+	return fabric.NewOpenLoop(n, uniformly{n}, steadily{sim.NewGeometric(1 / float64(tr.flits))}, fixedFlits(tr.flits), 5)
+}
+
+// overload runs the network with as much traffic as it takes.
+func (tr *trial) overload(t *testing.T, cycles int64) error {
+	_, err := tr.fabric(t).Run(context.Background(), tr.flood(), 1, fabric.Plan{Warmup: 500, Window: cycles})
+	return err
+}
+
+// sources counts flits delivered by their source.
+type sources []float64
+
+func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
+
+// checkBound compares the throughput of the terminal that gets the fewest flits
+// through an overloaded network with the bound of the channel loads; false if
+// the routing has none. Terminals send first come, first served, so that what
+// each gets through has its share for each destination. If all got more through
+// than the bound, the channel that it is for would carry more than a flit a
+// cycle. The flits that cross it in n cycles are n, of n/flits packets, whose
+// number in a fixed sum of throughputs spreads by at most its root: six times
+// that, and what can stand in the buffers behind the channel when the count
+// begins, are allowed for.
+func (tr *trial) checkBound(t *testing.T, cycles int64) bool {
+	g := tr.topo.Graph()
+	load, err := routing.Loads(g, tr.routing, tr.vcs, uniformly{g.Terminals()})
+	if err != nil {
+		return false
+	}
+	most := slices.Max(load.Port)
+	f, count := tr.fabric(t), make(sources, g.Terminals())
+	f.Attach(tr.flood(), count)
+	f.Advance(1000)
+	clear(count)
+	f.Advance(cycles)
+	const path = 12 // switches, as good as all of any path
+	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
+	n := float64(cycles) + held
+	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))
+	if least := slices.Min(count); least > limit {
+		t.Errorf("%v: every terminal gets %.0f flits through in %d cycles, channel loads allow %.0f", tr, least, cycles, limit)
+	}
+	return true
+}
+
+// lonely sends one packet after the other, each into an idle network.
+type lonely struct {
+	stream    sim.Stream
+	spacing   int64
+	terminals int
+	flits     int32
+	turn      []int64 // next birth, by terminal
+	delivered []fabric.Delivery
+}
+
+func (l *lonely) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+	p := fabric.PacketSpec{Birth: l.turn[t], Flits: l.flits}
+	if p.Birth > until {
+		return p, false
+	}
+	l.turn[t] += l.spacing * int64(l.terminals)
+	p.Dst = topology.TerminalID(l.stream.IntN(l.terminals))
+	return p, true
+}
+
+func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered, *d) }
+
+// checkIdle compares single packets with the formula of docs/model.md. All
+// channels have the same latency, so that only the number of switches counts:
+//
+//	injection + latency + switches * (stages + latency) + (flits - 1)
+//
+// A buffer shorter than the credit round trip holds the flits behind the head
+// up, and so does an output buffer shorter than the way to it, as flits have
+// their place there from switch allocation on; there the packets have one flit.
+func (tr *trial) checkIdle(t *testing.T) {
+	t.Helper()
+	n := tr.topo.Graph().Terminals()
+	s := &tr.config.Switch
+	flits := int32(1)
+	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
+	if int64(s.BufferFlits) >= s.RoundTrip(tr.latency) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
+		flits = int32(tr.flits)
+	}
+	l := &lonely{stream: sim.NewStream(7, "lonely", 0), spacing: 1000, terminals: n, flits: flits, turn: make([]int64, n)}
+	for i := range l.turn {
+		l.turn[i] = int64(i) * l.spacing
+	}
+	f := tr.fabric(t)
+	f.Attach(l, l)
+	f.Advance(20 * l.spacing)
+	if len(l.delivered) == 0 {
+		t.Fatalf("%v: nothing arrived", tr)
+	}
+	stages := int64(math.Ceil(float64(s.RouteCycles+s.VCAllocCycles+s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
+	for _, d := range l.delivered {
+		want := int64(tr.config.Terminal.InjectionCycles) + tr.latency + int64(d.Hops)*(stages+tr.latency) + int64(flits-1)
+		if got := d.Cycle - d.Birth; got != want {
+			t.Errorf("%v: %d flits over %d switches take %d cycles, want %d (%+v)", tr, flits, d.Hops, got, want, *s)
+			return
+		}
+	}
+}
