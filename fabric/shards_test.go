@@ -45,9 +45,9 @@ func TestThreads(t *testing.T) {
 		{"tree", tree, func(c *fabric.Config) {}, 1},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
-		budget := int64(6000)
+		plan := fabric.Plan{Precision: 0.05, Budget: 6000}
 		if testing.Short() {
-			budget = 1000 // with the race detector
+			plan = fabric.Plan{Warmup: 50, Window: 100} // with the race detector
 		}
 		for _, load := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
@@ -59,7 +59,8 @@ func TestThreads(t *testing.T) {
 					f := n.fabric(t, config)
 					terminals := n.topo.Graph().Terminals()
 					source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
-					r, err := f.Run(context.Background(), source, load, fabric.Plan{Threads: threads, Precision: 0.05, Budget: budget})
+					plan.Threads = threads
+					r, err := f.Run(context.Background(), source, load, plan)
 					if err != nil {
 						t.Fatal(err)
 					}
