@@ -12,11 +12,11 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// certificateBudget is the number of routing decisions that a certificate
-// examines before it stops at a sample of the destinations: a few seconds.
+// certificateBudget is the number of hops that a certificate follows
+// before it stops at a sample of the destinations: a second or two.
 // Within it, a certificate is exact: for a dragonfly of 16,512 terminals under
 // minimal routing, of 1,056 under Valiant routing.
-const certificateBudget = 10_000_000
+const certificateBudget = 20_000_000
 
 // unsafeConfig is implemented by the configurations of kinds whose networks
 // can deadlock.
@@ -34,7 +34,7 @@ type proof struct {
 	err     error
 }
 
-// prove certifies an opened network within a budget of routing decisions.
+// prove certifies an opened network within a budget of hops.
 func (o *opened) prove(budget int, wormhole bool) proof {
 	dependencies := certify.New(o.vcs)
 	walk := func(add func(topology.Dependency)) (int, int, error) {

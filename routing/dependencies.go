@@ -84,15 +84,10 @@ func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (
 	return fabric.Head{Switch: w.graph.PortSwitch[peer], In: peer, VC: vc, Dst: h.Dst, State: state}, false, nil
 }
 
-// pack makes a map key of a head; Dst is constant within a walk.
-func pack(h fabric.Head) uint64 {
-	return uint64(h.In)<<32 | uint64(h.VC)<<fabric.StateBits | uint64(h.State)
-}
-
 // Dependencies walks every path that routing r can choose on g with vcs
 // virtual channels, destination by destination, and yields each dependency
 // between two channels (repeatedly). It stops before the next destination once
-// it has expanded budget heads (0: no limit); the destinations are taken in a
+// it has followed budget hops (0: no limit); the destinations are taken in a
 // random order, the same in every run, so that those done are a fair sample. It
 // returns the number of destinations walked and of all; where r ignores
 // terminals, a destination stands for all terminals of its switch. Decisions
@@ -106,25 +101,25 @@ func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield fu
 	order := append([]topology.TerminalID(nil), ends...)
 	stream := sim.NewStream(0, "dependencies", 0)
 	sim.Shuffle(&stream, order)
-	expanded := 0
-	seen := map[uint64]struct{}{}
+	followed := 0
+	seen := newHeadNumbers(g.NumPorts(), vcs)
 	for i, dst := range order {
-		if budget > 0 && expanded >= budget {
+		if budget > 0 && followed >= budget {
 			return i, len(order), nil
 		}
-		clear(seen)
+		seen.reset()
 		n, err := w.dependenciesTo(dst, ends, seen, yield)
 		if err != nil {
 			return i, len(order), err
 		}
-		expanded += n
+		followed += n
 	}
 	return len(order), len(order), nil
 }
 
 // dependenciesTo walks the paths of all sources to dst and returns the number
-// of heads expanded.
-func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, seen map[uint64]struct{}, yield func(topology.Dependency)) (expanded int, err error) {
+// of hops followed.
+func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, seen *headNumbers, yield func(topology.Dependency)) (followed int, err error) {
 	var pending []fabric.Head
 	for _, src := range sources {
 		pending = append(pending, w.heads(src, dst)...)
@@ -136,6 +131,7 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 			for set := hop.VCs; err == nil; {
 				vc := uint8(bits.TrailingZeros32(set))
 				next, arrived, fault := w.follow(h, hop, state, vc)
+				followed++
 				if err = fault; err != nil || arrived {
 					return
 				}
@@ -143,8 +139,7 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 					held, _ := w.graph.PeerPort(h.In)
 					yield(topology.Dependency{Held: topology.Channel{Port: held, VC: h.VC}, Wanted: topology.Channel{Port: hop.Port, VC: vc}})
 				}
-				if _, known := seen[pack(next)]; !known {
-					seen[pack(next)] = struct{}{}
+				if _, known := seen.of(next); !known {
 					pending = append(pending, next)
 				}
 				if set &= set - 1; set == 0 {
@@ -153,5 +148,5 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 			}
 		})
 	}
-	return len(pending), err
+	return followed, err
 }

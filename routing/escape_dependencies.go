@@ -39,9 +39,9 @@ func EscapeDependencies(g *topology.Graph, r fabric.EscapeRouting, vcs int, worm
 	order := append([]topology.TerminalID(nil), ends...)
 	stream := sim.NewStream(0, "dependencies", 0)
 	sim.Shuffle(&stream, order)
-	x := &escapeWalk{walker: w, escape: r.EscapeVCs(vcs), wormhole: wormhole}
+	x := &escapeWalk{walker: w, escape: r.EscapeVCs(vcs), wormhole: wormhole, known: newHeadNumbers(g.NumPorts(), vcs)}
 	for i, dst := range order {
-		if budget > 0 && x.expanded >= budget {
+		if budget > 0 && x.followed >= budget {
 			return i, len(order), nil
 		}
 		if err := x.to(dst, ends, yield); err != nil {
@@ -56,9 +56,10 @@ type escapeWalk struct {
 	*walker
 	escape   uint32 // virtual channels
 	wormhole bool
-	expanded int // heads, in all searches
+	followed int // hops, in all searches
 	heads    []escapeHead
-	known    map[uint64]int32
+	injected int // the first heads, which known does not number
+	known    *headNumbers
 	seen     []int32 // by head: 1 + the start of the search that saw it last
 }
 
@@ -70,21 +71,21 @@ type escapeHead struct {
 }
 
 func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) error {
-	x.heads, x.known = x.heads[:0], map[uint64]int32{}
+	x.heads = x.heads[:0]
+	x.known.reset()
 	for _, src := range sources {
 		for _, h := range x.walker.heads(src, dst) {
 			x.heads = append(x.heads, escapeHead{Head: h})
 		}
 	}
-	injected := len(x.heads)
+	x.injected = len(x.heads)
 	for i := 0; i < len(x.heads); i++ {
 		if err := x.expand(i); err != nil {
 			return err
 		}
 	}
-	x.expanded += len(x.heads)
 	x.seen = append(x.seen[:0], make([]int32, len(x.heads))...)
-	for i := injected; i < len(x.heads); i++ {
+	for i := x.injected; i < len(x.heads); i++ {
 		if h := &x.heads[i]; x.escape>>h.VC&1 != 0 {
 			x.depend(int32(i), yield)
 		}
@@ -100,6 +101,7 @@ func (x *escapeWalk) expand(i int) (err error) {
 		for set := hop.VCs; err == nil; {
 			vc := uint8(bits.TrailingZeros32(set))
 			next, arrived, fault := x.follow(h.Head, hop, state, vc)
+			x.followed++
 			if err = fault; err != nil {
 				return
 			}
@@ -128,13 +130,11 @@ func (x *escapeWalk) expand(i int) (err error) {
 
 // number is the number of a head.
 func (x *escapeWalk) number(h fabric.Head) int32 {
-	n, ok := x.known[pack(h)]
-	if !ok {
-		n = int32(len(x.heads))
-		x.known[pack(h)] = n
+	n, known := x.known.of(h)
+	if !known {
 		x.heads = append(x.heads, escapeHead{Head: h})
 	}
-	return n
+	return int32(x.injected) + n
 }
 
 // depend yields the dependencies on the escape channel that leads to a head.
@@ -158,5 +158,5 @@ func (x *escapeWalk) depend(start int32, yield func(topology.Dependency)) {
 			}
 		}
 	}
-	x.expanded += len(reached) - 1
+	x.followed += len(reached) - 1
 }

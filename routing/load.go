@@ -47,8 +47,9 @@ func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error
 	}
 	load := &Load{g, make([]float64, g.NumPorts()), make([]float64, g.Terminals())}
 	pairs := w.gather(m, len(ends), load)
+	now, next := w.newFront(), w.newFront()
 	for i, dst := range ends {
-		if err := w.loadTo(dst, ends, pairs[i*len(ends):][:len(ends)], load); err != nil {
+		if err := w.loadTo(dst, ends, pairs[i*len(ends):][:len(ends)], now, next, load); err != nil {
 			return nil, err
 		}
 	}
@@ -58,19 +59,34 @@ func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error
 // gather sums the matrix by ends, pairs[dst*n+src], and enters the loads of the
 // terminals' own channels.
 func (w *walker) gather(m Matrix, n int, load *Load) []float64 {
-	end := func(t topology.TerminalID) int { return int(t) }
-	if w.blind {
-		leaf, _ := numberLeaves(w.graph)
-		end = func(t topology.TerminalID) int { return int(leaf[w.graph.TerminalSwitch(t)]) }
+	ends := make([]int32, w.graph.Terminals())
+	leaf, _ := numberLeaves(w.graph)
+	for t := range ends {
+		ends[t] = int32(t)
+		if w.blind {
+			ends[t] = leaf[w.graph.TerminalSwitch(topology.TerminalID(t))]
+		}
 	}
 	pairs := make([]float64, n*n)
-	for t := range w.graph.Terminals() {
-		src := topology.TerminalID(t)
-		m.Weights(src, func(dst topology.TerminalID, weight float64) {
-			load.Injection[src] += weight
-			load.Port[w.graph.TerminalPort[dst]] += weight
-			pairs[end(dst)*n+end(src)] += weight
+	row := make([]float64, n) // of one source, by destination
+	arriving := make([]float64, len(ends))
+	for src := range ends {
+		sent := 0.0
+		m.Weights(topology.TerminalID(src), func(dst topology.TerminalID, weight float64) {
+			sent += weight
+			arriving[dst] += weight
+			row[ends[dst]] += weight
 		})
+		load.Injection[src] = sent
+		for dst, weight := range row {
+			if weight != 0 {
+				pairs[dst*n+int(ends[src])] += weight
+				row[dst] = 0
+			}
+		}
+	}
+	for t, weight := range arriving {
+		load.Port[w.graph.TerminalPort[t]] = weight
 	}
 	return pairs
 }
@@ -80,15 +96,14 @@ func (w *walker) gather(m Matrix, n int, load *Load) []float64 {
 type front struct {
 	heads []fabric.Head
 	flow  []float64
-	index map[uint64]int
+	index *headNumbers
 }
 
+func (w *walker) newFront() *front { return &front{index: newHeadNumbers(w.graph.NumPorts(), w.vcs)} }
+
 func (f *front) add(h fabric.Head, flow float64) {
-	key := pack(h)
-	i, known := f.index[key]
+	i, known := f.index.of(h)
 	if !known {
-		i = len(f.heads)
-		f.index[key] = i
 		f.heads, f.flow = append(f.heads, h), append(f.flow, 0)
 	}
 	f.flow[i] += flow
@@ -96,13 +111,12 @@ func (f *front) add(h fabric.Head, flow float64) {
 
 func (f *front) reset() {
 	f.heads, f.flow = f.heads[:0], f.flow[:0]
-	clear(f.index)
+	f.index.reset()
 }
 
 // loadTo sends the flows of one destination, flow[i] from sources[i], along
-// their paths.
-func (w *walker) loadTo(dst topology.TerminalID, sources []topology.TerminalID, flow []float64, load *Load) error {
-	now, next := &front{index: map[uint64]int{}}, &front{index: map[uint64]int{}}
+// their paths. now and next are empty and stay so.
+func (w *walker) loadTo(dst topology.TerminalID, sources []topology.TerminalID, flow []float64, now, next *front, load *Load) error {
 	for i, src := range sources {
 		if flow[i] == 0 {
 			continue

@@ -13,15 +13,15 @@ import (
 // Computers 1987): its nodes are the virtual channels of a network, and an edge
 // says that a packet may hold one while it waits for the other. Without a cycle
 // no deadlock is possible; with one it may be. Channels into terminals wait for
-// nothing and need not be added. Memory: about 20 bytes an edge.
+// nothing and need not be added.
 type Graph struct {
 	vcs    int
-	edges  map[uint64]struct{}
+	rows   []row // by node
 	escape bool
 }
 
 // New makes an empty graph for channels of vcs virtual channels.
-func New(vcs int) *Graph { return &Graph{vcs: vcs, edges: map[uint64]struct{}{}} }
+func New(vcs int) *Graph { return &Graph{vcs: vcs} }
 
 // NewEscape makes an empty graph for the extended dependencies of escape
 // channels alone (Duato, IEEE TPDS 1995): those of an adaptive routing whose
@@ -33,21 +33,25 @@ func NewEscape(vcs int) *Graph {
 	return g
 }
 
-func (g *Graph) node(c topology.Channel) uint64 { return uint64(int(c.Port)*g.vcs + int(c.VC)) }
+func (g *Graph) node(c topology.Channel) int { return int(c.Port)*g.vcs + int(c.VC) }
 
 func (g *Graph) channel(node int32) topology.Channel {
 	return topology.Channel{Port: topology.PortID(int(node) / g.vcs), VC: uint8(int(node) % g.vcs)}
 }
 
-func (g *Graph) edge(d topology.Dependency) uint64 { return g.node(d.Held)<<32 | g.node(d.Wanted) }
-
 // Add enters a dependency. Entering one again changes nothing.
-func (g *Graph) Add(d topology.Dependency) { g.edges[g.edge(d)] = struct{}{} }
+func (g *Graph) Add(d topology.Dependency) {
+	held := g.node(d.Held)
+	if held >= len(g.rows) {
+		g.rows = append(g.rows, make([]row, held+1-len(g.rows))...)
+	}
+	g.rows[held].add(g.node(d.Wanted))
+}
 
 // Has tells whether a dependency has been entered.
 func (g *Graph) Has(d topology.Dependency) bool {
-	_, ok := g.edges[g.edge(d)]
-	return ok
+	held := g.node(d.Held)
+	return held < len(g.rows) && g.rows[held].has(g.node(d.Wanted))
 }
 
 // Certificate is the outcome of a proof.
@@ -119,21 +123,16 @@ type adjacency struct {
 }
 
 func (g *Graph) compress() *adjacency {
-	edges := make([]uint64, 0, len(g.edges))
-	highest := int32(-1)
-	for e := range g.edges {
-		edges = append(edges, e)
-		highest = max(highest, int32(e>>32), int32(uint32(e)))
+	a := &adjacency{}
+	for n := range g.rows {
+		a.start = append(a.start, int32(len(a.to)))
+		g.rows[n].each(func(m int) { a.to = append(a.to, int32(m)) })
 	}
-	slices.Sort(edges) // the map's order ends here
-	a := &adjacency{start: make([]int32, highest+2), to: make([]int32, len(edges))}
-	for i, e := range edges {
-		a.start[e>>32+1]++
-		a.to[i] = int32(uint32(e))
+	// Channels that hold nothing have empty rows.
+	for last := slices.Max(append(a.to, -1)); len(a.start) < int(last)+1; {
+		a.start = append(a.start, int32(len(a.to)))
 	}
-	for n := range highest + 1 {
-		a.start[n+1] += a.start[n]
-	}
+	a.start = append(a.start, int32(len(a.to)))
 	return a
 }
 
