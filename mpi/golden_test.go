@@ -53,10 +53,9 @@ func TestGolden(t *testing.T) {
 		{"lu, receivers not ready", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
 			c.Connections.Mode, c.Connections.Preposted, c.Adapter.RNRDelay = RC, 1, 20*sim.Microsecond
 		}, 0xe6faf20a7047cb74},
-		{"few buffers of a shared queue", linear(64, 100), func(c *Config, _ *LogGP) {
-			c.Connections.Mode, c.Connections.Group, c.Connections.Proxy, c.Connections.SRQLeast = XRCS, 4, true, 1
-			c.Protocols.RecvOverhead, c.Adapter.RNRDelay = 2*sim.Microsecond, 5*sim.Microsecond
-		}, 0x65bec2c244cf9300},
+		{"lu, few buffers of a shared queue", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
+			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
+		}, 0x63201fb351ba543a},
 		{"small context cache, packet and turning times", linear(64, 30000), func(_ *Config, l *LogGP) {
 			l.HCA.ContextEntries, l.HCA.PacketTime, l.HCA.SwitchTime = 16, 20*sim.Nanosecond, 30*sim.Nanosecond
 		}, 0xaeaecef0be4df175},
