@@ -129,9 +129,8 @@ type runtime struct {
 	ranks     []rank
 	match     matcher
 	messages  []message
-	freeMsg   int32 // list of free messages, by number+1
-	recvs     []Op  // posted receives
-	freeRecv  int32
+	freeMsg   int32   // list of free messages, by number+1
+	recvBytes []int64 // of posted receives, by node of match
 	connect   connector
 	ready     []Op
 	inOrder   bool
