@@ -173,7 +173,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: make([]rank, w.Ranks())}
+	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: sim.HugePages(make([]rank, w.Ranks()))}
 	rt.handler = k.Register(rt)
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err
