@@ -60,6 +60,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	f.large = f.isLarge()
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
 	}

@@ -224,6 +224,7 @@ type Fabric struct {
 	escape     *escape    // nil unless the routing is an EscapeRouting
 	cutThrough bool
 	inputFirst bool
+	large      bool // ask for memory ahead
 
 	horizon  int64   // cycles that wheels file ahead
 	shards   *shards // nil: one thread

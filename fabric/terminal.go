@@ -108,6 +108,9 @@ func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
 // got the credit that they waited for.
 func (f *Fabric) serveTerminals(c int64) {
 	for batch := f.wakes.Next(c); batch != nil; batch = f.wakes.Next(c) {
+		if f.large {
+			f.prefetchTerminals(batch)
+		}
 		for _, t := range batch {
 			te := &f.terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
