@@ -172,7 +172,7 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	}
 	k.times[3] = measured
 	body := f.cycle - p.birth - int64(p.wait)
-	serial := min(body, wholeCycle(int64(p.flits-1)*o.interval))
+	serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
 	link := &b.Links[f.terminalOut0+t]
 	k.add(PartSerial, serial)
 	k.add(PartCredit, body-serial)

@@ -167,6 +167,9 @@ func (f *Fabric) wakeQueue(q int32) {
 
 func (f *Fabric) arriveFlits(c int64) {
 	for batch := f.flits[toTerminals].Next(c); batch != nil; batch = f.flits[toTerminals].Next(c) {
+		if f.large {
+			f.touched += f.touchPackets(batch)
+		}
 		for i := range batch {
 			f.deliver(&batch[i])
 		}

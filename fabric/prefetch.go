@@ -21,6 +21,9 @@ func (f *Fabric) prefetchQueues(word int) {
 		m := &sw.masks[w]
 		if set := m.route | m.va | m.sa; set != 0 {
 			prefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
+			if f.vcs > 1 {
+				prefetchSet(set, unsafe.Pointer(&f.acceptOV[int(sw.queue0)+w<<6]), 4)
+			}
 		}
 	}
 }
@@ -40,4 +43,16 @@ func (f *Fabric) prefetchTerminals(batch []int32) {
 	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.terminals[0]), unsafe.Sizeof(terminal{}))
 	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.out[f.terminalOut0]), unsafe.Sizeof(outPort{}))
 	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.outVC[f.terminalOV0]), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
+	if f.prefetcher != nil {
+		f.prefetcher.prefetch(batch)
+	}
+}
+
+// touchPackets reads the records of some packets all at once. The sum keeps it
+// from being left out.
+func (f *Fabric) touchPackets(batch []flit) (sum int32) {
+	for i := range batch {
+		sum += f.packet(batch[i].packet >> packetBits).flits
+	}
+	return sum
 }
