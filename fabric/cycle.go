@@ -103,6 +103,9 @@ func (f *Fabric) tick(c int64) {
 			left = clearBelow(left, next-i<<6)
 		}
 	}
+	if f.blame != nil {
+		f.blame.settle()
+	}
 }
 
 // clearBelow clears the bits of word below bit n.
@@ -170,6 +173,9 @@ func (f *Fabric) arriveFlits(c int64) {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
 			} else {
 				hop = f.append(v, e)
+				if f.blame != nil && e.packet&tailFlit != 0 {
+					f.blame.joins(f, e)
+				}
 			}
 			v.count++
 			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
@@ -184,10 +190,10 @@ func (f *Fabric) arriveFlits(c int64) {
 			if v.count == 1 { // its packet holds an output already
 				f.masks[word].sa |= bit
 				f.activate(word)
+				if f.blame != nil && e.packet&tailFlit != 0 {
+					f.blame.joins(f, e)
+				}
 			}
-		}
-		if f.blame != nil {
-			f.blame.arrived(f, batch)
 		}
 		if f.trace != nil {
 			f.trace.arrived(f, batch)
