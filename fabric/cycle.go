@@ -102,6 +102,9 @@ func (f *Fabric) tick(c int64) {
 		}
 		f.evaluate(sw, topology.SwitchID(s))
 	}
+	if f.blame != nil {
+		f.blame.settle()
+	}
 }
 
 // nextActive is the first mask word from a number on that has work; -1: none.
@@ -186,6 +189,9 @@ func (f *Fabric) arriveFlits(c int64) {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
 			} else {
 				hop = f.append(v, e)
+				if f.blame != nil && e.packet&tailFlit != 0 {
+					f.blame.joins(f, e)
+				}
 			}
 			v.count++
 			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
@@ -200,10 +206,10 @@ func (f *Fabric) arriveFlits(c int64) {
 			if v.count == 1 { // its packet holds an output already
 				f.masks[word].sa |= bit
 				f.activate(word)
+				if f.blame != nil && e.packet&tailFlit != 0 {
+					f.blame.joins(f, e)
+				}
 			}
-		}
-		if f.blame != nil {
-			f.blame.arrived(f, batch)
 		}
 		if f.trace != nil {
 			f.trace.arrived(f, batch)
