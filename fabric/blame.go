@@ -52,6 +52,10 @@ func (p *Parts) Add(other *Parts) {
 // NumParts hands, one of which advances, and a packet's parts are the
 // differences between its departure and its arrival. All sums are of whole
 // cycles, so that any order of adding them gives the same.
+//
+// Most packets of one flit find their queue empty and are held up by nothing
+// but allocation: what happened to them can be told from the step they were
+// ready in. Their queues have no clock (see blame_passage.go).
 type Blame struct {
 	// OnPacket, if not nil, is told of each measured packet that arrives. It
 	// must not keep its arguments.
@@ -69,7 +73,11 @@ type Blame struct {
 	pairRow []int32 // by input port: first of its pairs
 	meter   *Meter
 	queues  []blameQueue  // by queue
+	clocked []uint64      // by queue / 64, the queues whose clock runs
+	took0   []uint32      // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
 	packets []blamePacket // by packet
+	open    int           // measured packets in the network whose last flit is under way
+	passed  []passage     // not yet added to the sums
 	pairs   []int64       // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
 	parts   Parts         // handed to OnPacket
 }
@@ -87,7 +95,7 @@ func (t *times) part(part Part) int64 {
 	return int64(t[(part-1)>>1] >> ((part - 1) & 1 * 32) & (1<<32 - 1))
 }
 
-// blameQueue is the clock of a queue. 64 bytes.
+// blameQueue is the clock of a queue, valid while that runs. 64 bytes.
 type blameQueue struct {
 	clock times // its first three words
 	since int64 // cycle up to which the clock has been advanced
@@ -114,7 +122,10 @@ func (k *blamePacket) measured() bool { return k.times[3] >= measured }
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
 		Links: make([]Parts, len(f.out)), meter: meter, graph: f.graph, pairRow: make([]int32, f.graph.NumPorts()),
-		queues: make([]blameQueue, len(f.queues)),
+		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), passed: make([]passage, 0, passages),
+	}
+	if f.combined == 0 {
+		b.took0 = make([]uint32, len(f.queues))
 	}
 	pairs := int32(0)
 	for s := range f.switches {
@@ -170,9 +181,10 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	if !b.meter.measures(p.birth) {
 		return
 	}
+	b.open++
 	k.times[3] = measured
 	body := f.cycle - p.birth - int64(p.wait)
-	serial := min(body, wholeCycle(int64(p.flits-1)*o.interval))
+	serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
 	link := &b.Links[f.terminalOut0+t]
 	k.add(PartSerial, serial)
 	k.add(PartCredit, body-serial)
@@ -183,48 +195,49 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	link[PartWire] += int64(o.latency)
 }
 
-// arrived notes flits that have been put into their queues in this cycle.
-func (b *Blame) arrived(f *Fabric, flits []flit) {
-	c := f.cycle
-	for i := range flits {
-		e := &flits[i]
-		r, v := &b.queues[e.queue], &f.queues[e.queue]
-		if v.count == 1 {
-			r.since, r.until, r.then = c, c, uint8(PartSwitch)
-			if e.packet&headFlit != 0 {
-				r.first, r.then = uint8(PartRoute), uint8(f.bidding())
-				if f.routeDelay > 0 {
-					r.until = f.steps.cycleOf(f.steps.firstStep(c) + int64(f.routeDelay))
-				}
-			}
-		}
-		if e.packet&tailFlit == 0 {
-			continue
-		}
-		k := &b.packets[e.packet>>packetBits]
-		if !k.measured() {
-			continue
-		}
-		b.sync(r, v, c)
-		r.tails++
-		k.times[0] -= r.clock[0]
-		k.times[1] -= r.clock[1]
-		k.times[2] -= r.clock[2]
+// joins notes the last flit of a packet that arrives in a queue behind others
+// of its own packet or of others.
+func (b *Blame) joins(f *Fabric, e *flit) {
+	k := &b.packets[e.packet>>packetBits]
+	if !k.measured() {
+		return
 	}
+	r := b.synced(f, e.queue)
+	r.tails++
+	k.enter(r)
+}
+
+// enter and leave bracket a packet's stay in a queue with a clock.
+func (k *blamePacket) enter(r *blameQueue) {
+	k.times[0] -= r.clock[0]
+	k.times[1] -= r.clock[1]
+	k.times[2] -= r.clock[2]
+}
+
+func (k *blamePacket) leave(r *blameQueue) {
+	k.times[0] += r.clock[0]
+	k.times[1] += r.clock[1]
+	k.times[2] += r.clock[2]
+}
+
+// synced is the clock of a queue, running and advanced to the present cycle.
+func (b *Blame) synced(f *Fabric, q int32) *blameQueue {
+	r, v := &b.queues[q], &f.queues[q]
+	if word, bit := &b.clocked[q>>6], uint64(1)<<(q&63); *word&bit == 0 {
+		*word |= bit
+		b.start(f, q, r, v)
+	}
+	b.sync(r, v, f.cycle)
+	return r
 }
 
 // holds says what the front of a queue waits for from now on.
-func (b *Blame) holds(f *Fabric, q int32, part Part) {
-	r := &b.queues[q]
-	b.sync(r, &f.queues[q], f.cycle)
-	r.then = uint8(part)
-}
+func (b *Blame) holds(f *Fabric, q int32, part Part) { b.synced(f, q).then = uint8(part) }
 
 // outputFull says that the flit at the front of a queue has no room behind the
 // crossbar in this cycle.
 func (b *Blame) outputFull(f *Fabric, q int32, o *outPort) {
-	r := &b.queues[q]
-	b.sync(r, &f.queues[q], f.cycle)
+	r := b.synced(f, q)
 	r.first, r.until = uint8(queueing(o)), f.cycle+1
 }
 
@@ -241,6 +254,10 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 	until := f.steps.cycleOf(f.steps.wide(step) + int64(f.vaDelay))
 	for _, m := range matches {
 		q := sw.queue0 + int32(m.local())
+		if !b.isClocked(q) {
+			b.took0[q] = sw.queue(m.local()).ready - f.routeDelay
+			continue
+		}
 		r := &b.queues[q]
 		b.sync(r, &f.queues[q], f.cycle)
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
@@ -249,11 +266,15 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 
 // crossing notes the flits that are about to cross a switch in a step.
 func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
-	step := f.steps.wide(t.number)
-	next := f.steps.cycleOf(step + 1)
 	for _, m := range matches {
-		q := sw.queue0 + int32(m.local())
-		r, v, o := &b.queues[q], sw.queue(m.local()), sw.outPort(m.output())
+		q, v := sw.queue0+int32(m.local()), sw.queue(m.local())
+		if !b.isClocked(q) {
+			if v.packet&(headFlit|tailFlit) == headFlit|tailFlit && b.open > 0 {
+				b.pass(f, sw, m, v, q, t)
+			}
+			continue
+		}
+		r, o := &b.queues[q], sw.outPort(m.output())
 		b.sync(r, v, f.cycle)
 		tail := v.packet&tailFlit != 0
 		if tail {
@@ -261,26 +282,29 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 				b.depart(k, r, &b.Links[sw.port0+int32(m.output())], o, f.cycle, t.depart)
 			}
 		}
-		if v.count > 1 {
-			r.first, r.until, r.then = uint8(PartSerial), next, uint8(PartSwitch)
-			if tail {
-				r.then = uint8(f.bidding())
-				if f.routeDelay > 0 {
-					r.first, r.until = uint8(PartRoute), f.steps.cycleOf(step+1+int64(f.routeDelay))
-				}
+		if r.tails == 0 { // what comes to the front is what start makes of it
+			b.clocked[q>>6] &^= 1 << (q & 63)
+			continue
+		}
+		step := f.steps.wide(t.number)
+		r.first, r.until, r.then = uint8(PartSerial), f.steps.cycleOf(step+1), uint8(PartSwitch)
+		if tail {
+			r.then = uint8(f.bidding())
+			if f.routeDelay > 0 {
+				r.first, r.until = uint8(PartRoute), f.steps.cycleOf(step+1+int64(f.routeDelay))
 			}
 		}
 	}
 }
+
+func (b *Blame) isClocked(q int32) bool { return b.clocked[q>>6]>>(q&63)&1 != 0 }
 
 // depart closes a packet's stay in a queue, in cycle c, and adds what is known
 // from then on: its way through the crossbar, which ends at ready, and onto
 // the channel.
 func (b *Blame) depart(k *blamePacket, r *blameQueue, link *Parts, o *outPort, c, ready int64) {
 	r.tails--
-	k.times[0] += r.clock[0]
-	k.times[1] += r.clock[1]
-	k.times[2] += r.clock[2]
+	k.leave(r)
 	through := ready>>intervalShift - c
 	wait := wholeCycle(max(ready, o.nextFree)) - c - through
 	queue := queueing(o)
@@ -298,6 +322,7 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 	if !k.measured() {
 		return
 	}
+	b.open--
 	k.times[3] -= measured
 	parts := &b.parts
 	parts[PartSource] = d.Inject - d.Birth
