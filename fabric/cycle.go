@@ -14,6 +14,9 @@ func (f *Fabric) Advance(cycles int64) {
 		return
 	}
 	f.simulate(cycles)
+	if f.blame != nil {
+		f.blame.fold(f)
+	}
 }
 
 // simulate is Advance on one thread.
@@ -104,7 +107,7 @@ func (f *Fabric) tick(c int64) {
 		}
 	}
 	if f.blame != nil {
-		f.blame.settle()
+		f.blame.endCycle(f)
 	}
 }
 
