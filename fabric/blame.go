@@ -96,8 +96,22 @@ func (t *times) add(part Part, cycles int64) {
 	t[(part-1)>>1] += uint64(cycles) << ((part - 1) & 1 * 32)
 }
 
-func (t *times) part(part Part) int64 {
-	return int64(t[(part-1)>>1] >> ((part - 1) & 1 * 32) & (1<<32 - 1))
+// total is the sum of the parts, which fits into half a word.
+func (t *times) total() int64 {
+	sum := t[0] + t[1] + t[2] + t[3]
+	return int64(sum&(1<<32-1) + sum>>32)
+}
+
+// addTo adds the times to parts. Spelled out: it is done for every packet.
+func (t *times) addTo(p *Parts) {
+	const half = 1<<32 - 1
+	p[PartRoute] += int64(t[0] & half)
+	p[PartVC] += int64(t[0] >> 32)
+	p[PartSwitch] += int64(t[1] & half)
+	p[PartCredit] += int64(t[1] >> 32)
+	p[PartSerial] += int64(t[2] & half)
+	p[PartEjection] += int64(t[2] >> 32)
+	p[PartWire] += int64(t[3] & half)
 }
 
 // blameQueue is the clock of a queue, valid while that runs. 64 bytes.
@@ -329,22 +343,20 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 	}
 	b.open--
 	k.times[3] -= measured
-	parts := &b.parts
-	parts[PartSource] = d.Inject - d.Birth
-	for i := PartSource + 1; i < NumParts; i++ {
-		parts[i] = k.part(i)
-	}
-	if parts.Total() != d.Cycle-d.Birth {
-		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, its parts %v", d.Src, d.Dst, d.Cycle-d.Birth, *parts))
+	if source, total := d.Inject-d.Birth, d.Cycle-d.Birth; source+k.total() != total {
+		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, its parts %d of source queue and %x", d.Src, d.Dst, total, source, k.times))
 	}
 	class := 0
 	if d.NonMinimal {
 		class = 1
 	}
 	b.Packets[class]++
-	b.Classes[class].Add(parts)
+	b.Classes[class][PartSource] += d.Inject - d.Birth
+	k.addTo(&b.Classes[class])
 	if b.OnPacket != nil {
-		b.OnPacket(d, parts)
+		b.parts = Parts{PartSource: d.Inject - d.Birth}
+		k.addTo(&b.parts)
+		b.OnPacket(d, &b.parts)
 	}
 }
 
