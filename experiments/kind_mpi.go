@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -209,7 +211,7 @@ func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 		finish[i] = int64(t)
 	}
 	row.times(c, w, finish, 1e-12)
-	c.finishTimes(run, finish, 1e-3)
+	c.finishTimes(run, finish, 1000)
 	return row, nil
 }
 
@@ -246,13 +248,18 @@ func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds f
 	}
 }
 
-// finishTimes writes ranks.csv if asked for.
-func (c *mpiConfig) finishTimes(run *Run, finish []int64, nanoseconds float64) {
+// finishTimes writes ranks.csv if asked for, from times in units of which a
+// nanosecond has 1 or 1000: every digit, and none that is not known.
+func (c *mpiConfig) finishTimes(run *Run, finish []int64, unitsPerNanosecond int64) {
 	if !c.Job.FinishTimes {
 		return
 	}
 	t := run.Table("ranks", "rank", "finish_ns")
 	for r, at := range finish {
-		t.Add(r, float64(at)*nanoseconds)
+		text := strconv.FormatInt(at/unitsPerNanosecond, 10)
+		if fraction := at % unitsPerNanosecond; fraction != 0 {
+			text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
+		}
+		t.Add(r, text)
 	}
 }

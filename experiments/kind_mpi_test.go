@@ -63,6 +63,26 @@ context_entries = 0
 	}
 }
 
+// Finish times have all their digits: a calc of 7,654,321 units ends at so many
+// ns on both machines, and not at 7.65e+06.
+func TestFinishTimesInFull(t *testing.T) {
+	o := execute(t, load(t, fmt.Sprintf(`
+kind = "mpi"
+[job]
+finish_times = true
+[workload]
+type = "goal"
+file = %q
+[sweep]
+"job.machine" = ["loggops", "loggp"]
+`, goalFile(t, "num_ranks 1\nrank 0 {\ncalc 7654321\n}\n")), Options{}), Execution{})
+	for _, row := range o.Tables["ranks"].Rows {
+		if got := row[len(row)-1]; got != "7654321" {
+			t.Errorf("finish time %s ns, want 7654321", got)
+		}
+	}
+}
+
 // What is wrong with a schedule or a job is told before anything runs.
 func TestMPIFaults(t *testing.T) {
 	cyclic := goalFile(t, "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}\n")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/weft-sim/weft/routing/multicast"
 )
@@ -41,7 +40,7 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := multicast.Job{Graph: network.Graph(), GroupsName: filepath.Base(m.Groups), Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	job := multicast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
 	var faults []error
 	faults = append(faults, readWith(m.Groups, func(r io.Reader) (err error) {
 		job.Groups, err = multicast.ReadSADump(r, m.Groups, job.Graph)

@@ -229,10 +229,4 @@ func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 }
 
 // Stats implements mpi.Transport.
-func (t *fabricTransport) Stats() hca.Stats {
-	var sum hca.Stats
-	for n := range t.nodes {
-		sum.Add(t.nodes[n].Stats)
-	}
-	return sum
-}
+func (t *fabricTransport) Stats() hca.Stats { return t.nodes[0].Stats() }

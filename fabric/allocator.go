@@ -3,16 +3,18 @@ package fabric
 // allocator is the scratch memory of the separable allocators, shared by all
 // switches. Everything in it is in a switch's own numbers.
 type allocator struct {
-	requests []request // len = queues of the largest switch
-	rivals   []request // likewise: those that meet others
-	chosen   []request // likewise
-	matches  []request // len = ports of the largest switch
-	outputs  []choice  // by output port, or output virtual channel
-	inputs   []choice  // by input port, or queue
-	touched  []uint32  // entries of outputs in use
-	granted  []uint32  // entries of inputs in use
-	places   []place   // by queue, or output virtual channel
-	matched  []bool    // by port: input (even) and output (odd) matched in an earlier iteration
+	requests             []request // len = queues of the largest switch
+	rivals               []request // likewise: those that meet others
+	chosen               []request // likewise
+	matches              []request // len = ports of the largest switch
+	outputs              []choice  // by output port, or output virtual channel
+	inputs               []choice  // by input port, or queue
+	touched              []uint32  // entries of outputs in use
+	granted              []uint32  // entries of inputs in use
+	places               []place   // by queue, or output virtual channel
+	routed               int       // packets routed in this step, of a large fabric: from and to which ports
+	routedFrom, routedTo []int32
+	matched              []bool // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
 // request is the wish of the flit or packet at the front of a queue: for an
@@ -44,7 +46,7 @@ func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
 		requests: make([]request, n), rivals: make([]request, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
-		places: make([]place, n), matched: make([]bool, 2*ports),
+		places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}
 	for i := range ports * vcs {
 		a.places[i] = place{uint16(i / vcs), uint16(i % vcs)}

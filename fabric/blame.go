@@ -213,7 +213,7 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	link[PartWire] += int64(o.latency)
 	if p.flits > 1 {
 		body := f.cycle - p.birth - int64(p.wait)
-		serial := min(body, wholeCycle(int64(p.flits-1)*o.interval))
+		serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
 		k.add(PartSerial, serial)
 		k.add(PartCredit, body-serial)
 		link[PartSerial] += serial

@@ -73,7 +73,7 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 		e.pair, e.pairCycles = row+int32(m.port())*sw.ports+int32(output), more(route)+vcCycles+more(sinceReady)
 		e.route, e.vc, e.crossbar = route, sinceRouted-sinceReady, sinceReady+through
 		e.queue = int32(wholeCycle(max(t.depart, o.nextFree))-c) - through
-		e.wire, e.ejection = o.latency, 1-o.bounded
+		e.wire, e.ejection = o.latency, 1-int32(o.bounded)
 	}
 }
 

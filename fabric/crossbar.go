@@ -40,6 +40,7 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
 	combined, cutThrough, vcs := f.combined, f.cutThrough, uint32(f.vcs)
+	paces := &f.paces[0]
 	n := uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
@@ -75,7 +76,7 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 				}
 				continue
 			}
-			if o.nextFree-o.window >= now { // no room behind the crossbar
+			if o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
 				if f.blame != nil {
 					f.blame.outputFull(f, sw.queue0+int32(local), o)
 				}
@@ -231,7 +232,7 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 
 		// The output queue is not simulated: the channel's next free time is.
 		depart := max(t.depart, o.nextFree)
-		o.nextFree = depart + o.interval
+		o.nextFree = depart + f.pace(o).interval
 		arrival := wholeCycle(depart) + int64(o.latency)
 		wheel := f.flits[o.wheel&15]
 		e := wheel.Room(arrival)
@@ -240,9 +241,9 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		}
 		ov := sw.outVC(uint32(v.out))
 		ov.flits++
-		ov.credits -= o.bounded
+		ov.credits -= int32(o.bounded)
 		vc := uint32(v.out) - output*vcs
-		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*o.bounded, v.packet, v.dst, v.state
+		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
 		if v.state < maxHops<<hopShift {
 			e.state += 1 << hopShift
 		}

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -95,33 +96,42 @@ func (f *Fabric) tick(c int64) {
 	f.arriveFlits(c)
 	f.serveTerminals(c)
 	f.steps.set(c)
-	next := 0 // mask words below belong to switches that have had their turn
-	for i, left := range f.active {
-		left = clearBelow(left, next-i<<6)
-		for left != 0 {
-			s := f.wordSwitch[i<<6+bits.TrailingZeros64(left)]
-			sw := &f.switches[s]
-			f.evaluate(sw, topology.SwitchID(s))
-			next = int(sw.queue0>>6) + len(sw.masks)
-			left = clearBelow(left, next-i<<6)
+	for word := f.nextActive(0); word >= 0; {
+		s := f.wordSwitch[word]
+		sw := &f.switches[s]
+		word = f.nextActive(int(sw.queue0>>6) + len(sw.masks))
+		if f.large && word >= 0 {
+			f.prefetchQueues(word)
 		}
+		f.evaluate(sw, topology.SwitchID(s))
 	}
 	if f.blame != nil {
 		f.blame.endCycle(f)
 	}
 }
 
-// clearBelow clears the bits of word below bit n.
-func clearBelow(word uint64, n int) uint64 {
-	if n <= 0 {
-		return word
+// nextActive is the first mask word from a number on that has work; -1: none.
+func (f *Fabric) nextActive(from int) int {
+	i := from >> 6
+	if i >= len(f.active) {
+		return -1
 	}
-	return word >> n << n
+	left := f.active[i] >> (from & 63) << (from & 63)
+	for left == 0 {
+		if i++; i == len(f.active) {
+			return -1
+		}
+		left = f.active[i]
+	}
+	return i<<6 + bits.TrailingZeros64(left)
 }
 
 func (f *Fabric) arriveCredits(c int64) {
 	any := f.cutThrough || f.sensing != nil
 	for batch := f.credits[0].Next(c); batch != nil; batch = f.credits[0].Next(c) {
+		if f.large {
+			prefetchEach(&batch[0], len(batch), 4, unsafe.Pointer(&f.outVC[0]), unsafe.Sizeof(outVC{}))
+		}
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
@@ -163,11 +173,17 @@ func (f *Fabric) wakeQueue(q int32) {
 
 func (f *Fabric) arriveFlits(c int64) {
 	for batch := f.flits[toTerminals].Next(c); batch != nil; batch = f.flits[toTerminals].Next(c) {
+		if f.large {
+			f.touched += f.touchPackets(batch)
+		}
 		for i := range batch {
 			f.deliver(&batch[i])
 		}
 	}
 	for batch := f.flits[toSwitches].Next(c); batch != nil; batch = f.flits[toSwitches].Next(c) {
+		if f.large {
+			prefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&f.queues[0]), unsafe.Sizeof(inVC{}))
+		}
 		for i := range batch {
 			e := &batch[i]
 			v := &f.queues[e.queue]

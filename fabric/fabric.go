@@ -60,6 +60,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	f.large = f.isLarge()
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
 	}
@@ -181,16 +182,16 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		o := outPort{interval: t.interval, window: window(limit, t.interval), latency: t.latency, free: 1<<vcs - 1}
+		o := outPort{latency: t.latency, free: 1<<vcs - 1, pace: f.paceOf(t.interval, limit)}
 		f.in[p].delay = t.latency + credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest, o.bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)
-			o.dest, o.window = ^int32(terminal), window(terminalLimit, t.interval)
+			o.dest, o.pace = ^int32(terminal), f.paceOf(t.interval, terminalLimit)
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{interval: t.interval, latency: t.latency, dest: f.queueOf(port, 0)}
+			f.out[ports+int(terminal)] = outPort{latency: t.latency, dest: f.queueOf(port, 0), pace: f.paceOf(t.interval, 0)}
 		}
 		f.out[p] = o
 		for vc := range vcs {
@@ -202,13 +203,19 @@ func (f *Fabric) wire(timings []channelTiming) {
 	}
 }
 
-// window is outPort.window for so many flits behind the crossbar; 0: any
-// number.
-func window(limit, interval int64) int64 {
-	if limit == 0 || limit > Never/interval {
-		return Never
+// paceOf numbers the pace of a channel with room for so many flits behind the
+// crossbar; 0: for any number.
+func (f *Fabric) paceOf(interval, limit int64) uint16 {
+	p := pace{interval, Never}
+	if limit > 0 && limit <= Never/interval {
+		p.window = limit * interval
 	}
-	return limit * interval
+	i := slices.Index(f.paces, p)
+	if i < 0 {
+		i = len(f.paces)
+		f.paces = append(f.paces, p)
+	}
+	return uint16(i)
 }
 
 // sensesCredits tells whether credit round trips are measured.

@@ -309,7 +309,7 @@ func (f *Fabric) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
 // ready tells whether a branch's output can take its next flit.
 func (m *multicast) ready(f *Fabric, sw *switchState, b *branch, due bool) bool {
 	o := sw.outPort(b.output)
-	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-o.window < f.cycle<<intervalShift
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-f.pace(o).window < f.cycle<<intervalShift
 }
 
 // send sends the next flit of a branch.
@@ -329,10 +329,10 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 		}
 	}
 	ov.flits++
-	ov.credits -= o.bounded
+	ov.credits -= int32(o.bounded)
 	depart := max(t.depart, o.nextFree)
-	o.nextFree = depart + o.interval
-	e := flit{queue: o.dest + int32(vc)*o.bounded, packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
+	o.nextFree = depart + f.pace(o).interval
+	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
 	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"unsafe"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -68,6 +70,11 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
 	s.next = birth + o.process.NextGap(&s.births, &s.state)
 	dst := o.pattern.Destination(t, &s.contents)
 	return PacketSpec{Birth: birth, Dst: dst, Flits: int32(o.sizes.Draw(&s.contents))}, true
+}
+
+// prefetch asks for the sources of some terminals.
+func (o *OpenLoop) prefetch(terminals []int32) {
+	prefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
 }
 
 // Stop ends the births at cycle c: packets that would have been born then or

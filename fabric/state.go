@@ -65,20 +65,28 @@ type outVC struct {
 	flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel. 48 bytes. Times are in cycles <<
-// intervalShift.
+// outPort is the sending end of a channel. 32 bytes.
 type outPort struct {
-	nextFree int64  // when the channel is free
-	interval int64  // time of a flit on the channel
-	window   int64  // how far ahead of the clock nextFree may be for one more flit to join those behind the crossbar
+	nextFree int64  // when the channel is free, in cycles << intervalShift
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	latency  int32  // cycles
-	bounded  int32  // 1: sends take a credit; 0: a terminal takes every flit
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
+	pace     uint16 // of Fabric.paces
+	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
 	wheel    uint8  // of Fabric.flits, for what is sent
+	_        int32
 }
+
+// pace is how fast channels of one kind take flits. Times are in cycles <<
+// intervalShift.
+type pace struct {
+	interval int64 // time of a flit on the channel
+	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
+}
+
+func (f *Fabric) pace(o *outPort) *pace { return &f.paces[o.pace] }
 
 // inPort is the receiving end of a channel. 16 bytes.
 type inPort struct {
@@ -181,6 +189,7 @@ type Fabric struct {
 	outVC        []outVC
 	out          []outPort // by port, then by terminal
 	in           []inPort  // by port
+	paces        []pace
 	switches     []switchState
 	masks        []masks // by queue / 64
 	wordSwitch   []int32 // switch of each mask word
@@ -224,6 +233,9 @@ type Fabric struct {
 	escape     *escape    // nil unless the routing is an EscapeRouting
 	cutThrough bool
 	inputFirst bool
+	large      bool       // ask for memory ahead
+	touched    int32      // of no meaning
+	prefetcher prefetcher // the source, if it is one
 
 	horizon  int64   // cycles that wheels file ahead
 	shards   *shards // nil: one thread

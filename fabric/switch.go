@@ -16,6 +16,10 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		va |= sw.masks[w].va
 		sa |= sw.masks[w].sa
 	}
+	if n := f.alloc.routed; n > 0 {
+		f.prefetchPorts(sw, f.alloc.routedFrom[:n], f.alloc.routedTo[:n])
+		f.alloc.routed = 0
+	}
 	if len(f.decided) > 0 {
 		f.countDecisions(sw)
 	}
@@ -91,6 +95,11 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 			f.badHop(h, hop)
 		}
 		head.hop = port<<16 | vcs
+		if f.large {
+			n := f.alloc.routed
+			f.alloc.routedFrom[n], f.alloc.routedTo[n] = int32(place.port), int32(port)
+			f.alloc.routed++
+		}
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
 			f.countDecision(sw, lowestOV(head.hop, uint32(f.vcs)))

@@ -53,7 +53,7 @@ type Delivery struct {
 }
 
 // terminal is the sending side of an end point. It has one packet under way,
-// whose flits leave one after the other on one virtual channel.
+// whose flits leave one after the other on one virtual channel. 32 bytes.
 type terminal struct {
 	wake    int64 // cycle of the pending wake; Never if none
 	packet  int32 // being sent; -1: none
@@ -61,8 +61,8 @@ type terminal struct {
 	left    int32 // flits still to be sent
 	flits   int32
 	state   uint32 // routing's state of the packet
-	allowed uint32 // virtual channels that it may leave on; 0: not asked yet
-	vc      int32  // of the packet, or of the last one
+	allowed uint16 // virtual channels that it may leave on; 0: not asked yet
+	vc      int8   // of the packet, or of the last one
 	blocked bool   // waits for a credit
 }
 
@@ -74,11 +74,16 @@ func (f *Fabric) Attach(source Source, sink Sink) {
 		source, sink = f.faulty(source, sink)
 	}
 	f.source, f.sink = source, sink
+	f.prefetcher, _ = source.(prefetcher)
 	for t := range f.terminals {
-		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int32(f.vcs) - 1}
+		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.owner(topology.TerminalID(t)).Wake(topology.TerminalID(t))
 	}
 }
+
+// prefetcher is implemented by sources that can be told which terminals are
+// about to be served.
+type prefetcher interface{ prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm.
@@ -108,6 +113,9 @@ func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
 // got the credit that they waited for.
 func (f *Fabric) serveTerminals(c int64) {
 	for batch := f.wakes.Next(c); batch != nil; batch = f.wakes.Next(c) {
+		if f.large {
+			f.prefetchTerminals(batch)
+		}
 		for _, t := range batch {
 			te := &f.terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
@@ -158,12 +166,12 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 			f.trace.sent(te.packet, c)
 		}
 	}
-	*f.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + te.vc, packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
+	*f.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
 	f.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
 	}
-	o.nextFree += o.interval
+	o.nextFree += f.pace(o).interval
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		f.wakeAt(t, te, next)
@@ -190,9 +198,9 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	p := f.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
-	te.state, te.allowed = 0, f.injection
+	te.state, te.allowed = 0, uint16(f.injection)
 	if spec.VCs != 0 {
-		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, spec.VCs
+		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
 	}
 	return true
 }
@@ -200,7 +208,7 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 // injectionVC chooses a virtual channel for a new packet: the next in round
 // robin, among those allowed, that has a credit (cut-through: credits for the
 // whole packet).
-func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int32, bool) {
+func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
 	if f.cutThrough {
 		need = te.flits
@@ -211,9 +219,9 @@ func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int32, bool) {
 	// Twice the set: the second copy begins behind the last channel.
 	set := uint64(te.allowed) | uint64(te.allowed)<<f.vcs
 	for set &^= 2<<te.vc - 1; set != 0; set &= set - 1 {
-		vc := int32(bits.TrailingZeros64(set))
-		if vc >= int32(f.vcs) {
-			vc -= int32(f.vcs)
+		vc := int8(bits.TrailingZeros64(set))
+		if vc >= int8(f.vcs) {
+			vc -= int8(f.vcs)
 		}
 		if ovs[vc].credits >= need {
 			return vc, true
@@ -229,7 +237,7 @@ func (f *Fabric) depart(t int32, te *terminal) {
 	*h = Head{Switch: f.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
 	// Terminals that decide in the same cycle do so in no particular order.
 	f.view.random = &f.departures[t]
-	te.allowed = f.departer.Depart(&f.view, h) & f.allVCs
+	te.allowed = uint16(f.departer.Depart(&f.view, h) & f.allVCs)
 	f.view.random = nil
 	if te.allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Goal is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
@@ -197,7 +198,7 @@ func (w *goalReplay) release(rank, i int32, dst []Op) []Op {
 	w.left--
 	op := Op{ID: i - w.first[rank], Kind: o.kind, CPU: o.cpu, NIC: o.nic, Peer: o.peer, Tag: o.tag, Size: o.size, Ready: w.ready[i]}
 	if o.kind == Calc {
-		op.Size *= w.unit
+		op.Size = min(op.Size, math.MaxInt64/w.unit) * w.unit // what is more is too late anyway
 	}
 	return append(dst, op)
 }

@@ -19,7 +19,7 @@ const maxGoalFaults = 10
 // wrong: syntax, labels that are not defined above, ranks that are missing,
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
-// LogGOPSim mishandles them.
+// LogGOPSim mishandles them, as is a byte order mark.
 func ParseGOAL(name string, r io.Reader) (*Goal, error) {
 	p := &goalParser{
 		goal:   &Goal{name: name, cpus: 1, nics: 1},
@@ -99,6 +99,11 @@ func (p *goalParser) parse() {
 func (p *goalParser) readLine() ([]byte, error) {
 	p.buffer = p.buffer[:0]
 	p.line++
+	if p.line == 1 {
+		if mark, _ := p.in.Peek(3); string(mark) == "\ufeff" {
+			p.in.Discard(3)
+		}
+	}
 	for {
 		part, err := p.in.ReadSlice('\n')
 		p.buffer = append(p.buffer, part...)

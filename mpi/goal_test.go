@@ -17,6 +17,9 @@ func TestParseGOALAccepts(t *testing.T) {
 	if g.Ranks() != 2 || g.Operations() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
 		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.Operations(), g.Messages(), g.cpus, g.nics)
 	}
+	if _, err := ParseGOAL("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
+		t.Errorf("with a byte order mark: %v", err)
+	}
 	var out bytes.Buffer
 	n, err := g.WriteTo(&out)
 	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"

@@ -77,6 +77,9 @@ func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 		for _, t := range m.clocks[r*int(m.stride):][:m.cpus] {
 			m.result.Finish[r] = max(m.result.Finish[r], t)
 		}
+		if m.result.Finish[r] >= farFuture {
+			return LogGOPSResult{}, errTimeOverflow
+		}
 	}
 	return m.result, nil
 }
@@ -202,10 +205,11 @@ func (m *loggopsMachine) cost(count, each int64) int64 {
 	return count * each
 }
 
-// farFuture bounds the times of a run, so that sums of a few cannot overflow.
+// farFuture bounds the times of a run, so that sums of a few cannot overflow: 36
+// years of ns.
 const farFuture = 1 << 60
 
-var errTimeOverflow = errors.New("the simulated time exceeds 2^60 units")
+var errTimeOverflow = errors.New("the simulated time reaches 2^60 units (36 years of ns)")
 
 func (m *loggopsMachine) handle(e timedEvent) {
 	if e.time > farFuture {

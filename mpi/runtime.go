@@ -91,6 +91,15 @@ type Stats struct {
 	Events      uint64
 }
 
+// latest bounds the ends of computations, so that what follows them cannot
+// overflow: 53 days. A message of maxMessage bytes takes less at 0.002 Gb/s.
+const (
+	latest     = sim.MaxTime / 2
+	maxMessage = 1 << 40
+)
+
+var errTooLate = errors.New("a computation ends after more than 53 days of simulated time")
+
 // Run executes a workload whose times are in picoseconds.
 func (c Config) Run(w Workload) (Result, error) {
 	k := sim.NewKernel()
@@ -103,6 +112,9 @@ func (c Config) Run(w Workload) (Result, error) {
 		if c.Progress(int64(k.Handled())) {
 			return Result{}, ErrStopped
 		}
+	}
+	if rt.fault != nil {
+		return Result{}, rt.fault
 	}
 	if err := rt.stuck(); err != nil {
 		return Result{}, err
@@ -135,7 +147,8 @@ type runtime struct {
 	connect   connector
 	ready     []Op
 	inOrder   bool
-	handled   int // of its own events
+	fault     error // what a rank stopped at, in place of its next event
+	handled   int   // of its own events
 	stats     Stats
 }
 
@@ -271,10 +284,18 @@ func (rt *runtime) advance(r int32, now sim.Time) {
 			rt.receive(r, op, start)
 			continue
 		case Calc:
-			q.cpu = start + sim.Time(op.Size)
+			q.cpu = start + min(sim.Time(op.Size), latest)
+			if q.cpu >= latest {
+				rt.fault = errTooLate
+				return
+			}
 			rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
 			rt.release(r)
 		case Send:
+			if op.Size > maxMessage {
+				rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", op, rt.work.Where(r, op.ID))
+				return
+			}
 			rt.release(r)
 			q.posting = rt.newMessage(r, op)
 			q.cpu = start + rt.Protocols.SendOverhead

@@ -50,6 +50,30 @@ func adapters(n float64) float64 { return 0.05 + 0.25 + 0.2 + 0.289 + n*8/24.34e
 // A copy of n bytes at 40 Gb/s.
 func copied(n float64) float64 { return n * 8 / 40e3 }
 
+// Times that no clock holds are an error on every machine, not another time.
+func TestEndlessComputation(t *testing.T) {
+	for _, text := range []string{
+		"num_ranks 1\nrank 0 {\ncalc 9223372036854775807\n}\n",
+		"num_ranks 1\nrank 0 {\ncalc 1500000000000000000\n}\n", // 47 years
+		"num_ranks 1\nrank 0 {\na: calc 600000000000000000\nb: calc 600000000000000000\nb requires a\n}\n",
+	} {
+		if r, err := runGoal(t, testConfig(1), text); !errors.Is(err, errTooLate) {
+			t.Errorf("runtime: %v, %v", r.Finish, err)
+		}
+		if finish, err := runText(t, DefaultLogGOPS, text); !errors.Is(err, errTimeOverflow) {
+			t.Errorf("LogGOPS: %v, %v", finish, err)
+		}
+	}
+}
+
+func TestEndlessMessage(t *testing.T) {
+	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+	_, err := runGoal(t, testConfig(1), text)
+	if want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
 func TestPointToPoint(t *testing.T) {
 	const send, recv = 0.2, 0.25 // CPU time per message
 	message := func(size string) string {

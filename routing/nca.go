@@ -35,24 +35,29 @@ func init() {
 //
 // Faults: see ncaAround.
 //
-// Memory: 8 bytes for each (switch above the leaves, leaf).
+// Memory: 4 bytes for each (switch above the leaves, leaf), but once for all
+// switches with the same ports down, of which a tree has few kinds.
 type nca struct {
 	graph *topology.Graph
-	home  []topology.SwitchID // len = terminals
-	leaf  []int32             // len = switches: number of the leaf, -1 for switches without terminals
-	up    [][2]topology.PortID
-	row   []int32 // len = switches: first entry in down, -1 for switches with nothing but terminals below
+	home  []int32   // len = terminals: number of its leaf
+	nodes []ncaNode // len = switches
 	down  []descent
 	NCAConfig
 }
 
-// descent is how a switch reaches a leaf below it; count 0: it does not.
-type descent struct {
-	first topology.PortID
-	count int32
+// ncaNode is what a switch decides by.
+type ncaNode struct {
+	port0 topology.PortID
+	leaf  int32 // its number, -1 for switches without terminals
+	row   int32 // first entry in down, -1 for switches with nothing but terminals below
+	up    descent
 }
 
-// maxDescents bounds the table of ports down to 1 GiB.
+// descent is a range of ports of a switch, by local numbers; in down: those by
+// which it reaches a leaf below it. count 0: it does not.
+type descent struct{ first, count uint16 }
+
+// maxDescents bounds the table of ports down to 512 MiB.
 const maxDescents = 1 << 27
 
 func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
@@ -64,16 +69,22 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 		return newNCAAround(config, tree, env)
 	}
 	g := env.Topology.Graph()
-	r := &nca{graph: g, home: homes(g), NCAConfig: config}
-	var sample []topology.TerminalID // a terminal of each leaf
-	r.leaf, sample = numberLeaves(g)
+	r := &nca{graph: g, NCAConfig: config}
+	leaf, sample := numberLeaves(g)
+	for t := range g.Terminals() {
+		r.home = append(r.home, leaf[g.TerminalSwitch(topology.TerminalID(t))])
+	}
+	rows := map[string]int32{}
 	for i := range g.Switches() {
 		s := topology.SwitchID(i)
 		first, end := tree.UpPorts(s)
-		r.up = append(r.up, [2]topology.PortID{first, end})
-		if err := r.addDescents(tree, s, sample); err != nil {
+		port0, _ := g.Ports(s)
+		n := ncaNode{port0: port0, leaf: leaf[s], up: descent{uint16(first - port0), uint16(end - first)}}
+		var err error
+		if n.row, err = r.addDescents(tree, s, n, sample, rows); err != nil {
 			return nil, err
 		}
+		r.nodes = append(r.nodes, n)
 	}
 	return r, checkVCs("nca", r.VCs(), env)
 }
@@ -95,32 +106,39 @@ func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID
 	return leaf, sample
 }
 
-// addDescents fills the row of switch s in the table of ports down.
-func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, sample []topology.TerminalID) error {
-	row, found := len(r.down), 0
-	if row+len(sample) > maxDescents {
-		return fmt.Errorf("routing \"nca\" needs a table of %d switches by %d leaves; it may have %d entries", len(r.leaf), len(sample), maxDescents)
-	}
-	for _, t := range sample {
-		d := descent{topology.NoPort, 0}
-		if r.home[t] != s {
-			port, count := tree.DownTo(s, t)
-			if port != topology.NoPort {
-				d = descent{port, int32(count)}
-				found++
-			}
+// addDescents finds or adds the row of switch s in the table of ports down. rows
+// are those that there are, by what is in them.
+func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sample []topology.TerminalID, rows map[string]int32) (row int32, err error) {
+	key := make([]byte, 0, 4*len(sample))
+	found, above := 0, 0 // leaves below s, and s itself
+	for leaf, t := range sample {
+		d := descent{}
+		if int32(leaf) == n.leaf {
+			above = 1
+		} else if port, count := tree.DownTo(s, t); port != topology.NoPort {
+			d = descent{uint16(port - n.port0), uint16(count)}
+			found++
 		}
-		r.down = append(r.down, d)
+		key = append(key, byte(d.first), byte(d.first>>8), byte(d.count), byte(d.count>>8))
 	}
-	if r.up[s][0] == r.up[s][1] && found+min(1, int(r.leaf[s])+1) < len(sample) {
-		return fmt.Errorf("routing \"nca\" needs every terminal below every top switch; %s does not have all", r.graph.SwitchName(s))
+	if n.up.count == 0 && found+above < len(sample) {
+		return 0, fmt.Errorf("routing \"nca\" needs every terminal below every top switch; %s does not have all", r.graph.SwitchName(s))
 	}
 	if found == 0 {
-		r.down = r.down[:row]
-		row = -1
+		return -1, nil
 	}
-	r.row = append(r.row, int32(row))
-	return nil
+	if row, known := rows[string(key)]; known {
+		return row, nil
+	}
+	row = int32(len(r.down))
+	if len(r.down)+len(sample) > maxDescents {
+		return 0, fmt.Errorf("routing \"nca\" needs a table of more than %d ports down", maxDescents)
+	}
+	for i := 0; i < len(key); i += 4 {
+		r.down = append(r.down, descent{uint16(key[i]) | uint16(key[i+1])<<8, uint16(key[i+2]) | uint16(key[i+3])<<8})
+	}
+	rows[string(key)] = row
+	return row, nil
 }
 
 func (r *nca) VCs() int { return 1 }
@@ -133,17 +151,16 @@ func (r *nca) ReadsOccupancy() bool { return r.Up == "least-loaded" }
 
 // choices is the range of ports that serve h equally, all up or all down.
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count int, up bool) {
-	home := r.home[h.Dst]
-	if home == h.Switch {
+	n, home := &r.nodes[h.Switch], r.home[h.Dst]
+	if home == n.leaf {
 		return r.graph.TerminalPort[h.Dst], 1, false
 	}
-	if row := r.row[h.Switch]; row >= 0 {
-		if d := r.down[row+r.leaf[home]]; d.count > 0 {
-			return d.first, int(d.count), false
+	if n.row >= 0 {
+		if d := r.down[n.row+home]; d.count > 0 {
+			return n.port0 + topology.PortID(d.first), int(d.count), false
 		}
 	}
-	ports := r.up[h.Switch]
-	return ports[0], int(ports[1] - ports[0]), true
+	return n.port0 + topology.PortID(n.up.first), int(n.up.count), true
 }
 
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

@@ -52,6 +52,36 @@ func TestQueueAgainstSort(t *testing.T) {
 	}
 }
 
+// TestCrowdedSlots sorts slots of many events, in the narrow key and where the
+// events or the handlers are too many for it.
+func TestCrowdedSlots(t *testing.T) {
+	for _, c := range []struct{ events, handlers int }{{13, 2}, {5000, 2}, {5000, 17}, {1<<orderBits + 5, 3}} {
+		r := NewStream(1, "crowded", c.events)
+		var q eventQueue
+		all := make([]Event, c.events)
+		for i := range all {
+			// Two slots' width of times that begin in a slot of the second level.
+			at := Time(1000<<slotShift) + Time(r.IntN(2<<slotShift))
+			all[i] = Event{At: at, Handler: HandlerID(r.IntN(c.handlers)), Target: int32(r.IntN(50) - 25), seq: uint64(i + 1)}
+			q.push(all[i])
+		}
+		slices.SortFunc(all, func(a, b Event) int {
+			if a.before(&b) {
+				return -1
+			}
+			return 1
+		})
+		for i, want := range all {
+			if got := q.pop(); got != want {
+				t.Fatalf("%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
+			}
+		}
+		if q.size != 0 {
+			t.Errorf("%d events left", q.size)
+		}
+	}
+}
+
 func TestSimultaneousEventsFollowTheModel(t *testing.T) {
 	k := NewKernel()
 	var order []int32

@@ -12,16 +12,20 @@ import (
 // are scheduled for it later go to a small heap beside it, and events beyond
 // the highest level to another. Scheduling and taking are O(1) but for the sort
 // and the heaps; nothing is allocated in steady state.
+//
+// A slot holds its events in chunks, in the order of scheduling, so that
+// filing them anew and sorting them reads memory in order.
 type eventQueue struct {
-	now     int64   // slot number (time >> slotShift) whose events are in current and late
-	current []Event // sorted
-	head    int     // of current: the events before it are taken
+	now     int64    // slot number (time >> slotShift) whose events are in current and late
+	current []Event  // of the present slot, in the order of scheduling
+	order   []uint64 // positions in current, sorted
+	head    int      // of order: the events before it are taken
 	late    eventHeap
 	far     eventHeap
 	filling bool // events of the present slot go to current, which is sorted afterwards
 	levels  [wheelLevels]wheelLevel
-	nodes   []eventNode // slots are linked lists in this pool
-	free    int32
+	chunks  []eventChunk
+	free    int32 // list of free chunks, by number + 1
 	size    int
 }
 
@@ -33,14 +37,21 @@ const (
 )
 
 type wheelLevel struct {
-	head [wheelSlots]int32 // first node + 1; 0: empty
-	used [wheelSlots / 64]uint64
+	slots [wheelSlots]eventSlot
+	used  [wheelSlots / 64]uint64
 }
 
-type eventNode struct {
-	e    Event
-	next int32 // node + 1
+// eventSlot is a list of chunks, all of them full but the last.
+type eventSlot struct{ first, last int32 } // chunk + 1; 0: empty
+
+type eventChunk struct {
+	next   int32 // chunk + 1
+	count  int32
+	_      [3]uint64 // an event does not straddle cache lines
+	events [chunkEvents]Event
 }
+
+const chunkEvents = 7
 
 func (q *eventQueue) push(e Event) {
 	q.size++
@@ -67,16 +78,33 @@ func (q *eventQueue) place(e Event) {
 	}
 	i := int(slot>>(level*wheelBits)) & (wheelSlots - 1)
 	l := &q.levels[level]
+	s := &l.slots[i]
+	if s.last == 0 || q.chunks[s.last-1].count == chunkEvents {
+		q.extend(s)
+		l.used[i/64] |= 1 << (i % 64)
+	}
+	c := &q.chunks[s.last-1]
+	c.events[c.count] = e
+	c.count++
+}
+
+// extend appends an empty chunk to a slot.
+func (q *eventQueue) extend(s *eventSlot) {
 	n := q.free
 	if n == 0 {
-		q.nodes = append(q.nodes, eventNode{})
-		n = int32(len(q.nodes))
+		q.chunks = append(q.chunks, eventChunk{})
+		n = int32(len(q.chunks))
 	} else {
-		q.free = q.nodes[n-1].next
+		q.free = q.chunks[n-1].next
 	}
-	q.nodes[n-1] = eventNode{e, l.head[i]}
-	l.head[i] = n
-	l.used[i/64] |= 1 << (i % 64)
+	c := &q.chunks[n-1]
+	c.next, c.count = 0, 0
+	if s.last == 0 {
+		s.first = n
+	} else {
+		q.chunks[s.last-1].next = n
+	}
+	s.last = n
 }
 
 // peek returns the earliest event's time; ok is false if there is none.
@@ -84,15 +112,18 @@ func (q *eventQueue) peek() (at Time, ok bool) {
 	switch {
 	case q.takesLate():
 		return q.late[0].At, true
-	case q.head < len(q.current) || q.advance():
-		return q.current[q.head].At, true
+	case q.head < len(q.order) || q.advance():
+		return q.next().At, true
 	}
 	return 0, false
 }
 
+// next is the first of the sorted events.
+func (q *eventQueue) next() *Event { return &q.current[q.order[q.head]] }
+
 // takesLate tells whether the next event is in the heap of late ones.
 func (q *eventQueue) takesLate() bool {
-	return len(q.late) > 0 && (q.head == len(q.current) || q.late[0].before(&q.current[q.head]))
+	return len(q.late) > 0 && (q.head == len(q.order) || q.late[0].before(q.next()))
 }
 
 // pop takes the earliest event. The queue must not be empty.
@@ -101,11 +132,11 @@ func (q *eventQueue) pop() Event {
 	if q.takesLate() {
 		return q.late.pop()
 	}
-	if q.head == len(q.current) && !q.advance() {
+	if q.head == len(q.order) && !q.advance() {
 		panic("sim: pop from an empty event queue")
 	}
 	q.head++
-	return q.current[q.head-1]
+	return q.current[q.order[q.head-1]]
 }
 
 // advance moves now to the next slot that has events; false if there is none.
@@ -114,15 +145,49 @@ func (q *eventQueue) advance() bool {
 	for len(q.current) == 0 && q.turn() {
 	}
 	q.filling = false
-	if len(q.current) > 1 {
+	q.sort()
+	return len(q.current) > 0
+}
+
+// orderBits is the width of a position in current in the keys by which events
+// are sorted. The other bits are, from the highest, the time in the slot, the
+// handler and the target.
+const orderBits = 64 - slotShift - handlerBits - 32
+
+const handlerBits = 4
+
+// sort makes order. Positions are in the order of scheduling and break ties.
+func (q *eventQueue) sort() {
+	q.order = q.order[:0]
+	sorted, wide := true, uint64(len(q.current)>>orderBits)
+	last := uint64(0)
+	for i := range q.current {
+		e := &q.current[i]
+		wide |= uint64(e.Handler >> handlerBits)
+		key := uint64(e.At)<<(64-slotShift) | uint64(e.Handler)<<(32+orderBits) | uint64(uint32(e.Target)^1<<31)<<orderBits | uint64(i)
+		sorted = sorted && last < key
+		last = key
+		q.order = append(q.order, key)
+	}
+	if wide != 0 {
+		// Too many handlers or events for a key: the events themselves.
 		slices.SortFunc(q.current, func(a, b Event) int {
 			if a.before(&b) {
 				return -1
 			}
 			return 1
 		})
+		for i := range q.order {
+			q.order[i] = uint64(i)
+		}
+		return
 	}
-	return len(q.current) > 0
+	if !sorted {
+		slices.Sort(q.order)
+	}
+	for i := range q.order {
+		q.order[i] &= 1<<orderBits - 1
+	}
 }
 
 // turn empties the next slot that has events, into current if it is of the
@@ -150,15 +215,24 @@ func (q *eventQueue) turn() bool {
 // empty files the events of slot i of a level anew, relative to now.
 func (q *eventQueue) empty(level, i int) {
 	l := &q.levels[level]
-	n := l.head[i]
-	l.head[i] = 0
+	n := l.slots[i].first
+	l.slots[i] = eventSlot{}
 	l.used[i/64] &^= 1 << (i % 64)
 	for n != 0 {
-		node := q.nodes[n-1]
-		q.nodes[n-1].next = q.free
+		// The chunk may move while its events are filed, not change: it is not
+		// free yet.
+		c := &q.chunks[n-1]
+		next := c.next
+		if level == 0 {
+			q.current = append(q.current, c.events[:c.count]...)
+		} else {
+			for k := range c.count {
+				q.place(c.events[k])
+			}
+		}
+		q.chunks[n-1].next = q.free
 		q.free = n
-		q.place(node.e)
-		n = node.next
+		n = next
 	}
 }
 

@@ -74,6 +74,10 @@ func TestMulticastFaults(t *testing.T) {
 	if err := os.WriteFile(cut, text[:3000], 0o644); err != nil {
 		t.Fatal(err)
 	}
+	none := filepath.Join(dir, "none.sa")
+	if err := os.WriteFile(none, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {
 		args []string
@@ -84,6 +88,7 @@ func TestMulticastFaults(t *testing.T) {
 		{[]string{"--topology", fabric, "--groups", groups, "--engine", "zip"}, `unknown multicast engine "zip"`},
 		{[]string{"--topology", fabric, "--groups", groups, "--entries", "0"}, "--entries = 0: want at least 1"},
 		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
+		{[]string{"--topology", fabric, "--groups", none}, "none.sa: none of its 0 groups"},
 		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
 		{nil, "name an experiment file"},
 		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},

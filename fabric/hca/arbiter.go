@@ -21,19 +21,17 @@ type Burst struct {
 }
 
 // arbiter holds the send queues of an adapter and serves the active ones round
-// robin, up to quantum bytes at a time. Requests of one QP stay in order.
+// robin, up to a quantum of bytes at a time. Requests of one QP stay in order.
 type arbiter struct {
-	quantum int64
-	active  []activeQP // the ring; freed entries are linked
-	free    int32
+	last    QP    // served last
 	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
 	over    bool  // current has had its turn
-	count   int
-	index   map[QP]int32 // position in active, once scanning gets long
-	queue   []queued
-	idle    int32 // list of free entries of queue
-	last    QP    // served last
 	served  bool
+	active  []activeQP // the ring; freed entries are linked
+	queue   []queued
+	index   map[QP]int32 // position in active, once scanning gets long
+	free    int32        // list of free entries of active
+	idle    int32        // list of free entries of queue
 }
 
 type activeQP struct {
@@ -51,8 +49,8 @@ type queued struct {
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
 
-func newArbiter(quantum int64) arbiter {
-	return arbiter{quantum: quantum, current: -1, free: -1, idle: -1}
+func newArbiter() arbiter {
+	return arbiter{current: -1, free: -1, idle: -1}
 }
 
 // post appends a request to its QP's send queue.
@@ -73,21 +71,37 @@ func (a *arbiter) post(r Request) {
 	a.activate(activeQP{qp: r.QP, head: q, tail: q})
 }
 
+// find returns the position of a QP in active, or -1.
 func (a *arbiter) find(qp QP) int32 {
-	if a.index != nil {
-		if at, ok := a.index[qp]; ok {
-			return at
+	if a.index == nil && a.current >= 0 {
+		at := a.current
+		for visited := 1; ; visited++ {
+			if a.active[at].qp == qp {
+				return at
+			}
+			if at = a.active[at].next; at == a.current {
+				return -1
+			}
+			if visited == longRing {
+				a.buildIndex()
+				break
+			}
 		}
-		return -1
 	}
-	at := a.current
-	for range a.count {
-		if a.active[at].qp == qp {
-			return at
-		}
-		at = a.active[at].next
+	if at, ok := a.index[qp]; ok {
+		return at
 	}
 	return -1
+}
+
+func (a *arbiter) buildIndex() {
+	a.index = map[QP]int32{}
+	for at := a.current; ; {
+		a.index[a.active[at].qp] = at
+		if at = a.active[at].next; at == a.current {
+			return
+		}
+	}
 }
 
 // activate adds a QP at the end of the ring: after all that wait, before the
@@ -110,20 +124,14 @@ func (a *arbiter) activate(qp activeQP) {
 		a.active[at].next, a.active[at].prev = next, prev
 		a.active[prev].next, a.active[next].prev = at, at
 	}
-	a.count++
-	if a.index == nil && a.count > longRing {
-		a.index = map[QP]int32{}
-		for i, n := a.current, 0; n < a.count; i, n = a.active[i].next, n+1 {
-			a.index[a.active[i].qp] = i
-		}
-	} else if a.index != nil {
+	if a.index != nil {
 		a.index[qp.qp] = at
 	}
 }
 
 // next takes the next burst: of the QP whose turn it is, as much of its first
 // request as the quantum allows. A request ends a turn.
-func (a *arbiter) next() (b Burst, ok bool) {
+func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	if a.current < 0 {
 		return b, false
 	}
@@ -133,7 +141,7 @@ func (a *arbiter) next() (b Burst, ok bool) {
 	at := a.current
 	q := &a.active[at]
 	r := &a.queue[q.head]
-	size := min(r.Bytes-q.sent, a.quantum)
+	size := min(r.Bytes-q.sent, quantum)
 	b = Burst{Request: r.Request, Size: size, First: q.sent == 0, Last: q.sent+size == r.Bytes, Turned: a.served && a.last != q.qp}
 	a.last, a.served = q.qp, true
 	q.sent += size
@@ -166,7 +174,7 @@ func (a *arbiter) deactivate(at int32) {
 	}
 	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
 	a.current, a.over = q.next, false
-	if a.count--; a.count == 0 {
+	if q.next == at {
 		a.current = -1
 	}
 	q.next = a.free

@@ -1,42 +1,54 @@
 package hca
 
-import "math/bits"
+import (
+	"math/bits"
 
-// contextCache holds the QP contexts that an adapter has at hand: sets of
-// contextWays, least recently used out first. A miss of the model costs what
-// the configuration says; nothing else depends on what the cache holds.
+	"github.com/weft-sim/weft/sim"
+)
+
+// contextCache holds the QP contexts that adapters have at hand: of each so many
+// sets of contextWays, least recently used out first. A miss of the model costs
+// what the configuration says; nothing else depends on what the cache holds.
 type contextCache struct {
-	ways []QP // contextWays per set, most recent first; empty if all contexts are at hand
-	mask uint64
+	sets       []contextSet // those of an adapter in a row; empty if all contexts are at hand
+	perAdapter int          // a power of two
 }
+
+// contextSet fills a cache line of the machine that simulates it.
+type contextSet [contextWays]QP // most recent first
 
 const contextWays = 8
 
 // noQP marks an empty way.
 const noQP QP = -1 << 63
 
-// newContextCache makes a cache of at least so many entries: the next power of
-// two.
-func newContextCache(entries int) contextCache {
+// newContextCache makes a cache of at least so many entries for each of n
+// adapters: the next power of two.
+func newContextCache(entries, n int) contextCache {
 	if entries == 0 {
 		return contextCache{}
 	}
-	sets := 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))
-	c := contextCache{ways: make([]QP, sets*contextWays), mask: uint64(sets - 1)}
-	for i := range c.ways {
-		c.ways[i] = noQP
+	c := contextCache{perAdapter: 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))}
+	c.sets = sim.HugePages(make([]contextSet, n*c.perAdapter))
+	var empty contextSet
+	for way := range empty {
+		empty[way] = noQP
+	}
+	for i := range c.sets {
+		c.sets[i] = empty
 	}
 	return c
 }
 
-// touch uses a context and tells whether it was there.
-func (c *contextCache) touch(qp QP) (hit bool) {
-	if len(c.ways) == 0 {
+// touch uses a context of the adapter whose sets begin at first and tells
+// whether it was there.
+func (c *contextCache) touch(first int32, qp QP) (hit bool) {
+	if len(c.sets) == 0 {
 		return true
 	}
-	h := uint64(qp) * 0x9e3779b97f4a7c15
-	set := c.ways[(h>>32&c.mask)*contextWays:][:contextWays]
-	last := QP(qp)
+	h := uint64(qp) * 0x9e3779b97f4a7c15 >> 32
+	set := &c.sets[int(first)+int(h)&(c.perAdapter-1)]
+	last := qp
 	for i, w := range set {
 		set[i] = last
 		if w == qp {

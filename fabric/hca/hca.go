@@ -2,23 +2,29 @@ package hca
 
 import "github.com/weft-sim/weft/sim"
 
-// HCA is the state of one adapter.
+// HCA is the state of one adapter, in two cache lines of 64 bytes: what every
+// request touches, and the send queues, which only those touch that have to
+// wait.
 type HCA struct {
-	config *Config
-	sends  arbiter
-	cache  contextCache
-	rate   sim.Rate // the slower of DMA and link
-
-	sending   serializer
-	receiving serializer
+	shared    *shared
 	busyUntil sim.Time // of the sending engine
 	recvUntil sim.Time // of the receiving engine
-
-	// Stats counts what happened.
-	Stats Stats
+	sending   serializer
+	receiving serializer
+	contexts  int32 // the first of its sets in the cache
+	arbiter
 }
 
-// Stats are counters of one adapter.
+// shared is what the adapters made together have in common.
+type shared struct {
+	config  Config
+	rate    sim.Rate // the slower of DMA and link
+	quantum int64
+	cache   contextCache
+	stats   Stats
+}
+
+// Stats are counters of the adapters that were made together.
 type Stats struct {
 	Requests, Bursts int64
 	Bytes            int64
@@ -28,36 +34,25 @@ type Stats struct {
 	MissTime         sim.Time // of both engines, loading contexts
 }
 
-// Add accumulates the counters of another adapter.
-func (s *Stats) Add(o Stats) {
-	s.Requests += o.Requests
-	s.Bursts += o.Bursts
-	s.Bytes += o.Bytes
-	s.ContextMisses += o.ContextMisses
-	s.SendBusy += o.SendBusy
-	s.RecvBusy += o.RecvBusy
-	s.MissTime += o.MissTime
-}
-
-// New makes n adapters; config is kept and must not change.
+// New makes n adapters.
 func New(config *Config, n int) []HCA {
+	common := &shared{config: *config, rate: config.Rate(), quantum: int64(config.Quantum)}
+	common.cache = newContextCache(config.ContextEntries, n)
 	all := make([]HCA, n)
 	for i := range all {
-		all[i] = HCA{
-			config: config,
-			sends:  newArbiter(int64(config.Quantum)),
-			cache:  newContextCache(config.ContextEntries),
-			rate:   config.Rate(),
-		}
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
 	}
 	return all
 }
 
+// Stats are the counters so far of all adapters that were made together with h.
+func (h *HCA) Stats() Stats { return h.shared.stats }
+
 // Post puts a request into its send queue. If the engine is idle, the owner
 // calls Next at once; otherwise at the end of the burst that is being sent.
 func (h *HCA) Post(r Request) {
-	h.Stats.Requests++
-	h.sends.post(r)
+	h.shared.stats.Requests++
+	h.post(r)
 }
 
 // Busy tells whether the sending engine is at work at time now.
@@ -71,7 +66,7 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
 // Waiting tells whether any send queue holds a request.
-func (h *HCA) Waiting() bool { return h.sends.current >= 0 }
+func (h *HCA) Waiting() bool { return h.current >= 0 }
 
 // Next starts the next burst at time now, when the engine must be idle, and
 // returns the time at which its first byte goes out and the time at which the
@@ -80,7 +75,7 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 	if now < h.busyUntil {
 		panic("hca: a burst while the engine is busy")
 	}
-	b, ok = h.sends.next()
+	b, ok = h.next(h.shared.quantum)
 	if !ok {
 		return b, 0, 0, false
 	}
@@ -93,11 +88,11 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 // touch the queues. It returns false, and does nothing, if they are not empty
 // or the request needs more than one turn.
 func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok bool) {
-	if now < h.busyUntil || h.sends.current >= 0 || r.Bytes > h.sends.quantum {
+	if now < h.busyUntil || h.current >= 0 || r.Bytes > h.shared.quantum {
 		return b, 0, 0, false
 	}
-	h.Stats.Requests++
-	b = h.sends.express(r)
+	h.shared.stats.Requests++
+	b = h.express(r)
 	first, end = h.send(now, b)
 	return b, first, end, true
 }
@@ -106,36 +101,39 @@ func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok
 func (h *HCA) send(now sim.Time, b Burst) (first, end sim.Time) {
 	first = now
 	if b.First {
-		first += h.config.RequestTime
+		first += h.shared.config.RequestTime
 	}
 	if b.Turned {
-		first += h.config.SwitchTime
+		first += h.shared.config.SwitchTime
 	}
 	first += h.load(b.QP)
 	end = first + h.occupied(&h.sending, b.Size)
-	h.Stats.Bursts++
-	h.Stats.Bytes += b.Size
-	h.Stats.SendBusy += end - now
+	stats := &h.shared.stats
+	stats.Bursts++
+	stats.Bytes += b.Size
+	stats.SendBusy += end - now
 	h.busyUntil = end
 	return first, end
 }
 
 // load is the engine time for getting at the context of a QP.
 func (h *HCA) load(qp QP) sim.Time {
-	if h.cache.touch(qp) {
+	c := h.shared
+	if c.cache.touch(h.contexts, qp) {
 		return 0
 	}
-	h.Stats.ContextMisses++
-	h.Stats.MissTime += h.config.ContextMiss
-	return h.config.ContextMiss
+	c.stats.ContextMisses++
+	c.stats.MissTime += c.config.ContextMiss
+	return c.config.ContextMiss
 }
 
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
-	t := s.time(bytes, h.rate)
-	if h.config.PacketTime > 0 {
-		mtu := int64(h.config.MTU)
-		t += h.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
+	c := h.shared
+	t := s.time(bytes, c.rate)
+	if c.config.PacketTime > 0 {
+		mtu := int64(c.config.MTU)
+		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
 	}
 	return t
 }
@@ -147,10 +145,10 @@ func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
 func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	start := max(first, h.recvUntil)
 	end := start + h.load(qp) + h.occupied(&h.receiving, bytes)
-	h.Stats.RecvBusy += end - start
+	h.shared.stats.RecvBusy += end - start
 	h.recvUntil = end
 	return max(end, last)
 }
 
 // Config is the adapter's configuration.
-func (h *HCA) Config() *Config { return h.config }
+func (h *HCA) Config() *Config { return &h.shared.config }

@@ -3,6 +3,7 @@ package hca
 import (
 	"math"
 	"testing"
+	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -46,8 +47,8 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	if gap := (ends[8] - ends[7]).Microseconds(); math.Abs(gap-9321*8/24.34e3) > 1e-5 {
 		t.Errorf("the last two streams end %v us apart, want one last part", gap)
 	}
-	if h.Stats.Bursts != 9*6 || h.Stats.ContextMisses != 9 {
-		t.Errorf("%d bursts, %d misses; want 54, 9", h.Stats.Bursts, h.Stats.ContextMisses)
+	if h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9 {
+		t.Errorf("%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
 	}
 }
 
@@ -145,25 +146,38 @@ func TestSerializerCarriesRemainders(t *testing.T) {
 	}
 }
 
+// What every request touches of an adapter lies in one cache line.
+func TestAdapterFillsTwoLines(t *testing.T) {
+	var h HCA
+	if size, cold := unsafe.Sizeof(h), unsafe.Offsetof(h.arbiter)+unsafe.Offsetof(h.arbiter.active); size != 128 || cold > 64 {
+		t.Errorf("%d bytes, the queues from %d on; want 128 and at most 64", size, cold)
+	}
+}
+
 func TestContextCache(t *testing.T) {
-	// One set: eight QPs fit, a ninth drives out the least recently used.
-	c := newContextCache(8)
+	// Two adapters of one set each: eight QPs fit, a ninth drives out the least
+	// recently used.
+	both := newContextCache(8, 2)
+	const first = 1
 	for qp := range QP(8) {
-		if c.touch(qp) {
+		if both.touch(first, qp) {
 			t.Errorf("QP %d is there before it was loaded", qp)
 		}
 	}
 	for i, want := range []bool{true, false, true, false} {
-		if qp := []QP{0, 8, 0, 1}[i]; c.touch(qp) != want {
+		if qp := []QP{0, 8, 0, 1}[i]; both.touch(first, qp) != want {
 			t.Errorf("QP %d is there: %v, want %v", qp, !want, want)
 		}
 	}
-	all := newContextCache(0)
-	if !all.touch(5) {
+	if both.touch(0, 0) {
+		t.Error("the other adapter has QP 0")
+	}
+	all := newContextCache(0, 1)
+	if !all.touch(0, 5) {
 		t.Error("a cache without bound misses")
 	}
-	if got := len(newContextCache(1000).ways); got != 1024 {
-		t.Errorf("1000 entries become %d, want 1024", got)
+	if got := len(newContextCache(1000, 3).sets) * contextWays; got != 3*1024 {
+		t.Errorf("three times 1000 entries become %d, want 3072", got)
 	}
 }
 
@@ -192,7 +206,7 @@ func TestPresets(t *testing.T) {
 // counter.
 func TestExpressIsPostAndNext(t *testing.T) {
 	s := sim.NewStream(1, "express", 0)
-	both := New(&QDR, 2)
+	both := []*HCA{&New(&QDR, 1)[0], &New(&QDR, 1)[0]}
 	var now sim.Time
 	for range 2000 {
 		r := Request{QP: QP(s.IntN(2000)), Bytes: int64(s.IntN(int(QDR.Quantum) + 1))}
@@ -207,8 +221,8 @@ func TestExpressIsPostAndNext(t *testing.T) {
 		}
 		now = end + sim.Time(s.IntN(1000))
 	}
-	if both[0].Stats != both[1].Stats {
-		t.Errorf("counters differ: %+v, %+v", both[0].Stats, both[1].Stats)
+	if both[0].Stats() != both[1].Stats() {
+		t.Errorf("counters differ: %+v, %+v", both[0].Stats(), both[1].Stats())
 	}
 	if _, _, _, ok := both[0].Express(now+sim.Second, Request{Bytes: int64(QDR.Quantum) + 1}); ok {
 		t.Error("a request of two turns is sent in one")

@@ -227,7 +227,8 @@ func parseNumber(s string, size int) (uint64, error) {
 
 // parseNode reads what follows the word Switch, Ca, Hca or Rt.
 func (f *ibFile) parseNode(line int, kind ibKind, text string) {
-	f.current = nil
+	// A record with a fault still takes its port lines: they say nothing new.
+	f.current = &ibNode{kind: kind, ports: ibMaxPorts}
 	said := f.said
 	f.said = 0
 	c := cursor{text: text}
@@ -274,7 +275,6 @@ func (f *ibFile) parseNode(line int, kind ibKind, text string) {
 	}
 	if first, twice := f.byID[n.id]; twice {
 		f.fault(line, "%s %q is a duplicate: first described in line %d", kind, n.id, first.line)
-		f.current = &ibNode{kind: kind, id: n.id, ports: n.ports} // takes its port lines
 		return
 	}
 	f.byID[n.id] = n

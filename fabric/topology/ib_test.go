@@ -359,6 +359,11 @@ func TestIBFaultsAreReportedTogether(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
 		t.Errorf("%v, want faults of lines 1 and 11", err)
 	}
+	// The port lines of a faulty record are no faults of their own.
+	_, err = ReadIBNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
+	if err == nil || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("%v, want one fault", err)
+	}
 	_, err = ReadIBNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
 	if err == nil || strings.Count(err.Error(), "\n") != ibMaxFaults {
 		t.Errorf("%d lines of faults, want %d and a last word", strings.Count(err.Error(), "\n")+1, ibMaxFaults)

@@ -117,6 +117,21 @@ func TestChurn(t *testing.T) {
 	}
 }
 
+// TestBatchOfNone: no groups together are no groups one after the other.
+func TestBatchOfNone(t *testing.T) {
+	env, err := NewEnv(smallNets()["torus"], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range engineVariants(t, env) {
+		if batch, ok := r.engine.(BatchEngine); ok {
+			if err := batch.JoinAll(nil); err != nil || r.engine.Forest().Measure().Trees != 0 {
+				t.Errorf("%s: %v, %d trees", r.name, err, r.engine.Forest().Measure().Trees)
+			}
+		}
+	}
+}
+
 type variant struct {
 	name   string
 	engine Engine

@@ -68,7 +68,7 @@ type JobReport struct {
 }
 
 // Run routes the job's groups with every engine. Groups whose members are not
-// connected and settings out of range are errors; an engine that cannot do the
+// connected, settings out of range and nothing to route are errors; an engine that cannot do the
 // subnet is an error only if it is Job.Engine. Everything but run times is
 // reproducible.
 func (j Job) Run() (*JobReport, error) {
@@ -94,6 +94,9 @@ func (j Job) Run() (*JobReport, error) {
 		}
 		r.Routed = append(r.Routed, g)
 		groups = append(groups, g.Group)
+	}
+	if len(r.Routed) == 0 {
+		faults = append(faults, fmt.Errorf("%s: none of its %d groups has two members or more, so there is nothing to route", j.GroupsName, len(j.Groups)))
 	}
 	names := j.Engines
 	if names == nil {

@@ -132,6 +132,8 @@ func TestJobFaults(t *testing.T) {
 	}{
 		{"no entries", func(j *Job) { j.Entries = 0 }, "entries = 0: want at least 1"},
 		{"not connected", func(j *Job) { j.Groups = append(j.Groups, group(7, 0, 2)) }, "g.sa:7: MLID 0xc008: group 7: switch 0 and switch 2 are not connected"},
+		{"no groups", func(j *Job) { j.Groups = nil }, "g.sa: none of its 0 groups has two members"},
+		{"only small groups", func(j *Job) { j.Groups = j.Groups[1:] }, "g.sa: none of its 2 groups has two members"},
 		{"unknown engine", func(j *Job) { j.Engine = "minhop" }, `unknown multicast engine "minhop"`},
 	} {
 		j := good

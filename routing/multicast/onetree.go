@@ -36,6 +36,9 @@ func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
 
 // JoinAll implements BatchEngine: the tree is made once.
 func (e *oneTree) JoinAll(groups []Group) error {
+	if len(groups) == 0 {
+		return nil
+	}
 	for i := range groups {
 		if err := e.forest.Admissible(&groups[i]); err != nil {
 			return err

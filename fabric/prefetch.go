@@ -1,0 +1,58 @@
+package fabric
+
+import "unsafe"
+
+// largeState is from how many bytes of state on a fabric asks for what it will
+// touch: such as do not fit into the caches of one core.
+const largeState = 1 << 20
+
+// isLarge tells whether f asks for its memory ahead.
+func (f *Fabric) isLarge() bool {
+	bytes := len(f.queues)*int(unsafe.Sizeof(inVC{})) + len(f.outVC)*int(unsafe.Sizeof(outVC{})) +
+		len(f.out)*int(unsafe.Sizeof(outPort{})) + len(f.terminals)*int(unsafe.Sizeof(terminal{}))
+	return prefetching && bytes > largeState
+}
+
+// prefetchQueues asks for the queues of a switch that have work, from a mask word
+// on.
+func (f *Fabric) prefetchQueues(word int) {
+	sw := &f.switches[f.wordSwitch[word]]
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		if set := m.route | m.va | m.sa; set != 0 {
+			prefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
+			if f.vcs > 1 {
+				prefetchSet(set, unsafe.Pointer(&f.acceptOV[int(sw.queue0)+w<<6]), 4)
+			}
+		}
+	}
+}
+
+// prefetchPorts asks for the ports of a switch that packets come from and have
+// been routed to in this cycle.
+func (f *Fabric) prefetchPorts(sw *switchState, inputs, outputs []int32) {
+	n := len(outputs)
+	prefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs), unsafe.Sizeof(outPort{}))
+	prefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
+	prefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins), unsafe.Sizeof(inPort{}))
+}
+
+// prefetchTerminals asks for the sending side of some terminals.
+func (f *Fabric) prefetchTerminals(batch []int32) {
+	n := len(batch)
+	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.terminals[0]), unsafe.Sizeof(terminal{}))
+	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.out[f.terminalOut0]), unsafe.Sizeof(outPort{}))
+	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.outVC[f.terminalOV0]), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
+	if f.prefetcher != nil {
+		f.prefetcher.prefetch(batch)
+	}
+}
+
+// touchPackets reads the records of some packets all at once. The sum keeps it
+// from being left out.
+func (f *Fabric) touchPackets(batch []flit) (sum int32) {
+	for i := range batch {
+		sum += f.packet(batch[i].packet >> packetBits).flits
+	}
+	return sum
+}

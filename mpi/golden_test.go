@@ -1,0 +1,112 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestGolden pins what the runtime over LogGP does: a hash of every rank's
+// finish time and of the counters, of runs that reach every protocol, way of
+// connecting and queue. The numbers were recorded from a plainer
+// implementation; they say nothing about right or wrong, but a change that is
+// meant to leave results alone must leave them alone. A change of the model
+// records them anew (the failure prints them) and says so in the change log.
+func TestGolden(t *testing.T) {
+	pairwise := func(ranks int, bytes sim.Bytes) collectives.Schedule {
+		return collectives.AlltoallPairwise(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
+	}
+	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
+		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
+	}
+	skeleton := func(name string, ranks int, set func(config any)) collectives.Schedule {
+		config, err := Skeletons.Config(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(config)
+		p, err := Skeletons.Build(name, config, SkeletonEnv{Ranks: ranks, PerNode: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.(collectives.Schedule)
+	}
+	ft := func(config any) { c := config.(*FT); c.Iterations = Iterations{2, 3 * sim.Millisecond} }
+	lu := func(config any) { c := config.(*LU); c.Iterations = Iterations{2, 3 * sim.Millisecond} }
+	mode := func(mode string, group int) func(*Config, *LogGP) {
+		return func(c *Config, _ *LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
+	}
+	costs := Costs{Copy: 200, Combine: 500}
+	for _, c := range []struct {
+		name     string
+		schedule collectives.Schedule
+		set      func(*Config, *LogGP)
+		want     uint64
+	}{
+		{"pairwise, eager", pairwise(64, 4000), nil, 0x7f4d8060935a6647},
+		{"pairwise, rendezvous of several quanta", pairwise(64, 40000), nil, 0xf55453a6391503bf},
+		{"pairwise on 60 ranks, xrc-s", pairwise(60, 9000), mode(XRCS, 0), 0xd92ddb2a416b8b72},
+		{"linear, indexed lists", linear(64, 3000), nil, 0xcdeb0de9fe5557df},
+		{"linear, ud", linear(64, 12000), mode(UD, 0), 0xcb7b8473bb5c354a},
+		{"lu, receivers not ready", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
+			c.Connections.Mode, c.Connections.Preposted, c.Adapter.RNRDelay = RC, 1, 20*sim.Microsecond
+		}, 0xe6faf20a7047cb74},
+		{"lu, few buffers of a shared queue", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
+			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
+		}, 0x63201fb351ba543a},
+		{"small context cache, packet and turning times", linear(64, 30000), func(_ *Config, l *LogGP) {
+			l.HCA.ContextEntries, l.HCA.PacketTime, l.HCA.SwitchTime = 16, 20*sim.Nanosecond, 30*sim.Nanosecond
+		}, 0xaeaecef0be4df175},
+		{"groups, on demand between", pairwise(64, 9000), mode(RCSRQ, 16), 0x483e399fd25cd577},
+		{"groups, xrc-m", pairwise(64, 2000), mode(XRCM, 16), 0xdd07be7b7ce36295},
+		{"groups, proxies", pairwise(64, 9000), func(c *Config, _ *LogGP) { c.Connections.Group, c.Connections.Proxy = 16, true }, 0xf8b3e1464b13b47d},
+		{"on demand, torn down", skeleton("nas-ft", 64, ft), func(c *Config, _ *LogGP) { c.Connections.OnDemand, c.Connections.TearDown = true, true }, 0x97aa45e9a3144231},
+		{"ft in columns, cyclic", skeleton("nas-ft", 256, ft), func(c *Config, _ *LogGP) { c.Placement.Type = Cyclic }, 0x3349341ef7e3913f},
+		{"lu, random nodes", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) { c.Placement.Type = Random }, 0x3d96277c2cee9f7b},
+		{"lu without copies", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) { c.Protocols.EagerCopies, c.Protocols.LimitBuffers = false, false }, 0xd29f82525aa74158},
+		{"lss", collectives.AlltoallLSS(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}, 3), nil, 0x13eb01e740979d96},
+		{"direct-eager", collectives.AlltoallDirectEager(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), nil, 0x5c339127b2fbea36},
+		{"ring-rendezvous", collectives.AlltoallRing(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), mode(RC, 8), 0x389d79710ce74957},
+		{"reduce, dissemination", collectives.Sequence(collectives.ReduceBinomial(100, 3, 5000), collectives.BarrierDissemination(100)), nil, 0xa97454747c9bbb08},
+	} {
+		network := DefaultLogGP
+		network.HCA = hca.QDR
+		config := testConfig(4)
+		config.Seed = 7
+		if c.set != nil {
+			c.set(&config, &network)
+		}
+		config.Transport = network.New
+		r, err := config.Run(RunSchedule(c.schedule, costs, sim.Picosecond))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := digest(&r); got != c.want {
+			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
+		}
+	}
+}
+
+// digest hashes all of a result that is of the model (FNV-1a by words).
+func digest(r *Result) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(x int64) {
+		h = (h ^ uint64(x)) * 1099511628211
+		h ^= h >> 29
+	}
+	for _, t := range r.Finish {
+		add(int64(t))
+	}
+	s, a := r.Stats, r.HCA
+	for _, x := range []int64{
+		s.Messages, s.Bytes, s.Shared, s.Rendezvous, s.Control, s.NotReady, s.Handshakes, s.Relayed, s.Connecting,
+		s.QPs, s.QPsClosed, s.QPsPeak, int64(s.KernelTime), int64(s.ConnectWait),
+		a.Requests, a.Bursts, a.Bytes, a.ContextMisses, int64(a.SendBusy), int64(a.RecvBusy), int64(a.MissTime),
+	} {
+		add(x)
+	}
+	return h
+}

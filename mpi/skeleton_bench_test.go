@@ -1,0 +1,65 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// firstRounds is the beginning of a schedule.
+type firstRounds struct {
+	collectives.Schedule
+	rounds int
+}
+
+func (s firstRounds) Rounds(rank int) int { return min(s.rounds, s.Schedule.Rounds(rank)) }
+
+// Parts of iterations of NAS FT and LU, class E, as table 2 of the connections
+// paper has them: 4 ranks a node, a context cache that all of FT's peers do not
+// fit into.
+func BenchmarkSkeletons(b *testing.B) {
+	grouped := DefaultConnections
+	grouped.Mode, grouped.Group = XRCS, 4096
+	lu := func(ranks, planes int) collectives.Schedule {
+		return firstRounds{newLU(luClasses["E"].n, ranks, 552*sim.Millisecond), 3 * planes}
+	}
+	// Rounds of the transposes within rows and columns.
+	ft := func(ranks, rows, rounds int) collectives.Schedule {
+		points := 4096 * 2048 * 2048 / ranks
+		a := collectives.AlltoallPairwise(collectives.Env{Ranks: rows, Bytes: sim.Bytes(points / rows * 16)})
+		columns := ranks / rows
+		return firstRounds{collectives.Split(a, ranks,
+			func(r int) (int, int) { return r % columns, r / columns },
+			func(g, i int) int { return i*columns + g }), rounds}
+	}
+	for _, c := range []struct {
+		name        string
+		connections Connections
+		schedule    collectives.Schedule
+	}{
+		{"lu/ranks=4096", DefaultConnections, lu(4096, 64)},
+		{"lu/ranks=16384", DefaultConnections, lu(16384, 32)},
+		{"ft-columns/ranks=16384", DefaultConnections, ft(16384, 2048, 65)},
+		{"ft-columns/ranks=16384/xrc-groups", grouped, ft(16384, 2048, 65)},
+		{"ft-rows/ranks=16384", DefaultConnections, ft(16384, 8, 3)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			messages := int64(0)
+			for b.Loop() {
+				transport := DefaultLogGP
+				transport.HCA = hca.QDR
+				config := testConfig(4)
+				config.Transport, config.Connections = transport.New, c.connections
+				r, err := config.Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
+				if err != nil {
+					b.Fatal(err)
+				}
+				messages += r.Stats.Messages
+			}
+			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
