@@ -173,5 +173,14 @@ func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64
 	// random streams; of a flit in a buffer or on a channel.
 	bytes := ports*(100+60*float64(o.vcs)) + terminals*400
 	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	if c.Measure.Blame {
+		p.Slower(blameTimes)
+		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
+		bytes += 64*(ports*float64(o.vcs+1)+terminals) + 32*c.Traffic.Load*terminals*hops*10
+	}
 	p.Work(flits*hops, bytes)
 }
+
+// blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
+// 0.4.
+const blameTimes = 1.4

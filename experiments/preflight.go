@@ -19,6 +19,7 @@ type Preflight struct {
 	warnings []Warning
 	curves   []curve
 	flitHops float64
+	times    float64 // as long for each as usual; 0: once
 	bytes    float64
 }
 
@@ -36,6 +37,7 @@ var topics = []string{"faults", "deadlock", "channels", "throughput", "latency",
 type Report struct {
 	Notes    []Note
 	Warnings []Warning
+	Refined  int // points that refinement adds at most
 }
 
 // curve is a point's place on a curve of rising load.
@@ -61,6 +63,25 @@ func (p *Preflight) Work(flitHops, bytes float64) {
 	p.bytes = max(p.bytes, bytes)
 }
 
+// Slower says that the work takes so many times as long as usual.
+func (p *Preflight) Slower(times float64) { p.times = times }
+
+// work is what points take.
+type work struct{ flitHops, nanoseconds float64 }
+
+func (w *work) add(times float64, other work) {
+	w.flitHops += times * other.flitHops
+	w.nanoseconds += times * other.nanoseconds
+}
+
+func (w work) String() string {
+	return fmt.Sprintf("%.2g events, %v of one core", 2*w.flitHops, time.Duration(w.nanoseconds).Round(100*time.Millisecond))
+}
+
+func (p *Preflight) work() work {
+	return work{p.flitHops, p.flitHops * nanosecondsPerFlitHop * max(1, p.times)}
+}
+
 // Rough figures of what a flit that crosses a switch takes on one core, and the
 // program without a network: of whole runs of the torus and dragonfly examples,
 // terminals and statistics included, on a server that others used too.
@@ -76,7 +97,7 @@ func (f *File) Preflight(thorough bool) (*Report, error) {
 	byHash := map[string]*Preflight{}
 	var faults Faults
 	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
-	flitHops, bytes := 0.0, 0.0
+	all, bytes := work{}, 0.0
 	for _, point := range f.Points {
 		p := byHash[point.Hash]
 		if p == nil {
@@ -88,7 +109,7 @@ func (f *File) Preflight(thorough bool) (*Report, error) {
 				d.faultFrom("", e)
 			}
 			faults = append(faults, d.faults...)
-			flitHops += p.flitHops
+			all.add(1, p.work())
 			bytes = max(bytes, p.bytes)
 		}
 		merged.add(p, point)
@@ -97,10 +118,15 @@ func (f *File) Preflight(thorough bool) (*Report, error) {
 		return nil, err
 	}
 	report := merged.report()
-	if flitHops > 0 {
-		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf(
-			"roughly %.2g events, %v of one core, %.0f MB", 2*flitHops,
-			time.Duration(flitHops*nanosecondsPerFlitHop).Round(100*time.Millisecond), (bytes+programBytes)/1e6)})
+	var more work
+	if f.refine != nil {
+		report.Refined, more = f.refine.most(f, func(p *Point) work { return byHash[p.Hash].work() })
+	}
+	if all.flitHops > 0 {
+		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("roughly %v, %.0f MB", all, (bytes+programBytes)/1e6)})
+		if report.Refined > 0 {
+			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})
+		}
 	}
 	return report, nil
 }

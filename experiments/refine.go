@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -140,7 +141,7 @@ func (r *refinement) middle(f *File, points []*Point, saturated func(*Point) (sa
 	if math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return 0, false
 	}
-	gaps := math.Ceil((high-low)/r.spacing - 1e-9)
+	gaps := r.gaps(low, high)
 	if gaps < 2 {
 		return 0, false
 	}
@@ -149,6 +150,56 @@ func (r *refinement) middle(f *File, points []*Point, saturated func(*Point) (sa
 	taken := slices.ContainsFunc(points, func(p *Point) bool { return r.position(f, p) == value })
 	return value, !taken
 }
+
+// most is the number of points that bisection adds at most, and what they take
+// if each takes what the larger of its neighbours does, of which cost tells: in
+// each variant the knee lies between two values that follow each other. Points
+// that fail can leave a wider gap, and a step more. Variants whose points come
+// down to the same settings are computed once.
+func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
+	variants := map[string][]*Point{}
+	var names []string
+	for _, p := range f.Points {
+		name := fmt.Sprint(r.variant(p))
+		if variants[name] == nil {
+			names = append(names, name)
+		}
+		variants[name] = append(variants[name], p)
+	}
+	computed := map[string]bool{}
+	for _, name := range names {
+		list := variants[name]
+		slices.SortStableFunc(list, func(a, b *Point) int { return cmp.Compare(r.position(f, a), r.position(f, b)) })
+		steps, dearest, hashes := 0, work{}, list[0].Hash
+		for i, p := range list[1:] {
+			hashes += p.Hash
+			k := 0
+			for gaps := r.gaps(r.position(f, list[i]), r.position(f, p)); gaps > 1; gaps = math.Ceil(gaps / 2) {
+				k++
+			}
+			steps = max(steps, k)
+			var w work
+			w.add(float64(k), cost(list[i]))
+			if high := cost(p); high.nanoseconds*float64(k) > w.nanoseconds {
+				w = work{}
+				w.add(float64(k), high)
+			}
+			if w.nanoseconds > dearest.nanoseconds {
+				dearest = w
+			}
+		}
+		points += steps
+		if !computed[hashes] {
+			computed[hashes] = true
+			more.add(1, dearest)
+		}
+	}
+	return points, more
+}
+
+// gaps is the number of spacings between two values, the last one perhaps
+// shorter.
+func (r *refinement) gaps(low, high float64) float64 { return math.Ceil((high-low)/r.spacing - 1e-9) }
 
 // refined makes a point that refinement adds. The error says what is wrong
 // with its settings, of which the point is complete otherwise.

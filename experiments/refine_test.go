@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,28 @@ func TestRefine(t *testing.T) {
 	}
 	if got := strings.Join(f.File.Points[7].Swept, ","); got != "box,0.7" {
 		t.Errorf("point 7 is %s", got)
+	}
+}
+
+// TestRefineAtMost: 14 spacings are halved 4 times (7, 4, 2, 1), whichever half
+// the knee is in, for each of two variants. Each costs
+// no more than the dearer of its neighbours: 4 of 0.9 for each variant.
+func TestRefineAtMost(t *testing.T) {
+	f := load(t, toyRefined, Options{})
+	points, more := f.refine.most(f, func(p *Point) work {
+		load := number(p.Swept[1])
+		return work{flitHops: load, nanoseconds: 10 * load}
+	})
+	if points != 8 || math.Abs(more.flitHops-7.2) > 1e-9 || math.Abs(more.nanoseconds-72) > 1e-9 {
+		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)
+	}
+	report, err := f.Preflight(true)
+	if err != nil || report.Refined != 8 {
+		t.Errorf("the report says %d, %v", report.Refined, err)
+	}
+	f = load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.9, 0.1, 0.4, 0.5]\nrefine = { \"traffic.load\" = 0.1 }\n", Options{})
+	if points, _ := f.refine.most(f, func(*Point) work { return work{} }); points != 2 { // 0.5 to 0.9: 4 spacings
+		t.Errorf("%d points, want 2", points)
 	}
 }
 

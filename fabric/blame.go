@@ -74,12 +74,17 @@ type Blame struct {
 	meter   *Meter
 	queues  []blameQueue  // by queue
 	clocked []uint64      // by queue / 64, the queues whose clock runs
-	took0   []uint32      // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
+	arrived []uint32      // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
 	packets []blamePacket // by packet
 	open    int           // measured packets in the network whose last flit is under way
-	passed  []passage     // not yet added to the sums
-	pairs   []int64       // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
-	parts   Parts         // handed to OnPacket
+	passed  []passage     // the first pending of them are not yet added to the sums; len = passages+ports, at least
+	pending int
+	sums    []linkSums // by port, not yet in Links
+	foldAt  int64      // cycle in which they are added at the latest
+	perStep uint64     // a cycle divided by the steps in it, in 2^-32, rounded up; 0 where that is no whole number
+	roundUp uint64     // steps in a cycle, less 1
+	pairs   []int64    // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
+	parts   Parts      // handed to OnPacket
 }
 
 // times are the parts but the source queue, in cycles, two to a word: a sum
@@ -91,8 +96,22 @@ func (t *times) add(part Part, cycles int64) {
 	t[(part-1)>>1] += uint64(cycles) << ((part - 1) & 1 * 32)
 }
 
-func (t *times) part(part Part) int64 {
-	return int64(t[(part-1)>>1] >> ((part - 1) & 1 * 32) & (1<<32 - 1))
+// total is the sum of the parts, which fits into half a word.
+func (t *times) total() int64 {
+	sum := t[0] + t[1] + t[2] + t[3]
+	return int64(sum&(1<<32-1) + sum>>32)
+}
+
+// addTo adds the times to parts. Spelled out: it is done for every packet.
+func (t *times) addTo(p *Parts) {
+	const half = 1<<32 - 1
+	p[PartRoute] += int64(t[0] & half)
+	p[PartVC] += int64(t[0] >> 32)
+	p[PartSwitch] += int64(t[1] & half)
+	p[PartCredit] += int64(t[1] >> 32)
+	p[PartSerial] += int64(t[2] & half)
+	p[PartEjection] += int64(t[2] >> 32)
+	p[PartWire] += int64(t[3] & half)
 }
 
 // blameQueue is the clock of a queue, valid while that runs. 64 bytes.
@@ -122,12 +141,12 @@ func (k *blamePacket) measured() bool { return k.times[3] >= measured }
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
 		Links: make([]Parts, len(f.out)), meter: meter, graph: f.graph, pairRow: make([]int32, f.graph.NumPorts()),
-		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), passed: make([]passage, 0, passages),
+		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), sums: make([]linkSums, f.graph.NumPorts()),
 	}
 	if f.combined == 0 {
-		b.took0 = make([]uint32, len(f.queues))
+		b.arrived = make([]uint32, len(f.queues))
 	}
-	pairs := int32(0)
+	pairs, ports := int32(0), int32(0)
 	for s := range f.switches {
 		sw := &f.switches[s]
 		for local := range sw.ports * int32(f.vcs) {
@@ -138,6 +157,11 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 			b.pairRow[sw.port0+port] = pairs + port*sw.ports
 		}
 		pairs += sw.ports * sw.ports
+		ports = max(ports, sw.ports)
+	}
+	b.passed = make([]passage, passages+ports)
+	if whole := uint64(f.steps.whole); whole != 0 {
+		b.perStep, b.roundUp = (1<<32+whole-1)/whole, whole-1
 	}
 	b.pairs = make([]int64, pairs)
 	f.blame, f.observed = b, true
@@ -183,16 +207,18 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	}
 	b.open++
 	k.times[3] = measured
-	body := f.cycle - p.birth - int64(p.wait)
-	serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
+	k.times[3] += uint64(o.latency) // wire
 	link := &b.Links[f.terminalOut0+t]
-	k.add(PartSerial, serial)
-	k.add(PartCredit, body-serial)
-	k.add(PartWire, int64(o.latency))
 	link[PartSource] += int64(p.wait)
-	link[PartSerial] += serial
-	link[PartCredit] += body - serial
 	link[PartWire] += int64(o.latency)
+	if p.flits > 1 {
+		body := f.cycle - p.birth - int64(p.wait)
+		serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
+		k.add(PartSerial, serial)
+		k.add(PartCredit, body-serial)
+		link[PartSerial] += serial
+		link[PartCredit] += body - serial
+	}
 }
 
 // joins notes the last flit of a packet that arrives in a queue behind others
@@ -255,7 +281,7 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 	for _, m := range matches {
 		q := sw.queue0 + int32(m.local())
 		if !b.isClocked(q) {
-			b.took0[q] = sw.queue(m.local()).ready - f.routeDelay
+			b.arrived[q] = sw.queue(m.local()).ready - f.routeDelay
 			continue
 		}
 		r := &b.queues[q]
@@ -264,35 +290,28 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 	}
 }
 
-// crossing notes the flits that are about to cross a switch in a step.
-func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
-	for _, m := range matches {
-		q, v := sw.queue0+int32(m.local()), sw.queue(m.local())
-		if !b.isClocked(q) {
-			if v.packet&(headFlit|tailFlit) == headFlit|tailFlit && b.open > 0 {
-				b.pass(f, sw, m, v, q, t)
-			}
-			continue
+// crosses notes the flit at the front of a queue with a clock, which is about to
+// cross a switch in a step.
+func (b *Blame) crosses(f *Fabric, sw *switchState, m request, t *stepTime) {
+	q, v, o := sw.queue0+int32(m.local()), sw.queue(m.local()), sw.outPort(m.output())
+	r := &b.queues[q]
+	b.sync(r, v, f.cycle)
+	tail := v.packet&tailFlit != 0
+	if tail {
+		if k := &b.packets[v.packet>>packetBits]; k.measured() {
+			b.depart(k, r, &b.Links[sw.port0+int32(m.output())], o, f.cycle, t.depart)
 		}
-		r, o := &b.queues[q], sw.outPort(m.output())
-		b.sync(r, v, f.cycle)
-		tail := v.packet&tailFlit != 0
-		if tail {
-			if k := &b.packets[v.packet>>packetBits]; k.measured() {
-				b.depart(k, r, &b.Links[sw.port0+int32(m.output())], o, f.cycle, t.depart)
-			}
-		}
-		if r.tails == 0 { // what comes to the front is what start makes of it
-			b.clocked[q>>6] &^= 1 << (q & 63)
-			continue
-		}
-		step := f.steps.wide(t.number)
-		r.first, r.until, r.then = uint8(PartSerial), f.steps.cycleOf(step+1), uint8(PartSwitch)
-		if tail {
-			r.then = uint8(f.bidding())
-			if f.routeDelay > 0 {
-				r.first, r.until = uint8(PartRoute), f.steps.cycleOf(step+1+int64(f.routeDelay))
-			}
+	}
+	if r.tails == 0 { // what comes to the front is what start makes of it
+		b.clocked[q>>6] &^= 1 << (q & 63)
+		return
+	}
+	step := f.steps.wide(t.number)
+	r.first, r.until, r.then = uint8(PartSerial), f.steps.cycleOf(step+1), uint8(PartSwitch)
+	if tail {
+		r.then = uint8(f.bidding())
+		if f.routeDelay > 0 {
+			r.first, r.until = uint8(PartRoute), f.steps.cycleOf(step+1+int64(f.routeDelay))
 		}
 	}
 }
@@ -324,22 +343,20 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 	}
 	b.open--
 	k.times[3] -= measured
-	parts := &b.parts
-	parts[PartSource] = d.Inject - d.Birth
-	for i := PartSource + 1; i < NumParts; i++ {
-		parts[i] = k.part(i)
-	}
-	if parts.Total() != d.Cycle-d.Birth {
-		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, its parts %v", d.Src, d.Dst, d.Cycle-d.Birth, *parts))
+	if source, total := d.Inject-d.Birth, d.Cycle-d.Birth; source+k.total() != total {
+		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, its parts %d of source queue and %x", d.Src, d.Dst, total, source, k.times))
 	}
 	class := 0
 	if d.NonMinimal {
 		class = 1
 	}
 	b.Packets[class]++
-	b.Classes[class].Add(parts)
+	b.Classes[class][PartSource] += d.Inject - d.Birth
+	k.addTo(&b.Classes[class])
 	if b.OnPacket != nil {
-		b.OnPacket(d, parts)
+		b.parts = Parts{PartSource: d.Inject - d.Birth}
+		k.addTo(&b.parts)
+		b.OnPacket(d, &b.parts)
 	}
 }
 

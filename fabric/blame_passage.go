@@ -19,75 +19,87 @@ type passage struct {
 	crossbar   int32 // switch allocation and the crossbar
 	queue      int32 // waiting for the channel
 	wire       int32
-	part       int32 // that queue is
+	ejection   int32 // 1: to the destination
 }
 
-// passages are added up at once: 10 kB of them.
-const passages = 256
+// passages are added up at once. More would take too much of the first cache.
+const passages = 64
 
-// pass notes the packet at the front of queue q, which has no clock, as it
-// crosses.
-func (b *Blame) pass(f *Fabric, sw *switchState, m request, v *inVC, q int32, t *stepTime) {
-	s, c, o := &f.steps, f.cycle, sw.outPort(m.output())
-	ready := v.ready // for switch allocation; before, it had its virtual channel, had its route, and arrived:
-	took, routed, arrived := ready, ready, ready-f.routeDelay
-	if f.combined == 0 {
-		took, arrived = ready-f.vaDelay, b.took0[q]
-		routed = arrived + f.routeDelay
-	}
-	sinceReady := s.cyclesSince(ready, c)
-	sinceTook, sinceRouted, sinceArrived := sinceReady, sinceReady, sinceReady
-	if took != ready {
-		sinceTook = s.cyclesSince(took, c)
-	}
-	if routed != took {
-		sinceRouted = s.cyclesSince(routed, c)
-	} else {
-		sinceRouted = sinceTook
-	}
-	if arrived != routed {
-		sinceArrived = s.cyclesSince(arrived, c)
-	} else {
-		sinceArrived = sinceRouted
-	}
-	through := t.depart>>intervalShift - c
-	if len(b.passed) == cap(b.passed) {
+// linkSums are what packets passed on to a channel have spent there since they
+// were last added to Blame.Links, four to a line of cache.
+type linkSums struct {
+	packets  uint32
+	crossbar uint32 // cycles
+	queue    uint64 // cycles
+}
+
+// crossing notes the flits that are about to cross a switch in a step.
+func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
+	if b.pending >= passages {
 		b.settle()
 	}
-	b.passed = b.passed[:len(b.passed)+1]
-	*(&b.passed[len(b.passed)-1]) = passage{
-		packet: v.packet >> packetBits, link: sw.port0 + int32(m.output()),
-		pair:       b.pairRow[sw.port0+int32(m.port())] + int32(m.output()),
-		pairCycles: more(sinceArrived-sinceRouted) + more(sinceRouted-sinceTook) + more(sinceTook-sinceReady) + more(sinceReady),
-		route:      sinceArrived - sinceRouted, vc: sinceRouted - sinceReady, crossbar: sinceReady + int32(through),
-		queue: int32(wholeCycle(max(t.depart, o.nextFree)) - c - through), wire: o.latency, part: int32(queueing(o)),
+	c := f.cycle
+	through := int32(t.depart>>intervalShift - c)
+	row := b.pairRow[sw.port0]
+	for _, m := range matches {
+		local := m.local()
+		q, v := sw.queue0+int32(local), sw.queue(local)
+		if b.isClocked(q) {
+			b.crosses(f, sw, m, t)
+			continue
+		}
+		if ^v.packet&(headFlit|tailFlit) != 0 || b.open == 0 {
+			continue
+		}
+		// Steps ago, the packet was ready for switch allocation, and before
+		// that took its virtual channel, had its route, and arrived.
+		sinceReady := b.cyclesSince(f, v.ready)
+		sinceRouted, vcCycles := sinceReady, int32(0)
+		routed := v.ready
+		if f.combined == 0 {
+			sinceTook := b.cyclesSince(f, v.ready-f.vaDelay)
+			routed = b.arrived[q] + f.routeDelay
+			sinceRouted = b.cyclesSince(f, routed)
+			vcCycles = more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
+		}
+		route := int32(0)
+		if f.routeDelay != 0 {
+			route = b.cyclesSince(f, routed-f.routeDelay) - sinceRouted
+		}
+		output := m.output()
+		o, e := sw.outPort(output), &b.passed[b.pending]
+		b.pending++
+		e.packet, e.link = v.packet>>packetBits, sw.port0+int32(output)
+		e.pair, e.pairCycles = row+int32(m.port())*sw.ports+int32(output), more(route)+vcCycles+more(sinceReady)
+		e.route, e.vc, e.crossbar = route, sinceRouted-sinceReady, sinceReady+through
+		e.queue = int32(wholeCycle(max(t.depart, o.nextFree))-c) - through
+		e.wire, e.ejection = o.latency, int32(1-o.bounded)
 	}
 }
 
 // more is a wait as it counts for a pair of ports: a single cycle does not.
 func more(cycles int32) int32 {
+	counts := int32(0)
 	if cycles > 1 {
-		return cycles
+		counts = cycles
 	}
-	return 0
+	return counts
 }
 
-// cyclesSince is the number of cycles from the one that a step belongs to, c at
-// the latest, to c, the present one.
-func (s *stepTimes) cyclesSince(step uint32, c int64) int32 {
-	before := int32(uint32(s.first) - step)
-	switch {
-	case before <= 0:
-		return 0
-	case s.whole != 0:
-		return int32((uint32(before) + uint32(s.whole) - 1) / uint32(s.whole))
+// cyclesSince is the number of cycles to the present one from the one that a
+// step, of the present one at the latest, belongs to. Without branches, since
+// how long something waits cannot be predicted; exact up to 2^28 steps.
+func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
+	if b.perStep == 0 {
+		return int32(f.cycle - f.steps.cycleOf(f.steps.wide(step)))
 	}
-	return int32(c - s.cycleOf(s.wide(step)))
+	before := max(int32(uint32(f.steps.first)-step), 0)
+	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
 // settle adds what packets passed to the sums.
 func (b *Blame) settle() {
-	for i := range b.passed {
+	for i := range b.passed[:b.pending] {
 		e := &b.passed[i]
 		k := &b.packets[e.packet]
 		if !k.measured() {
@@ -95,19 +107,47 @@ func (b *Blame) settle() {
 		}
 		k.times[0] += uint64(e.route) | uint64(e.vc)<<32
 		k.times[1] += uint64(e.crossbar)
-		k.add(Part(e.part), int64(e.queue))
+		k.times[2] += uint64(e.queue) << (e.ejection & 1 * 32)
 		k.times[3] += uint64(e.wire)
-		link := &b.Links[e.link]
-		link[PartRoute] += int64(e.route)
-		link[PartVC] += int64(e.vc)
-		link[PartSwitch] += int64(e.crossbar)
-		link[e.part] += int64(e.queue)
-		link[PartWire] += int64(e.wire)
+		sums := &b.sums[e.link]
+		sums.packets++
+		sums.crossbar += uint32(e.crossbar)
+		sums.queue += uint64(e.queue)
+		if e.route|e.vc != 0 {
+			link := &b.Links[e.link]
+			link[PartRoute] += int64(e.route)
+			link[PartVC] += int64(e.vc)
+		}
 		if e.pairCycles > 0 {
 			b.pairs[e.pair] += int64(e.pairCycles)
 		}
 	}
-	b.passed = b.passed[:0]
+	b.pending = 0
+}
+
+// foldCycles bounds the cycles between two calls of fold, so that the sums fit:
+// no more packets than a switch has queues wait for a port in each of them.
+const foldCycles = 1 << 16
+
+// endCycle brings the records of packets up to date, which may arrive in the
+// next cycle.
+func (b *Blame) endCycle(f *Fabric) {
+	b.settle()
+	if f.cycle >= b.foldAt {
+		b.fold(f)
+	}
+}
+
+// fold brings Links up to date.
+func (b *Blame) fold(f *Fabric) {
+	b.foldAt = f.cycle + foldCycles
+	for port := range b.sums {
+		o, sums, link := &f.out[port], &b.sums[port], &b.Links[port]
+		link[PartSwitch] += int64(sums.crossbar)
+		link[queueing(o)] += int64(sums.queue)
+		link[PartWire] += int64(sums.packets) * int64(o.latency)
+		*sums = linkSums{}
+	}
 }
 
 // start starts the clock of a queue, with what its front waits for and has
@@ -126,7 +166,7 @@ func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
 	}
 	arrived := v.ready - f.routeDelay
 	if took {
-		arrived = b.took0[q]
+		arrived = b.arrived[q]
 	}
 	if v.packet&tailFlit != 0 {
 		if k := &b.packets[v.packet>>packetBits]; k.measured() {

@@ -15,6 +15,9 @@ func (f *Fabric) Advance(cycles int64) {
 		return
 	}
 	f.simulate(cycles)
+	if f.blame != nil {
+		f.blame.fold(f)
+	}
 }
 
 // simulate is Advance on one thread.
@@ -103,7 +106,7 @@ func (f *Fabric) tick(c int64) {
 		f.evaluate(sw, topology.SwitchID(s))
 	}
 	if f.blame != nil {
-		f.blame.settle()
+		f.blame.endCycle(f)
 	}
 }
 

@@ -26,7 +26,11 @@ func (a *app) checkCommand() *cobra.Command {
 				return err
 			}
 			for i, f := range files {
-				fmt.Fprintf(a.stdout, "%s: valid, %d points, %d warnings\n%s\n%s", f.Name, len(f.Points), len(f.Warnings)+len(reports[i].Warnings), findings(reports[i]), f.Resolved())
+				points := fmt.Sprintf("%d points", len(f.Points))
+				if n := reports[i].Refined; n > 0 {
+					points += fmt.Sprintf(", up to %d more by refinement", n)
+				}
+				fmt.Fprintf(a.stdout, "%s: valid, %s, %d warnings\n%s\n%s", f.Name, points, len(f.Warnings)+len(reports[i].Warnings), findings(reports[i]), f.Resolved())
 			}
 			return nil
 		},
