@@ -79,7 +79,7 @@ type Blame struct {
 	open    int           // measured packets in the network whose last flit is under way
 	passed  []passage     // the first pending of them are not yet added to the sums; len = passages+ports, at least
 	pending int
-	sums    []linkSums // by port, not yet in Links
+	sums    []linkSums // as Links, to which they have not been added yet
 	foldAt  int64      // cycle in which they are added at the latest
 	perStep uint64     // a cycle divided by the steps in it, in 2^-32, rounded up; 0 where that is no whole number
 	roundUp uint64     // steps in a cycle, less 1
@@ -141,7 +141,7 @@ func (k *blamePacket) measured() bool { return k.times[3] >= measured }
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
 		Links: make([]Parts, len(f.out)), meter: meter, graph: f.graph, pairRow: make([]int32, f.graph.NumPorts()),
-		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), sums: make([]linkSums, f.graph.NumPorts()),
+		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), sums: make([]linkSums, len(f.out)),
 	}
 	if f.combined == 0 {
 		b.arrived = make([]uint32, len(f.queues))
@@ -208,10 +208,11 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	b.open++
 	k.times[3] = measured
 	k.times[3] += uint64(o.latency) // wire
-	link := &b.Links[f.terminalOut0+t]
-	link[PartSource] += int64(p.wait)
-	link[PartWire] += int64(o.latency)
+	sums := &b.sums[f.terminalOut0+t]
+	sums.packets++
+	sums.queue += uint64(p.wait)
 	if p.flits > 1 {
+		link := &b.Links[f.terminalOut0+t]
 		body := f.cycle - p.birth - int64(p.wait)
 		serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
 		k.add(PartSerial, serial)

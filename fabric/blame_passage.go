@@ -25,12 +25,12 @@ type passage struct {
 // passages are added up at once. More would take too much of the first cache.
 const passages = 64
 
-// linkSums are what packets passed on to a channel have spent there since they
+// linkSums are what passages and injections have spent at a channel since they
 // were last added to Blame.Links, four to a line of cache.
 type linkSums struct {
 	packets  uint32
 	crossbar uint32 // cycles
-	queue    uint64 // cycles
+	queue    uint64 // cycles; of terminals in the source queue
 }
 
 // crossing notes the flits that are about to cross a switch in a step.
@@ -73,7 +73,7 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 		e.pair, e.pairCycles = row+int32(m.port())*sw.ports+int32(output), more(route)+vcCycles+more(sinceReady)
 		e.route, e.vc, e.crossbar = route, sinceRouted-sinceReady, sinceReady+through
 		e.queue = int32(wholeCycle(max(t.depart, o.nextFree))-c) - through
-		e.wire, e.ejection = o.latency, int32(1-o.bounded)
+		e.wire, e.ejection = o.latency, 1-int32(o.bounded)
 	}
 }
 
@@ -141,10 +141,14 @@ func (b *Blame) endCycle(f *Fabric) {
 // fold brings Links up to date.
 func (b *Blame) fold(f *Fabric) {
 	b.foldAt = f.cycle + foldCycles
-	for port := range b.sums {
-		o, sums, link := &f.out[port], &b.sums[port], &b.Links[port]
+	for i := range b.sums {
+		o, sums, link := &f.out[i], &b.sums[i], &b.Links[i]
 		link[PartSwitch] += int64(sums.crossbar)
-		link[queueing(o)] += int64(sums.queue)
+		if i >= int(f.terminalOut0) {
+			link[PartSource] += int64(sums.queue)
+		} else {
+			link[queueing(o)] += int64(sums.queue)
+		}
 		link[PartWire] += int64(sums.packets) * int64(o.latency)
 		*sums = linkSums{}
 	}

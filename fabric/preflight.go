@@ -43,7 +43,7 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf(
-			"channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles carry at most %.3f flits a cycle; switch.buffer_flits = %d would fill it",
+			"is too small: channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles carry at most %.3f flits a cycle; switch.buffer_flits = %d would fill it",
 			class.Name, c.Switch.BufferFlits, trip, float64(c.Switch.BufferFlits)/float64(trip), need))
 	}
 	return warnings
