@@ -22,9 +22,9 @@ func AlltoallPairwise(e Env) Collective {
 		ranks:  n,
 		rounds: always(n),
 		round: func(rank, round int, dst []Op) []Op {
-			peer := mod(round-rank, n)
-			if n&(n-1) == 0 {
-				peer = rank ^ round
+			peer := rank ^ round
+			if n&(n-1) != 0 {
+				peer = mod(round-rank, n)
 			}
 			if peer == rank {
 				return append(dst, own(e, rank))

@@ -102,7 +102,16 @@ type mpiRow struct {
 }
 
 func (c *mpiConfig) program() (mpi.Program, error) {
-	return c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	var faults []error
+	for _, fault := range flatten(err) {
+		var p *sim.ParamError
+		if errors.As(fault, &p) && p.Key == "workload.ranks" { // which stands elsewhere
+			fault = &sim.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
+		}
+		faults = append(faults, fault)
+	}
+	return program, errors.Join(faults...)
 }
 
 // leaders is the number of leaders a node in an alltoall by leaders, otherwise

@@ -90,7 +90,7 @@ func TestMPIFaults(t *testing.T) {
 		{"cyclic schedule", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", cyclic), "dependency cycle in rank 0"},
 		{"several CPUs", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", goalFile(t, "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n")), "job.machine = loggp: want loggops"},
 		{"no file", "[workload]\ntype = \"goal\"\nfile = \"no-such.goal\"\n", "workload.file"},
-		{"ranks of a skeleton", "[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n", "power of two"},
+		{"ranks of a skeleton", "[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n", ":3:1: job.ranks = 12: want a power of two"},
 		{"placement", "[placement]\ntype = \"explicit\"\nnodes = [0]\n", "one for each of 16 ranks"},
 	} {
 		_, err := Load("x.toml", "kind = \"mpi\"\n"+c.text, Options{})

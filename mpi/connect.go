@@ -235,19 +235,31 @@ func (c *connector) destroy(a int32, at sim.Time) {
 
 // inbox remembers until when the receive buffers that are in use are.
 type inbox struct {
+	last  sim.Time   // of until
 	until []sim.Time // ascending
-	head  int32
+	head  int32      // of until; those before it are known to be over
 }
 
-// inUse is the number of buffers in use at time now.
-func (b *inbox) inUse(now sim.Time) int {
-	for int(b.head) < len(b.until) && b.until[b.head] <= now {
+// has tells whether one of so many buffers is not in use at time now. It looks
+// at single times only where their number alone does not answer that.
+func (b *inbox) has(buffers int, now sim.Time) bool {
+	if b.last <= now {
+		b.until, b.head = b.until[:0], 0
+		return buffers > 0
+	}
+	if len(b.until)-int(b.head) < buffers {
+		return true
+	}
+	for b.until[b.head] <= now {
 		b.head++
 	}
-	if int(b.head) == len(b.until) {
-		b.until, b.head = b.until[:0], 0
-	}
-	return len(b.until) - int(b.head)
+	return len(b.until)-int(b.head) < buffers
+}
+
+// use takes a buffer until a time, which is not before those given earlier.
+func (b *inbox) use(until sim.Time) {
+	b.last = until
+	b.until = append(b.until, until)
 }
 
 // box is the inbox of the process that a message has come to: its own, or with
@@ -275,13 +287,12 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	if c.perPeer == nil {
 		posted = max(c.rt.Connections.SRQLeast, posted+int(c.links[m.hop]))
 	}
-	return c.box(m).inUse(now) < posted
+	return c.box(m).has(posted, now)
 }
 
 // putBuffer notes that the buffer of a message is posted again at time at.
 func (c *connector) putBuffer(m *message, at sim.Time) {
 	if c.rt.Protocols.LimitBuffers {
-		b := c.box(m)
-		b.until = append(b.until, at)
+		c.box(m).use(at)
 	}
 }

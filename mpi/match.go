@@ -61,9 +61,9 @@ func viewKey(view int, source, tag int32) uint64 {
 
 func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 
-// add appends item to l under (source, tag).
-func (m *matcher) add(l *matchList, source, tag, item int32) {
-	n := m.free
+// add appends item to l under (source, tag) and returns its node.
+func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
+	n = m.free
 	if n != 0 {
 		m.free = m.nodes[n].next
 	} else {
@@ -89,6 +89,7 @@ func (m *matcher) add(l *matchList, source, tag, item int32) {
 			}
 		}
 	}
+	return n
 }
 
 // take removes the oldest item of l that fits (source, tag).
@@ -226,9 +227,9 @@ func (m *matcher) unlink(chains map[uint64]chain, key uint64, view int, n int32)
 	}
 }
 
-// items visits the items of l in the order of adding.
-func (m *matcher) items(l *matchList, visit func(item int32)) {
+// items visits the nodes of l in the order of adding.
+func (m *matcher) items(l *matchList, visit func(node int32)) {
 	for n := l.head; n != 0; n = m.nodes[n].next {
-		visit(m.nodes[n].item)
+		visit(n)
 	}
 }

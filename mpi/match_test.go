@@ -42,7 +42,7 @@ func FuzzMatcher(f *testing.F) {
 		}
 		for which := range lists {
 			var left []int32
-			m.items(&lists[which], func(item int32) { left = append(left, item) })
+			m.items(&lists[which], func(node int32) { left = append(left, m.nodes[node].item) })
 			if len(left) != len(plain[which]) || int(lists[which].count) != len(left) {
 				t.Fatalf("list %d holds %d items (count %d), want %d", which, len(left), lists[which].count, len(plain[which]))
 			}

@@ -232,8 +232,7 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 		rt.match.add(&r.early, m.from, m.tag, id)
 		return
 	}
-	m.recvID = rt.recvs[posted].ID
-	rt.forgetRecv(posted)
+	m.recvID = posted
 	if m.stage == stageRTS {
 		rt.clear(id, at)
 		return
@@ -247,7 +246,7 @@ func (rt *runtime) receive(r int32, op Op, now sim.Time) {
 	q := &rt.ranks[r]
 	early, ok := rt.match.take(&q.early, op.Peer, op.Tag)
 	if !ok {
-		rt.match.add(&q.posted, op.Peer, op.Tag, rt.keepRecv(op))
+		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op)
 		return
 	}
 	m := &rt.messages[early]
@@ -285,33 +284,28 @@ func (rt *runtime) written(id int32, now sim.Time) {
 	rt.done(from, sendID, max(now, rt.ranks[from].cpu))
 }
 
-func (rt *runtime) keepRecv(op Op) int32 {
-	if i := rt.freeRecv - 1; i >= 0 {
-		rt.freeRecv = rt.recvs[i].ID
-		rt.recvs[i] = op
-		return i
+// keepRecv notes what the report about a receive that is left over wants to
+// know beyond what its node of the matcher says.
+func (rt *runtime) keepRecv(node int32, op Op) {
+	if int(node) >= len(rt.recvBytes) {
+		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)
 	}
-	rt.recvs = append(rt.recvs, op)
-	return int32(len(rt.recvs) - 1)
-}
-
-func (rt *runtime) forgetRecv(i int32) {
-	rt.recvs[i].ID = rt.freeRecv
-	rt.freeRecv = i + 1
+	rt.recvBytes[node] = op.Size
 }
 
 // stuck reports what is left when no events are, or nil.
 func (rt *runtime) stuck() error {
 	var left []waiting
 	for r := range rt.ranks {
-		rt.match.items(&rt.ranks[r].posted, func(i int32) {
-			op := rt.recvs[i]
+		rt.match.items(&rt.ranks[r].posted, func(n int32) {
+			node := &rt.match.nodes[n]
+			op := Op{ID: node.item, Kind: Recv, Peer: node.source, Tag: node.tag, Size: rt.recvBytes[n]}
 			left = append(left, waiting{Op: op, rank: int32(r), where: rt.work.Where(int32(r), op.ID)})
 		})
 	}
 	for r := range rt.ranks {
-		rt.match.items(&rt.ranks[r].early, func(i int32) {
-			m := &rt.messages[i]
+		rt.match.items(&rt.ranks[r].early, func(n int32) {
+			m := &rt.messages[rt.match.nodes[n].item]
 			left = append(left, waiting{
 				Op:   Op{ID: m.sendID, Kind: Send, Peer: m.to, Tag: m.tag, Size: m.bytes},
 				rank: m.from, where: rt.work.Where(m.from, m.sendID), sent: m.open == 1,

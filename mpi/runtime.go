@@ -141,9 +141,8 @@ type runtime struct {
 	ranks     []rank
 	match     matcher
 	messages  []message
-	freeMsg   int32 // list of free messages, by number+1
-	recvs     []Op  // posted receives
-	freeRecv  int32
+	freeMsg   int32   // list of free messages, by number+1
+	recvBytes []int64 // of posted receives, by node of match
 	connect   connector
 	ready     []Op
 	inOrder   bool
@@ -187,7 +186,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: make([]rank, w.Ranks())}
+	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: sim.HugePages(make([]rank, w.Ranks()))}
 	rt.handler = k.Register(rt)
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func BenchmarkSkeletons(b *testing.B) {
 		schedule    collectives.Schedule
 	}{
 		{"lu/ranks=4096", DefaultConnections, lu(4096, 64)},
-		{"lu/ranks=16384", DefaultConnections, lu(16384, 32)},
+		{"lu/ranks=16384", DefaultConnections, lu(16384, 128)},
 		{"ft-columns/ranks=16384", DefaultConnections, ft(16384, 2048, 65)},
 		{"ft-columns/ranks=16384/xrc-groups", grouped, ft(16384, 2048, 65)},
 		{"ft-rows/ranks=16384", DefaultConnections, ft(16384, 8, 3)},

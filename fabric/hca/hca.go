@@ -38,7 +38,7 @@ type Stats struct {
 func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, rate: config.Rate(), quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
-	all := make([]HCA, n)
+	all := sim.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
 	}

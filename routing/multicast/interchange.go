@@ -136,7 +136,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 		_, err = joinAll(e, groups)
 	}
 	if err != nil {
-		r.Err = fmt.Errorf("multicast engine %q: %w", name, err)
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
 		return r
 	}
 	r.forest = e.Forest()
@@ -155,7 +155,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 		r.Refused, err = joinAll(e, groups)
 	}
 	if err != nil {
-		r.Err = fmt.Errorf("multicast engine %q: %w", name, err)
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
 		return r
 	}
 	r.forest = e.Forest()
@@ -185,10 +185,32 @@ func joinAll(e Engine, groups []Group) (refused int, err error) {
 		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
 			refused++
 		} else if err != nil {
-			return refused, err
+			return refused, &joinError{g.ID, err}
 		}
 	}
 	return refused, nil
+}
+
+// joinError says which of several groups could not join.
+type joinError struct {
+	id  GroupID
+	err error
+}
+
+func (e *joinError) Error() string { return e.err.Error() }
+func (e *joinError) Unwrap() error { return e.err }
+
+// located puts the place of the group at fault, if known, before an error.
+func (j Job) located(err error) error {
+	var join *joinError
+	if errors.As(err, &join) {
+		for i := range j.Groups {
+			if g := &j.Groups[i]; g.ID == join.id {
+				return fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err)
+			}
+		}
+	}
+	return err
 }
 
 // columns is the table of a report: one row an engine.

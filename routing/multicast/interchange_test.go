@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,13 @@ func TestJobFaults(t *testing.T) {
 		if _, err := j.Run(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+	// Where the subnet manager's own tables lead nowhere, the group is named.
+	lost := good
+	lost.Engine = "minhop-mc"
+	lost.Matrix = &LIDMatrix{graph: graph, n: 3, least: bytes.Repeat([]byte{Unreachable}, 9), lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
+	if _, err := lost.Run(); err == nil || !strings.Contains(err.Error(), `"minhop-mc": g.sa:1: MLID 0xc002: `) {
+		t.Errorf("%v, want the line of the group", err)
 	}
 	// sssp refuses a fabric of two parts; that is a note unless it was asked for.
 	both := good

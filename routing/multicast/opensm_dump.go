@@ -11,6 +11,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
+// Whose rows come in a dump that lists rows switch by switch, where it is no
+// switch of the fabric.
+const (
+	noSwitch     topology.SwitchID = -1 // before the first
+	faultySwitch topology.SwitchID = -2 // after one that is a fault: its rows say nothing new
+)
+
 // dumpReader reads a text dump line by line and collects faults.
 type dumpReader struct {
 	in     *bufio.Scanner

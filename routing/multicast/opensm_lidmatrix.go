@@ -63,7 +63,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 	}
 	in := newDumpReader(r, name)
 	ids := newIdentities(graph)
-	from := topology.SwitchID(-1)
+	from := noSwitch
 	rows := make([]int, n) // per switch: rows read
 	seen := make([]bool, n*n)
 	for in.next() {
@@ -71,7 +71,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.HasPrefix(text, "Switch:"):
-			from = -1
+			from = faultySwitch
 			guid, ok := cutHex(text, "guid ")
 			if !ok {
 				in.fault("a switch without a GUID: %s", quoteShort(text))
@@ -115,8 +115,11 @@ func (m *LIDMatrix) readRow(in *dumpReader, ids *identities, from topology.Switc
 		in.fault("port %016x is not in the fabric", guid)
 		return
 	}
-	if from < 0 {
-		in.fault("row before any switch of the fabric")
+	switch from {
+	case noSwitch:
+		in.fault("row before any switch")
+		return
+	case faultySwitch:
 		return
 	}
 	_, list, ok := strings.Cut(values, ":")

@@ -110,13 +110,13 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	ids := newIdentities(graph)
 	tables := make(MFTs, graph.Switches())
 	listed := make([]bool, graph.Switches())
-	at := topology.SwitchID(-1)
+	at := noSwitch
 	for in.next() {
 		text := in.text
 		switch {
 		case text == "" || strings.HasPrefix(text, "LID"):
 		case strings.HasPrefix(text, "Switch "):
-			at = -1
+			at = faultySwitch
 			guid, err := parseHex(strings.TrimSpace(text[len("Switch "):]), 64)
 			s, known := ids.switches[guid]
 			switch {
@@ -135,8 +135,9 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 			switch {
 			case err != nil:
 				in.fault("%v", err)
-			case at < 0:
-				in.fault("row before any switch of the fabric")
+			case at == noSwitch:
+				in.fault("row before any switch")
+			case at == faultySwitch:
 			case len(tables[at]) > 0 && tables[at][len(tables[at])-1].MLID >= row.MLID:
 				in.fault("row %#x is out of order", row.MLID)
 			case int32(slices.Max(row.Ports)) > ids.names.SwitchPorts[at]:

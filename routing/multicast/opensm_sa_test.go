@@ -131,7 +131,7 @@ func TestReadMCFDBsFaults(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"another file", "hello\n", "x:1: \"hello\": want an MLID"},
-		{"unknown switch", "Switch 0x999\n", "x:1: switch 0000000000000999 is not in the fabric"},
+		{"unknown switch", "Switch 0x999\n0xC001 : 0x001 \n", "x:1: switch 0000000000000999 is not in the fabric"},
 		{"no GUID", "Switch zz\n", "x:1: switch without a GUID"},
 		{"switch twice", head + head, "x:5: switch 0000000000200000 is a duplicate"},
 		{"row first", "0xC001 : 0x001 \n", "x:1: row before any switch"},
@@ -143,6 +143,8 @@ func TestReadMCFDBsFaults(t *testing.T) {
 	} {
 		if _, err := ReadMCFDBs(strings.NewReader(c.text), "x", graph); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		} else if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one fault", c.name, err)
 		}
 	}
 }

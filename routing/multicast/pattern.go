@@ -22,19 +22,19 @@ var Patterns = sim.NewRegistry[PatternEnv, []Group]("group pattern")
 // GridConfig configures the grid pattern.
 type GridConfig struct {
 	Dims             []int `toml:"dims" min:"1" doc:"size of the process grid along each dimension; the first varies fastest"`
-	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" doc:"processes on each terminal"`
+	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" max:"65536" doc:"processes on each terminal"`
 }
 
 // HierarchyConfig configures the hierarchical pattern.
 type HierarchyConfig struct {
 	Ranks            int   `toml:"ranks" min:"0" doc:"processes; 0: as many as fit"`
 	Sizes            []int `toml:"sizes" min:"2" doc:"members of a group on each level, from the bottom; the last holds for all further levels"`
-	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" doc:"processes on each terminal"`
+	RanksPerTerminal int   `toml:"ranks_per_terminal" min:"1" max:"65536" doc:"processes on each terminal"`
 }
 
 // RandomConfig configures the random pattern.
 type RandomConfig struct {
-	Groups int `toml:"groups" min:"1" doc:"number of groups"`
+	Groups int `toml:"groups" min:"1" max:"16777216" doc:"number of groups"`
 	Joins  int `toml:"joins" min:"1" doc:"different groups that each terminal joins"`
 }
 
@@ -90,8 +90,11 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 // blockGroups makes groups of Size members Stride apart: the first Stride of them
 // fill the first Size*Stride terminals, and so on.
 func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
-	most := env.Terminals / (c.Size * c.Stride) * c.Stride
-	if most == 0 || c.Count > most {
+	most := env.Terminals / c.Stride / c.Size * c.Stride
+	if most == 0 {
+		return nil, &sim.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most %d: members %d apart on %d terminals", env.Terminals/c.Stride, c.Stride, env.Terminals)}
+	}
+	if c.Count > most {
 		return nil, &sim.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d members, %d apart, on %d terminals", most, c.Size, c.Stride, env.Terminals)}
 	}
 	if c.Count == 0 {

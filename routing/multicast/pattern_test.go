@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -92,5 +93,27 @@ func TestRandomPattern(t *testing.T) {
 	}
 	if !same(draw(1), draw(1)) || same(draw(1), draw(2)) {
 		t.Error("the seed does not decide the groups")
+	}
+}
+
+// TestPatternFaults: sizes out of range are told by the setting that is at
+// fault, even where their products would overflow.
+func TestPatternFaults(t *testing.T) {
+	env := PatternEnv{Terminals: 9}
+	blocks := func(edit func(*BlocksConfig)) error {
+		_, err := sim.Make(Patterns, "blocks", env, edit)
+		return err
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{blocks(func(c *BlocksConfig) { c.Size = 10 }), "size = 10: want at most 9"},
+		{blocks(func(c *BlocksConfig) { c.Size, c.Stride = 1<<62, 4 }), "want at most 2: members 4 apart on 9 terminals"},
+		{blocks(func(c *BlocksConfig) { c.Size, c.Count = 4, 3 }), "count = 3: want at most 2"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("error %v, want %q", c.err, c.want)
+		}
 	}
 }
