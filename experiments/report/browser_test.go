@@ -35,7 +35,7 @@ func TestWidths(t *testing.T) {
 		t.Skip("starts a browser")
 	}
 	dir := t.TempDir()
-	resultFolder(t, dir, strings.Replace(ring, "links = true", "links = true\nseries = 5", 1))
+	resultFolder(t, dir, strings.Replace(ring, "links = true", "links = true\nblame = true\nseries = 5", 1))
 	page, err := Make([]string{dir})
 	if err != nil {
 		t.Fatal(err)
