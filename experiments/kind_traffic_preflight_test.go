@@ -179,9 +179,9 @@ func TestUncertified(t *testing.T) {
 }
 
 // TestSample: a certificate that stops at its budget says so, finds the cycles
-// of what it has seen, and leaves the channel loads alone. A destination takes a
-// decision at least for each of the 36 switches, so that a budget of 36 is spent
-// after the first.
+// of what it has seen, and leaves the channel loads alone. To a destination leads a
+// hop at least from each of the 36 switches, so that a budget of 36 is spent after
+// the first.
 func TestSample(t *testing.T) {
 	f := load(t, only72, Options{})
 	c := f.Points[0].config.(*trafficConfig)
@@ -205,10 +205,11 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each of 8 destinations takes 16 decisions: 8 at sources, 4 behind hops up
-	// and 4 behind hops down the ring. 100 are spent after 7, and one step of the
-	// cycle is on the way to three destinations: all 8 steps have been seen.
-	if p := o.prove(100, true); p.acyclic || p.exact || p.text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
+	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
+	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
+	// spent after 7, and one step of the cycle is on the way to three
+	// destinations: all 8 steps have been seen.
+	if p := o.prove(105, true); p.acyclic || p.exact || p.text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
 		t.Errorf("%+v", p)
 	}
 }
