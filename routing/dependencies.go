@@ -98,21 +98,30 @@ func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield fu
 		return 0, 0, err
 	}
 	ends := w.ends()
+	seen := newHeadNumbers(g.NumPorts(), vcs)
+	return sample(ends, budget, func(dst topology.TerminalID) (followed int, err error) {
+		seen.reset()
+		return w.dependenciesTo(dst, ends, seen, yield)
+	})
+}
+
+// sample walks to destinations in a random order, the same in every run, until
+// budget hops have been followed (0: no limit). It returns how many it walked to,
+// of how many.
+func sample(ends []topology.TerminalID, budget int, walk func(dst topology.TerminalID) (followed int, err error)) (walked, all int, err error) {
 	order := append([]topology.TerminalID(nil), ends...)
 	stream := sim.NewStream(0, "dependencies", 0)
 	sim.Shuffle(&stream, order)
-	followed := 0
-	seen := newHeadNumbers(g.NumPorts(), vcs)
+	total := 0
 	for i, dst := range order {
-		if budget > 0 && followed >= budget {
+		if budget > 0 && total >= budget {
 			return i, len(order), nil
 		}
-		seen.reset()
-		n, err := w.dependenciesTo(dst, ends, seen, yield)
+		followed, err := walk(dst)
 		if err != nil {
 			return i, len(order), err
 		}
-		followed += n
+		total += followed
 	}
 	return len(order), len(order), nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // EscapeDependencies walks every path that an adaptive routing with escape
@@ -36,19 +35,12 @@ func EscapeDependencies(g *topology.Graph, r fabric.EscapeRouting, vcs int, worm
 		return 0, 0, err
 	}
 	ends := w.ends()
-	order := append([]topology.TerminalID(nil), ends...)
-	stream := sim.NewStream(0, "dependencies", 0)
-	sim.Shuffle(&stream, order)
 	x := &escapeWalk{walker: w, escape: r.EscapeVCs(vcs), wormhole: wormhole, known: newHeadNumbers(g.NumPorts(), vcs)}
-	for i, dst := range order {
-		if budget > 0 && x.followed >= budget {
-			return i, len(order), nil
-		}
-		if err := x.to(dst, ends, yield); err != nil {
-			return i, len(order), err
-		}
-	}
-	return len(order), len(order), nil
+	return sample(ends, budget, func(dst topology.TerminalID) (int, error) {
+		before := x.followed
+		err := x.to(dst, ends, yield)
+		return x.followed - before, err
+	})
 }
 
 // escapeWalk follows the packets to one destination after the other.

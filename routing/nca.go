@@ -109,6 +109,10 @@ func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID
 // addDescents finds or adds the row of switch s in the table of ports down. rows
 // are those that there are, by what is in them.
 func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sample []topology.TerminalID, rows map[string]int32) (row int32, err error) {
+	start := len(r.down)
+	if start+len(sample) > maxDescents {
+		return 0, fmt.Errorf("routing \"nca\" needs a table of more than %d ports down", maxDescents)
+	}
 	key := make([]byte, 0, 4*len(sample))
 	found, above := 0, 0 // leaves below s, and s itself
 	for leaf, t := range sample {
@@ -119,25 +123,22 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 			d = descent{uint16(port - n.port0), uint16(count)}
 			found++
 		}
+		r.down = append(r.down, d)
 		key = append(key, byte(d.first), byte(d.first>>8), byte(d.count), byte(d.count>>8))
 	}
 	if n.up.count == 0 && found+above < len(sample) {
 		return 0, fmt.Errorf("routing \"nca\" needs every terminal below every top switch; %s does not have all", r.graph.SwitchName(s))
 	}
-	if found == 0 {
-		return -1, nil
-	}
-	if row, known := rows[string(key)]; known {
+	row, known := rows[string(key)]
+	switch {
+	case found == 0:
+		row = -1
+	case !known:
+		row = int32(start)
+		rows[string(key)] = row
 		return row, nil
 	}
-	row = int32(len(r.down))
-	if len(r.down)+len(sample) > maxDescents {
-		return 0, fmt.Errorf("routing \"nca\" needs a table of more than %d ports down", maxDescents)
-	}
-	for i := 0; i < len(key); i += 4 {
-		r.down = append(r.down, descent{uint16(key[i]) | uint16(key[i+1])<<8, uint16(key[i+2]) | uint16(key[i+3])<<8})
-	}
-	rows[string(key)] = row
+	r.down = r.down[:start]
 	return row, nil
 }
 
