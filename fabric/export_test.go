@@ -10,6 +10,14 @@ func DivideAlways(cleanup func(func())) {
 	cleanup(func() { worthThreads = before })
 }
 
+// PrefetchAlways lets networks of any size ask for memory ahead while a test
+// runs.
+func PrefetchAlways(cleanup func(func())) {
+	before := largeState
+	largeState = 0
+	cleanup(func() { largeState = before })
+}
+
 // Threads is the number of threads that simulate f.
 func (f *Fabric) Threads() int {
 	if f.shards == nil {

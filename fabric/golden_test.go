@@ -35,7 +35,16 @@ func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
 // nothing about right or wrong, but a change that is meant to leave results
 // alone must leave them alone. A change of the model records
 // them anew (the failure prints them) and says so in the change log.
-func TestGolden(t *testing.T) {
+func TestGolden(t *testing.T) { testGolden(t) }
+
+// TestGoldenPrefetching: asking for memory ahead, as large networks do, changes
+// nothing.
+func TestGoldenPrefetching(t *testing.T) {
+	fabric.PrefetchAlways(t.Cleanup)
+	testGolden(t)
+}
+
+func testGolden(t *testing.T) {
 	dragonfly := func(algorithm string) func(testing.TB) network {
 		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
 	}

@@ -2,9 +2,9 @@ package fabric
 
 import "unsafe"
 
-// largeState is from how many bytes of state on a fabric asks for what it will
-// touch: such as do not fit into the caches of one core.
-const largeState = 1 << 20
+// largeState, which only tests change, is from how many bytes of state on a fabric
+// asks for what it will touch: such as do not fit into the caches of one core.
+var largeState = 1 << 20
 
 // isLarge tells whether f asks for its memory ahead.
 func (f *Fabric) isLarge() bool {

@@ -16,6 +16,7 @@ import (
 // saturation, on all kinds of networks, switches and decisions.
 func TestThreads(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
+	fabric.PrefetchAlways(t.Cleanup)
 	tree := func(t testing.TB) network {
 		return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	}
