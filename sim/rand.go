@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // Stream is a source of pseudo-random numbers, 8 bytes of state (SplitMix64:
 // Steele, Lea, Flood, OOPSLA 2014). The zero value is a valid, fixed stream;
@@ -59,33 +56,4 @@ func Shuffle[T any](s *Stream, p []T) {
 		j := s.IntN(i + 1)
 		p[i], p[j] = p[j], p[i]
 	}
-}
-
-// Geometric draws the number of Bernoulli trials up to and including the first
-// success: 1, 2, 3, ... with mean 1/p. Build it once per probability; a draw
-// costs one logarithm.
-type Geometric struct{ scale float64 }
-
-// NewGeometric prepares draws with success probability p in (0, 1]. p = 0
-// gives a distribution whose draws are far beyond every run.
-func NewGeometric(p float64) Geometric {
-	switch {
-	case p >= 1:
-		return Geometric{0}
-	case p <= 0:
-		return Geometric{math.Inf(-1)}
-	}
-	return Geometric{1 / math.Log1p(-p)}
-}
-
-// Draw returns the next gap, at least 1 and at most 2^60.
-func (g Geometric) Draw(s *Stream) int64 {
-	if g.scale == 0 {
-		return 1
-	}
-	x := math.Log(1-s.Float64()) * g.scale // 1-u is in (0, 1]: the logarithm is finite
-	if !(x < 1<<60) {
-		return 1 << 60
-	}
-	return 1 + int64(x)
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"testing"
 )
 
@@ -28,29 +27,6 @@ func TestStreamIsFrozen(t *testing.T) {
 	want := [3]uint64{s.Uint64(), s.Uint64(), s.Uint64()}
 	if want != [3]uint64{frozen0, frozen1, frozen2} {
 		t.Errorf("stream (1, birth, 0) begins %#x", want)
-	}
-}
-
-// TestGeometric holds mean and variance against 1/p and (1-p)/p^2. With
-// 200,000 draws the mean's standard error is sqrt(1-p)/(p*447); six of them
-// are exceeded once in 5e8.
-func TestGeometric(t *testing.T) {
-	for _, p := range []float64{1, 0.7, 0.1, 0.001} {
-		g, r := NewGeometric(p), NewStream(5, "geometric", 0)
-		var x Running
-		for range 200_000 {
-			x.Add(float64(g.Draw(&r)))
-		}
-		if d := math.Abs(x.Mean() - 1/p); d > 6*math.Sqrt(1-p)/p/447 {
-			t.Errorf("p = %v: mean %v, want %v", p, x.Mean(), 1/p)
-		}
-		if want := (1 - p) / p / p; math.Abs(x.Variance()-want) > 0.05*want {
-			t.Errorf("p = %v: variance %v, want %v", p, x.Variance(), want)
-		}
-	}
-	r := NewStream(5, "geometric", 1)
-	if x := NewGeometric(0).Draw(&r); x < 1<<59 {
-		t.Errorf("p = 0 draws %d", x)
 	}
 }
 
