@@ -134,7 +134,7 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 		vc := uint32(bits.TrailingZeros32(r.free()))
 		lov := r.port()*vcs + vc
 		if r.free()&(r.free()-1) != 0 {
-			vc = f.acceptVC(sw, r)
+			vc = f.acceptVC(sw, local, r.port(), r.free())
 			lov = r.port()*vcs + vc
 		}
 		v := sw.queue(local)
@@ -148,20 +148,21 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 	}
 }
 
-// acceptVC is the virtual channel of a request nearest to the round-robin
-// pointer of its queue, which moves behind it.
-func (f *Fabric) acceptVC(sw *switchState, r request) uint32 {
-	accept := &f.acceptOV[uint32(sw.queue0)+r.local()]
-	first := r.port() * uint32(f.vcs)
-	vc := bits.TrailingZeros32(r.free())
-	if behind := *accept - int32(first); behind > 0 {
-		// Empty, too, where the pointer is in a later port.
-		if from := r.free() >> behind << behind; from != 0 {
-			vc = bits.TrailingZeros32(from)
-		}
+// acceptVC is that of some virtual channels of a port which is nearest to the
+// round-robin pointer of a queue, which moves behind it.
+func (f *Fabric) acceptVC(sw *switchState, local, port, set uint32) uint32 {
+	accept := at(&f.acceptOV[0], uint32(sw.queue0)+local)
+	first := port * uint32(f.vcs)
+	// The pointer is in this port or elsewhere. No branches: nothing predicts it.
+	behind := max(*accept-int32(first), 0)
+	behind = min(behind, MaxVCs)
+	from := set >> behind << behind
+	if from == 0 {
+		from = set
 	}
-	*accept = int32(first) + int32(vc) + 1
-	return uint32(vc)
+	lov := first + uint32(bits.TrailingZeros32(from))
+	*accept = int32(lov) + 1
+	return lov - first
 }
 
 // chooseVC points the packet at the front of a queue to one of some free virtual
@@ -176,19 +177,19 @@ func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 	if free = f.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}
-	v.out = int32(port*uint32(f.vcs) + f.acceptVC(sw, newRequest(local, port<<16|free)))
+	v.out = int32(port*uint32(f.vcs) + f.acceptVC(sw, local, port, free))
 	return true
 }
 
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	for left := set; left != 0; left &= left - 1 {
-		if sw.outVC(port*uint32(f.vcs)+uint32(bits.TrailingZeros32(left))).credits < need {
-			set &^= left & -left
-		}
+	first, short := sw.outVC(port*uint32(f.vcs)), uint32(0)
+	for vc := range uint32(bits.Len32(set)) {
+		// No branch: nothing predicts it.
+		short |= uint32(at(first, vc).credits-need) >> 31 << vc
 	}
-	return set
+	return set &^ short
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole

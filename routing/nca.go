@@ -43,6 +43,8 @@ type nca struct {
 	nodes []ncaNode // len = switches
 	down  []descent
 	NCAConfig
+	byLoad bool    // ports up by load
+	byHash [2]bool // ports down (0) and up (1) by a hash
 }
 
 // ncaNode is what a switch decides by.
@@ -69,7 +71,7 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 		return newNCAAround(config, tree, env)
 	}
 	g := env.Topology.Graph()
-	r := &nca{graph: g, NCAConfig: config}
+	r := &nca{graph: g, NCAConfig: config, byLoad: config.Up == "least-loaded", byHash: [2]bool{config.hashes(false), config.hashes(true)}}
 	leaf, sample := numberLeaves(g)
 	for t := range g.Terminals() {
 		r.home = append(r.home, leaf[g.TerminalSwitch(topology.TerminalID(t))])
@@ -150,26 +152,35 @@ func (r *nca) IgnoresTerminals() bool { return r.Up != "hashed" && r.Down != "ha
 
 func (r *nca) ReadsOccupancy() bool { return r.Up == "least-loaded" }
 
-// choices is the range of ports that serve h equally, all up or all down.
-func (r *nca) choices(h *fabric.Head) (first topology.PortID, count int, up bool) {
+// choices is the range of ports that serve h equally, all up (1) or all down (0).
+func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {
 	n, home := &r.nodes[h.Switch], r.home[h.Dst]
 	if home == n.leaf {
-		return r.graph.TerminalPort[h.Dst], 1, false
+		return r.graph.TerminalPort[h.Dst], 1, 0
 	}
+	d := n.up
+	up = 1
 	if n.row >= 0 {
-		if d := r.down[n.row+home]; d.count > 0 {
-			return n.port0 + topology.PortID(d.first), int(d.count), false
+		if below := r.down[n.row+home]; below.count > 0 { // a conditional move: nothing predicts it
+			d, up = below, 0
 		}
 	}
-	return n.port0 + topology.PortID(n.up.first), int(n.up.count), true
+	return n.port0 + topology.PortID(d.first), uint32(d.count), up
 }
 
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
-	if up && r.Up == "least-loaded" {
-		return fabric.Hop{Port: leastLoaded(v, first, count, v.Random(h.Switch)), VCs: allVCs(v.VCs())}
+	choice := 0
+	switch {
+	case count == 1:
+	case r.byHash[up&1]:
+		choice = hashedChoice(h, int(count))
+	case up == 1 && r.byLoad:
+		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: allVCs(v.VCs())}
+	default:
+		choice = v.Random(h.Switch).IntN(int(count))
 	}
-	return r.obliviously(h, v.VCs(), first, count, up, v.Random(h.Switch))
+	return fabric.Hop{Port: first + topology.PortID(choice), VCs: allVCs(v.VCs())}
 }
 
 // leastLoaded is the port with the fewest flits that wait for it or are on
@@ -194,18 +205,6 @@ func (c *NCAConfig) hashes(up bool) bool {
 	return up && c.Up == "hashed" || !up && c.Down == "hashed"
 }
 
-func (r *nca) obliviously(h *fabric.Head, vcs int, first topology.PortID, count int, up bool, random *sim.Stream) fabric.Hop {
-	choice := 0
-	switch {
-	case count == 1:
-	case r.hashes(up):
-		choice = hashedChoice(h, count)
-	default:
-		choice = random.IntN(count)
-	}
-	return fabric.Hop{Port: first + topology.PortID(choice), VCs: allVCs(vcs)}
-}
-
 // hashedChoice chooses one of so many by destination and switch.
 func hashedChoice(h *fabric.Head, count int) int {
 	return spread(uint32(h.Dst)+uint32(h.Switch)*0x9e3779b1, count)
@@ -213,12 +212,12 @@ func hashedChoice(h *fabric.Head, count int) int {
 
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
-	if count > 1 && r.hashes(up) {
-		yield(fabric.Hop{Port: first + topology.PortID(hashedChoice(&h, count)), VCs: allVCs(vcs)}, h.State, 1)
+	if count > 1 && r.byHash[up] {
+		yield(fabric.Hop{Port: first + topology.PortID(hashedChoice(&h, int(count))), VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	weight := 1 / float64(count)
-	if up && count > 1 && r.Up == "least-loaded" {
+	if up == 1 && count > 1 && r.byLoad {
 		weight = 0
 	}
 	for i := range count {
