@@ -14,7 +14,13 @@ import "math/bits"
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
-	requests, rivalInputs, rivalOutputs := f.requestCrossbar(sw, t.number)
+	var requests []request
+	var rivalInputs, rivalOutputs uint64
+	if f.requestsPlainly() {
+		requests, rivalInputs, rivalOutputs = f.requestPlainly(sw, t.number)
+	} else {
+		requests, rivalInputs, rivalOutputs = f.requestCrossbar(sw, t.number)
+	}
 	if f.multicast != nil {
 		requests = f.multicast.exclude(requests)
 	}

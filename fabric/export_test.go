@@ -18,6 +18,12 @@ func PrefetchAlways(cleanup func(func())) {
 	cleanup(func() { largeState = before })
 }
 
+// PlainNever lets no network use the loops for the usual case while a test runs.
+func PlainNever(cleanup func(func())) {
+	neverPlain = true
+	cleanup(func() { neverPlain = false })
+}
+
 // Threads is the number of threads that simulate f.
 func (f *Fabric) Threads() int {
 	if f.shards == nil {

@@ -44,6 +44,13 @@ func TestGoldenPrefetching(t *testing.T) {
 	testGolden(t)
 }
 
+// TestGoldenPlainNever: the loops for the usual case do what those for every case
+// do.
+func TestGoldenPlainNever(t *testing.T) {
+	fabric.PlainNever(t.Cleanup)
+	testGolden(t)
+}
+
 func testGolden(t *testing.T) {
 	dragonfly := func(algorithm string) func(testing.TB) network {
 		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }

@@ -134,8 +134,8 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 		vc := uint32(bits.TrailingZeros32(r.free()))
 		lov := r.port()*vcs + vc
 		if r.free()&(r.free()-1) != 0 {
-			vc = f.acceptVC(sw, local, r.port(), r.free())
-			lov = r.port()*vcs + vc
+			lov = nextVC(&f.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
+			vc = lov - r.port()*vcs
 		}
 		v := sw.queue(local)
 		v.out = int32(lov)
@@ -146,23 +146,6 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 		m.va &^= bit
 		m.next |= bit
 	}
-}
-
-// acceptVC is that of some virtual channels of a port which is nearest to the
-// round-robin pointer of a queue, which moves behind it.
-func (f *Fabric) acceptVC(sw *switchState, local, port, set uint32) uint32 {
-	accept := at(&f.acceptOV[0], uint32(sw.queue0)+local)
-	first := port * uint32(f.vcs)
-	// The pointer is in this port or elsewhere. No branches: nothing predicts it.
-	behind := max(*accept-int32(first), 0)
-	behind = min(behind, MaxVCs)
-	from := set >> behind << behind
-	if from == 0 {
-		from = set
-	}
-	lov := first + uint32(bits.TrailingZeros32(from))
-	*accept = int32(lov) + 1
-	return lov - first
 }
 
 // chooseVC points the packet at the front of a queue to one of some free virtual
@@ -177,7 +160,7 @@ func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 	if free = f.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}
-	v.out = int32(port*uint32(f.vcs) + f.acceptVC(sw, local, port, free))
+	v.out = int32(nextVC(&f.acceptOV[uint32(sw.queue0)+local], port*uint32(f.vcs), free))
 	return true
 }
 

@@ -1,0 +1,94 @@
+package fabric
+
+import "math/bits"
+
+// neverPlain, which only tests set, lets requestCrossbar do what requestPlainly can.
+var neverPlain bool
+
+// requestsPlainly tells whether requestPlainly serves: heads take their virtual
+// channel as they cross, a credit is all that they need, and nobody watches.
+func (f *Fabric) requestsPlainly() bool {
+	return f.combined != 0 && !f.cutThrough && !f.observed && f.escape == nil && !neverPlain
+}
+
+// requestPlainly is requestCrossbar for the usual case. Nothing is called from its
+// loop, which lets the compiler keep in registers what is in it, and what nothing
+// predicts is computed without branches.
+func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
+	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
+	accepts, waits := at(&f.acceptOV[0], uint32(sw.queue0)), at(&f.waitNext[0], uint32(sw.queue0))
+	paces := &f.paces[0]
+	vcs := uint32(f.vcs)
+	n := uint32(0)
+	now := f.cycle << intervalShift
+	var inputs, outputs uint64
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		for left := m.sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
+			if int32(v.ready-step) > 0 {
+				continue
+			}
+			output := v.hop >> 16
+			o := sw.outPort(output)
+			if v.packet&headFlit != 0 {
+				free := v.hop & uint32(o.free)
+				first := output * vcs
+				lov := first + uint32(bits.TrailingZeros32(free))
+				if free&(free-1) != 0 {
+					if free &^= withoutCredit(sw.outVC(first), vcs); free != 0 {
+						lov = nextVC(at(accepts, local), first, free)
+					}
+				} else if free != 0 && sw.outVC(lov).credits == 0 {
+					free = 0
+				}
+				if free == 0 { // as sleepForVC
+					m.sa &^= left & -left
+					*at(waits, local) = o.waiters
+					o.waiters = sw.queue0 + int32(local) + 1
+					continue
+				}
+				v.out = int32(lov)
+			} else if sw.outVC(uint32(v.out)).credits == 0 {
+				m.sa &^= left & -left
+				continue
+			}
+			if o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
+				continue
+			}
+			port := uint32(at(places, local).port)
+			*at(requests, n) = newRequest(local, port<<16|output)
+			n++
+			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
+			rivalInputs |= inputs & in
+			inputs |= in
+			rivalOutputs |= outputs & out
+			outputs |= out
+		}
+	}
+	return f.alloc.requests[:n], rivalInputs, rivalOutputs
+}
+
+// withoutCredit is the set of those of vcs virtual channels, the first of them
+// given, that have no credit.
+func withoutCredit(first *outVC, vcs uint32) (set uint32) {
+	for vc := range vcs {
+		set |= uint32(at(first, vc).credits-1) >> 31 << (vc & 31)
+	}
+	return set
+}
+
+// nextVC is the output virtual channel of a port, the first of which is given,
+// that is in a set and nearest to a round-robin pointer, which moves behind it. The
+// pointer is in this port or elsewhere.
+func nextVC(pointer *int32, first, set uint32) (lov uint32) {
+	behind := min(max(*pointer-int32(first), 0), MaxVCs)
+	from := set >> (behind & 31) << (behind & 31)
+	if from == 0 {
+		from = set
+	}
+	lov = first + uint32(bits.TrailingZeros32(from))
+	*pointer = int32(lov) + 1
+	return lov
+}
