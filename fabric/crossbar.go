@@ -36,6 +36,12 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 		alone += 1 - meets
 		met += meets
 	}
+	if f.config.Switch.Iterations == 1 && !f.observed && f.multicast == nil {
+		// In one go: loops that are short end unpredictably.
+		requests = f.match(sw, rivals[:met], requests[:alone])
+		f.cross(sw, requests, t, true)
+		return
+	}
 	f.cross(sw, requests[:alone], t, true)
 	f.arbitrate(sw, rivals[:met], t)
 }
@@ -109,24 +115,32 @@ func (f *Fabric) arbitrate(sw *switchState, rivals []request, t *stepTime) {
 		if iteration > 0 {
 			rivals = a.unmatched(rivals)
 		}
-		f.grantOutputs(sw, rivals)
-		if len(a.touched) == 0 {
+		matches := f.match(sw, rivals, a.matches[:0])
+		if len(matches) == 0 {
 			break
 		}
-		f.acceptInputs(sw)
-		matches := a.matches[:0]
-		for _, port := range a.granted {
-			output := a.inputs[port].take()
-			local := a.outputs[output].take()
-			a.matched[2*port], a.matched[2*output+1] = true, true
-			matches = append(matches, newRequest(local, port<<16|output))
+		for _, r := range matches {
+			a.matched[2*r.port()], a.matched[2*r.output()+1] = true, true
 		}
 		f.cross(sw, matches, t, iteration == 0)
-		for _, output := range a.touched {
-			a.outputs[output].index = 0
-		}
 	}
 	clear(a.matched[:2*sw.ports])
+}
+
+// match is one iteration of the round robins: it appends to matches what they
+// choose from some requests.
+func (f *Fabric) match(sw *switchState, rivals, matches []request) []request {
+	a := &f.alloc
+	f.grantOutputs(sw, rivals)
+	f.acceptInputs(sw)
+	for _, port := range a.granted {
+		output := a.inputs[port].take()
+		matches = append(matches, newRequest(a.outputs[output].take(), port<<16|output))
+	}
+	for _, output := range a.touched { // granted in vain
+		a.outputs[output].index = 0
+	}
+	return matches
 }
 
 // unmatched keeps the requests whose input and output are both free.
