@@ -168,12 +168,8 @@ func (x *faults) doom(packet int32) {
 // what is left of its packet is discarded in the next cycle. A decision of no
 // virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
 // until then without being granted anything.
-func (f *Fabric) discard(m *masks, bit uint64, v *inVC, head *queued) {
+func (f *Fabric) discard(head *queued) {
 	head.hop = 1 << 16
-	if v.count == 1 {
-		m.va &^= bit
-		m.sa &^= bit
-	}
 	f.faults.doom(head.packet >> packetBits)
 }
 

@@ -61,22 +61,20 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<StateBits - 1
 	m := &sw.masks[w]
 	ready := f.steps.at[0].number + f.routeDelay
+	places, a := &f.alloc.places[0], &f.alloc
 	left := m.route
 	m.route = 0
+	first := uint64(0) // queues whose front has come
 	h := &f.head
 	h.Switch = s
 	for ; left != 0; left &= left - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
-		v, place := sw.queue(local), f.alloc.places[local]
+		v, place := sw.queue(local), at(places, local)
 		h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
 		head := &v.queued
 		if v.count == 1 {
 			v.ready = ready
-			if f.combined != 0 {
-				m.sa |= left & -left
-			} else {
-				m.va |= left & -left
-			}
+			first |= left & -left
 		} else {
 			head = &f.pool[v.last-1].queued
 		}
@@ -89,20 +87,25 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
 		if port >= uint32(sw.ports) || vcs == 0 {
 			if f.faults != nil && hop == Discard {
-				f.discard(m, left&-left, v, head)
+				first &^= left & -left
+				f.discard(head)
 				continue
 			}
 			f.badHop(h, hop)
 		}
 		head.hop = port<<16 | vcs
 		if f.large {
-			n := f.alloc.routed
-			f.alloc.routedFrom[n], f.alloc.routedTo[n] = int32(place.port), int32(port)
-			f.alloc.routed++
+			a.routedFrom[a.routed], a.routedTo[a.routed] = int32(place.port), int32(port)
+			a.routed++
 		}
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
 			f.countDecision(sw, lowestOV(head.hop, uint32(f.vcs)))
 		}
+	}
+	if f.combined != 0 {
+		m.sa |= first
+	} else {
+		m.va |= first
 	}
 }

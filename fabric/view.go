@@ -26,6 +26,9 @@ func (v *View) Graph() *topology.Graph { return v.f.graph }
 // use.
 func (v *View) VCs() int { return bits.Len32(v.f.allVCs) }
 
+// AllVCs is the set of those virtual channels.
+func (v *View) AllVCs() uint32 { return v.f.allVCs }
+
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return v.f.cycle }
 

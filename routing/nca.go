@@ -176,11 +176,11 @@ func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	case r.byHash[up&1]:
 		choice = hashedChoice(h, int(count))
 	case up == 1 && r.byLoad:
-		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: allVCs(v.VCs())}
+		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: v.AllVCs()}
 	default:
 		choice = v.Random(h.Switch).IntN(int(count))
 	}
-	return fabric.Hop{Port: first + topology.PortID(choice), VCs: allVCs(v.VCs())}
+	return fabric.Hop{Port: first + topology.PortID(choice), VCs: v.AllVCs()}
 }
 
 // leastLoaded is the port with the fewest flits that wait for it or are on

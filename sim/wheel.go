@@ -1,5 +1,7 @@
 package sim
 
+import "unsafe"
+
 // Wheel is the near future of a clocked component: values of one type filed
 // by the cycle in which they are due. Items live in chunks that are handed on
 // from emptied cycles to filling ones, so that memory follows the number of
@@ -8,7 +10,9 @@ package sim
 // whoever takes them must not depend on it.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
+	first *wheelSlot[T] // of slots
 	mask  int64
+	reach int64          // last cycle that has a slot now
 	now   int64          // cycle last taken from
 	free  *wheelChunk[T] // list of empty chunks
 	open  *wheelChunk[T] // chunk last handed out
@@ -45,7 +49,8 @@ func NewWheel[T any](reach int64) *Wheel[T] {
 	for n <= reach && n < 1<<16 {
 		n *= 2
 	}
-	return &Wheel[T]{slots: make([]wheelSlot[T], n), mask: n - 1, now: -1}
+	slots := make([]wheelSlot[T], n)
+	return &Wheel[T]{slots: slots, first: &slots[0], mask: n - 1, reach: n - 2, now: -1}
 }
 
 // Place files an item for a cycle later than the one last taken and returns
@@ -60,8 +65,9 @@ func (w *Wheel[T]) Place(cycle int64) *T {
 // Room is Place where there is room at hand and nil otherwise; then Place
 // finds some. It is for the hottest of callers, where it is inlined.
 func (w *Wheel[T]) Room(cycle int64) *T {
-	s := &w.slots[cycle&w.mask]
-	if s.room == 0 || cycle-w.now > w.mask {
+	// As &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
+	s := (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
+	if s.room == 0 || cycle > w.reach {
 		return nil
 	}
 	p := &s.last.items[-s.room%chunkItems]
@@ -71,7 +77,7 @@ func (w *Wheel[T]) Room(cycle int64) *T {
 
 // extend is Place where the slot's chunk is full or the cycle beyond reach.
 func (w *Wheel[T]) extend(cycle int64) *T {
-	if cycle-w.now > w.mask {
+	if cycle > w.reach {
 		return w.placeFar(cycle)
 	}
 	c := w.free
@@ -102,7 +108,7 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		w.free, w.open = w.open, nil
 	}
 	if w.now < cycle {
-		w.now = cycle
+		w.now, w.reach = cycle, cycle+w.mask
 		w.fetchFar()
 	}
 	s := &w.slots[cycle&w.mask]
