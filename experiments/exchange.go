@@ -49,20 +49,23 @@ func newExchange(terminals, flits int, order string, seed uint64) *exchange {
 func (x *exchange) ring(t, i int) int32 { return int32((t + 1 + i) % x.terminals) }
 
 // Next implements fabric.Source.
-func (x *exchange) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	i := int(x.sent[t])
+	*spec = fabric.PacketSpec{}
 	switch {
 	case i == x.terminals-1:
-		return fabric.PacketSpec{Birth: fabric.Never}, false
+		spec.Birth = fabric.Never
+		return false
 	case until < 0:
-		return fabric.PacketSpec{Birth: 0}, false
+		return false
 	}
 	x.sent[t]++
 	to := x.ring(int(t), i)
 	if x.order != nil {
 		to = x.order[t][i]
 	}
-	return fabric.PacketSpec{Dst: topology.TerminalID(to), Flits: x.flits}, true
+	spec.Dst, spec.Flits = topology.TerminalID(to), x.flits
+	return true
 }
 
 // Deliver implements fabric.Sink.

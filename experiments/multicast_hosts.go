@@ -97,23 +97,25 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 }
 
 // Next implements fabric.Source: messages first.
-func (h *hosts) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	n := &h.nodes[t]
 	next := fabric.PacketSpec{Birth: fabric.Never}
 	if n.head < len(n.packets) {
 		next = n.packets[n.head].spec
 		if next.Birth <= until {
 			n.head++
-			return next, true
+			*spec = next
+			return true
 		}
 	}
 	if h.background != nil {
-		spec, ok := h.background.Next(t, until)
+		ok := h.background.Next(t, until, spec)
 		if ok || spec.Birth < next.Birth {
-			return spec, ok
+			return ok
 		}
 	}
-	return next, false
+	*spec = next
+	return false
 }
 
 // Deliver implements fabric.Sink.

@@ -165,23 +165,26 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 }
 
 // Next implements fabric.Source.
-func (t *fabricTransport) Next(terminal topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	spec.Birth = fabric.Never
 	if int(terminal) >= len(t.nodes) {
-		return fabric.PacketSpec{Birth: fabric.Never}, false
+		return false
 	}
 	n := &t.nodes[terminal]
 	if n.head == len(n.packets) {
-		return fabric.PacketSpec{Birth: fabric.Never}, false
+		return false
 	}
 	p := &n.packets[n.head]
 	if p.birth > until {
-		return fabric.PacketSpec{Birth: p.birth}, false
+		spec.Birth = p.birth
+		return false
 	}
 	if n.head++; n.head == len(n.packets) && n.Waiting() && !n.waking {
 		n.waking = true
 		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, int32(terminal), 0)
 	}
-	return fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}, true
+	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
+	return true
 }
 
 // Deliver implements fabric.Sink.

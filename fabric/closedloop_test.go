@@ -19,17 +19,17 @@ type pingPong struct {
 	times []int64
 }
 
-func (p *pingPong) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (p *pingPong) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	if t != 1-p.next.Dst || p.next.Birth > until {
-		birth := p.next.Birth
+		spec.Birth = p.next.Birth
 		if t != 1-p.next.Dst {
-			birth = fabric.Never
+			spec.Birth = fabric.Never
 		}
-		return fabric.PacketSpec{Birth: birth}, false
+		return false
 	}
-	spec := p.next
+	*spec = p.next
 	p.next.Birth = fabric.Never
-	return spec, true
+	return true
 }
 
 func (p *pingPong) Deliver(d *fabric.Delivery) {

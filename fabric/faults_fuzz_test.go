@@ -46,13 +46,13 @@ type counted struct {
 	born int64
 }
 
-func (c *counted) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
-	spec, ok := c.OpenLoop.Next(t, until)
-	if ok {
-		spec.Tag = uint64(c.born)
-		c.born++
+func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	if !c.OpenLoop.Next(t, until, spec) {
+		return false
 	}
-	return spec, ok
+	spec.Tag = uint64(c.born)
+	c.born++
+	return true
 }
 
 // onceEach is a sink that wants no packet twice.

@@ -221,17 +221,18 @@ func newMixed(g *topology.Graph, groups [][]topology.TerminalID, packets, flits 
 	return m
 }
 
-func (m *mixedTraffic) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (m *mixedTraffic) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	if m.left[t] == 0 || until < 0 {
+		spec.Birth = 0
 		if m.left[t] == 0 {
-			return fabric.PacketSpec{Birth: fabric.Never}, false
+			spec.Birth = fabric.Never
 		}
-		return fabric.PacketSpec{Birth: 0}, false
+		return false
 	}
 	m.left[t]--
 	m.tag++
 	r := &m.streams[t]
-	spec := fabric.PacketSpec{Birth: until, Flits: int32(1 + r.IntN(m.flits)), Tag: m.tag}
+	*spec = fabric.PacketSpec{Birth: until, Flits: int32(1 + r.IntN(m.flits)), Tag: m.tag}
 	hearers := map[topology.TerminalID]bool{}
 	if r.IntN(3) == 0 || len(m.of[t]) == 0 {
 		spec.Dst = uniform{len(m.left)}.Destination(t, r)
@@ -247,7 +248,7 @@ func (m *mixedTraffic) Next(t topology.TerminalID, until int64) (fabric.PacketSp
 	if len(hearers) > 0 {
 		m.wait[m.tag] = hearers
 	}
-	return spec, true
+	return true
 }
 
 func (m *mixedTraffic) Deliver(d *fabric.Delivery) {

@@ -58,18 +58,21 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 }
 
 // Next implements Source.
-func (o *OpenLoop) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
+func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool {
 	s := &o.sources[t]
 	birth := s.next
-	if birth >= o.stop {
-		return PacketSpec{Birth: Never}, false
-	}
-	if birth > until {
-		return PacketSpec{Birth: birth}, false
+	spec.Birth = birth
+	if birth > until || birth >= o.stop {
+		if birth >= o.stop {
+			spec.Birth = Never
+		}
+		return false
 	}
 	s.next = birth + o.process.NextGap(&s.births, &s.state)
-	dst := o.pattern.Destination(t, &s.contents)
-	return PacketSpec{Birth: birth, Dst: dst, Flits: int32(o.sizes.Draw(&s.contents))}, true
+	spec.Dst = o.pattern.Destination(t, &s.contents)
+	spec.Flits = int32(o.sizes.Draw(&s.contents))
+	spec.Tag, spec.VCs, spec.MLID = 0, 0, 0
+	return true
 }
 
 // prefetch asks for the sources of some terminals.

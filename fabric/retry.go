@@ -58,20 +58,19 @@ func (f *Fabric) faulty(source Source, sink Sink) (Source, Sink) {
 }
 
 // Next implements [Source].
-func (r *retry) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
+func (r *retry) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool {
 	for {
 		if id, ok := r.expired(t, until); ok {
-			if spec, sent := r.send(t, id, until); sent {
-				return spec, true
+			if r.send(t, id, until, spec) {
+				return true
 			}
 			continue
 		}
-		spec, ok := r.source.Next(t, until)
-		if !ok {
+		if !r.source.Next(t, until, spec) {
 			if s := &r.senders[t]; s.first < len(s.timers) {
 				spec.Birth = min(spec.Birth, s.timers[s.first].end)
 			}
-			return spec, false
+			return false
 		}
 		id := int32(len(r.letters))
 		if n := len(r.unused); n > 0 {
@@ -80,10 +79,10 @@ func (r *retry) Next(t topology.TerminalID, until int64) (PacketSpec, bool) {
 		} else {
 			r.letters = append(r.letters, letter{})
 		}
-		r.letters[id] = letter{spec: spec}
+		r.letters[id] = letter{spec: *spec}
 		r.pending++
-		if spec, sent := r.send(t, id, until); sent {
-			return spec, true
+		if r.send(t, id, until, spec) {
+			return true
 		}
 	}
 }
@@ -110,7 +109,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bo
 }
 
 // send makes a letter's next transmission, if it has a path.
-func (r *retry) send(t topology.TerminalID, id int32, now int64) (PacketSpec, bool) {
+func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *PacketSpec) bool {
 	l := &r.letters[id]
 	l.tries++
 	if r.x.plan.Retries > 0 {
@@ -119,15 +118,15 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64) (PacketSpec, bo
 	}
 	if l.noPath = !r.x.reachable(r.f.graph, t, l.spec.Dst); l.noPath {
 		r.settle(id)
-		return PacketSpec{}, false
+		return false
 	}
 	if l.sent++; l.sent > 1 {
 		r.x.tally.Retransmitted++
 	}
 	l.flying++
-	spec := l.spec
+	*spec = l.spec
 	spec.Tag = uint64(id)
-	return spec, true
+	return true
 }
 
 // Deliver implements [Sink].

@@ -242,8 +242,9 @@ type Fabric struct {
 	shardOf  []uint8 // by switch, where there are shards
 	source   Source
 	sink     Sink
-	head     Head     // handed to the routing: kept here so that it does not
-	delivery Delivery // escape to the heap with every call; likewise
+	spec     PacketSpec // filled in by the source; likewise
+	head     Head       // handed to the routing: kept here so that it does not
+	delivery Delivery   // escape to the heap with every call; likewise
 	Counters
 }
 

@@ -101,16 +101,18 @@ func (s *script) send(src topology.TerminalID, p fabric.PacketSpec) {
 	s.packets[src] = append(s.packets[src], p)
 }
 
-func (s *script) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
+func (s *script) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	list := s.packets[t]
 	if len(list) == 0 {
-		return fabric.PacketSpec{Birth: fabric.Never}, false
+		spec.Birth = fabric.Never
+		return false
 	}
-	if list[0].Birth > until {
-		return list[0], false
+	*spec = list[0]
+	if spec.Birth > until {
+		return false
 	}
 	s.packets[t] = list[1:]
-	return list[0], true
+	return true
 }
 
 func (s *script) Deliver(d *fabric.Delivery) { s.delivered = append(s.delivered, *d) }

@@ -10,11 +10,13 @@ import (
 // Source supplies the packets that terminals send.
 type Source interface {
 	// Next hands over the next packet of terminal t, if it is born in cycle
-	// until or before. Otherwise ok is false and spec.Birth is the cycle in
-	// which the next one will be born; [Never] if that is not known, and then
-	// the source calls [Fabric.Wake] when it has one. Packets of a terminal
-	// are handed over in order of birth.
-	Next(t topology.TerminalID, until int64) (spec PacketSpec, ok bool)
+	// until or before: it fills in spec, all of it. Otherwise it returns false,
+	// and spec.Birth is the cycle in which the next one will be born; [Never] if
+	// that is not known, and then the source calls [Fabric.Wake] when it has one.
+	// Packets of a terminal are handed over in order of birth. (A spec that is
+	// returned is copied in pieces of 16 bytes, for which the processor waits
+	// until all that it has written before is in the cache.)
+	Next(t topology.TerminalID, until int64, spec *PacketSpec) bool
 }
 
 // Never is a cycle beyond every run.
@@ -187,8 +189,8 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 // channel by cycle c; otherwise it arranges for a wake when it can.
 func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	delay := int64(f.config.Terminal.InjectionCycles)
-	spec, ok := f.source.Next(topology.TerminalID(t), c-delay)
-	if !ok {
+	spec := &f.spec
+	if !f.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < Never {
 			f.wakeAt(t, te, max(spec.Birth+delay, f.cycle+1))
 		}

@@ -185,14 +185,14 @@ type lonely struct {
 	delivered []fabric.Delivery
 }
 
-func (l *lonely) Next(t topology.TerminalID, until int64) (fabric.PacketSpec, bool) {
-	p := fabric.PacketSpec{Birth: l.turn[t], Flits: l.flits}
+func (l *lonely) Next(t topology.TerminalID, until int64, p *fabric.PacketSpec) bool {
+	*p = fabric.PacketSpec{Birth: l.turn[t], Flits: l.flits}
 	if p.Birth > until {
-		return p, false
+		return false
 	}
 	l.turn[t] += l.spacing * int64(l.terminals)
 	p.Dst = topology.TerminalID(l.stream.IntN(l.terminals))
-	return p, true
+	return true
 }
 
 func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered, *d) }
