@@ -13,6 +13,8 @@ type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
 	slice    int64 // cycles of a slice
 	slices   []slice
+	last     int   // slice of the packet before
+	first    int64 // with which cycle that begins
 
 	latency    sim.Histogram
 	network    int64
@@ -28,11 +30,11 @@ type slice struct{ latency, packets int64 }
 
 // NewMeter measures nothing until it is opened. Confidence intervals are built
 // from slices of so many cycles.
-func NewMeter(sliceCycles int64) *Meter { return &Meter{from: Never, to: Never, slice: sliceCycles} }
+func NewMeter(sliceCycles int64) *Meter { return &Meter{from: Never, to: Never, slice: sliceCycles, first: Never} }
 
 // Open begins the window: packets born in cycle from or later are measured.
 func (m *Meter) Open(from int64) {
-	m.from = from
+	m.from, m.first = from, Never
 	for _, p := range m.parts {
 		p.Open(from)
 	}
@@ -48,7 +50,7 @@ func (m *Meter) Close(to int64) {
 
 // part is a meter of the same window for a shard.
 func (m *Meter) part() *Meter {
-	p := &Meter{from: m.from, to: m.to, slice: m.slice}
+	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: Never}
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -87,10 +89,13 @@ func (m *Meter) Deliver(d *Delivery) {
 	if d.Birth < m.from || d.Birth >= m.to {
 		return
 	}
-	i := int((d.Birth - m.from) / m.slice)
-	m.extend(i + 1)
-	m.slices[i].latency += latency
-	m.slices[i].packets++
+	if uint64(d.Birth-m.first) >= uint64(m.slice) { // a division for few packets only
+		i := int((d.Birth - m.from) / m.slice)
+		m.extend(i + 1)
+		m.last, m.first = i, m.from+int64(i)*m.slice
+	}
+	m.slices[m.last].latency += latency
+	m.slices[m.last].packets++
 	m.latency.Add(latency)
 	m.network += d.Cycle - d.Inject
 	m.hops += int64(d.Hops)

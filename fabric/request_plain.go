@@ -18,7 +18,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
 	accepts, waits := at(&f.acceptOV[0], uint32(sw.queue0)), at(&f.waitNext[0], uint32(sw.queue0))
 	paces := &f.paces[0]
-	vcs := uint32(f.vcs)
+	vcs, last := uint32(f.vcs), uint32(1)<<((f.vcs-1)&31)
 	n := uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
@@ -35,12 +35,16 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 			if v.packet&headFlit != 0 {
 				free := v.hop & uint32(o.free)
 				first := output * vcs
-				lov := first + uint32(bits.TrailingZeros32(free))
-				if free&(free-1) != 0 {
-					if free &^= withoutCredit(sw.outVC(first), vcs); free != 0 {
+				// Found without o.free, which may be on its way from memory. A
+				// decision may allow none: its packet waits.
+				lov := first + uint32(bits.TrailingZeros32(v.hop|last))
+				if set := v.hop & (1<<MaxVCs - 1); set&(set-1) != 0 {
+					lov = first + uint32(bits.TrailingZeros32(free))
+					several := free&(free-1) != 0
+					if free &^= withoutCredit(sw.outVC(first), vcs); free != 0 && several {
 						lov = nextVC(at(accepts, local), first, free)
 					}
-				} else if free != 0 && sw.outVC(lov).credits == 0 {
+				} else if sw.outVC(lov).credits == 0 {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
