@@ -30,3 +30,11 @@ func (f *Fabric) Threads() int {
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
 }
+
+// Granted has f's credit sensing note a flit, and CreditBack a credit, as a
+// switch does.
+func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
+	return f.sensing.crossing(int32(in), ov, outstanding, cycle)
+}
+
+func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }

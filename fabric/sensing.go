@@ -36,112 +36,132 @@ type CreditSenser interface{ SensesCredits() bool }
 // here one flit of each virtual channel is timed at a time, the next when its
 // credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
 // terminals have no credits and are left out of the smallest t_d.
+//
+// Every hop passes here twice, so what it needs is kept ready: t_d of each output
+// virtual channel with its probe, and by input port what is to be taken from it.
+// Both change only when a round trip is not what the last one was.
 type sensing struct {
-	probes    []probe // by output virtual channel
-	roundTrip []int32 // by output virtual channel: t_crt in cycles; 0: not measured yet
-	idle      []int32 // by port: t_crt0 in cycles
-	least     []int32 // by switch: smallest t_d of its ports to switches
-	delayed   []bool  // by port: credits over its channel may be late
+	probes  []probe // by output virtual channel of switches
+	idle    []int32 // by port: t_crt0 in cycles
+	excess  []int32 // by port: smallest t_d of the virtual channels that it has sent on; 0: of none; MaxInt32: to a terminal
+	least   []int32 // by switch: smallest excess of its ports
+	onTime  []int32 // by port: t_d up to which credits over its channel are on time: least, or MaxInt32 where they are never late
+	delayed []bool  // by port: credits over its channel may be late
 }
 
-// probe times one flit: its credit is the one that comes back after ahead-1
-// others.
+// probe times one flit of an output virtual channel: its credit is the one that
+// comes back after ahead-1 others. 16 bytes.
 type probe struct {
-	sent  int64
-	ahead int32
+	sent   uint32 // cycle, its low bits: a credit is back within 2^31
+	ahead  int32  // not above 0: none is timed
+	trip   int32  // t_crt in cycles; 0: not measured yet
+	excess int32  // t_d
 }
 
 // newSensing prepares the sensing of f.
 func newSensing(f *Fabric) *sensing {
 	ports := f.graph.NumPorts()
 	s := &sensing{
-		probes: make([]probe, ports*f.vcs), roundTrip: make([]int32, ports*f.vcs), idle: make([]int32, ports),
-		least: make([]int32, len(f.switches)), delayed: make([]bool, ports),
+		probes: make([]probe, ports*f.vcs), idle: make([]int32, ports), excess: make([]int32, ports),
+		least: make([]int32, len(f.switches)), onTime: make([]int32, ports), delayed: make([]bool, ports),
 	}
 	for p := range ports {
 		class := f.graph.Classes[f.graph.PortClass[p]].Name
 		s.delayed[p] = !slices.Contains(f.config.Switch.CreditsUndelayed, class)
+		if !s.delayed[p] {
+			s.onTime[p] = math.MaxInt32
+		}
+		if f.graph.Peer[p] < 0 {
+			s.excess[p] = math.MaxInt32
+		}
 		s.idle[p] = math.MaxInt32
 	}
 	return s
 }
 
-// sent notes that a flit has been granted output virtual channel ov in cycle
-// c; outstanding credits, its own included, are on their way.
-func (s *sensing) sent(ov, outstanding int32, c int64) {
-	if p := &s.probes[ov]; p.ahead == 0 {
-		*p = probe{c, outstanding}
+// crossing notes that a flit is granted output virtual channel ov in cycle c;
+// outstanding credits, its own included, are on their way. It returns by how
+// many cycles the flit's own credit, over input port in, is sent late.
+func (s *sensing) crossing(in, ov, outstanding int32, c int64) int64 {
+	p := &s.probes[ov]
+	if p.ahead <= 0 {
+		p.sent, p.ahead = uint32(c), outstanding
+	}
+	return int64(max(0, p.excess-s.onTime[in]))
+}
+
+// returned notes that credits of some virtual channels came back in cycle c.
+func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
+	for _, ov := range ovs {
+		if int(ov) >= len(s.probes) {
+			continue // a terminal's
+		}
+		p := &s.probes[ov]
+		if p.ahead--; p.ahead != 0 {
+			continue
+		}
+		if took := int32(uint32(c) - p.sent); took != p.trip {
+			s.measured(f, ov, took)
+		}
 	}
 }
 
-// returned notes that a credit of ov came back in cycle c.
-func (s *sensing) returned(f *Fabric, ov int32, c int64) {
+// measured takes in a round trip that is not what the last one was.
+func (s *sensing) measured(f *Fabric, ov, took int32) {
+	port := ov / int32(f.vcs)
 	p := &s.probes[ov]
-	if p.ahead == 0 {
+	before, least := p.excess, s.excess[port]
+	p.trip, p.excess = took, took-s.idle[port]
+	switch {
+	case p.excess < 0: // the shortest so far, so that all of the port's are longer
+		s.idle[port] = took
+		probes := s.ofPort(f, port)
+		for i := range probes {
+			probes[i].excess = max(0, probes[i].trip-took)
+		}
+		least = 0
+	case p.excess <= least:
+		least = p.excess
+	case before > least:
 		return
+	default: // it may have been the port's smallest
+		least = p.excess
+		for _, q := range s.ofPort(f, port) {
+			if q.trip > 0 {
+				least = min(least, q.excess)
+			}
+		}
 	}
-	if p.ahead--; p.ahead > 0 {
-		return
+	if least != s.excess[port] {
+		s.excess[port] = least
+		s.findLeast(f, f.graph.PortSwitch[port])
 	}
-	port := topology.PortID(ov / int32(f.vcs))
-	took := int32(min(c-p.sent, math.MaxInt32))
-	if took == s.roundTrip[ov] {
-		return // as last time: nothing follows
-	}
-	s.roundTrip[ov] = took
-	s.idle[port] = min(s.idle[port], took)
-	s.findLeast(f, f.graph.PortSwitch[port])
+}
+
+// ofPort are the probes of a port's virtual channels.
+func (s *sensing) ofPort(f *Fabric, port int32) []probe {
+	return s.probes[f.ov(topology.PortID(port), 0):f.ov(topology.PortID(port+1), 0)]
 }
 
 // findLeast renews the smallest t_d of a switch's ports to other switches. A
-// port that has sent nothing has none: 0. A port's own is the smallest of the
-// virtual channels that it has sent on.
+// port that has sent nothing has none: 0.
 func (s *sensing) findLeast(f *Fabric, sw topology.SwitchID) {
 	least := int32(math.MaxInt32)
-	for q, end := f.graph.Ports(sw); q < end && least > 0; q++ {
-		if f.graph.Peer[q] < 0 {
-			continue
+	first, end := f.graph.Ports(sw)
+	for _, excess := range s.excess[first:end] {
+		if least = min(least, excess); least == 0 {
+			break
 		}
-		ofPort := int32(math.MaxInt32)
-		for ov := f.ov(q, 0); ov < f.ov(q+1, 0); ov++ {
-			if s.roundTrip[ov] > 0 {
-				ofPort = min(ofPort, s.roundTrip[ov])
-			}
-		}
-		if ofPort == math.MaxInt32 {
-			ofPort = s.idle[q]
-		}
-		least = min(least, ofPort-s.idle[q])
+	}
+	if least == s.least[sw] {
+		return
 	}
 	s.least[sw] = least
-}
-
-// congestion is t_d of a port in cycles; 0 before the first measurement.
-func (s *sensing) congestion(f *Fabric, ov int32) int32 {
-	if s.roundTrip[ov] == 0 {
-		return 0
+	for p := first; p < end; p++ {
+		if s.delayed[p] {
+			s.onTime[p] = least
+		}
 	}
-	return s.roundTrip[ov] - s.idle[ov/int32(f.vcs)]
-}
-
-// crossing notes that the flit at the front of queue v is granted the crossbar
-// and returns by how many cycles its credit is sent late.
-func (s *sensing) crossing(f *Fabric, sw *switchState, r request, v *inVC) int64 {
-	if sw.outPort(r.output()).dest < 0 {
-		return 0
-	}
-	ov := sw.port0*int32(f.vcs) + v.out
-	s.sent(ov, f.buffer-(f.outVC[ov].credits-1), f.cycle)
-	return s.late(f, topology.PortID(sw.port0+int32(r.port())), ov)
-}
-
-// late is by how many cycles the credit of a flit from port in to port out is
-// sent late.
-func (s *sensing) late(f *Fabric, in topology.PortID, ov int32) int64 {
-	if !s.delayed[in] {
-		return 0
-	}
-	return int64(s.congestion(f, ov) - s.least[f.graph.PortSwitch[in]])
 }
 
 // CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
@@ -152,10 +172,8 @@ func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.f.sensing == nil {
 		return 0, 0
 	}
-	for vc := range v.f.vcs {
-		ov := v.f.ov(p, vc)
-		cycles = max(cycles, int(v.f.sensing.roundTrip[ov]))
-		excess = max(excess, int(v.f.sensing.congestion(v.f, ov)))
+	for _, q := range v.f.sensing.ofPort(v.f, int32(p)) {
+		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.excess))
 	}
 	return cycles, excess
 }
