@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
 
-// longSlurmSweep is a sweep of twelve points, each of which takes about a second.
+// longSlurmSweep is a sweep of twelve points, each of which takes some tenths of a second.
 const longSlurmSweep = `
 title = "Slurm"
 kind = "traffic"
@@ -21,7 +20,7 @@ type = "mesh"
 dims = [3, 3]
 [measure]
 warmup = 200
-window = 400_000
+window = 200_000
 [routing]
 type = "dor"
 [sweep]
@@ -52,13 +51,15 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	victims := []string{waitForTasks(t, "RUNNING")[0]}
+	victims := []string{waitForTasks(t, "RUNNING", 1)[0]}
 	array, _, _ := strings.Cut(victims[0], "_")
 	victims = append(victims, array+"_11")
 	if text, err := exec.Command("scancel", victims...).CombinedOutput(); err != nil {
 		t.Fatalf("scancel %v: %v: %s", victims, err, text)
 	}
-	waitForTasks(t, "RUNNING")
+	// Slurm takes a minute to end a task whose node's daemon dies meanwhile.
+	waitForTasks(t, "COMPLETING", 0)
+	waitForTasks(t, "RUNNING", 1)
 	restartNodeDaemon(t, 2*time.Second)
 
 	if err := run.Wait(); err != nil {
@@ -77,20 +78,21 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	}
 }
 
-// waitForTasks returns the array tasks in a state, once there are any.
-func waitForTasks(t *testing.T, state string) []string {
+// waitForTasks returns the array tasks in a state, once there are so many at
+// least; with 0, once there are none.
+func waitForTasks(t *testing.T, state string, least int) []string {
 	t.Helper()
 	for range 300 {
 		out, err := exec.Command("squeue", "--noheader", "--array", "--states="+state, "--format=%i").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tasks := strings.Fields(string(out)); len(tasks) > 0 {
+		if tasks := strings.Fields(string(out)); len(tasks) >= least && (least > 0 || len(tasks) == 0) {
 			return tasks
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatalf("no task is %s after half a minute", state)
+	t.Fatalf("tasks that are %s: not as expected after half a minute", state)
 	return nil
 }
 
@@ -106,7 +108,11 @@ func restartNodeDaemon(t *testing.T, after time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	daemon, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(after)
