@@ -221,7 +221,12 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		back, late := t.credit+int64(in.delay), int64(0)
 		ov := sw.outVC(uint32(v.out))
 		if f.sensing != nil && o.bounded != 0 {
-			late = f.sensing.crossing(sw.port0+int32(port), sw.port0*int32(vcs)+v.out, f.buffer-ov.credits+1, f.cycle)
+			p := &f.sensing.probes[sw.port0*int32(vcs)+v.out]
+			p.time(f.buffer-ov.credits+1, f.cycle)
+			late = f.sensing.late(p, sw.port0+int32(port))
+			if f.sensing.allCongested(sw.port0) {
+				late = max(0, late-f.sensing.findLeast(f, sw.port0))
+			}
 			back += late
 		}
 		credits := f.credits[in.wheel&15]

@@ -34,7 +34,13 @@ func (f *Fabric) Partition(n int) []int {
 // Granted has f's credit sensing note a flit, and CreditBack a credit, as a
 // switch does.
 func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
-	return f.sensing.crossing(int32(in), ov, outstanding, cycle)
+	port0 := f.switches[f.graph.PortSwitch[in]].port0
+	p := &f.sensing.probes[ov]
+	p.time(outstanding, cycle)
+	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
+		late = max(0, late-f.sensing.findLeast(f, port0))
+	}
+	return late
 }
 
 func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }

@@ -37,131 +37,111 @@ type CreditSenser interface{ SensesCredits() bool }
 // credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
 // terminals have no credits and are left out of the smallest t_d.
 //
-// Every hop passes here twice, so what it needs is kept ready: t_d of each output
-// virtual channel with its probe, and by input port what is to be taken from it.
-// Both change only when a round trip is not what the last one was.
+// Every hop passes here twice, with a flit and with its credit, and nothing tells
+// the processor which of them are timed and what they show. So both ways are
+// without branches but for what is rare, and the smallest t_d, which is 0 unless
+// all ports of the switch are congested, is not kept but known by a witness.
 type sensing struct {
-	probes  []probe // by output virtual channel of switches
-	idle    []int32 // by port: t_crt0 in cycles
-	excess  []int32 // by port: smallest t_d of the virtual channels that it has sent on; 0: of none; MaxInt32: to a terminal
-	least   []int32 // by switch: smallest excess of its ports
-	onTime  []int32 // by port: t_d up to which credits over its channel are on time: least, or MaxInt32 where they are never late
-	delayed []bool  // by port: credits over its channel may be late
+	probes  []probe // by output virtual channel of switches, and one for all of terminals
+	witness []int32 // by a switch's first port: output virtual channel that may show that the smallest t_d is 0
+	delayed []int32 // by port: all bits set if credits over its channel may be late, otherwise none
 }
 
 // probe times one flit of an output virtual channel: its credit is the one that
 // comes back after ahead-1 others. 16 bytes.
 type probe struct {
-	sent   uint32 // cycle, its low bits: a credit is back within 2^31
-	ahead  int32  // not above 0: none is timed
-	trip   int32  // t_crt in cycles; 0: not measured yet
-	excess int32  // t_d
+	sent  uint32 // cycle, its low bits: a credit is back within 2^31
+	ahead int32  // not above 0: none is timed
+	trip  int32  // t_crt in cycles; 0: not measured yet
+	idle  int32  // t_crt0 of its port in cycles; 0: not measured yet
 }
 
 // newSensing prepares the sensing of f.
 func newSensing(f *Fabric) *sensing {
 	ports := f.graph.NumPorts()
-	s := &sensing{
-		probes: make([]probe, ports*f.vcs), idle: make([]int32, ports), excess: make([]int32, ports),
-		least: make([]int32, len(f.switches)), onTime: make([]int32, ports), delayed: make([]bool, ports),
-	}
+	s := &sensing{probes: make([]probe, ports*f.vcs+1), witness: make([]int32, ports), delayed: make([]int32, ports)}
+	s.probes[ports*f.vcs].idle = 1 // which no trip is below
 	for p := range ports {
-		class := f.graph.Classes[f.graph.PortClass[p]].Name
-		s.delayed[p] = !slices.Contains(f.config.Switch.CreditsUndelayed, class)
-		if !s.delayed[p] {
-			s.onTime[p] = math.MaxInt32
+		if class := f.graph.Classes[f.graph.PortClass[p]].Name; !slices.Contains(f.config.Switch.CreditsUndelayed, class) {
+			s.delayed[p] = -1
 		}
-		if f.graph.Peer[p] < 0 {
-			s.excess[p] = math.MaxInt32
-		}
-		s.idle[p] = math.MaxInt32
+	}
+	for i := range f.switches {
+		s.findLeast(f, f.switches[i].port0)
 	}
 	return s
 }
 
-// crossing notes that a flit is granted output virtual channel ov in cycle c;
-// outstanding credits, its own included, are on their way. It returns by how
-// many cycles the flit's own credit, over input port in, is sent late.
-func (s *sensing) crossing(in, ov, outstanding int32, c int64) int64 {
-	p := &s.probes[ov]
-	if p.ahead <= 0 {
-		p.sent, p.ahead = uint32(c), outstanding
+// time notes a flit granted in cycle c; outstanding credits of its virtual
+// channel, its own included, are on their way.
+func (p *probe) time(outstanding int32, c int64) {
+	sent, ahead := p.sent, p.ahead
+	if ahead <= 0 {
+		sent = uint32(c)
 	}
-	return int64(max(0, p.excess-s.onTime[in]))
+	if ahead <= 0 {
+		ahead = outstanding
+	}
+	p.sent, p.ahead = sent, ahead
+}
+
+// late is by how many cycles the credit over input port in of a flit that p
+// watches is sent late, if the smallest t_d is 0.
+func (s *sensing) late(p *probe, in int32) int64 {
+	return int64(max(0, (p.trip-p.idle)&s.delayed[in]))
+}
+
+// allCongested tells whether the smallest t_d of the switch with this first port
+// may be above 0: then what [sensing.late] says is too much by it.
+func (s *sensing) allCongested(port0 int32) bool {
+	w := &s.probes[s.witness[port0]]
+	return w.trip != w.idle
 }
 
 // returned notes that credits of some virtual channels came back in cycle c.
 func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
+	ofTerminals := int32(len(s.probes) - 1)
 	for _, ov := range ovs {
-		if int(ov) >= len(s.probes) {
-			continue // a terminal's
+		p := &s.probes[min(ov, ofTerminals)]
+		ahead, trip, took := p.ahead-1, p.trip, int32(uint32(c)-p.sent)
+		if ahead == 0 {
+			trip = took
 		}
-		p := &s.probes[ov]
-		if p.ahead--; p.ahead != 0 {
-			continue
-		}
-		if took := int32(uint32(c) - p.sent); took != p.trip {
-			s.measured(f, ov, took)
+		p.ahead, p.trip = ahead, trip
+		if uint32(trip-1) < uint32(p.idle-1) { // 0 is above all
+			for i := range s.ofPort(f, ov/int32(f.vcs)) {
+				s.ofPort(f, ov/int32(f.vcs))[i].idle = trip
+			}
 		}
 	}
 }
 
-// measured takes in a round trip that is not what the last one was.
-func (s *sensing) measured(f *Fabric, ov, took int32) {
-	port := ov / int32(f.vcs)
-	p := &s.probes[ov]
-	before, least := p.excess, s.excess[port]
-	p.trip, p.excess = took, took-s.idle[port]
-	switch {
-	case p.excess < 0: // the shortest so far, so that all of the port's are longer
-		s.idle[port] = took
-		probes := s.ofPort(f, port)
-		for i := range probes {
-			probes[i].excess = max(0, probes[i].trip-took)
+// findLeast is the smallest t_d of a switch's ports to other switches. A port
+// that has sent nothing has none: 0. A port's own is the smallest of the virtual
+// channels that it has sent on.
+func (s *sensing) findLeast(f *Fabric, port0 int32) int64 {
+	least := int32(math.MaxInt32)
+	first, end := f.graph.Ports(f.graph.PortSwitch[port0])
+	for port := first; port < end; port++ {
+		if f.graph.Peer[port] < 0 {
+			continue
 		}
-		least = 0
-	case p.excess <= least:
-		least = p.excess
-	case before > least:
-		return
-	default: // it may have been the port's smallest
-		least = p.excess
-		for _, q := range s.ofPort(f, port) {
-			if q.trip > 0 {
-				least = min(least, q.excess)
+		for vc, p := range s.ofPort(f, int32(port)) {
+			if p.trip == p.idle { // 0 both before the port has sent
+				s.witness[port0] = f.ov(port, vc)
+				return 0
+			}
+			if p.trip > 0 {
+				least = min(least, p.trip-p.idle)
 			}
 		}
 	}
-	if least != s.excess[port] {
-		s.excess[port] = least
-		s.findLeast(f, f.graph.PortSwitch[port])
-	}
+	return int64(least)
 }
 
 // ofPort are the probes of a port's virtual channels.
 func (s *sensing) ofPort(f *Fabric, port int32) []probe {
 	return s.probes[f.ov(topology.PortID(port), 0):f.ov(topology.PortID(port+1), 0)]
-}
-
-// findLeast renews the smallest t_d of a switch's ports to other switches. A
-// port that has sent nothing has none: 0.
-func (s *sensing) findLeast(f *Fabric, sw topology.SwitchID) {
-	least := int32(math.MaxInt32)
-	first, end := f.graph.Ports(sw)
-	for _, excess := range s.excess[first:end] {
-		if least = min(least, excess); least == 0 {
-			break
-		}
-	}
-	if least == s.least[sw] {
-		return
-	}
-	s.least[sw] = least
-	for p := first; p < end; p++ {
-		if s.delayed[p] {
-			s.onTime[p] = least
-		}
-	}
 }
 
 // CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
@@ -173,7 +153,7 @@ func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 		return 0, 0
 	}
 	for _, q := range v.f.sensing.ofPort(v.f, int32(p)) {
-		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.excess))
+		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.trip-q.idle))
 	}
 	return cycles, excess
 }
