@@ -269,3 +269,33 @@ func TestEveryFabricIsCertified(t *testing.T) {
 		}
 	}
 }
+
+// TestPreflightOfResumedRun: points that are finished are not examined again,
+// others are. What there is to warn of is a deadlock that is allowed.
+func TestPreflightOfResumedRun(t *testing.T) {
+	text := "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n[switch]\nvcs = 1\n" +
+		"[measure]\nwarmup = 10\nwindow = 20\n[sweep]\n\"traffic.load\" = LOADS\n"
+	file := func(loads string) *File {
+		return load(t, strings.Replace(text, "LOADS", loads, 1), Options{AllowDeadlock: true})
+	}
+	dir := t.TempDir()
+	for i, c := range []struct {
+		loads    string
+		warnings int
+		run      bool
+	}{
+		{"[1.0]", 1, true},
+		{"[1.0]", 0, false},
+		{"[0.9, 1.0]", 1, false},
+		{"[0.9]", 1, false},
+	} {
+		f := file(c.loads)
+		report, err := f.PreflightRest(dir)
+		if err != nil || len(report.Warnings) != c.warnings {
+			t.Errorf("%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
+		}
+		if c.run {
+			execute(t, f, Execution{Dir: dir})
+		}
+	}
+}

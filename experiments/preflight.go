@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +95,19 @@ const (
 // Preflight examines every distinct point of the file without running any.
 // The error is of type Faults: what must not run, such as a routing that can
 // deadlock.
-func (f *File) Preflight(thorough bool) (*Report, error) {
+func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
+
+// PreflightRest is Preflight, not thorough, of what resuming the run in folder
+// dir leaves to compute: points that its journal holds have passed before.
+func (f *File) PreflightRest(dir string) (*Report, error) {
+	finished := map[string]*record{}
+	// Without a journal that can be read nothing is finished; Execute says why.
+	text, _ := os.ReadFile(filepath.Join(dir, journalFile))
+	readJournal(text, finished)
+	return f.preflight(false, finished)
+}
+
+func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
 	byHash := map[string]*Preflight{}
 	var faults Faults
 	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
@@ -103,6 +117,9 @@ func (f *File) Preflight(thorough bool) (*Report, error) {
 		if p == nil {
 			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 			byHash[point.Hash] = p
+			if finished[point.Hash] != nil {
+				continue
+			}
 			err := f.kind.preflight(point.config, p)
 			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
 			for _, e := range flatten(err) {

@@ -239,8 +239,14 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
 		back, late := t.credit+int64(in.delay), int64(0)
-		if f.sensing != nil {
-			late = f.sensing.crossing(f, sw, r, v)
+		ov := sw.outVC(uint32(v.out))
+		if f.sensing != nil && o.bounded != 0 {
+			p := &f.sensing.probes[sw.port0*int32(vcs)+v.out]
+			p.time(f.buffer-ov.credits+1, f.cycle)
+			late = f.sensing.late(p, sw.port0+int32(port))
+			if f.sensing.allCongested(sw.port0) {
+				late = max(0, late-f.sensing.findLeast(f, sw.port0))
+			}
 			back += late
 		}
 		credits := f.credits[in.wheel&15]
@@ -259,7 +265,6 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		if e == nil {
 			e = wheel.Place(arrival)
 		}
-		ov := sw.outVC(uint32(v.out))
 		ov.flits++
 		ov.credits -= int32(o.bounded)
 		vc := uint32(v.out) - output*vcs

@@ -127,15 +127,17 @@ func (f *Fabric) nextActive(from int) int {
 }
 
 func (f *Fabric) arriveCredits(c int64) {
-	any := f.cutThrough || f.sensing != nil
 	for batch := f.credits[0].Next(c); batch != nil; batch = f.credits[0].Next(c) {
 		if f.large {
 			prefetchEach(&batch[0], len(batch), 4, unsafe.Pointer(&f.outVC[0]), unsafe.Sizeof(outVC{}))
 		}
+		if f.sensing != nil {
+			f.sensing.returned(f, batch, c)
+		}
 		for _, ov := range batch {
 			o := &f.outVC[ov]
 			o.credits++
-			if o.credits == 1 || any {
+			if o.credits == 1 || f.cutThrough {
 				f.creditReturned(o, ov)
 			}
 		}
@@ -148,9 +150,6 @@ func (f *Fabric) creditReturned(o *outVC, ov int32) {
 	if ov >= f.terminalOV0 {
 		f.creditTerminal(ov)
 		return
-	}
-	if f.sensing != nil {
-		f.sensing.returned(f, ov, f.cycle)
 	}
 	if o.credits == 1 && o.owner >= 0 {
 		f.wakeQueue(o.owner)

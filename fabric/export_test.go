@@ -36,3 +36,17 @@ func (f *Fabric) Threads() int {
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
 }
+
+// Granted has f's credit sensing note a flit, and CreditBack a credit, as a
+// switch does.
+func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
+	port0 := f.switches[f.graph.PortSwitch[in]].port0
+	p := &f.sensing.probes[ov]
+	p.time(outstanding, cycle)
+	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
+		late = max(0, late-f.sensing.findLeast(f, port0))
+	}
+	return late
+}
+
+func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }

@@ -36,112 +36,112 @@ type CreditSenser interface{ SensesCredits() bool }
 // here one flit of each virtual channel is timed at a time, the next when its
 // credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
 // terminals have no credits and are left out of the smallest t_d.
+//
+// Every hop passes here twice, with a flit and with its credit, and nothing tells
+// the processor which of them are timed and what they show. So both ways are
+// without branches but for what is rare, and the smallest t_d, which is 0 unless
+// all ports of the switch are congested, is not kept but known by a witness.
 type sensing struct {
-	probes    []probe // by output virtual channel
-	roundTrip []int32 // by output virtual channel: t_crt in cycles; 0: not measured yet
-	idle      []int32 // by port: t_crt0 in cycles
-	least     []int32 // by switch: smallest t_d of its ports to switches
-	delayed   []bool  // by port: credits over its channel may be late
+	probes  []probe // by output virtual channel of switches, and one for all of terminals
+	witness []int32 // by a switch's first port: output virtual channel that may show that the smallest t_d is 0
+	delayed []int32 // by port: all bits set if credits over its channel may be late, otherwise none
 }
 
-// probe times one flit: its credit is the one that comes back after ahead-1
-// others.
+// probe times one flit of an output virtual channel: its credit is the one that
+// comes back after ahead-1 others. 16 bytes.
 type probe struct {
-	sent  int64
-	ahead int32
+	sent  uint32 // cycle, its low bits: a credit is back within 2^31
+	ahead int32  // not above 0: none is timed
+	trip  int32  // t_crt in cycles; 0: not measured yet
+	idle  int32  // t_crt0 of its port in cycles; 0: not measured yet
 }
 
 // newSensing prepares the sensing of f.
 func newSensing(f *Fabric) *sensing {
 	ports := f.graph.NumPorts()
-	s := &sensing{
-		probes: make([]probe, ports*f.vcs), roundTrip: make([]int32, ports*f.vcs), idle: make([]int32, ports),
-		least: make([]int32, len(f.switches)), delayed: make([]bool, ports),
-	}
+	s := &sensing{probes: make([]probe, ports*f.vcs+1), witness: make([]int32, ports), delayed: make([]int32, ports)}
+	s.probes[ports*f.vcs].idle = 1 // which no trip is below
 	for p := range ports {
-		class := f.graph.Classes[f.graph.PortClass[p]].Name
-		s.delayed[p] = !slices.Contains(f.config.Switch.CreditsUndelayed, class)
-		s.idle[p] = math.MaxInt32
+		if class := f.graph.Classes[f.graph.PortClass[p]].Name; !slices.Contains(f.config.Switch.CreditsUndelayed, class) {
+			s.delayed[p] = -1
+		}
+	}
+	for i := range f.switches {
+		s.findLeast(f, f.switches[i].port0)
 	}
 	return s
 }
 
-// sent notes that a flit has been granted output virtual channel ov in cycle
-// c; outstanding credits, its own included, are on their way.
-func (s *sensing) sent(ov, outstanding int32, c int64) {
-	if p := &s.probes[ov]; p.ahead == 0 {
-		*p = probe{c, outstanding}
+// time notes a flit granted in cycle c; outstanding credits of its virtual
+// channel, its own included, are on their way.
+func (p *probe) time(outstanding int32, c int64) {
+	sent, ahead := p.sent, p.ahead
+	if ahead <= 0 {
+		sent = uint32(c)
 	}
+	if ahead <= 0 {
+		ahead = outstanding
+	}
+	p.sent, p.ahead = sent, ahead
 }
 
-// returned notes that a credit of ov came back in cycle c.
-func (s *sensing) returned(f *Fabric, ov int32, c int64) {
-	p := &s.probes[ov]
-	if p.ahead == 0 {
-		return
-	}
-	if p.ahead--; p.ahead > 0 {
-		return
-	}
-	port := topology.PortID(ov / int32(f.vcs))
-	took := int32(min(c-p.sent, math.MaxInt32))
-	if took == s.roundTrip[ov] {
-		return // as last time: nothing follows
-	}
-	s.roundTrip[ov] = took
-	s.idle[port] = min(s.idle[port], took)
-	s.findLeast(f, f.graph.PortSwitch[port])
+// late is by how many cycles the credit over input port in of a flit that p
+// watches is sent late, if the smallest t_d is 0.
+func (s *sensing) late(p *probe, in int32) int64 {
+	return int64(max(0, (p.trip-p.idle)&s.delayed[in]))
 }
 
-// findLeast renews the smallest t_d of a switch's ports to other switches. A
-// port that has sent nothing has none: 0. A port's own is the smallest of the
-// virtual channels that it has sent on.
-func (s *sensing) findLeast(f *Fabric, sw topology.SwitchID) {
-	least := int32(math.MaxInt32)
-	for q, end := f.graph.Ports(sw); q < end && least > 0; q++ {
-		if f.graph.Peer[q] < 0 {
-			continue
+// allCongested tells whether the smallest t_d of the switch with this first port
+// may be above 0: then what [sensing.late] says is too much by it.
+func (s *sensing) allCongested(port0 int32) bool {
+	w := &s.probes[s.witness[port0]]
+	return w.trip != w.idle
+}
+
+// returned notes that credits of some virtual channels came back in cycle c.
+func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
+	ofTerminals := int32(len(s.probes) - 1)
+	for _, ov := range ovs {
+		p := &s.probes[min(ov, ofTerminals)]
+		ahead, trip, took := p.ahead-1, p.trip, int32(uint32(c)-p.sent)
+		if ahead == 0 {
+			trip = took
 		}
-		ofPort := int32(math.MaxInt32)
-		for ov := f.ov(q, 0); ov < f.ov(q+1, 0); ov++ {
-			if s.roundTrip[ov] > 0 {
-				ofPort = min(ofPort, s.roundTrip[ov])
+		p.ahead, p.trip = ahead, trip
+		if uint32(trip-1) < uint32(p.idle-1) { // 0 is above all
+			for i := range s.ofPort(f, ov/int32(f.vcs)) {
+				s.ofPort(f, ov/int32(f.vcs))[i].idle = trip
 			}
 		}
-		if ofPort == math.MaxInt32 {
-			ofPort = s.idle[q]
+	}
+}
+
+// findLeast is the smallest t_d of a switch's ports to other switches. A port
+// that has sent nothing has none: 0. A port's own is the smallest of the virtual
+// channels that it has sent on.
+func (s *sensing) findLeast(f *Fabric, port0 int32) int64 {
+	least := int32(math.MaxInt32)
+	first, end := f.graph.Ports(f.graph.PortSwitch[port0])
+	for port := first; port < end; port++ {
+		if f.graph.Peer[port] < 0 {
+			continue
 		}
-		least = min(least, ofPort-s.idle[q])
+		for vc, p := range s.ofPort(f, int32(port)) {
+			if p.trip == p.idle { // 0 both before the port has sent
+				s.witness[port0] = f.ov(port, vc)
+				return 0
+			}
+			if p.trip > 0 {
+				least = min(least, p.trip-p.idle)
+			}
+		}
 	}
-	s.least[sw] = least
+	return int64(least)
 }
 
-// congestion is t_d of a port in cycles; 0 before the first measurement.
-func (s *sensing) congestion(f *Fabric, ov int32) int32 {
-	if s.roundTrip[ov] == 0 {
-		return 0
-	}
-	return s.roundTrip[ov] - s.idle[ov/int32(f.vcs)]
-}
-
-// crossing notes that the flit at the front of queue v is granted the crossbar
-// and returns by how many cycles its credit is sent late.
-func (s *sensing) crossing(f *Fabric, sw *switchState, r request, v *inVC) int64 {
-	if sw.outPort(r.output()).dest < 0 {
-		return 0
-	}
-	ov := sw.port0*int32(f.vcs) + v.out
-	s.sent(ov, f.buffer-(f.outVC[ov].credits-1), f.cycle)
-	return s.late(f, topology.PortID(sw.port0+int32(r.port())), ov)
-}
-
-// late is by how many cycles the credit of a flit from port in to port out is
-// sent late.
-func (s *sensing) late(f *Fabric, in topology.PortID, ov int32) int64 {
-	if !s.delayed[in] {
-		return 0
-	}
-	return int64(s.congestion(f, ov) - s.least[f.graph.PortSwitch[in]])
+// ofPort are the probes of a port's virtual channels.
+func (s *sensing) ofPort(f *Fabric, port int32) []probe {
+	return s.probes[f.ov(topology.PortID(port), 0):f.ov(topology.PortID(port+1), 0)]
 }
 
 // CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
@@ -152,10 +152,8 @@ func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.f.sensing == nil {
 		return 0, 0
 	}
-	for vc := range v.f.vcs {
-		ov := v.f.ov(p, vc)
-		cycles = max(cycles, int(v.f.sensing.roundTrip[ov]))
-		excess = max(excess, int(v.f.sensing.congestion(v.f, ov)))
+	for _, q := range v.f.sensing.ofPort(v.f, int32(p)) {
+		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.trip-q.idle))
 	}
 	return cycles, excess
 }

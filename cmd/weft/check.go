@@ -21,7 +21,7 @@ func (a *app) checkCommand() *cobra.Command {
 				return err
 			}
 			a.warn(files)
-			reports, err := a.preflight(files, true)
+			reports, err := a.preflight(files, func(i int) (*experiments.Report, error) { return files[i].Preflight(true) })
 			if err != nil {
 				return err
 			}

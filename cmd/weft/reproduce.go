@@ -68,13 +68,17 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 		return err
 	}
 	a.warn(files)
-	if _, err := a.preflight(files, false); err != nil {
+	folders := make([]string, len(files))
+	for i, path := range paths {
+		folders[i] = filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml"))
+	}
+	if err := a.preflightRun(files, folders, flags.resume); err != nil {
 		return err
 	}
 	var verdicts []experiments.Verdict
 	failed := false
 	for i, f := range files {
-		dir := filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(paths[i], "papers/"), ".toml"))
+		dir := folders[i]
 		outcome, err := a.execute(c.Context(), f, dir, flags)
 		if errors.Is(err, experiments.ErrInterrupted) {
 			fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", f.Name)

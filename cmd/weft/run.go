@@ -152,11 +152,11 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		return err
 	}
 	a.warn(files)
-	if _, err := a.preflight(files, false); err != nil {
-		return err
-	}
 	folders, err := resultFolders(files, flags.out)
 	if err != nil {
+		return err
+	}
+	if err := a.preflightRun(files, folders, flags.resume); err != nil {
 		return err
 	}
 	failed := false
@@ -216,11 +216,11 @@ func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
 
 // preflight examines all files before any of them runs and prints the
 // warnings; what forbids a run is returned together, for all files.
-func (a *app) preflight(files []*experiments.File, thorough bool) ([]*experiments.Report, error) {
+func (a *app) preflight(files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
 	var reports []*experiments.Report
 	var faults experiments.Faults
-	for _, f := range files {
-		report, err := f.Preflight(thorough)
+	for i, f := range files {
+		report, err := examine(i)
 		var bad experiments.Faults
 		switch {
 		case errors.As(err, &bad):
@@ -236,6 +236,17 @@ func (a *app) preflight(files []*experiments.File, thorough bool) ([]*experiment
 		return nil, faults
 	}
 	return reports, nil
+}
+
+// preflightRun is preflight before a run, of points that are not finished.
+func (a *app) preflightRun(files []*experiments.File, folders []string, resume bool) error {
+	_, err := a.preflight(files, func(i int) (*experiments.Report, error) {
+		if resume {
+			return files[i].PreflightRest(folders[i])
+		}
+		return files[i].Preflight(false)
+	})
+	return err
 }
 
 // execute runs one file and writes its figures; dir "" means standard output.
