@@ -4,77 +4,172 @@ package fabric
 // nothing there but allocation: no stall, nobody behind. That is most of them
 // below saturation, and what blame costs is what it costs for them: the times
 // follow from the step that the switch itself keeps for the front of a queue,
-// and are put down in a row to be added to the records of packets and channels
-// later, many at a time, so that the processor fetches several of these at once
-// instead of waiting for each.
+// and what is beyond the least that it can be is put down in a row to be added
+// to the records of packets and channels later, many at a time, so that the
+// processor fetches several of these at once instead of waiting for each. Of
+// most packets there is nothing to be put down.
 
-// passage is a packet's way through a switch, times in cycles. 40 bytes.
-type passage struct {
-	packet     int32
-	link       int32 // port that it leaves by
-	pair       int32 // of the ports that it came and leaves by, in Blame.pairs
-	pairCycles int32
-	route      int32
-	vc         int32
-	crossbar   int32 // switch allocation and the crossbar
-	queue      int32 // waiting for the channel
-	wire       int32
-	ejection   int32 // 1: to the destination
+// leastTimes are what no packet of one flit can take less of.
+type leastTimes struct {
+	account           account // at a switch
+	parts             Parts   // the same
+	none              uint32  // 1: none of it is taken as a matter of course
+	source            int64   // at its terminal
+	wire, longestWire int64   // on a channel
 }
 
-// passages are added up at once. More would take too much of the first cache.
+// longLeast is the time at a switch from which on none of it is, so that 255
+// switches have room in an account; nor is any where steps are no whole part of
+// a cycle.
+const longLeast = 256
+
+func (f *Fabric) leastTimes() leastTimes {
+	l := leastTimes{source: int64(f.config.Terminal.InjectionCycles), wire: Never, none: 1}
+	if s := &f.steps; s.whole != 0 {
+		given := int64(f.routeDelay)
+		if f.combined == 0 {
+			given += int64(f.vaDelay)
+		}
+		routed := int64(f.routeDelay) / s.whole
+		parts := Parts{PartRoute: routed, PartVC: given/s.whole - routed, PartSwitch: s.cycleFrom(s.traverse)}
+		if parts.Total() < longLeast {
+			l.parts, l.none = parts, 0
+		}
+	}
+	for part := PartRoute; part < PartWire; part++ {
+		l.account.add(part, l.parts[part])
+	}
+	for i := range f.out {
+		latency := int64(f.out[i].latency)
+		l.wire, l.longestWire = min(l.wire, latency), max(l.longestWire, latency)
+	}
+	return l
+}
+
+// passage is a packet's way through a switch that may have taken more than the
+// least. 40 bytes.
+type passage struct {
+	packet    int32
+	in, link  int32  // ports that it comes and leaves by
+	ready     uint32 // step in which it was ready for switch allocation
+	arrived   uint32 // in the queue, where virtual channels are given in a stage of their own
+	uncounted uint32 // 1: not among the hops of the delivery
+	depart    int64  // as in stepTime
+	free      int64  // when the channel is, likewise
+}
+
+// passages are added up at once.
 const passages = 64
 
-// linkSums are what passages and injections have spent at a channel since they
-// were last added to Blame.Links, four to a line of cache.
-type linkSums struct {
-	packets  uint32
-	crossbar uint32 // cycles
-	queue    uint64 // cycles; of terminals in the source queue
+// linkLate is the time beyond the least that passages have spent at a port and
+// that has not been added to Blame.links: for the crossbar and, above, for
+// the channel behind it.
+type linkLate uint64
+
+const crossbarBits = 26
+
+// foldCycles is how often they must be added, so that there is room for them:
+// no more packets than a switch has queues wait for a port in a cycle, no more
+// than maxSpeedup cross to it, and none of these waits for longWait or more.
+func (b *Blame) foldCycles(f *Fabric, ports int32) int64 {
+	return max(1, (1<<crossbarBits-1)/(int64(ports)*int64(f.vcs)+maxSpeedup*(f.steps.traverse+1)))
 }
 
 // crossing notes the flits that are about to cross a switch in a step.
 func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
 	if b.pending >= passages {
-		b.settle()
+		b.settle(f)
 	}
-	c := f.cycle
-	through := int32(t.depart>>intervalShift - c)
-	row := b.pairRow[sw.port0]
+	late := b.least.none
+	if t.depart>>intervalShift-f.cycle != b.least.parts[PartSwitch] {
+		late = 1
+	}
+	clocked, under := b.clocked[sw.queue0>>6:], b.under > 0
+	stages := uint32(0) // before switch allocation
+	if f.combined == 0 {
+		stages = f.routeDelay + f.vaDelay
+	}
+	passed := b.passed[b.pending : b.pending+len(matches)]
+	n := 0
 	for _, m := range matches {
 		local := m.local()
-		q, v := sw.queue0+int32(local), sw.queue(local)
-		if b.isClocked(q) {
+		v := sw.queue(local)
+		if clocked[local>>6]>>(local&63)&1 != 0 {
 			b.crosses(f, sw, m, t)
 			continue
 		}
-		if ^v.packet&(headFlit|tailFlit) != 0 || b.open == 0 {
+		if ^v.packet&(headFlit|tailFlit) != 0 || !under {
 			continue
 		}
+		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &passed[n]
+		measured := b.isMeasured(id)
+		o.passed += measured
+		e.packet, e.in, e.link = id, sw.port0+int32(m.port()), sw.port0+int32(m.output())
+		e.ready, e.depart, e.free = v.ready, t.depart, o.nextFree
+		e.uncounted = (v.state>>hopShift + 1) >> 8
+		steps := t.number - v.ready | e.uncounted
+		if f.combined == 0 {
+			e.arrived = b.arrived[sw.queue0+int32(local)]
+			steps |= v.ready - stages - e.arrived
+		}
+		// No branches: whether a packet waits cannot be predicted.
+		waits := late
+		if steps != 0 {
+			waits = 1
+		}
+		if e.free > e.depart {
+			waits = 1
+		}
+		n += int(waits & measured)
+	}
+	b.pending += n
+}
+
+// settle adds what packets passed in this cycle to the sums.
+func (b *Blame) settle(f *Fabric) {
+	least := b.least.account[0]
+	for i := range b.passed[:b.pending] {
+		e := &b.passed[i]
 		// Steps ago, the packet was ready for switch allocation, and before
 		// that took its virtual channel, had its route, and arrived.
-		sinceReady := b.cyclesSince(f, v.ready)
-		sinceRouted, vcCycles := sinceReady, int32(0)
-		routed := v.ready
+		sinceReady := b.cyclesSince(f, e.ready)
+		sinceRouted, routed := sinceReady, e.ready
+		pair := more(sinceReady)
 		if f.combined == 0 {
-			sinceTook := b.cyclesSince(f, v.ready-f.vaDelay)
-			routed = b.arrived[q] + f.routeDelay
+			sinceTook := b.cyclesSince(f, e.ready-f.vaDelay)
+			routed = e.arrived + f.routeDelay
 			sinceRouted = b.cyclesSince(f, routed)
-			vcCycles = more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
+			pair += more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
 		}
 		route := int32(0)
 		if f.routeDelay != 0 {
 			route = b.cyclesSince(f, routed-f.routeDelay) - sinceRouted
+			pair += more(route)
 		}
-		output := m.output()
-		o, e := sw.outPort(output), &b.passed[b.pending]
-		b.pending++
-		e.packet, e.link = v.packet>>packetBits, sw.port0+int32(output)
-		e.pair, e.pairCycles = row+int32(m.port())*sw.ports+int32(output), more(route)+vcCycles+more(sinceReady)
-		e.route, e.vc, e.crossbar = route, sinceRouted-sinceReady, sinceReady+through
-		e.queue = int32(wholeCycle(max(t.depart, o.nextFree))-c) - through
-		e.wire, e.ejection = o.latency, 1-int32(o.bounded)
+		if pair > 0 {
+			first, _ := b.graph.Ports(b.graph.PortSwitch[e.in])
+			b.pairs[b.pairRow[e.in]+e.link-int32(first)] += int64(pair)
+		}
+		crossed := e.depart >> intervalShift
+		queue := wholeCycle(max(e.depart, e.free)) - crossed
+		crossbar := int64(sinceReady) + crossed - f.cycle
+		if max(queue, int64(sinceRouted), int64(route)) >= longWait || e.uncounted != 0 {
+			parts := Parts{PartRoute: int64(route), PartVC: int64(sinceRouted - sinceReady), PartSwitch: crossbar}
+			parts[queueing(&f.out[e.link])] = queue
+			b.passesUnusually(e, &parts)
+			continue
+		}
+		late := account{uint64(crossbar) + uint64(sinceRouted-sinceReady)<<laneBits + uint64(route)<<(2*laneBits) - least}
+		late[1] = uint64(queue) << (laneBits * (1 - f.out[e.link].bounded) & 63) // serialisation or ejection
+		b.packets[e.packet].plus(&late)
+		b.late[e.link] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
+		if late[0]>>laneBits != 0 {
+			link := &b.links[e.link]
+			link[PartVC] += int64(late[0] >> laneBits & laneMask)
+			link[PartRoute] += int64(late[0] >> (2 * laneBits))
+		}
 	}
+	b.pending = 0
 }
 
 // more is a wait as it counts for a pair of ports: a single cycle does not.
@@ -97,60 +192,52 @@ func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
 	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
-// settle adds what packets passed to the sums.
-func (b *Blame) settle() {
-	for i := range b.passed[:b.pending] {
-		e := &b.passed[i]
-		k := &b.packets[e.packet]
-		if !k.measured() {
-			continue
-		}
-		k.times[0] += uint64(e.route) | uint64(e.vc)<<32
-		k.times[1] += uint64(e.crossbar)
-		k.times[2] += uint64(e.queue) << (e.ejection & 1 * 32)
-		k.times[3] += uint64(e.wire)
-		sums := &b.sums[e.link]
-		sums.packets++
-		sums.crossbar += uint32(e.crossbar)
-		sums.queue += uint64(e.queue)
-		if e.route|e.vc != 0 {
-			link := &b.Links[e.link]
-			link[PartRoute] += int64(e.route)
-			link[PartVC] += int64(e.vc)
-		}
-		if e.pairCycles > 0 {
-			b.pairs[e.pair] += int64(e.pairCycles)
-		}
+// passesUnusually is settle for waits that an account has no room
+// for, and for switches that deliveries do not count.
+func (b *Blame) passesUnusually(e *passage, parts *Parts) {
+	least := &b.least.parts
+	for part := PartRoute; part < PartWire; part++ {
+		b.links[e.link][part] += parts[part] - least[part]
+		b.add(e.packet, part, parts[part]-least[part])
 	}
-	b.pending = 0
+	if e.uncounted != 0 {
+		b.packets[e.packet].plus(&b.least.account)
+	}
 }
-
-// foldCycles bounds the cycles between two calls of fold, so that the sums fit:
-// no more packets than a switch has queues wait for a port in each of them.
-const foldCycles = 1 << 16
 
 // endCycle brings the records of packets up to date, which may arrive in the
 // next cycle.
 func (b *Blame) endCycle(f *Fabric) {
-	b.settle()
+	b.settle(f)
 	if f.cycle >= b.foldAt {
-		b.fold(f)
+		b.fold()
+	}
+	if f.cycle >= b.emptyAt {
+		b.empty(f)
 	}
 }
 
-// fold brings Links up to date.
-func (b *Blame) fold(f *Fabric) {
-	b.foldAt = f.cycle + foldCycles
-	for i := range b.sums {
-		o, sums, link := &f.out[i], &b.sums[i], &b.Links[i]
-		link[PartSwitch] += int64(sums.crossbar)
-		if i >= int(f.terminalOut0) {
-			link[PartSource] += int64(sums.queue)
-		} else {
-			link[queueing(o)] += int64(sums.queue)
+// fold brings links up to date.
+func (b *Blame) fold() {
+	f := b.fabric
+	b.foldAt = f.cycle + b.foldIn
+	for i := range f.out {
+		o, link := &f.out[i], &b.links[i]
+		passed := int64(o.passed)
+		o.passed = 0
+		link[PartWire] += passed * int64(o.latency)
+		if t := i - int(f.terminalOut0); t >= 0 {
+			link[PartSource] += passed*b.least.source + b.queued[t]
+			b.queued[t] = 0
+			continue
 		}
-		link[PartWire] += int64(sums.packets) * int64(o.latency)
-		*sums = linkSums{}
+		for part := PartRoute; part <= PartSwitch; part++ {
+			link[part] += passed * b.least.parts[part]
+		}
+		late := b.late[i]
+		b.late[i] = 0
+		link[PartSwitch] += int64(late & (1<<crossbarBits - 1))
+		link[queueing(o)] += int64(late >> crossbarBits)
 	}
 }
 
@@ -158,8 +245,8 @@ func (b *Blame) fold(f *Fabric) {
 // waited for until now.
 func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
 	s := &f.steps
-	r.tails, r.since = 0, f.cycle
-	r.until, r.then = s.cycleOf(s.wide(v.ready)), uint8(PartSwitch)
+	r.tails, r.since = 0, uint32(f.cycle)
+	r.until, r.then = uint32(s.cycleOf(s.wide(v.ready))), uint8(PartSwitch)
 	if v.packet&headFlit == 0 {
 		r.first = uint8(PartSerial)
 		return
@@ -173,16 +260,16 @@ func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
 		arrived = b.arrived[q]
 	}
 	if v.packet&tailFlit != 0 {
-		if k := &b.packets[v.packet>>packetBits]; k.measured() {
-			k.enter(r)
-			r.tails, r.since = 1, s.cycleOf(s.wide(arrived))
+		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
+			b.packets[id].minus(&r.clock)
+			r.tails, r.since = 1, uint32(s.cycleOf(s.wide(arrived)))
 		}
 	}
 	if took {
 		r.first, r.then = uint8(PartRoute), uint8(PartVC)
 		until := r.until
-		r.until = s.cycleOf(s.wide(arrived + f.routeDelay))
-		b.sync(r, v, s.cycleOf(s.wide(v.ready-f.vaDelay)))
+		r.until = uint32(s.cycleOf(s.wide(arrived + f.routeDelay)))
+		b.sync(f, q, r, v, s.cycleOf(s.wide(v.ready-f.vaDelay)))
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }

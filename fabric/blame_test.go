@@ -60,8 +60,8 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 	// By class and by channel the same time is summed.
 	classes, links := b.Classes[0], fabric.Parts{}
 	classes.Add(&b.Classes[1])
-	for i := range b.Links {
-		links.Add(&b.Links[i])
+	for i := range b.Links() {
+		links.Add(&b.Links()[i])
 	}
 	if classes != sum || links != sum {
 		t.Errorf("packets %v\nclasses %v\nlinks   %v", sum, classes, links)
@@ -191,8 +191,8 @@ func TestBlameHotSpot(t *testing.T) {
 	f.Attach(s, meter)
 	f.Advance(2000)
 	hot := n.topo.Graph().TerminalPort[0]
-	if b.Packets[0] != 600 || b.Links[hot][fabric.PartEjection] < b.Links[hot].Total()/2 {
-		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links[hot])
+	if b.Packets[0] != 600 || b.Links()[hot][fabric.PartEjection] < b.Links()[hot].Total()/2 {
+		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links()[hot])
 	}
 	// Whatever waits in the network waits for that channel, but for the 2
 	// cycles that the last of a packet's 3 flits follows the first into it and
@@ -200,8 +200,8 @@ func TestBlameHotSpot(t *testing.T) {
 	// for: 3 of the about 90 cycles that a packet is in the network with 32
 	// flits of both terminals in front. Both terminals are the branches, alike.
 	all, roots := int64(0), b.Roots()
-	for i := range b.Links {
-		all += b.Links[i].Waiting()
+	for i := range b.Links() {
+		all += b.Links()[i].Waiting()
 	}
 	sum := 0.0
 	for _, x := range roots {
