@@ -80,6 +80,7 @@ type Blame struct {
 	measured []uint64         // by packet / 64
 	long     map[int32]*Parts // by packet: what is not in its account
 	under    int64            // measured packets whose last flit is under way
+	others   int64            // packets that are not measured likewise
 	passed   []passage        // the first pending of them are not yet added to the sums; len = passages+ports, at least
 	pending  int
 	late     []linkLate // by port
@@ -175,6 +176,7 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	measured := b.meter.measures(p.birth)
 	b.begin(id, measured)
 	if !measured {
+		b.others++
 		return
 	}
 	b.under++
@@ -300,6 +302,7 @@ func counted(v *inVC) bool { return v.state < maxHops<<hopShift }
 // delivered closes the account of a packet that has arrived.
 func (b *Blame) delivered(id int32, d *Delivery) {
 	if b.isMeasured(id) == 0 {
+		b.others--
 		return
 	}
 	b.measured[id>>6] &^= 1 << (id & 63)

@@ -13,7 +13,7 @@ package fabric
 type leastTimes struct {
 	account           account // at a switch
 	parts             Parts   // the same
-	none              uint32  // 1: none of it is taken as a matter of course
+	always            uint32  // 1: all passages are put down, even those that took no more
 	source            int64   // at its terminal
 	wire, longestWire int64   // on a channel
 }
@@ -24,7 +24,7 @@ type leastTimes struct {
 const longLeast = 256
 
 func (f *Fabric) leastTimes() leastTimes {
-	l := leastTimes{source: int64(f.config.Terminal.InjectionCycles), wire: Never, none: 1}
+	l := leastTimes{source: int64(f.config.Terminal.InjectionCycles), wire: Never, always: 1}
 	if s := &f.steps; s.whole != 0 {
 		given := int64(f.routeDelay)
 		if f.combined == 0 {
@@ -33,7 +33,10 @@ func (f *Fabric) leastTimes() leastTimes {
 		routed := int64(f.routeDelay) / s.whole
 		parts := Parts{PartRoute: routed, PartVC: given/s.whole - routed, PartSwitch: s.cycleFrom(s.traverse)}
 		if parts.Total() < longLeast {
-			l.parts, l.none = parts, 0
+			l.parts = parts
+			if max(parts[PartRoute], parts[PartVC]) <= 1 { // otherwise pairs of ports count it
+				l.always = 0
+			}
 		}
 	}
 	for part := PartRoute; part < PartWire; part++ {
@@ -77,20 +80,18 @@ func (b *Blame) foldCycles(f *Fabric, ports int32) int64 {
 
 // crossing notes the flits that are about to cross a switch in a step.
 func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
+	if len(matches) == 0 {
+		return
+	}
 	if b.pending >= passages {
 		b.settle(f)
 	}
-	late := b.least.none
+	late := b.least.always
 	if t.depart>>intervalShift-f.cycle != b.least.parts[PartSwitch] {
 		late = 1
 	}
-	clocked, under := b.clocked[sw.queue0>>6:], b.under > 0
-	stages := uint32(0) // before switch allocation
-	if f.combined == 0 {
-		stages = f.routeDelay + f.vaDelay
-	}
-	passed := b.passed[b.pending : b.pending+len(matches)]
-	n := 0
+	clocked := b.clocked[sw.queue0>>6:]
+	n := b.pending
 	for _, m := range matches {
 		local := m.local()
 		v := sw.queue(local)
@@ -98,31 +99,34 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 			b.crosses(f, sw, m, t)
 			continue
 		}
-		if ^v.packet&(headFlit|tailFlit) != 0 || !under {
+		if ^v.packet&(headFlit|tailFlit) != 0 || b.under == 0 {
 			continue
 		}
-		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &passed[n]
-		measured := b.isMeasured(id)
+		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &b.passed[n]
+		measured := uint32(1)
+		if b.others != 0 {
+			measured = b.isMeasured(id)
+		}
 		o.passed += measured
 		e.packet, e.in, e.link = id, sw.port0+int32(m.port()), sw.port0+int32(m.output())
 		e.ready, e.depart, e.free = v.ready, t.depart, o.nextFree
 		e.uncounted = (v.state>>hopShift + 1) >> 8
-		steps := t.number - v.ready | e.uncounted
-		if f.combined == 0 {
+		steps := t.number - v.ready | e.uncounted | late
+		if b.arrived != nil {
 			e.arrived = b.arrived[sw.queue0+int32(local)]
-			steps |= v.ready - stages - e.arrived
+			steps |= v.ready - f.routeDelay - f.vaDelay - e.arrived
 		}
 		// No branches: whether a packet waits cannot be predicted.
-		waits := late
+		waits := 0
 		if steps != 0 {
 			waits = 1
 		}
 		if e.free > e.depart {
 			waits = 1
 		}
-		n += int(waits & measured)
+		n += waits & int(measured)
 	}
-	b.pending += n
+	b.pending = n
 }
 
 // settle adds what packets passed in this cycle to the sums.
