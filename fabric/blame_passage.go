@@ -1,5 +1,7 @@
 package fabric
 
+import "unsafe"
+
 // This file follows packets of one flit that find their queue empty and meet
 // nothing there but allocation: no stall, nobody behind. That is most of them
 // below saturation, and what blame costs is what it costs for them: the times
@@ -52,13 +54,13 @@ func (f *Fabric) leastTimes() leastTimes {
 // passage is a packet's way through a switch that may have taken more than the
 // least. 40 bytes.
 type passage struct {
-	packet    int32
-	in, link  int32  // ports that it comes and leaves by
-	ready     uint32 // step in which it was ready for switch allocation
-	arrived   uint32 // in the queue, where virtual channels are given in a stage of their own
-	uncounted uint32 // 1: not among the hops of the delivery
-	depart    int64  // as in stepTime
-	free      int64  // when the channel is, likewise
+	packet  int32
+	port0   int32   // of the switch
+	request request // for the crossbar
+	ready   uint32  // step in which it was ready for switch allocation
+	arrived uint32  // in the queue, where virtual channels are given in a stage of their own
+	depart  int64   // as in stepTime
+	free    int64   // when the channel is, likewise
 }
 
 // passages are added up at once.
@@ -108,10 +110,11 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 			measured = b.isMeasured(id)
 		}
 		o.passed += measured
-		e.packet, e.in, e.link = id, sw.port0+int32(m.port()), sw.port0+int32(m.output())
-		e.ready, e.depart, e.free = v.ready, t.depart, o.nextFree
-		e.uncounted = (v.state>>hopShift + 1) >> 8
-		steps := t.number - v.ready | e.uncounted | late
+		if !counted(v) && measured != 0 {
+			b.packets[id].plus(&b.least.account)
+		}
+		e.packet, e.port0, e.request, e.ready, e.depart, e.free = id, sw.port0, m, v.ready, t.depart, o.nextFree
+		steps := t.number - v.ready | late
 		if b.arrived != nil {
 			e.arrived = b.arrived[sw.queue0+int32(local)]
 			steps |= v.ready - f.routeDelay - f.vaDelay - e.arrived
@@ -131,6 +134,9 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 
 // settle adds what packets passed in this cycle to the sums.
 func (b *Blame) settle(f *Fabric) {
+	if prefetching && b.pending > 0 {
+		prefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
+	}
 	least := b.least.account[0]
 	for i := range b.passed[:b.pending] {
 		e := &b.passed[i]
@@ -151,24 +157,24 @@ func (b *Blame) settle(f *Fabric) {
 			pair += more(route)
 		}
 		if pair > 0 {
-			first, _ := b.graph.Ports(b.graph.PortSwitch[e.in])
-			b.pairs[b.pairRow[e.in]+e.link-int32(first)] += int64(pair)
+			b.pairs[b.pairRow[e.port0+int32(e.request.port())]+int32(e.request.output())] += int64(pair)
 		}
 		crossed := e.depart >> intervalShift
 		queue := wholeCycle(max(e.depart, e.free)) - crossed
 		crossbar := int64(sinceReady) + crossed - f.cycle
-		if max(queue, int64(sinceRouted), int64(route)) >= longWait || e.uncounted != 0 {
+		port := e.port0 + int32(e.request.output())
+		if max(queue, int64(sinceRouted), int64(route)) >= longWait {
 			parts := Parts{PartRoute: int64(route), PartVC: int64(sinceRouted - sinceReady), PartSwitch: crossbar}
-			parts[queueing(&f.out[e.link])] = queue
-			b.passesUnusually(e, &parts)
+			parts[queueing(&f.out[port])] = queue
+			b.waitsLong(e.packet, &b.links[port], &parts)
 			continue
 		}
 		late := account{uint64(crossbar) + uint64(sinceRouted-sinceReady)<<laneBits + uint64(route)<<(2*laneBits) - least}
-		late[1] = uint64(queue) << (laneBits * (1 - f.out[e.link].bounded) & 63) // serialisation or ejection
+		late[1] = uint64(queue) << (laneBits * (1 - f.out[port].bounded) & 63) // serialisation or ejection
 		b.packets[e.packet].plus(&late)
-		b.late[e.link] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
+		b.late[port] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
 		if late[0]>>laneBits != 0 {
-			link := &b.links[e.link]
+			link := &b.links[port]
 			link[PartVC] += int64(late[0] >> laneBits & laneMask)
 			link[PartRoute] += int64(late[0] >> (2 * laneBits))
 		}
@@ -196,16 +202,12 @@ func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
 	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
-// passesUnusually is settle for waits that an account has no room
-// for, and for switches that deliveries do not count.
-func (b *Blame) passesUnusually(e *passage, parts *Parts) {
-	least := &b.least.parts
+// waitsLong adds what an account has no room for.
+func (b *Blame) waitsLong(id int32, link, parts *Parts) {
 	for part := PartRoute; part < PartWire; part++ {
-		b.links[e.link][part] += parts[part] - least[part]
-		b.add(e.packet, part, parts[part]-least[part])
-	}
-	if e.uncounted != 0 {
-		b.packets[e.packet].plus(&b.least.account)
+		cycles := parts[part] - b.least.parts[part]
+		link[part] += cycles
+		b.add(id, part, cycles)
 	}
 }
 
