@@ -68,32 +68,34 @@ type Blame struct {
 	Packets [2]int64
 	Classes [2]Parts
 
-	fabric   *Fabric
-	graph    *topology.Graph
-	pairRow  []int32 // by input port: first of its pairs
-	meter    *Meter
-	links    []Parts // as of the last fold, but for what clocks have charged since
-	queues   []blameQueue
-	clocked  []uint64         // by queue / 64, the queues whose clock runs
-	arrived  []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
-	packets  []account        // by packet
-	measured []uint64         // by packet / 64
-	long     map[int32]*Parts // by packet: what is not in its account
-	under    int64            // measured packets whose last flit is under way
-	others   int64            // packets that are not measured likewise
-	passed   []passage        // the first pending of them are not yet added to the sums; len = passages+ports, at least
-	pending  int
-	late     []linkLate // by port
-	queued   []int64    // by terminal: waits in the source queue beyond the least, not yet in links
-	least    leastTimes
-	foldAt   int64 // cycle in which what is not in links is added at the latest
-	foldIn   int64 // cycles from one to the next
-	emptyAt  int64 // cycle in which accounts are emptied
-	emptyIn  int64
-	perStep  uint64  // a cycle divided by the steps in it, in 2^-32, rounded up; 0 where that is no whole number
-	roundUp  uint64  // steps in a cycle, less 1
-	pairs    []int64 // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
-	parts    Parts   // handed to OnPacket
+	fabric     *Fabric
+	graph      *topology.Graph
+	pairRow    []int32 // by input port: first of its pairs
+	meter      *Meter
+	links      []Parts // as of the last fold, but for what clocks have charged since
+	queues     []blameQueue
+	clocked    []uint64         // by queue / 64, the queues whose clock runs
+	arrived    []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
+	packets    []account        // by packet
+	measured   []uint64         // by packet / 64
+	long       map[int32]*Parts // by packet: what is not in its account
+	under      int64            // measured packets whose last flit is under way
+	others     int64            // packets that are not measured likewise
+	passed     []passage        // the first pending of them are not yet added to the sums; len = passages+ports, at least
+	pending    int
+	late       []linkLate // by port
+	queued     []int64    // by terminal: waits in the source queue beyond the least, not yet in links
+	least      leastTimes
+	foldAt     int64 // cycle in which what is not in links is added at the latest
+	foldIn     int64 // cycles from one to the next
+	emptyAt    int64 // cycle in which accounts are emptied
+	emptyIn    int64
+	perStep    uint64 // a cycle divided by the steps in it, in 2^-32, rounded up; 0 where that is no whole number
+	roundUp    uint64 // steps in a cycle, less 1
+	first      int64  // step that cycle firstCycle begins with
+	firstCycle uint32
+	pairs      []int64 // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
+	parts      Parts   // handed to OnPacket
 }
 
 // blameQueue is the clock of a queue, valid while that runs. Cycles are modulo
@@ -138,8 +140,8 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 }
 
 // sync advances the clock of a queue to cycle c.
-func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c int64) {
-	cycles := int32(uint32(c) - r.since)
+func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c uint32) {
+	cycles := int32(c - r.since)
 	if cycles <= 0 {
 		return
 	}
@@ -152,7 +154,7 @@ func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c int64) {
 			b.charge(f, q, r, v, r.then, int64(cycles-first))
 		}
 	}
-	r.since = uint32(c)
+	r.since = c
 	if int32(r.until-r.since) < 0 { // lest it come again
 		r.until = r.since
 	}
@@ -212,7 +214,7 @@ func (b *Blame) synced(f *Fabric, q int32) *blameQueue {
 		*word |= bit
 		b.start(f, q, r, v)
 	}
-	b.sync(f, q, r, v, f.cycle)
+	b.sync(f, q, r, v, uint32(f.cycle))
 	return r
 }
 
@@ -236,7 +238,7 @@ func queueing(o *outPort) Part {
 
 // took notes the virtual channels that packets are given in a step.
 func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32) {
-	until := f.steps.cycleOf(f.steps.wide(step) + int64(f.vaDelay))
+	until := b.cycleOf(f, step+f.vaDelay)
 	for _, m := range matches {
 		q := sw.queue0 + int32(m.local())
 		if !b.isClocked(q) {
@@ -244,8 +246,8 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 			continue
 		}
 		r := &b.queues[q]
-		b.sync(f, q, r, &f.queues[q], f.cycle)
-		r.first, r.until, r.then = uint8(PartVC), uint32(until), uint8(PartSwitch)
+		b.sync(f, q, r, &f.queues[q], uint32(f.cycle))
+		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }
 
@@ -254,7 +256,7 @@ func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32)
 func (b *Blame) crosses(f *Fabric, sw *switchState, m request, t *stepTime) {
 	q, v, o := sw.queue0+int32(m.local()), sw.queue(m.local()), sw.outPort(m.output())
 	r := &b.queues[q]
-	b.sync(f, q, r, v, f.cycle)
+	b.sync(f, q, r, v, uint32(f.cycle))
 	tail := v.packet&tailFlit != 0
 	if id := v.packet >> packetBits; tail && b.isMeasured(id) != 0 {
 		b.depart(id, r, v, &b.links[sw.port0+int32(m.output())], o, f.cycle, t.depart)
@@ -263,12 +265,11 @@ func (b *Blame) crosses(f *Fabric, sw *switchState, m request, t *stepTime) {
 		b.clocked[q>>6] &^= 1 << (q & 63)
 		return
 	}
-	step := f.steps.wide(t.number)
-	r.first, r.until, r.then = uint8(PartSerial), uint32(f.steps.cycleOf(step+1)), uint8(PartSwitch)
+	r.first, r.until, r.then = uint8(PartSerial), b.cycleOf(f, t.number+1), uint8(PartSwitch)
 	if tail {
 		r.then = uint8(f.bidding())
 		if f.routeDelay > 0 {
-			r.first, r.until = uint8(PartRoute), uint32(f.steps.cycleOf(step+1+int64(f.routeDelay)))
+			r.first, r.until = uint8(PartRoute), b.cycleOf(f, t.number+1+f.routeDelay)
 		}
 	}
 }
@@ -339,6 +340,7 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 // wires checks what is left of a packet's latency for wires.
 func (b *Blame) wires(d *Delivery, left int64) int64 {
 	channels := int64(d.Hops + 1)
+	// What is missing or too much may be no more than a few wires: Links finds that.
 	if left < channels*b.least.wire || left > channels*b.least.longestWire && d.Hops < maxHops {
 		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, %d of them on the wires of %d channels", d.Src, d.Dst, d.Cycle-d.Birth, left, channels))
 	}

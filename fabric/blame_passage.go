@@ -77,7 +77,9 @@ const crossbarBits = 26
 // no more packets than a switch has queues wait for a port in a cycle, no more
 // than maxSpeedup cross to it, and none of these waits for longWait or more.
 func (b *Blame) foldCycles(f *Fabric, ports int32) int64 {
-	return max(1, (1<<crossbarBits-1)/(int64(ports)*int64(f.vcs)+maxSpeedup*(f.steps.traverse+1)))
+	const crossbar, queue = 1<<crossbarBits - 1, 1<<(64-crossbarBits) - 1
+	perCycle := int64(ports)*int64(f.vcs) + maxSpeedup*(f.steps.traverse+1)
+	return max(1, min(crossbar/perCycle, queue/(maxSpeedup*longWait)))
 }
 
 // crossing notes the flits that are about to cross a switch in a step.
@@ -202,6 +204,21 @@ func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
 	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
+// cycleOf is the cycle that a step belongs to, up to 2^28 before or after that
+// which the present cycle, or the last before it, begins with.
+func (b *Blame) cycleOf(f *Fabric, step uint32) uint32 {
+	if b.perStep == 0 {
+		return uint32(f.steps.cycleOf(f.steps.wide(step)))
+	}
+	if first := f.steps.first; first != b.first {
+		b.first, b.firstCycle = first, uint32(f.steps.cycleOf(first))
+	}
+	if after := int32(step - uint32(b.first)); after > 0 {
+		return b.firstCycle + uint32(uint64(after)*b.perStep>>32)
+	}
+	return b.firstCycle - uint32((uint64(uint32(b.first)-step)+b.roundUp)*b.perStep>>32)
+}
+
 // waitsLong adds what an account has no room for.
 func (b *Blame) waitsLong(id int32, link, parts *Parts) {
 	for part := PartRoute; part < PartWire; part++ {
@@ -250,9 +267,8 @@ func (b *Blame) fold() {
 // start starts the clock of a queue, with what its front waits for and has
 // waited for until now.
 func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
-	s := &f.steps
 	r.tails, r.since = 0, uint32(f.cycle)
-	r.until, r.then = uint32(s.cycleOf(s.wide(v.ready))), uint8(PartSwitch)
+	r.until, r.then = b.cycleOf(f, v.ready), uint8(PartSwitch)
 	if v.packet&headFlit == 0 {
 		r.first = uint8(PartSerial)
 		return
@@ -268,14 +284,14 @@ func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
 	if v.packet&tailFlit != 0 {
 		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
 			b.packets[id].minus(&r.clock)
-			r.tails, r.since = 1, uint32(s.cycleOf(s.wide(arrived)))
+			r.tails, r.since = 1, b.cycleOf(f, arrived)
 		}
 	}
 	if took {
 		r.first, r.then = uint8(PartRoute), uint8(PartVC)
 		until := r.until
-		r.until = uint32(s.cycleOf(s.wide(arrived + f.routeDelay)))
-		b.sync(f, q, r, v, s.cycleOf(s.wide(v.ready-f.vaDelay)))
+		r.until = b.cycleOf(f, arrived+f.routeDelay)
+		b.sync(f, q, r, v, b.cycleOf(f, v.ready-f.vaDelay))
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -11,7 +12,23 @@ import (
 // port, then by terminal (len = ports+terminals). It must not be changed.
 func (b *Blame) Links() []Parts {
 	b.fold()
+	if b.under == 0 {
+		b.compare()
+	}
 	return b.links
+}
+
+// compare checks, while no packet is under way, that channels and packets say
+// the same.
+func (b *Blame) compare() {
+	links, packets := Parts{}, b.Classes[0]
+	packets.Add(&b.Classes[1])
+	for i := range b.links {
+		links.Add(&b.links[i])
+	}
+	if links != packets {
+		panic(fmt.Sprintf("fabric: the channels' parts are %v, the packets' %v", links, packets))
+	}
 }
 
 // Add adds the sums of another run on the same network.
@@ -27,6 +44,7 @@ func (b *Blame) Add(other *Blame) {
 	for i, x := range other.pairs {
 		b.pairs[i] += x
 	}
+	b.under += other.under
 }
 
 // Waiting is the time spent waiting for a channel in the network, in

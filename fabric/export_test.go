@@ -30,3 +30,10 @@ func (f *Fabric) Threads() int {
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
 }
+
+// EmptyEvery lets accounts be emptied after so many cycles, and then again.
+func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
+
+// FoldEvery lets the sums of channels be added after so many cycles, and then
+// again.
+func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
