@@ -33,20 +33,20 @@ func writeBlame(run *Run, g *topology.Graph, b *fabric.Blame, clock float64) {
 			add("packets", name, "", "", b.Packets[i], &b.Classes[i], b.Packets[i], math.NaN())
 		}
 	}
-	roots := shares(b.Roots())
+	links, roots := b.Links(), shares(b.Roots())
 	for s := range topology.SwitchID(g.Switches()) {
 		var sum fabric.Parts
 		root := 0.0
 		first, end := g.Ports(s)
 		for p := first; p < end; p++ {
-			sum.Add(&b.Links[p])
+			sum.Add(&links[p])
 			root += roots[p]
 		}
 		add("switch", g.SwitchName(s), "", "", all, &sum, all, root)
 	}
-	for i := range b.Links {
+	for i := range links {
 		from, to, class := channelEnds(g, i)
-		add("channel", from, to, class, all, &b.Links[i], all, roots[i])
+		add("channel", from, to, class, all, &links[i], all, roots[i])
 	}
 	writeCongestion(run, g, b, roots)
 }
@@ -77,9 +77,9 @@ func writeCongestion(run *Run, g *topology.Graph, b *fabric.Blame, roots []float
 	t := run.Table("congestion", "tree", "depth", "from", "to", "channel_class", "share")
 	waiting := 0.0
 	order := make([]int, len(roots))
-	for i := range order {
+	for i, p := range b.Links() {
 		order[i] = i
-		waiting += float64(b.Links[i].Waiting())
+		waiting += float64(p.Waiting())
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		switch {

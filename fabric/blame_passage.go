@@ -1,80 +1,187 @@
 package fabric
 
+import "unsafe"
+
 // This file follows packets of one flit that find their queue empty and meet
 // nothing there but allocation: no stall, nobody behind. That is most of them
 // below saturation, and what blame costs is what it costs for them: the times
 // follow from the step that the switch itself keeps for the front of a queue,
-// and are put down in a row to be added to the records of packets and channels
-// later, many at a time, so that the processor fetches several of these at once
-// instead of waiting for each.
+// and what is beyond the least that it can be is put down in a row to be added
+// to the records of packets and channels later, many at a time, so that the
+// processor fetches several of these at once instead of waiting for each. Of
+// most packets there is nothing to be put down.
 
-// passage is a packet's way through a switch, times in cycles. 40 bytes.
-type passage struct {
-	packet     int32
-	link       int32 // port that it leaves by
-	pair       int32 // of the ports that it came and leaves by, in Blame.pairs
-	pairCycles int32
-	route      int32
-	vc         int32
-	crossbar   int32 // switch allocation and the crossbar
-	queue      int32 // waiting for the channel
-	wire       int32
-	ejection   int32 // 1: to the destination
+// leastTimes are what no packet of one flit can take less of.
+type leastTimes struct {
+	account           account // at a switch
+	parts             Parts   // the same
+	always            uint32  // 1: all passages are put down, even those that took no more
+	source            int64   // at its terminal
+	wire, longestWire int64   // on a channel
 }
 
-// passages are added up at once. More would take too much of the first cache.
+// longLeast is the time at a switch from which on none of it is, so that 255
+// switches have room in an account; nor is any where steps are no whole part of
+// a cycle.
+const longLeast = 256
+
+func (f *Fabric) leastTimes() leastTimes {
+	l := leastTimes{source: int64(f.config.Terminal.InjectionCycles), wire: Never, always: 1}
+	if s := &f.steps; s.whole != 0 {
+		given := int64(f.routeDelay)
+		if f.combined == 0 {
+			given += int64(f.vaDelay)
+		}
+		routed := int64(f.routeDelay) / s.whole
+		parts := Parts{PartRoute: routed, PartVC: given/s.whole - routed, PartSwitch: s.cycleFrom(s.traverse)}
+		if parts.Total() < longLeast {
+			l.parts = parts
+			if max(parts[PartRoute], parts[PartVC]) <= 1 { // otherwise pairs of ports count it
+				l.always = 0
+			}
+		}
+	}
+	for part := PartRoute; part < PartWire; part++ {
+		l.account.add(part, l.parts[part])
+	}
+	for i := range f.out {
+		latency := int64(f.out[i].latency)
+		l.wire, l.longestWire = min(l.wire, latency), max(l.longestWire, latency)
+	}
+	return l
+}
+
+// passage is a packet's way through a switch that may have taken more than the
+// least. 40 bytes.
+type passage struct {
+	packet  int32
+	port0   int32   // of the switch
+	request request // for the crossbar
+	ready   uint32  // step in which it was ready for switch allocation
+	arrived uint32  // in the queue, where virtual channels are given in a stage of their own
+	depart  int64   // as in stepTime
+	free    int64   // when the channel is, likewise
+}
+
+// passages are added up at once.
 const passages = 64
 
-// linkSums are what passages and injections have spent at a channel since they
-// were last added to Blame.Links, four to a line of cache.
-type linkSums struct {
-	packets  uint32
-	crossbar uint32 // cycles
-	queue    uint64 // cycles; of terminals in the source queue
+// linkLate is the time beyond the least that passages have spent at a port and
+// that has not been added to Blame.links: for the crossbar and, above, for
+// the channel behind it.
+type linkLate uint64
+
+const crossbarBits = 26
+
+// foldCycles is how often they must be added, so that there is room for them:
+// no more packets than a switch has queues wait for a port in a cycle, no more
+// than maxSpeedup cross to it, and none of these waits for longWait or more.
+func (b *Blame) foldCycles(f *Fabric, ports int32) int64 {
+	const crossbar, queue = 1<<crossbarBits - 1, 1<<(64-crossbarBits) - 1
+	perCycle := int64(ports)*int64(f.vcs) + maxSpeedup*(f.steps.traverse+1)
+	return max(1, min(crossbar/perCycle, queue/(maxSpeedup*longWait)))
 }
 
 // crossing notes the flits that are about to cross a switch in a step.
 func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
-	if b.pending >= passages {
-		b.settle()
+	if len(matches) == 0 {
+		return
 	}
-	c := f.cycle
-	through := int32(t.depart>>intervalShift - c)
-	row := b.pairRow[sw.port0]
+	if b.pending >= passages {
+		b.settle(f)
+	}
+	late := b.least.always
+	if t.depart>>intervalShift-f.cycle != b.least.parts[PartSwitch] {
+		late = 1
+	}
+	clocked := b.clocked[sw.queue0>>6:]
+	n := b.pending
 	for _, m := range matches {
 		local := m.local()
-		q, v := sw.queue0+int32(local), sw.queue(local)
-		if b.isClocked(q) {
+		v := sw.queue(local)
+		if clocked[local>>6]>>(local&63)&1 != 0 {
 			b.crosses(f, sw, m, t)
 			continue
 		}
-		if ^v.packet&(headFlit|tailFlit) != 0 || b.open == 0 {
+		if ^v.packet&(headFlit|tailFlit) != 0 || b.under == 0 {
 			continue
 		}
+		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &b.passed[n]
+		measured := uint32(1)
+		if b.others != 0 {
+			measured = b.isMeasured(id)
+		}
+		o.passed += measured
+		if !counted(v) && measured != 0 {
+			b.packets[id].plus(&b.least.account)
+		}
+		e.packet, e.port0, e.request, e.ready, e.depart, e.free = id, sw.port0, m, v.ready, t.depart, o.nextFree
+		steps := t.number - v.ready | late
+		if b.arrived != nil {
+			e.arrived = b.arrived[sw.queue0+int32(local)]
+			steps |= v.ready - f.routeDelay - f.vaDelay - e.arrived
+		}
+		// No branches: whether a packet waits cannot be predicted.
+		waits := 0
+		if steps != 0 {
+			waits = 1
+		}
+		if e.free > e.depart {
+			waits = 1
+		}
+		n += waits & int(measured)
+	}
+	b.pending = n
+}
+
+// settle adds what packets passed in this cycle to the sums.
+func (b *Blame) settle(f *Fabric) {
+	if prefetching && b.pending > 0 {
+		prefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
+	}
+	least := b.least.account[0]
+	for i := range b.passed[:b.pending] {
+		e := &b.passed[i]
 		// Steps ago, the packet was ready for switch allocation, and before
 		// that took its virtual channel, had its route, and arrived.
-		sinceReady := b.cyclesSince(f, v.ready)
-		sinceRouted, vcCycles := sinceReady, int32(0)
-		routed := v.ready
+		sinceReady := b.cyclesSince(f, e.ready)
+		sinceRouted, routed := sinceReady, e.ready
+		pair := more(sinceReady)
 		if f.combined == 0 {
-			sinceTook := b.cyclesSince(f, v.ready-f.vaDelay)
-			routed = b.arrived[q] + f.routeDelay
+			sinceTook := b.cyclesSince(f, e.ready-f.vaDelay)
+			routed = e.arrived + f.routeDelay
 			sinceRouted = b.cyclesSince(f, routed)
-			vcCycles = more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
+			pair += more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
 		}
 		route := int32(0)
 		if f.routeDelay != 0 {
 			route = b.cyclesSince(f, routed-f.routeDelay) - sinceRouted
+			pair += more(route)
 		}
-		output := m.output()
-		o, e := sw.outPort(output), &b.passed[b.pending]
-		b.pending++
-		e.packet, e.link = v.packet>>packetBits, sw.port0+int32(output)
-		e.pair, e.pairCycles = row+int32(m.port())*sw.ports+int32(output), more(route)+vcCycles+more(sinceReady)
-		e.route, e.vc, e.crossbar = route, sinceRouted-sinceReady, sinceReady+through
-		e.queue = int32(wholeCycle(max(t.depart, o.nextFree))-c) - through
-		e.wire, e.ejection = o.latency, 1-int32(o.bounded)
+		if pair > 0 {
+			b.pairs[b.pairRow[e.port0+int32(e.request.port())]+int32(e.request.output())] += int64(pair)
+		}
+		crossed := e.depart >> intervalShift
+		queue := wholeCycle(max(e.depart, e.free)) - crossed
+		crossbar := int64(sinceReady) + crossed - f.cycle
+		port := e.port0 + int32(e.request.output())
+		if max(queue, int64(sinceRouted), int64(route)) >= longWait {
+			parts := Parts{PartRoute: int64(route), PartVC: int64(sinceRouted - sinceReady), PartSwitch: crossbar}
+			parts[queueing(&f.out[port])] = queue
+			b.waitsLong(e.packet, &b.links[port], &parts)
+			continue
+		}
+		late := account{uint64(crossbar) + uint64(sinceRouted-sinceReady)<<laneBits + uint64(route)<<(2*laneBits) - least}
+		late[1] = uint64(queue) << (laneBits * (1 - f.out[port].bounded) & 63) // serialisation or ejection
+		b.packets[e.packet].plus(&late)
+		b.late[port] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
+		if late[0]>>laneBits != 0 {
+			link := &b.links[port]
+			link[PartVC] += int64(late[0] >> laneBits & laneMask)
+			link[PartRoute] += int64(late[0] >> (2 * laneBits))
+		}
 	}
+	b.pending = 0
 }
 
 // more is a wait as it counts for a pair of ports: a single cycle does not.
@@ -97,69 +204,71 @@ func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
 	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
-// settle adds what packets passed to the sums.
-func (b *Blame) settle() {
-	for i := range b.passed[:b.pending] {
-		e := &b.passed[i]
-		k := &b.packets[e.packet]
-		if !k.measured() {
-			continue
-		}
-		k.times[0] += uint64(e.route) | uint64(e.vc)<<32
-		k.times[1] += uint64(e.crossbar)
-		k.times[2] += uint64(e.queue) << (e.ejection & 1 * 32)
-		k.times[3] += uint64(e.wire)
-		sums := &b.sums[e.link]
-		sums.packets++
-		sums.crossbar += uint32(e.crossbar)
-		sums.queue += uint64(e.queue)
-		if e.route|e.vc != 0 {
-			link := &b.Links[e.link]
-			link[PartRoute] += int64(e.route)
-			link[PartVC] += int64(e.vc)
-		}
-		if e.pairCycles > 0 {
-			b.pairs[e.pair] += int64(e.pairCycles)
-		}
+// cycleOf is the cycle that a step belongs to, up to 2^28 before or after that
+// which the present cycle, or the last before it, begins with.
+func (b *Blame) cycleOf(f *Fabric, step uint32) uint32 {
+	if b.perStep == 0 {
+		return uint32(f.steps.cycleOf(f.steps.wide(step)))
 	}
-	b.pending = 0
+	if first := f.steps.first; first != b.first {
+		b.first, b.firstCycle = first, uint32(f.steps.cycleOf(first))
+	}
+	if after := int32(step - uint32(b.first)); after > 0 {
+		return b.firstCycle + uint32(uint64(after)*b.perStep>>32)
+	}
+	return b.firstCycle - uint32((uint64(uint32(b.first)-step)+b.roundUp)*b.perStep>>32)
 }
 
-// foldCycles bounds the cycles between two calls of fold, so that the sums fit:
-// no more packets than a switch has queues wait for a port in each of them.
-const foldCycles = 1 << 16
+// waitsLong adds what an account has no room for.
+func (b *Blame) waitsLong(id int32, link, parts *Parts) {
+	for part := PartRoute; part < PartWire; part++ {
+		cycles := parts[part] - b.least.parts[part]
+		link[part] += cycles
+		b.add(id, part, cycles)
+	}
+}
 
 // endCycle brings the records of packets up to date, which may arrive in the
 // next cycle.
 func (b *Blame) endCycle(f *Fabric) {
-	b.settle()
+	b.settle(f)
 	if f.cycle >= b.foldAt {
-		b.fold(f)
+		b.fold()
+	}
+	if f.cycle >= b.emptyAt {
+		b.empty(f)
 	}
 }
 
-// fold brings Links up to date.
-func (b *Blame) fold(f *Fabric) {
-	b.foldAt = f.cycle + foldCycles
-	for i := range b.sums {
-		o, sums, link := &f.out[i], &b.sums[i], &b.Links[i]
-		link[PartSwitch] += int64(sums.crossbar)
-		if i >= int(f.terminalOut0) {
-			link[PartSource] += int64(sums.queue)
-		} else {
-			link[queueing(o)] += int64(sums.queue)
+// fold brings links up to date.
+func (b *Blame) fold() {
+	f := b.fabric
+	b.foldAt = f.cycle + b.foldIn
+	for i := range f.out {
+		o, link := &f.out[i], &b.links[i]
+		passed := int64(o.passed)
+		o.passed = 0
+		link[PartWire] += passed * int64(o.latency)
+		if t := i - int(f.terminalOut0); t >= 0 {
+			link[PartSource] += passed*b.least.source + b.queued[t]
+			b.queued[t] = 0
+			continue
 		}
-		link[PartWire] += int64(sums.packets) * int64(o.latency)
-		*sums = linkSums{}
+		for part := PartRoute; part <= PartSwitch; part++ {
+			link[part] += passed * b.least.parts[part]
+		}
+		late := b.late[i]
+		b.late[i] = 0
+		link[PartSwitch] += int64(late & (1<<crossbarBits - 1))
+		link[queueing(o)] += int64(late >> crossbarBits)
 	}
 }
 
 // start starts the clock of a queue, with what its front waits for and has
 // waited for until now.
 func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
-	s := &f.steps
-	r.tails, r.since = 0, f.cycle
-	r.until, r.then = s.cycleOf(s.wide(v.ready)), uint8(PartSwitch)
+	r.tails, r.since = 0, uint32(f.cycle)
+	r.until, r.then = b.cycleOf(f, v.ready), uint8(PartSwitch)
 	if v.packet&headFlit == 0 {
 		r.first = uint8(PartSerial)
 		return
@@ -173,16 +282,16 @@ func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
 		arrived = b.arrived[q]
 	}
 	if v.packet&tailFlit != 0 {
-		if k := &b.packets[v.packet>>packetBits]; k.measured() {
-			k.enter(r)
-			r.tails, r.since = 1, s.cycleOf(s.wide(arrived))
+		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
+			b.packets[id].minus(&r.clock)
+			r.tails, r.since = 1, b.cycleOf(f, arrived)
 		}
 	}
 	if took {
 		r.first, r.then = uint8(PartRoute), uint8(PartVC)
 		until := r.until
-		r.until = s.cycleOf(s.wide(arrived + f.routeDelay))
-		b.sync(r, v, s.cycleOf(s.wide(v.ready-f.vaDelay)))
+		r.until = b.cycleOf(f, arrived+f.routeDelay)
+		b.sync(f, q, r, v, b.cycleOf(f, v.ready-f.vaDelay))
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }

@@ -2,15 +2,40 @@ package fabric
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
+// Links is what measured packets spent on each channel and waiting for it: by
+// port, then by terminal (len = ports+terminals). It must not be changed.
+func (b *Blame) Links() []Parts {
+	b.fold()
+	if b.under == 0 {
+		b.compare()
+	}
+	return b.links
+}
+
+// compare checks, while no packet is under way, that channels and packets say
+// the same.
+func (b *Blame) compare() {
+	links, packets := Parts{}, b.Classes[0]
+	packets.Add(&b.Classes[1])
+	for i := range b.links {
+		links.Add(&b.links[i])
+	}
+	if links != packets {
+		panic(fmt.Sprintf("fabric: the channels' parts are %v, the packets' %v", links, packets))
+	}
+}
+
 // Add adds the sums of another run on the same network.
 func (b *Blame) Add(other *Blame) {
-	for i := range b.Links {
-		b.Links[i].Add(&other.Links[i])
+	links := b.Links()
+	for i, p := range other.Links() {
+		links[i].Add(&p)
 	}
 	for i := range b.Classes {
 		b.Packets[i] += other.Packets[i]
@@ -19,6 +44,7 @@ func (b *Blame) Add(other *Blame) {
 	for i, x := range other.pairs {
 		b.pairs[i] += x
 	}
+	b.under += other.under
 }
 
 // Waiting is the time spent waiting for a channel in the network, in
@@ -62,10 +88,11 @@ const rootRounds = 64
 // waited for on their own account: contended for, busy, too long for their
 // buffers, or to a destination that takes no more.
 func (b *Blame) Roots() []float64 {
-	roots, stalled := make([]float64, len(b.Links)), make([]float64, len(b.Links))
-	for i := range b.Links {
-		stalled[i] = float64(b.Links[i][PartCredit])
-		roots[i] = float64(b.Links[i].Waiting()) - stalled[i]
+	links := b.Links()
+	roots, stalled := make([]float64, len(links)), make([]float64, len(links))
+	for i := range links {
+		stalled[i] = float64(links[i][PartCredit])
+		roots[i] = float64(links[i].Waiting()) - stalled[i]
 	}
 	for range rootRounds {
 		next := make([]float64, len(stalled))
@@ -79,7 +106,7 @@ func (b *Blame) Roots() []float64 {
 				continue
 			}
 			row, sum := b.row(in)
-			own := b.Links[i][PartSerial] + b.Links[i][PartWire]
+			own := links[i][PartSerial] + links[i][PartWire]
 			total := float64(sum + own)
 			roots[i] += x * float64(own) / total
 			first, _ := b.graph.Ports(b.graph.PortSwitch[in])
@@ -89,7 +116,7 @@ func (b *Blame) Roots() []float64 {
 				}
 				out := int(first) + k
 				part := x * float64(y) / total
-				onward := float64(b.Links[out][PartCredit]) / float64(b.Links[out].Waiting())
+				onward := float64(links[out][PartCredit]) / float64(links[out].Waiting())
 				roots[out] += part * (1 - onward)
 				next[out] += part * onward
 			}
@@ -112,6 +139,7 @@ type Branch struct {
 // most first.
 func (b *Blame) Upstream(out topology.PortID) []Branch {
 	var all []Branch
+	links := b.Links()
 	first, end := b.graph.Ports(b.graph.PortSwitch[out])
 	for in := first; in < end; in++ {
 		channel := 0
@@ -121,8 +149,8 @@ func (b *Blame) Upstream(out topology.PortID) []Branch {
 			channel = b.graph.NumPorts() + int(t)
 		}
 		row, sum := b.row(in)
-		if x := row[out-first]; x > 0 && b.Links[channel][PartCredit] > 0 {
-			all = append(all, Branch{channel, float64(b.Links[channel][PartCredit]) * float64(x) / float64(sum+b.Links[channel][PartSerial]+b.Links[channel][PartWire])})
+		if x := row[out-first]; x > 0 && links[channel][PartCredit] > 0 {
+			all = append(all, Branch{channel, float64(links[channel][PartCredit]) * float64(x) / float64(sum+links[channel][PartSerial]+links[channel][PartWire])})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Branch) int { return cmp.Compare(b.Stalled, a.Stalled) })

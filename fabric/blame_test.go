@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -14,8 +15,8 @@ import (
 // blamed runs a network with uniform traffic and checks, for each measured
 // packet, that its parts are not negative and add up to its latency, that the
 // source queue is what the delivery says, and that the wires are the latencies
-// of the channels crossed: local ones of 1 cycle and terminal ones of 1, in
-// networks whose other channels take long.
+// of the channels crossed, of 1 cycle or more, or all alike where the terminals'
+// are set. Channels and classes are added up by the cycle as well.
 func blamed(t *testing.T, n network, config fabric.Config, load float64, flits int, plan fabric.Plan) (*fabric.Fabric, *fabric.Blame, *fabric.Meter) {
 	t.Helper()
 	f := n.fabric(t, config)
@@ -31,7 +32,13 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 		if parts[fabric.PartSource] != d.Inject-d.Birth {
 			t.Errorf("terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[fabric.PartSource], d.Inject-d.Birth)
 		}
-		if wires := int64(d.Hops + 1); parts[fabric.PartWire] < wires {
+		wires := int64(d.Hops + 1)
+		if all := config.Channels["terminal"].Latency; all != 0 { // and of all other channels
+			if wires *= int64(all / sim.Nanosecond); parts[fabric.PartWire] > wires {
+				t.Errorf("terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[fabric.PartWire], wires)
+			}
+		}
+		if parts[fabric.PartWire] < wires {
 			t.Errorf("terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[fabric.PartWire], wires)
 		}
 		for i, x := range parts {
@@ -60,8 +67,8 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 	// By class and by channel the same time is summed.
 	classes, links := b.Classes[0], fabric.Parts{}
 	classes.Add(&b.Classes[1])
-	for i := range b.Links {
-		links.Add(&b.Links[i])
+	for i := range b.Links() {
+		links.Add(&b.Links()[i])
 	}
 	if classes != sum || links != sum {
 		t.Errorf("packets %v\nclasses %v\nlinks   %v", sum, classes, links)
@@ -82,6 +89,10 @@ var timings = map[string]func(*fabric.Config){
 	"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 	"cut, stages":  func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
 	"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
+	"equal wires": func(c *fabric.Config) {
+		three := fabric.ChannelConfig{Latency: 3 * sim.Nanosecond}
+		c.Channels = map[string]fabric.ChannelConfig{"terminal": three, "local": three, "global": three}
+	},
 	"slow channel": func(c *fabric.Config) {
 		c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
 	},
@@ -118,26 +129,34 @@ func TestBlameLargeDragonfly(t *testing.T) {
 // switches, channels of 10 cycles between them and of 1 to the terminals.
 func TestBlameIdle(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		set   func(*fabric.SwitchConfig)
-		flits int32
-		want  fabric.Parts
+		name     string
+		set      func(*fabric.SwitchConfig)
+		switches int
+		flits    int32
+		want     fabric.Parts
 	}{
 		// Speedup 1, one cycle for each stage: in each of two switches a cycle
 		// of route computation and of virtual-channel allocation, and two for
 		// switch allocation and the crossbar. Wires 1 + 10 + 1.
-		{"stages", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 1,
+		{"stages", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 1,
 			fabric.Parts{fabric.PartRoute: 2, fabric.PartVC: 2, fabric.PartSwitch: 4, fabric.PartWire: 12}},
 		// Of 5 flits the last follows 4 cycles behind the first. It arrives in
 		// the first switch 4 cycles after the head, which crossed 2 cycles after
 		// its own arrival; flits arrive and cross one a cycle, so that the last
 		// finds two in front, each a cycle; then it crosses, in 2. The same in
 		// the second switch.
-		{"long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 5,
+		{"long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 5,
 			fabric.Parts{fabric.PartSerial: 4 + 2*2, fabric.PartSwitch: 4, fabric.PartWire: 12}},
+		// More switches than a delivery counts, 255: the same in each of 300,
+		// and wires 1 + 299*10 + 1.
+		{"far", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 1,
+			fabric.Parts{fabric.PartRoute: 300, fabric.PartVC: 300, fabric.PartSwitch: 600, fabric.PartWire: 2992}},
+		// Its last flit finds two in front in each of them.
+		{"far, long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 5,
+			fabric.Parts{fabric.PartSerial: 4 + 300*2, fabric.PartSwitch: 600, fabric.PartWire: 2992}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+			n := newNetwork(t, "mesh", "dor", func(g *topology.GridConfig) { g.Dims, g.Terminals = []int{c.switches}, 1 })
 			config := fabric.DefaultConfig()
 			c.set(&config.Switch)
 			config.Terminal.InjectionCycles = 0
@@ -148,13 +167,103 @@ func TestBlameIdle(t *testing.T) {
 			f.StartBlame(meter).OnPacket = func(_ *fabric.Delivery, p *fabric.Parts) { got = *p }
 			meter.Open(0)
 			s := &script{}
-			s.send(0, fabric.PacketSpec{Birth: 5, Dst: 1, Flits: c.flits})
+			s.send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
 			f.Attach(s, meter)
-			f.Advance(200)
+			f.Advance(6000)
 			if got != c.want {
 				t.Errorf("parts %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBlameEmptied: it does not matter how often the accounts of packets are
+// emptied, and the sums of channels added.
+func TestBlameEmptied(t *testing.T) {
+	for _, timing := range []string{"default", "deep", "fraction", "routing", "output queue"} {
+		for _, flits := range []int{1, 5} {
+			for _, load := range []float64{0.3, 1} {
+				t.Run(fmt.Sprintf("%s/%d flits/load %v", timing, flits, load), func(t *testing.T) {
+					var want map[[2]int64]fabric.Parts // by source and cycle of delivery
+					var links []fabric.Parts
+					for _, every := range []int64{0, 7, 90} {
+						config := fabric.DefaultConfig()
+						config.Switch.BufferFlits = 6
+						timings[timing](&config)
+						n := dragonflyNetwork(t, "val", 2, 4, 2)
+						f, meter := n.fabric(t, config), fabric.NewMeter(100)
+						b := f.StartBlame(meter)
+						if every > 0 {
+							b.EmptyEvery(every)
+							b.FoldEvery(every + 1)
+						}
+						got := map[[2]int64]fabric.Parts{}
+						b.OnPacket = func(d *fabric.Delivery, parts *fabric.Parts) { got[[2]int64{int64(d.Src), d.Inject}] = *parts }
+						terminals := n.topo.Graph().Terminals()
+						source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+						f.Attach(source, meter)
+						meter.Open(100)
+						f.Advance(500)
+						source.Stop(0)
+						for f.InFlight() > 0 {
+							f.Advance(100)
+						}
+						if every == 0 {
+							want, links = got, b.Links()
+						} else if !maps.Equal(got, want) || !slices.Equal(b.Links(), links) {
+							t.Errorf("emptied every %d cycles, %d packets or the channels differ", every, len(got))
+						}
+					}
+					if len(want) < 1000/flits {
+						t.Errorf("%d packets", len(want))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestBlameLongWaits: four terminals of a switch send a packet to a fifth, whose
+// channel takes 10^6 cycles for each, so that the last waits for longer than an
+// account has room for, 2^21 cycles: behind the crossbar or, where only one flit
+// may be there, in front of it.
+func TestBlameLongWaits(t *testing.T) {
+	const slow = 1_000_000
+	for _, room := range []int{0, 1} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })
+		config := fabric.DefaultConfig()
+		config.Switch.OutputBufferFlits = room
+		config.Terminal.InjectionCycles = 0
+		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: slow}}
+		f := n.fabric(t, config)
+		meter := fabric.NewMeter(100)
+		b := f.StartBlame(meter)
+		var all []fabric.Parts
+		b.OnPacket = func(d *fabric.Delivery, parts *fabric.Parts) { all = append(all, *parts) }
+		s := &script{}
+		for src := range topology.TerminalID(4) {
+			s.send(src, fabric.PacketSpec{Birth: 3, Dst: 4, Flits: 1})
+		}
+		meter.Open(0)
+		f.Attach(s, meter)
+		f.Advance(4*slow + 100)
+		if len(all) != 4 {
+			t.Fatalf("%d packets", len(all))
+		}
+		b.Links() // compares
+		for i, p := range all {
+			// A cycle to the switch, one from it, and two for the stages within:
+			// the first step of the switch, of two in a cycle, is for the first
+			// packet, and what follows within a cycle or two of switch
+			// allocation, in turn, is not waiting for the channel.
+			extra := p[fabric.PartSwitch] - 1
+			p[fabric.PartSwitch] -= extra
+			p[fabric.PartEjection] += extra
+			want := fabric.Parts{fabric.PartSwitch: 1, fabric.PartEjection: int64(i) * slow, fabric.PartWire: 2}
+			if extra < 0 || extra > 2 || p != want {
+				t.Errorf("room for %d flits: packet %d: %v and %d cycles more of allocation, want %v", room, i, p, extra, want)
+			}
+		}
 	}
 }
 
@@ -191,8 +300,8 @@ func TestBlameHotSpot(t *testing.T) {
 	f.Attach(s, meter)
 	f.Advance(2000)
 	hot := n.topo.Graph().TerminalPort[0]
-	if b.Packets[0] != 600 || b.Links[hot][fabric.PartEjection] < b.Links[hot].Total()/2 {
-		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links[hot])
+	if b.Packets[0] != 600 || b.Links()[hot][fabric.PartEjection] < b.Links()[hot].Total()/2 {
+		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links()[hot])
 	}
 	// Whatever waits in the network waits for that channel, but for the 2
 	// cycles that the last of a packet's 3 flits follows the first into it and
@@ -200,8 +309,8 @@ func TestBlameHotSpot(t *testing.T) {
 	// for: 3 of the about 90 cycles that a packet is in the network with 32
 	// flits of both terminals in front. Both terminals are the branches, alike.
 	all, roots := int64(0), b.Roots()
-	for i := range b.Links {
-		all += b.Links[i].Waiting()
+	for i := range b.Links() {
+		all += b.Links()[i].Waiting()
 	}
 	sum := 0.0
 	for _, x := range roots {

@@ -15,9 +15,6 @@ func (f *Fabric) Advance(cycles int64) {
 		return
 	}
 	f.simulate(cycles)
-	if f.blame != nil {
-		f.blame.fold(f)
-	}
 }
 
 // simulate is Advance on one thread.

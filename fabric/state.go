@@ -76,7 +76,7 @@ type outPort struct {
 	pace     uint16 // of Fabric.paces
 	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
 	wheel    uint8  // of Fabric.flits, for what is sent
-	_        int32
+	passed   uint32 // blame's: measured packets that have been sent and not yet been added to its sums
 }
 
 // pace is how fast channels of one kind take flits. Times are in cycles <<

@@ -77,11 +77,26 @@ func newBlame(f *experiments.Folder) *blame {
 			}
 		}
 		b.Worst = append(b.Worst, worst{
-			c.from, c.to, c.class, strconv.FormatFloat(100*c.root, 'f', 1, 64) + " %",
+			c.from, c.to, c.class, percentage(c.root),
 			strconv.FormatFloat(c.total, 'f', 3, 64), fabric.PartNames[most],
 		})
 	}
 	return b
+}
+
+// percentage is a share of all with two digits that count or, from 10 % on,
+// three: those of a network of thousands of channels are small.
+func percentage(share float64) string {
+	const least = 0.01
+	percent := 100 * share
+	if percent < least {
+		return "< 0.01 %"
+	}
+	digits := 1
+	for limit := 1.0; percent < limit; limit /= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(percent, 'f', digits, 64) + " %"
 }
 
 // blamedPoints reads the table, in its order.

@@ -74,6 +74,16 @@ func TestBlame(t *testing.T) {
 	}
 }
 
+func TestPercentage(t *testing.T) {
+	for share, want := range map[float64]string{
+		1: "100.0 %", 0.1234: "12.3 %", 0.0567: "5.7 %", 0.01: "1.0 %", 0.00346: "0.35 %", 0.0012: "0.12 %", 0.000456: "0.046 %", 0.0001: "0.010 %", 0.00002: "< 0.01 %",
+	} {
+		if got := percentage(share); got != want {
+			t.Errorf("%v: %q, want %q", share, got, want)
+		}
+	}
+}
+
 func coordinate(t *testing.T, e *element, name string) float64 {
 	t.Helper()
 	x, err := strconv.ParseFloat(e.Attr[name], 64)

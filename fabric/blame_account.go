@@ -1,0 +1,146 @@
+package fabric
+
+// account is a time by parts, in cycles, but for the source queue and the
+// wires: a number for each, three to a word. Sums and differences of accounts
+// are those of their words, whatever is carried on the way, as long as each
+// number of the result is from 0 to laneMask. 16 bytes.
+type account [2]uint64
+
+const (
+	laneBits = 21
+	laneMask = 1<<laneBits - 1
+)
+
+// lanes are the places of the parts: word and shift.
+var lanes = [NumParts]struct{ word, shift uint8 }{
+	PartSwitch: {0, 0}, PartVC: {0, laneBits}, PartRoute: {0, 2 * laneBits},
+	PartSerial: {1, 0}, PartEjection: {1, laneBits}, PartCredit: {1, 2 * laneBits},
+}
+
+func (k *account) add(part Part, cycles int64) {
+	lane := lanes[part]
+	k[lane.word&1] += uint64(cycles) << (lane.shift & 63)
+}
+
+// addTo adds the account to parts. Spelled out: it is done for every packet.
+func (k *account) addTo(p *Parts) {
+	p[PartSwitch] += int64(k[0] & laneMask)
+	p[PartVC] += int64(k[0] >> laneBits & laneMask)
+	p[PartRoute] += int64(k[0] >> (2 * laneBits))
+	p[PartSerial] += int64(k[1] & laneMask)
+	p[PartEjection] += int64(k[1] >> laneBits & laneMask)
+	p[PartCredit] += int64(k[1] >> (2 * laneBits))
+}
+
+// total is the sum of the parts.
+func (k *account) total() int64 {
+	sum := int64(0)
+	for _, word := range k {
+		sum += int64(word&laneMask + word>>laneBits&laneMask + word>>(2*laneBits))
+	}
+	return sum
+}
+
+// plus and minus bracket a packet's stay in a queue with a clock: its account
+// is less the clock at its arrival.
+func (k *account) plus(clock *account) {
+	k[0] += clock[0]
+	k[1] += clock[1]
+}
+
+func (k *account) minus(clock *account) {
+	k[0] -= clock[0]
+	k[1] -= clock[1]
+}
+
+// Accounts hold what came together in the last emptyAfter cycles, for more of
+// which there is no room in them; what was before is kept elsewhere. Nothing
+// longer than longWait, which may be known before it has passed, is added to
+// them.
+const (
+	emptyAfter = 1 << (laneBits - 1)
+	longWait   = 1 << (laneBits - 5)
+)
+
+// isMeasured is 1 for packets that are measured and whose last flit is in the
+// network, otherwise 0.
+func (b *Blame) isMeasured(id int32) uint32 {
+	return uint32(b.measured[id>>6]>>(id&63)) & 1
+}
+
+// begin opens the account of a packet.
+func (b *Blame) begin(id int32, measured bool) {
+	for len(b.packets) <= int(id) {
+		b.packets = append(b.packets, make([]account, chunkPackets)...)
+		b.measured = append(b.measured, make([]uint64, chunkPackets/64)...)
+	}
+	word, bit := &b.measured[id>>6], uint64(1)<<(id&63)
+	if !measured {
+		*word &^= bit
+		return
+	}
+	*word |= bit
+	b.packets[id] = account{}
+	if len(b.long) > 0 {
+		delete(b.long, id)
+	}
+}
+
+// add adds any number of cycles to a packet's account.
+func (b *Blame) add(id int32, part Part, cycles int64) {
+	if cycles < longWait {
+		b.packets[id].add(part, cycles)
+	} else {
+		b.longOf(id)[part] += cycles
+	}
+}
+
+// longOf is what has been taken out of the account of a packet that is long on
+// its way.
+func (b *Blame) longOf(id int32) *Parts {
+	p := b.long[id]
+	if p == nil {
+		p = &Parts{}
+		b.long[id] = p
+	}
+	return p
+}
+
+// empty takes what they hold out of all accounts.
+func (b *Blame) empty(f *Fabric) {
+	b.emptyAt = f.cycle + b.emptyIn
+	b.onClocks(f, (*account).plus)
+	// The stages that every switch takes are missing where a clock has run: a
+	// number may be negative until the packet is delivered.
+	const spare = longWait
+	for id := range b.packets {
+		if k := &b.packets[id]; b.isMeasured(int32(id)) != 0 && *k != (account{}) {
+			p := b.longOf(int32(id))
+			for part := PartRoute; part < PartWire; part++ {
+				k.add(part, spare)
+				p[part] -= spare
+			}
+			k.addTo(p)
+			*k = account{}
+		}
+	}
+	b.onClocks(f, (*account).minus)
+}
+
+// onClocks does something to the account of each measured packet whose last
+// flit stands in a queue, and to the queue's clock, which then runs.
+func (b *Blame) onClocks(f *Fabric, do func(account, clock *account)) {
+	for q := range f.queues {
+		v := &f.queues[q]
+		packet, at := v.packet, v.last
+		for left := v.count; left > 0; left-- {
+			if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
+				do(&b.packets[id], &b.synced(f, int32(q)).clock)
+			}
+			if left > 1 {
+				at = f.pool[at-1].next
+				packet = f.pool[at-1].packet
+			}
+		}
+	}
+}
