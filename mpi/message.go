@@ -35,9 +35,10 @@ const (
 )
 
 // newMessage makes the message of a send.
-func (rt *runtime) newMessage(from int32, op Op) int32 {
-	i := rt.allocate(message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1})
+func (rt *runtime) newMessage(from int32, op *Op) int32 {
+	i := rt.allocate()
 	m := &rt.messages[i]
+	*m = message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1}
 	if op.Control {
 		rt.stats.Control++
 	} else {
@@ -72,13 +73,13 @@ func (rt *runtime) newMessage(from int32, op Op) int32 {
 	return i
 }
 
-func (rt *runtime) allocate(m message) int32 {
+// allocate returns the number of a message to be filled in.
+func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages[i].next
-		rt.messages[i] = m
 		return i
 	}
-	rt.messages = append(rt.messages, m)
+	rt.messages = append(rt.messages, message{})
 	return int32(len(rt.messages) - 1)
 }
 
@@ -242,11 +243,11 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 
 // receive posts a receive of r at time now, or matches it with an early
 // message.
-func (rt *runtime) receive(r int32, op Op, now sim.Time) {
+func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	q := &rt.ranks[r]
 	early, ok := rt.match.take(&q.early, op.Peer, op.Tag)
 	if !ok {
-		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op)
+		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op.Size)
 		return
 	}
 	m := &rt.messages[early]
@@ -286,11 +287,11 @@ func (rt *runtime) written(id int32, now sim.Time) {
 
 // keepRecv notes what the report about a receive that is left over wants to
 // know beyond what its node of the matcher says.
-func (rt *runtime) keepRecv(node int32, op Op) {
+func (rt *runtime) keepRecv(node int32, bytes int64) {
 	if int(node) >= len(rt.recvBytes) {
 		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)
 	}
-	rt.recvBytes[node] = op.Size
+	rt.recvBytes[node] = bytes
 }
 
 // stuck reports what is left when no events are, or nil.

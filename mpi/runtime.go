@@ -151,17 +151,22 @@ type runtime struct {
 	stats     Stats
 }
 
-// rank is the state of a process.
+// rank is the state of a process, in two cache lines of 64 bytes.
 type rank struct {
-	cpu   sim.Time // free from then on
-	queue []Op     // released operations that wait for the CPU
-	head  int32    // of queue
+	cpu sim.Time // free from then on
 	// posting is the message that the CPU is working on, -1 if none.
 	posting       int32
 	stepping      bool // the CPU is at work on the queue, and a step event is to come
 	posted, early matchList
 	inbox         inbox
+	queue         []Op  // released operations that wait for the CPU
+	head          int32 // of queue
+	_             [20]byte
 }
+
+// shortQueue is the number of operations that a rank's queue has memory for from
+// the start.
+const shortQueue = 2
 
 // Events of the runtime.
 const (
@@ -192,6 +197,9 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 		return nil, err
 	}
 	rt.connect = newConnector(rt, nodes)
+	own := rt.match.reserve(len(rt.ranks))
+	rt.recvBytes = make([]int64, len(rt.match.nodes))
+	queues := sim.HugePages(make([]Op, shortQueue*len(rt.ranks)))
 	if s, ok := w.(*ScheduleRun); ok {
 		rt.inOrder = true
 		if c.Connections.TearDown {
@@ -199,7 +207,9 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 		}
 	}
 	for r := range rt.ranks {
-		rt.ranks[r].posting = -1
+		q := &rt.ranks[r]
+		q.posting, q.posted.own = -1, own+int32(r)*ownNodes
+		q.queue = queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return rt, nil
 }
@@ -222,19 +232,35 @@ func (rt *runtime) release(r int32) {
 		slices.SortStableFunc(rt.ready, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
 	}
 	q := &rt.ranks[r]
+	if q.stepping {
+		q.wait(rt.ready)
+		return
+	}
+	q.stepping = true
+	now := rt.kernel.Now()
+	if !rt.inOrder {
+		q.wait(rt.ready)
+		rt.advance(r, now)
+		return
+	}
+	// A round that finds the CPU idle need not go through the queue. Nothing is
+	// released, and rt.ready stays, until the last of it is done.
+	ops := rt.ready
+	for i := range ops {
+		if rt.occupies(r, q, &ops[i], now) {
+			q.wait(ops[i+1:])
+			return
+		}
+	}
+	rt.advance(r, now)
+}
+
+// wait appends operations to the queue.
+func (q *rank) wait(ops []Op) {
 	if int(q.head) == len(q.queue) {
 		q.queue, q.head = q.queue[:0], 0
 	}
-	q.queue = append(q.queue, rt.ready...)
-	rt.wake(r)
-}
-
-// wake lets the CPU of r take up its queue, unless it is at work on it.
-func (rt *runtime) wake(r int32) {
-	if q := &rt.ranks[r]; !q.stepping {
-		q.stepping = true
-		rt.advance(r, rt.kernel.Now())
-	}
+	q.queue = append(q.queue, ops...)
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
@@ -275,37 +301,55 @@ func (rt *runtime) advance(r int32, now sim.Time) {
 	for int(q.head) < len(q.queue) {
 		op := q.queue[q.head]
 		q.head++
-		start := max(now, q.cpu, sim.Time(op.Ready))
-		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
-		switch op.Kind {
-		case Recv:
-			rt.release(r)
-			rt.receive(r, op, start)
-			continue
-		case Calc:
-			q.cpu = start + min(sim.Time(op.Size), latest)
-			if q.cpu >= latest {
-				rt.fault = errTooLate
-				return
-			}
-			rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
-			rt.release(r)
-		case Send:
-			if op.Size > maxMessage {
-				rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", op, rt.work.Where(r, op.ID))
-				return
-			}
-			rt.release(r)
-			q.posting = rt.newMessage(r, op)
-			q.cpu = start + rt.Protocols.SendOverhead
-			if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
-				q.cpu += rt.copyTime(op.Size)
-			}
+		if rt.occupies(r, q, &op, now) {
+			return
 		}
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
-		return
 	}
 	q.stepping = false
+}
+
+// occupies starts an operation of r and tells whether it takes CPU time; then
+// its end is scheduled.
+func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
+	start := max(now, q.cpu, sim.Time(op.Ready))
+	if !rt.inOrder { // else nothing is released
+		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
+	}
+	switch op.Kind {
+	case Recv:
+		if !rt.inOrder {
+			rt.release(r)
+		}
+		rt.receive(r, op, start)
+		return false
+	case Calc:
+		q.cpu = start + min(sim.Time(op.Size), latest)
+		if q.cpu >= latest {
+			rt.fault = errTooLate
+			return true
+		}
+		if rt.inOrder {
+			rt.ready = rt.ready[:0]
+		}
+		rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
+		rt.release(r)
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
+	case Send:
+		if op.Size > maxMessage {
+			rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID))
+			return true
+		}
+		if !rt.inOrder {
+			rt.release(r)
+		}
+		q.posting = rt.newMessage(r, op)
+		q.cpu = start + rt.Protocols.SendOverhead
+		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
+			q.cpu += rt.copyTime(op.Size)
+		}
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, int64(q.posting)<<32|int64(op.Peer))
+	}
+	return true
 }
 
 // copyTime is the time for moving so many bytes inside a node.

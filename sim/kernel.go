@@ -9,6 +9,7 @@ type Kernel struct {
 	now      Time
 	queue    eventQueue
 	handlers []Handler
+	lookers  []Looker // by handler, nil for those that are none
 	clocked  []Clocked
 	canceled map[uint64]struct{}
 	seq      uint64

@@ -55,7 +55,7 @@ func TestQueueAgainstSort(t *testing.T) {
 // TestCrowdedSlots sorts slots of many events, in the narrow key and where the
 // events or the handlers are too many for it.
 func TestCrowdedSlots(t *testing.T) {
-	for _, c := range []struct{ events, handlers int }{{13, 2}, {5000, 2}, {5000, 17}, {1<<orderBits + 5, 3}} {
+	for _, c := range []struct{ events, handlers int }{{13, 2}, {5000, 2}, {5000, 17}, {70000, 3}, {70000, 1 << 12}} {
 		r := NewStream(1, "crowded", c.events)
 		var q eventQueue
 		all := make([]Event, c.events)
