@@ -164,7 +164,7 @@ func (c *connector) request(a, b int32, now sim.Time) {
 	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
 	id := c.rt.allocate()
 	c.rt.messages[id] = message{from: a, to: b, stage: stageRequest, open: 1}
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 }
 
 // arrive takes in a request or a reply.
@@ -189,7 +189,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at = c.establish(b, a, at)
 	m.stage = stageReply
 	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead)
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, int64(id))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, a))
 }
 
 // establish brings a's QP to b to ready-to-send, if it is not, and lets the
@@ -203,7 +203,7 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	key := c.key(a, b)
 	for _, id := range c.waiting[key] {
 		c.rt.stats.ConnectWait += at - c.rt.messages[id].ready
-		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
+		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 	}
 	delete(c.waiting, key)
 	return at

@@ -35,27 +35,29 @@ type loggpTransport struct {
 	handler sim.HandlerID
 	sink    Sink
 	nodes   []hca.HCA
-	waking  []bool   // by node: a loggpFree event is to come
-	flights []flight // by transfer id
+	waking  []bool                  // by node: a loggpFree event is to come
+	arrival func(id, process int32) // see expecter
+	flights []flight                // by transfer id
 }
 
 // flight is where a transfer is going.
 type flight struct {
-	to int32
-	qp hca.QP
+	to      int32 // node
+	process int32
+	qp      hca.QP
 }
 
 // Events of the transport.
 const (
 	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node
-	loggpDelivered               // target transfer
+	loggpDelivered               // target transfer, argument process
 )
 
 func (t *loggpTransport) Send(x Transfer) {
 	for len(t.flights) <= int(x.ID) {
 		t.flights = append(t.flights, flight{})
 	}
-	t.flights[x.ID] = flight{x.To, x.PeerQP}
+	t.flights[x.ID] = flight{x.To, x.Process, x.PeerQP}
 	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
 	if b, first, end, ok := h.Express(now, r); ok {
 		t.fly(h, b, first, end)
@@ -90,7 +92,7 @@ func (t *loggpTransport) fly(h *hca.HCA, b hca.Burst, first, end sim.Time) {
 	in := t.nodes[f.to].Receive(f.qp, b.Size, first+delay, end+delay)
 	h.Hold(in - delay)
 	if b.Last {
-		t.kernel.Schedule(in+t.config.HCA.RecvLatency, t.handler, loggpDelivered, b.ID, 0)
+		t.kernel.Schedule(in+t.config.HCA.RecvLatency, t.handler, loggpDelivered, b.ID, int64(f.process))
 	}
 }
 

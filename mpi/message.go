@@ -117,7 +117,7 @@ func (rt *runtime) post(i int32, now sim.Time) {
 	from, to := m.ends()
 	if m.shared {
 		m.hop = to
-		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, int64(i))
+		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, messageAndPeer(i, from))
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
@@ -135,10 +135,10 @@ func (rt *runtime) transmit(i, from, hop int32) {
 	}
 	a, b := rt.nodeOf[from], rt.nodeOf[hop]
 	if a == b {
-		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, int64(i))
+		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, messageAndPeer(i, from))
 		return
 	}
-	t := Transfer{ID: i, From: a, To: b, Bytes: bytes}
+	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
 	rt.transport.Send(t)
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
@@ -155,7 +155,7 @@ func (rt *runtime) Delivered(id int32) {
 	m := &rt.messages[id]
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
 		rt.stats.NotReady++
-		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
+		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, messageAndPeer(id, m.from))
 		return
 	}
 	if _, to := m.ends(); m.hop != to {
@@ -168,9 +168,9 @@ func (rt *runtime) Delivered(id int32) {
 	case stageCTS:
 		m.stage = stageData
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
-		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
+		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
-		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, int64(id))
+		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
 		switch m.protocol {
 		case collectives.Rendezvous:
 			m.stage = stageFIN
@@ -210,7 +210,7 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 	} else {
 		at = rt.takeIn(m.hop, m, now, t)
 	}
-	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
+	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, messageAndPeer(id, m.to))
 }
 
 // arrive matches a message that the receiver did not clear: eager data, a
@@ -268,7 +268,7 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
 	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead)
-	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
+	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
 }
 
 // complete ends a message for its receiver at time at.

@@ -146,8 +146,12 @@ type runtime struct {
 	connect   connector
 	ready     []Op
 	inOrder   bool
-	fault     error // what a rank stopped at, in place of its next event
-	handled   int   // of its own events
+	schedule  *ScheduleRun // the workload, if it is one
+	queues    []Op         // the first memory of ranks' queues, shortQueue each
+	firstOwn  int32        // node of match, of rank 0
+	expecter  expecter     // the transport, if it is one and rt looks ahead
+	fault     error        // what a rank stopped at, in place of its next event
+	handled   int          // of its own events
 	stats     Stats
 }
 
@@ -170,7 +174,7 @@ const shortQueue = 2
 
 // Events of the runtime.
 const (
-	evStep    uint16 = iota // target rank: the CPU is through with an operation
+	evStep    uint16 = iota // target rank, argument message or -1: the CPU is through with an operation
 	evPost                  // target rank, argument message: a message leaves
 	evArrive                // target rank, argument message: a message arrives
 	evRelay                 // target rank, argument message: a relay passes a message on
@@ -197,19 +201,25 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 		return nil, err
 	}
 	rt.connect = newConnector(rt, nodes)
-	own := rt.match.reserve(len(rt.ranks))
+	rt.firstOwn = rt.match.reserve(len(rt.ranks))
 	rt.recvBytes = make([]int64, len(rt.match.nodes))
-	queues := sim.HugePages(make([]Op, shortQueue*len(rt.ranks)))
+	rt.queues = sim.HugePages(make([]Op, shortQueue*len(rt.ranks)))
 	if s, ok := w.(*ScheduleRun); ok {
-		rt.inOrder = true
+		rt.inOrder, rt.schedule = true, s
 		if c.Connections.TearDown {
 			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
 		}
 	}
+	if rt.looksAhead() {
+		k.LookAhead(rt.handler)
+		if rt.expecter, _ = rt.transport.(expecter); rt.expecter != nil {
+			rt.expecter.lookAhead(rt.expectArrival)
+		}
+	}
 	for r := range rt.ranks {
 		q := &rt.ranks[r]
-		q.posting, q.posted.own = -1, own+int32(r)*ownNodes
-		q.queue = queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
+		q.posting, q.posted.own = -1, rt.firstOwn+int32(r)*ownNodes
+		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return rt, nil
 }
@@ -271,15 +281,15 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	case evStep:
 		rt.step(e.Target, k.Now())
 	case evPost:
-		rt.post(int32(e.Arg), k.Now())
+		rt.post(int32(e.Arg>>32), k.Now())
 	case evArrive:
-		rt.Delivered(int32(e.Arg))
+		rt.Delivered(int32(e.Arg >> 32))
 	case evRelay:
-		m := int32(e.Arg)
+		m := int32(e.Arg >> 32)
 		_, to := rt.messages[m].ends()
 		rt.transmit(m, e.Target, to)
 	case evWritten:
-		rt.written(int32(e.Arg), k.Now())
+		rt.written(int32(e.Arg>>32), k.Now())
 	}
 }
 
@@ -333,7 +343,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		}
 		rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
 		rt.release(r)
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, -1)
 	case Send:
 		if op.Size > maxMessage {
 			rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID))
@@ -347,7 +357,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
 			q.cpu += rt.copyTime(op.Size)
 		}
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, int64(q.posting)<<32|int64(op.Peer))
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
 	}
 	return true
 }
