@@ -86,5 +86,20 @@ func (t *loggpTransport) LookAhead(e *sim.Event) {
 		t.arrival(e.Target, int32(e.Arg))
 		return
 	}
-	hca.ExpectQueues(&t.nodes[e.Target])
+	own, to, peer := uint16(e.Arg>>48), uint32(e.Arg>>16), uint16(e.Arg)
+	hca.ExpectQueues(t.nodes, e.Target)
+	hca.ExpectSet(t.nodes, e.Target, int(own))
+	hca.ExpectSet(t.nodes, int32(to), int(peer))
+}
+
+// comingBurst tells what the next burst of an adapter will touch besides it: the
+// numbers of the set of contexts there, of the node that it goes to and of the set
+// there. It is 0 without looking ahead, for which alone it is.
+func (t *loggpTransport) comingBurst(h *hca.HCA) int64 {
+	if t.arrival == nil {
+		return 0
+	}
+	r := h.Coming()
+	f := &t.flights[r.ID]
+	return int64(hca.SetOf(t.nodes, r.QP))<<48 | int64(f.to)<<16 | int64(uint16(hca.SetOf(t.nodes, f.qp)))
 }

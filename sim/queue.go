@@ -3,6 +3,7 @@ package sim
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987,
@@ -105,6 +106,9 @@ func (q *eventQueue) extend(s *eventSlot) {
 		n = int32(len(q.chunks))
 	} else {
 		q.free = q.chunks[n-1].next
+		if q.free != 0 {
+			Prefetch(unsafe.Pointer(&q.chunks[q.free-1]))
+		}
 	}
 	c := &q.chunks[n-1]
 	c.next, c.count = 0, 0
@@ -246,6 +250,11 @@ func (q *eventQueue) empty(level, i int) {
 		// free yet.
 		c := &q.chunks[n-1]
 		next := c.next
+		if next != 0 {
+			for line := uintptr(0); line < unsafe.Sizeof(*c); line += 64 {
+				Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next-1]), line))
+			}
+		}
 		if level == 0 {
 			q.current = append(q.current, c.events[:c.count]...)
 		} else {

@@ -46,6 +46,10 @@ type queued struct {
 	next int32
 }
 
+// fewActive is the number of active QPs, and of requests, that an adapter has
+// memory for from the start.
+const fewActive = 4
+
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
 
@@ -160,11 +164,25 @@ func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	return b, true
 }
 
-// express serves a request at once, with all queues empty.
-func (a *arbiter) express(r Request) Burst {
-	b := Burst{Request: r, Size: r.Bytes, First: true, Last: true, Turned: a.served && a.last != r.QP}
-	a.last, a.served = r.QP, true
-	return b
+// turn notes that a request of a QP is served at once, with all queues empty, and
+// tells whether the burst before was of another.
+func (a *arbiter) turn(qp QP) (turned bool) {
+	turned = a.served && a.last != qp
+	a.last, a.served = qp, true
+	return turned
+}
+
+// coming is the request whose turn is next, as far as can be told by now; nil if
+// there is none.
+func (a *arbiter) coming() *Request {
+	if a.current < 0 {
+		return nil
+	}
+	at := a.current
+	if a.over {
+		at = a.active[at].next
+	}
+	return &a.queue[a.active[at].head].Request
 }
 
 func (a *arbiter) deactivate(at int32) {

@@ -21,6 +21,8 @@ type shared struct {
 	rate    sim.Rate // the slower of DMA and link
 	quantum int64
 	cache   contextCache
+	active  []activeQP // the first memory of arbiters, fewActive each
+	queue   []queued   // the same
 	stats   Stats
 }
 
@@ -38,9 +40,13 @@ type Stats struct {
 func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, rate: config.Rate(), quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
+	common.active = sim.HugePages(make([]activeQP, fewActive*n))
+	common.queue = sim.HugePages(make([]queued, fewActive*n))
 	all := sim.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
+		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
+		all[i].queue = common.queue[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all
 }
@@ -65,6 +71,10 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 // has not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
+// Coming is the request of the next burst, as far as can be told by now; there must
+// be one Waiting.
+func (h *HCA) Coming() *Request { return h.coming() }
+
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.current >= 0 }
 
@@ -79,7 +89,7 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 	if !ok {
 		return b, 0, 0, false
 	}
-	first, end = h.send(now, b)
+	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
 	return b, first, end, true
 }
 
@@ -87,30 +97,29 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 // all send queues empty, as most do where there is no contention: it does not
 // touch the queues. It returns false, and does nothing, if they are not empty
 // or the request needs more than one turn.
-func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok bool) {
+func (h *HCA) Express(now sim.Time, r Request) (first, end sim.Time, ok bool) {
 	if now < h.busyUntil || h.current >= 0 || r.Bytes > h.shared.quantum {
-		return b, 0, 0, false
+		return 0, 0, false
 	}
 	h.shared.stats.Requests++
-	b = h.express(r)
-	first, end = h.send(now, b)
-	return b, first, end, true
+	first, end = h.send(now, r.QP, r.Bytes, true, h.turn(r.QP))
+	return first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
-func (h *HCA) send(now sim.Time, b Burst) (first, end sim.Time) {
+func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first, end sim.Time) {
 	first = now
-	if b.First {
+	if begins {
 		first += h.shared.config.RequestTime
 	}
-	if b.Turned {
+	if turned {
 		first += h.shared.config.SwitchTime
 	}
-	first += h.load(b.QP)
-	end = first + h.occupied(&h.sending, b.Size)
+	first += h.load(qp)
+	end = first + h.occupied(&h.sending, bytes)
 	stats := &h.shared.stats
 	stats.Bursts++
-	stats.Bytes += b.Size
+	stats.Bytes += bytes
 	stats.SendBusy += end - now
 	h.busyUntil = end
 	return first, end
