@@ -133,11 +133,11 @@ func (a *arbiter) activate(qp activeQP) {
 	}
 }
 
-// next takes the next burst: of the QP whose turn it is, as much of its first
+// next takes the next burst into b: of the QP whose turn it is, as much of its first
 // request as the quantum allows. A request ends a turn.
-func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
+func (a *arbiter) next(quantum int64, b *Burst) bool {
 	if a.current < 0 {
-		return b, false
+		return false
 	}
 	if a.over {
 		a.current = a.active[a.current].next
@@ -146,12 +146,13 @@ func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	q := &a.active[at]
 	r := &a.queue[q.head]
 	size := min(r.Bytes-q.sent, quantum)
-	b = Burst{Request: r.Request, Size: size, First: q.sent == 0, Last: q.sent+size == r.Bytes, Turned: a.served && a.last != q.qp}
+	b.Request, b.Size = r.Request, size
+	b.First, b.Last, b.Turned = q.sent == 0, q.sent+size == r.Bytes, a.served && a.last != q.qp
 	a.last, a.served = q.qp, true
 	q.sent += size
 	a.over = true
 	if !b.Last {
-		return b, true
+		return true
 	}
 	q.sent = 0
 	done := q.head
@@ -161,7 +162,7 @@ func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	if q.head < 0 {
 		a.deactivate(at)
 	}
-	return b, true
+	return true
 }
 
 // turn notes that a request of a QP is served at once, with all queues empty, and

@@ -18,9 +18,10 @@ type HCA struct {
 // shared is what the adapters made together have in common.
 type shared struct {
 	config  Config
-	rate    sim.Rate // the slower of DMA and link
+	divider divider // by the slower rate of DMA and link
 	quantum int64
 	cache   contextCache
+	burst   Burst      // the last one
 	active  []activeQP // the first memory of arbiters, fewActive each
 	queue   []queued   // the same
 	stats   Stats
@@ -38,7 +39,7 @@ type Stats struct {
 
 // New makes n adapters.
 func New(config *Config, n int) []HCA {
-	common := &shared{config: *config, rate: config.Rate(), quantum: int64(config.Quantum)}
+	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
 	common.active = sim.HugePages(make([]activeQP, fewActive*n))
 	common.queue = sim.HugePages(make([]queued, fewActive*n))
@@ -80,14 +81,15 @@ func (h *HCA) Waiting() bool { return h.current >= 0 }
 
 // Next starts the next burst at time now, when the engine must be idle, and
 // returns the time at which its first byte goes out and the time at which the
-// engine is free again; false if all send queues are empty.
-func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
+// engine is free again; false if all send queues are empty. The burst is valid
+// until the next one of any adapter made together with h.
+func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	if now < h.busyUntil {
 		panic("hca: a burst while the engine is busy")
 	}
-	b, ok = h.next(h.shared.quantum)
-	if !ok {
-		return b, 0, 0, false
+	b = &h.shared.burst
+	if !h.next(h.shared.quantum, b) {
+		return nil, 0, 0, false
 	}
 	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
 	return b, first, end, true
@@ -139,7 +141,7 @@ func (h *HCA) load(qp QP) sim.Time {
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.time(bytes, c.rate)
+	t := s.time(bytes, &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
