@@ -137,7 +137,7 @@ func (t *fabricTransport) serve(now sim.Time, node int32) {
 		return
 	}
 	b, first, end, _ := n.Next(now)
-	t.cut(n, b, first, end)
+	t.cut(n, *b, first, end)
 	t.fabric.WakeAt(topology.TerminalID(node), n.packets[0].birth)
 }
 

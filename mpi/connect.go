@@ -25,6 +25,7 @@ type connector struct {
 	links   []int32 // QPs made on demand that are open, per rank
 	buffers int     // receive buffers: of a process, or with RC of a connection
 	perPeer map[uint64]*inbox
+	earlier []times // of inboxes
 }
 
 // linkBits packs the states of 32 peers.
@@ -161,8 +162,9 @@ func (c *connector) request(a, b int32, now sim.Time) {
 	c.set(a, b, linkPending)
 	c.rt.stats.Handshakes++
 	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
-	id := c.rt.allocate(message{from: a, to: b, stage: stageRequest, open: 1})
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
+	id := c.rt.allocate()
+	c.rt.messages[id] = message{from: a, to: b, stage: stageRequest, open: 1}
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 }
 
 // arrive takes in a request or a reply.
@@ -187,7 +189,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at = c.establish(b, a, at)
 	m.stage = stageReply
 	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead)
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, int64(id))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, a))
 }
 
 // establish brings a's QP to b to ready-to-send, if it is not, and lets the
@@ -201,7 +203,7 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	key := c.key(a, b)
 	for _, id := range c.waiting[key] {
 		c.rt.stats.ConnectWait += at - c.rt.messages[id].ready
-		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
+		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 	}
 	delete(c.waiting, key)
 	return at
@@ -233,33 +235,60 @@ func (c *connector) destroy(a int32, at sim.Time) {
 	c.kernel(a, at, c.rt.Adapter.QPDestroy)
 }
 
-// inbox remembers until when the receive buffers that are in use are.
+// inbox remembers until when the receive buffers that are in use are. It holds
+// the last of these times; earlier ones, of which there are none where messages
+// come one by one, are in a queue of the connector's.
 type inbox struct {
-	last  sim.Time   // of until
-	until []sim.Time // ascending
-	head  int32      // of until; those before it are known to be over
+	last    sim.Time
+	count   int32 // of buffers in use, some of which may be known to be free again by now
+	earlier int32 // in connector.earlier, + 1; 0: none
+}
+
+// times is a queue of ascending times.
+type times struct {
+	until []sim.Time
+	head  int32 // those before it are out
 }
 
 // has tells whether one of so many buffers is not in use at time now. It looks
 // at single times only where their number alone does not answer that.
-func (b *inbox) has(buffers int, now sim.Time) bool {
+func (c *connector) has(b *inbox, buffers int, now sim.Time) bool {
 	if b.last <= now {
-		b.until, b.head = b.until[:0], 0
+		if b.count > 1 {
+			q := &c.earlier[b.earlier-1]
+			q.until, q.head = q.until[:0], 0
+		}
+		b.count = 0
 		return buffers > 0
 	}
-	if len(b.until)-int(b.head) < buffers {
+	if int(b.count) < buffers {
 		return true
 	}
-	for b.until[b.head] <= now {
-		b.head++
+	if b.count > 1 {
+		q := &c.earlier[b.earlier-1]
+		for b.count > 1 && q.until[q.head] <= now {
+			q.head++
+			b.count--
+		}
+		if b.count == 1 {
+			q.until, q.head = q.until[:0], 0
+		}
 	}
-	return len(b.until)-int(b.head) < buffers
+	return int(b.count) < buffers
 }
 
 // use takes a buffer until a time, which is not before those given earlier.
-func (b *inbox) use(until sim.Time) {
+func (c *connector) use(b *inbox, until sim.Time) {
+	if b.count > 0 {
+		if b.earlier == 0 {
+			c.earlier = append(c.earlier, times{})
+			b.earlier = int32(len(c.earlier))
+		}
+		q := &c.earlier[b.earlier-1]
+		q.until = append(q.until, b.last)
+	}
 	b.last = until
-	b.until = append(b.until, until)
+	b.count++
 }
 
 // box is the inbox of the process that a message has come to: its own, or with
@@ -287,12 +316,12 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	if c.perPeer == nil {
 		posted = max(c.rt.Connections.SRQLeast, posted+int(c.links[m.hop]))
 	}
-	return c.box(m).has(posted, now)
+	return c.has(c.box(m), posted, now)
 }
 
 // putBuffer notes that the buffer of a message is posted again at time at.
 func (c *connector) putBuffer(m *message, at sim.Time) {
 	if c.rt.Protocols.LimitBuffers {
-		c.box(m).use(at)
+		c.use(c.box(m), at)
 	}
 }

@@ -14,7 +14,16 @@ import (
 // implementation; they say nothing about right or wrong, but a change that is
 // meant to leave results alone must leave them alone. A change of the model
 // records them anew (the failure prints them) and says so in the change log.
-func TestGolden(t *testing.T) {
+func TestGolden(t *testing.T) { golden(t) }
+
+// Asking for memory ahead changes nothing but time.
+func TestGoldenLookingAhead(t *testing.T) {
+	defer func(many int) { manyRanks = many }(manyRanks)
+	manyRanks = 1
+	golden(t)
+}
+
+func golden(t *testing.T) {
 	pairwise := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallPairwise(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}

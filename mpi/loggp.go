@@ -35,32 +35,36 @@ type loggpTransport struct {
 	handler sim.HandlerID
 	sink    Sink
 	nodes   []hca.HCA
-	waking  []bool   // by node: a loggpFree event is to come
-	flights []flight // by transfer id
+	waking  []bool                  // by node: a loggpFree event is to come
+	arrival func(id, process int32) // see expecter
+	flights []flight                // by transfer id
 }
 
 // flight is where a transfer is going.
 type flight struct {
-	to int32
-	qp hca.QP
+	qp      hca.QP
+	to      int32 // node
+	process int32
 }
 
 // Events of the transport.
 const (
-	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node
-	loggpDelivered               // target transfer
+	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node, argument see comingBurst
+	loggpDelivered               // target transfer, argument process
 )
 
 func (t *loggpTransport) Send(x Transfer) {
+	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
+	f := flight{x.PeerQP, x.To, x.Process}
+	if first, end, ok := h.Express(now, r); ok {
+		in := t.fly(h, &f, x.Bytes, first, end)
+		t.kernel.Schedule(in, t.handler, loggpDelivered, x.ID, int64(x.Process))
+		return
+	}
 	for len(t.flights) <= int(x.ID) {
 		t.flights = append(t.flights, flight{})
 	}
-	t.flights[x.ID] = flight{x.To, x.PeerQP}
-	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
-	if b, first, end, ok := h.Express(now, r); ok {
-		t.fly(h, b, first, end)
-		return
-	}
+	t.flights[x.ID] = f
 	h.Post(r)
 	t.serve(now, x.From)
 }
@@ -70,12 +74,16 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	h := &t.nodes[node]
 	if !h.Busy(now) {
 		if b, first, end, ok := h.Next(now); ok {
-			t.fly(h, b, first, end)
+			f := &t.flights[b.ID]
+			in := t.fly(h, f, b.Size, first, end)
+			if b.Last {
+				t.kernel.Schedule(in, t.handler, loggpDelivered, b.ID, int64(f.process))
+			}
 		}
 	}
 	if h.Waiting() && !t.waking[node] {
 		t.waking[node] = true
-		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, 0)
+		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, t.comingBurst(h))
 	}
 }
 
@@ -83,15 +91,13 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 // all, bursts reach an adapter in the order in which they are sent, and the
 // receiving engine can be reserved at once. The network is lossless and buffers
 // next to nothing: if the receiving engine is behind, the sending one has to
-// wait, so that senders to one node share it burst by burst.
-func (t *loggpTransport) fly(h *hca.HCA, b hca.Burst, first, end sim.Time) {
+// wait, so that senders to one node share it burst by burst. It returns when a
+// process there can see the data.
+func (t *loggpTransport) fly(h *hca.HCA, f *flight, bytes int64, first, end sim.Time) sim.Time {
 	delay := t.config.HCA.SendLatency + t.config.Latency
-	f := t.flights[b.ID]
-	in := t.nodes[f.to].Receive(f.qp, b.Size, first+delay, end+delay)
+	in := t.nodes[f.to].Receive(f.qp, bytes, first+delay, end+delay)
 	h.Hold(in - delay)
-	if b.Last {
-		t.kernel.Schedule(in+t.config.HCA.RecvLatency, t.handler, loggpDelivered, b.ID, 0)
-	}
+	return in + t.config.HCA.RecvLatency
 }
 
 func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {

@@ -1,5 +1,7 @@
 package mpi
 
+import "github.com/weft-sim/weft/sim"
+
 // A matcher pairs receives with messages. It holds the nodes of any number of
 // lists (posted receives and early messages of every rank); an item is found
 // by source and tag, either of which may be Any on either side, and of several
@@ -9,24 +11,30 @@ package mpi
 // and tag, and by source or tag alone once a query with a wildcard needs it, so
 // that the cost of a match does not grow with the list.
 type matcher struct {
-	nodes []matchNode
-	links [][views]viewLink // len = nodes once any list is indexed
-	free  int32             // head of the list of free nodes, linked by next; 0 ends it
-	order uint64
+	nodes   []matchNode
+	links   [][views]viewLink // len = nodes once any list is indexed
+	indexes []matchIndex
+	own     int32 // nodes before this one are lists' own
+	free    int32 // head of the list of free nodes, linked by next; 0 ends it
+	order   uint64
 }
 
 // matchList is one list of a matcher; the zero value is empty.
 type matchList struct {
 	head, tail int32 // node numbers; 0 is none
-	count      int32
-	index      *matchIndex
+	index      int32 // in indexes, + 1; 0: none
+	own        int32 // the first of its ownNodes; 0: it has none
 }
+
+// ownNodes is the number of nodes that a list may have for itself, in one cache
+// line: what is known beforehand can be prefetched.
+const ownNodes = 2
 
 type matchNode struct {
 	source, tag int32
 	item        int32
 	next, prev  int32
-	order       uint64
+	order       uint64 // from 1 on; 0: a list's own node that is free
 }
 
 // The views of an index: by source and tag, by source, by tag.
@@ -61,18 +69,38 @@ func viewKey(view int, source, tag int32) uint64 {
 
 func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 
+// reserve makes nodes for so many lists of their own and returns the number of the
+// first list's first; the others' follow. It must come before any add.
+func (m *matcher) reserve(lists int) int32 {
+	const first = ownNodes // number 0 means none
+	m.own = first + int32(lists)*ownNodes
+	m.nodes = sim.HugePages(make([]matchNode, m.own))
+	return first
+}
+
+// allocate returns the number of a node for l.
+func (m *matcher) allocate(l *matchList) (n int32) {
+	if l.own != 0 {
+		for n = l.own; n < l.own+ownNodes; n++ {
+			if m.nodes[n].order == 0 {
+				return n
+			}
+		}
+	}
+	if n = m.free; n != 0 {
+		m.free = m.nodes[n].next
+		return n
+	}
+	if len(m.nodes) == 0 {
+		m.nodes = append(m.nodes, matchNode{}) // number 0 means none
+	}
+	m.nodes = append(m.nodes, matchNode{})
+	return int32(len(m.nodes) - 1)
+}
+
 // add appends item to l under (source, tag) and returns its node.
 func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
-	n = m.free
-	if n != 0 {
-		m.free = m.nodes[n].next
-	} else {
-		if len(m.nodes) == 0 {
-			m.nodes = append(m.nodes, matchNode{}) // number 0 means none
-		}
-		n = int32(len(m.nodes))
-		m.nodes = append(m.nodes, matchNode{})
-	}
+	n = m.allocate(l)
 	m.order++
 	m.nodes[n] = matchNode{source: source, tag: tag, item: item, prev: l.tail, order: m.order}
 	if l.tail != 0 {
@@ -81,11 +109,11 @@ func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
 		l.head = n
 	}
 	l.tail = n
-	l.count++
-	if l.index != nil {
-		for view := range l.index.views {
-			if l.index.views[view] != nil {
-				m.link(l.index, view, n)
+	if l.index != 0 {
+		index := &m.indexes[l.index-1]
+		for view := range index.views {
+			if index.views[view] != nil {
+				m.link(index, view, n)
 			}
 		}
 	}
@@ -95,7 +123,7 @@ func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
 // take removes the oldest item of l that fits (source, tag).
 func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
 	var n int32
-	if l.index == nil {
+	if l.index == 0 {
 		n = l.head
 		for visited := 0; n != 0; visited++ {
 			node := &m.nodes[n]
@@ -103,13 +131,14 @@ func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
 				break
 			}
 			if visited == longScan {
-				l.index = &matchIndex{}
+				m.indexes = append(m.indexes, matchIndex{})
+				l.index = int32(len(m.indexes))
 				break
 			}
 			n = node.next
 		}
 	}
-	if l.index != nil {
+	if l.index != 0 {
 		n = m.find(l, source, tag)
 	}
 	if n == 0 {
@@ -124,7 +153,7 @@ func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
 func (m *matcher) find(l *matchList, source, tag int32) int32 {
 	var best int32
 	consider := func(view int, source, tag int32) {
-		chains := l.index.views[view]
+		chains := m.indexes[l.index-1].views[view]
 		if chains == nil {
 			chains = m.buildView(l, view)
 		}
@@ -152,11 +181,12 @@ func (m *matcher) find(l *matchList, source, tag int32) int32 {
 }
 
 func (m *matcher) buildView(l *matchList, view int) map[uint64]chain {
-	l.index.views[view] = make(map[uint64]chain, l.count)
+	index := &m.indexes[l.index-1]
+	index.views[view] = map[uint64]chain{}
 	for n := l.head; n != 0; n = m.nodes[n].next {
-		m.link(l.index, view, n)
+		m.link(index, view, n)
 	}
-	return l.index.views[view]
+	return index.views[view]
 }
 
 // link appends node n to its chain in a view.
@@ -190,13 +220,16 @@ func (m *matcher) remove(l *matchList, n int32) {
 	} else {
 		l.tail = node.prev
 	}
-	l.count--
-	if l.index != nil {
-		for view, chains := range l.index.views {
+	if l.index != 0 {
+		for view, chains := range m.indexes[l.index-1].views {
 			if chains != nil {
 				m.unlink(chains, viewKey(view, node.source, node.tag), view, n)
 			}
 		}
+	}
+	if n < m.own {
+		node.order = 0
+		return
 	}
 	node.next = m.free
 	m.free = n

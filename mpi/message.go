@@ -35,9 +35,10 @@ const (
 )
 
 // newMessage makes the message of a send.
-func (rt *runtime) newMessage(from int32, op Op) int32 {
-	i := rt.allocate(message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1})
+func (rt *runtime) newMessage(from int32, op *Op) int32 {
+	i := rt.allocate()
 	m := &rt.messages[i]
+	*m = message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1}
 	if op.Control {
 		rt.stats.Control++
 	} else {
@@ -72,13 +73,13 @@ func (rt *runtime) newMessage(from int32, op Op) int32 {
 	return i
 }
 
-func (rt *runtime) allocate(m message) int32 {
+// allocate returns the number of a message to be filled in.
+func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages[i].next
-		rt.messages[i] = m
 		return i
 	}
-	rt.messages = append(rt.messages, m)
+	rt.messages = append(rt.messages, message{})
 	return int32(len(rt.messages) - 1)
 }
 
@@ -116,7 +117,7 @@ func (rt *runtime) post(i int32, now sim.Time) {
 	from, to := m.ends()
 	if m.shared {
 		m.hop = to
-		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, int64(i))
+		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, messageAndPeer(i, from))
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
@@ -134,10 +135,10 @@ func (rt *runtime) transmit(i, from, hop int32) {
 	}
 	a, b := rt.nodeOf[from], rt.nodeOf[hop]
 	if a == b {
-		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, int64(i))
+		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, messageAndPeer(i, from))
 		return
 	}
-	t := Transfer{ID: i, From: a, To: b, Bytes: bytes}
+	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
 	rt.transport.Send(t)
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
@@ -154,7 +155,7 @@ func (rt *runtime) Delivered(id int32) {
 	m := &rt.messages[id]
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
 		rt.stats.NotReady++
-		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
+		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, messageAndPeer(id, m.from))
 		return
 	}
 	if _, to := m.ends(); m.hop != to {
@@ -167,9 +168,9 @@ func (rt *runtime) Delivered(id int32) {
 	case stageCTS:
 		m.stage = stageData
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
-		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
+		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
-		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, int64(id))
+		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
 		switch m.protocol {
 		case collectives.Rendezvous:
 			m.stage = stageFIN
@@ -209,7 +210,7 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 	} else {
 		at = rt.takeIn(m.hop, m, now, t)
 	}
-	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
+	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, messageAndPeer(id, m.to))
 }
 
 // arrive matches a message that the receiver did not clear: eager data, a
@@ -242,11 +243,11 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 
 // receive posts a receive of r at time now, or matches it with an early
 // message.
-func (rt *runtime) receive(r int32, op Op, now sim.Time) {
+func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	q := &rt.ranks[r]
 	early, ok := rt.match.take(&q.early, op.Peer, op.Tag)
 	if !ok {
-		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op)
+		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op.Size)
 		return
 	}
 	m := &rt.messages[early]
@@ -267,7 +268,7 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
 	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead)
-	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
+	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
 }
 
 // complete ends a message for its receiver at time at.
@@ -286,11 +287,11 @@ func (rt *runtime) written(id int32, now sim.Time) {
 
 // keepRecv notes what the report about a receive that is left over wants to
 // know beyond what its node of the matcher says.
-func (rt *runtime) keepRecv(node int32, op Op) {
+func (rt *runtime) keepRecv(node int32, bytes int64) {
 	if int(node) >= len(rt.recvBytes) {
 		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)
 	}
-	rt.recvBytes[node] = op.Size
+	rt.recvBytes[node] = bytes
 }
 
 // stuck reports what is left when no events are, or nil.

@@ -103,9 +103,7 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 		w.ops = w.s.Round(int(rank), int(p.round), w.ops[:0])
 		before := len(dst)
 		for i := range w.ops {
-			if op, ok := w.convert(p, &w.ops[i]); ok {
-				dst = append(dst, op)
-			}
+			dst = w.convert(p, &w.ops[i], dst)
 		}
 		if p.open = int32(len(dst) - before); p.open > 0 {
 			return dst
@@ -115,10 +113,12 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 	return dst
 }
 
-// convert turns an operation of the schedule into one of the machine; false if
-// it takes no time.
-func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op) (Op, bool) {
-	op := Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Control: o.Control, Ready: p.ready}
+// convert appends an operation of the schedule as one of the machine, unless it
+// takes no time.
+func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
+	dst = append(dst, Op{})
+	op := &dst[len(dst)-1]
+	*op = Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Control: o.Control, Ready: p.ready}
 	switch o.Kind {
 	case collectives.Send:
 		op.Kind = Send
@@ -131,7 +131,9 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op) (Op, bool) {
 		op.Kind, op.Size = Calc, int64(o.Time/w.unit)
 	case collectives.Copy:
 		op.Kind, op.Size = Calc, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
-		return op, op.Size > 0
+		if op.Size <= 0 {
+			return dst[:len(dst)-1]
+		}
 	}
-	return op, true
+	return dst
 }

@@ -146,26 +146,35 @@ type runtime struct {
 	connect   connector
 	ready     []Op
 	inOrder   bool
-	fault     error // what a rank stopped at, in place of its next event
-	handled   int   // of its own events
+	schedule  *ScheduleRun // the workload, if it is one
+	queues    []Op         // the first memory of ranks' queues, shortQueue each
+	firstOwn  int32        // node of match, of rank 0
+	expecter  expecter     // the transport, if it is one and rt looks ahead
+	fault     error        // what a rank stopped at, in place of its next event
+	handled   int          // of its own events
 	stats     Stats
 }
 
-// rank is the state of a process.
+// rank is the state of a process, in two cache lines of 64 bytes.
 type rank struct {
-	cpu   sim.Time // free from then on
-	queue []Op     // released operations that wait for the CPU
-	head  int32    // of queue
+	cpu sim.Time // free from then on
 	// posting is the message that the CPU is working on, -1 if none.
 	posting       int32
 	stepping      bool // the CPU is at work on the queue, and a step event is to come
 	posted, early matchList
 	inbox         inbox
+	queue         []Op  // released operations that wait for the CPU
+	head          int32 // of queue
+	_             [20]byte
 }
+
+// shortQueue is the number of operations that a rank's queue has memory for from
+// the start.
+const shortQueue = 2
 
 // Events of the runtime.
 const (
-	evStep    uint16 = iota // target rank: the CPU is through with an operation
+	evStep    uint16 = iota // target rank, argument message or -1: the CPU is through with an operation
 	evPost                  // target rank, argument message: a message leaves
 	evArrive                // target rank, argument message: a message arrives
 	evRelay                 // target rank, argument message: a relay passes a message on
@@ -192,14 +201,25 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 		return nil, err
 	}
 	rt.connect = newConnector(rt, nodes)
+	rt.firstOwn = rt.match.reserve(len(rt.ranks))
+	rt.recvBytes = make([]int64, len(rt.match.nodes))
+	rt.queues = sim.HugePages(make([]Op, shortQueue*len(rt.ranks)))
 	if s, ok := w.(*ScheduleRun); ok {
-		rt.inOrder = true
+		rt.inOrder, rt.schedule = true, s
 		if c.Connections.TearDown {
 			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
 		}
 	}
+	if rt.looksAhead() {
+		k.LookAhead(rt.handler)
+		if rt.expecter, _ = rt.transport.(expecter); rt.expecter != nil {
+			rt.expecter.lookAhead(rt.expectArrival)
+		}
+	}
 	for r := range rt.ranks {
-		rt.ranks[r].posting = -1
+		q := &rt.ranks[r]
+		q.posting, q.posted.own = -1, rt.firstOwn+int32(r)*ownNodes
+		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return rt, nil
 }
@@ -222,19 +242,35 @@ func (rt *runtime) release(r int32) {
 		slices.SortStableFunc(rt.ready, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
 	}
 	q := &rt.ranks[r]
+	if q.stepping {
+		q.wait(rt.ready)
+		return
+	}
+	q.stepping = true
+	now := rt.kernel.Now()
+	if !rt.inOrder {
+		q.wait(rt.ready)
+		rt.advance(r, now)
+		return
+	}
+	// A round that finds the CPU idle need not go through the queue. Nothing is
+	// released, and rt.ready stays, until the last of it is done.
+	ops := rt.ready
+	for i := range ops {
+		if rt.occupies(r, q, &ops[i], now) {
+			q.wait(ops[i+1:])
+			return
+		}
+	}
+	rt.advance(r, now)
+}
+
+// wait appends operations to the queue.
+func (q *rank) wait(ops []Op) {
 	if int(q.head) == len(q.queue) {
 		q.queue, q.head = q.queue[:0], 0
 	}
-	q.queue = append(q.queue, rt.ready...)
-	rt.wake(r)
-}
-
-// wake lets the CPU of r take up its queue, unless it is at work on it.
-func (rt *runtime) wake(r int32) {
-	if q := &rt.ranks[r]; !q.stepping {
-		q.stepping = true
-		rt.advance(r, rt.kernel.Now())
-	}
+	q.queue = append(q.queue, ops...)
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
@@ -245,15 +281,15 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	case evStep:
 		rt.step(e.Target, k.Now())
 	case evPost:
-		rt.post(int32(e.Arg), k.Now())
+		rt.post(int32(e.Arg>>32), k.Now())
 	case evArrive:
-		rt.Delivered(int32(e.Arg))
+		rt.Delivered(int32(e.Arg >> 32))
 	case evRelay:
-		m := int32(e.Arg)
+		m := int32(e.Arg >> 32)
 		_, to := rt.messages[m].ends()
 		rt.transmit(m, e.Target, to)
 	case evWritten:
-		rt.written(int32(e.Arg), k.Now())
+		rt.written(int32(e.Arg>>32), k.Now())
 	}
 }
 
@@ -275,37 +311,55 @@ func (rt *runtime) advance(r int32, now sim.Time) {
 	for int(q.head) < len(q.queue) {
 		op := q.queue[q.head]
 		q.head++
-		start := max(now, q.cpu, sim.Time(op.Ready))
-		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
-		switch op.Kind {
-		case Recv:
-			rt.release(r)
-			rt.receive(r, op, start)
-			continue
-		case Calc:
-			q.cpu = start + min(sim.Time(op.Size), latest)
-			if q.cpu >= latest {
-				rt.fault = errTooLate
-				return
-			}
-			rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
-			rt.release(r)
-		case Send:
-			if op.Size > maxMessage {
-				rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", op, rt.work.Where(r, op.ID))
-				return
-			}
-			rt.release(r)
-			q.posting = rt.newMessage(r, op)
-			q.cpu = start + rt.Protocols.SendOverhead
-			if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
-				q.cpu += rt.copyTime(op.Size)
-			}
+		if rt.occupies(r, q, &op, now) {
+			return
 		}
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
-		return
 	}
 	q.stepping = false
+}
+
+// occupies starts an operation of r and tells whether it takes CPU time; then
+// its end is scheduled.
+func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
+	start := max(now, q.cpu, sim.Time(op.Ready))
+	if !rt.inOrder { // else nothing is released
+		rt.ready = rt.work.Started(r, op.ID, int64(start), rt.ready[:0])
+	}
+	switch op.Kind {
+	case Recv:
+		if !rt.inOrder {
+			rt.release(r)
+		}
+		rt.receive(r, op, start)
+		return false
+	case Calc:
+		q.cpu = start + min(sim.Time(op.Size), latest)
+		if q.cpu >= latest {
+			rt.fault = errTooLate
+			return true
+		}
+		if rt.inOrder {
+			rt.ready = rt.ready[:0]
+		}
+		rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
+		rt.release(r)
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, -1)
+	case Send:
+		if op.Size > maxMessage {
+			rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID))
+			return true
+		}
+		if !rt.inOrder {
+			rt.release(r)
+		}
+		q.posting = rt.newMessage(r, op)
+		q.cpu = start + rt.Protocols.SendOverhead
+		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
+			q.cpu += rt.copyTime(op.Size)
+		}
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
+	}
+	return true
 }
 
 // copyTime is the time for moving so many bytes inside a node.

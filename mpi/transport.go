@@ -10,6 +10,7 @@ import (
 type Transfer struct {
 	ID       int32 // the runtime's name for it
 	From, To int32 // nodes; they differ
+	Process  int32 // on node To, for which it is
 	QP       hca.QP
 	// PeerQP is the QP of the receiving adapter.
 	PeerQP hca.QP

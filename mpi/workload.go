@@ -20,9 +20,19 @@ const Any int32 = -1
 
 // Op is one operation of one rank.
 type Op struct {
+	// Size is in bytes for messages; for Calc it is a duration in the time
+	// unit of the machine that runs it.
+	Size int64
+	// Ready is the time at which the last operation that this one requires
+	// was done, in the machine's time unit.
+	Ready int64
 	// ID names the operation to its workload; unique among the operations of
 	// the rank that are under way.
-	ID   int32
+	ID int32
+	// Peer is the destination or source rank; a Recv may say Any.
+	Peer int32
+	// Tag must be equal on both sides, or Any on one of them.
+	Tag  int32
 	Kind Kind
 	// Protocol is how a send travels; Auto except where a schedule asks for
 	// more.
@@ -32,16 +42,6 @@ type Op struct {
 	Control bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
-	// Peer is the destination or source rank; a Recv may say Any.
-	Peer int32
-	// Tag must be equal on both sides, or Any on one of them.
-	Tag int32
-	// Size is in bytes for messages; for Calc it is a duration in the time
-	// unit of the machine that runs it.
-	Size int64
-	// Ready is the time at which the last operation that this one requires
-	// was done, in the machine's time unit.
-	Ready int64
 }
 
 func (op Op) String() string {

@@ -9,6 +9,7 @@ type Kernel struct {
 	now      Time
 	queue    eventQueue
 	handlers []Handler
+	lookers  []Looker // by handler, nil for those that are none
 	clocked  []Clocked
 	canceled map[uint64]struct{}
 	seq      uint64
@@ -60,7 +61,7 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
 	k.seq++
-	k.queue.push(Event{At: at, Handler: h, Kind: kind, Target: target, Arg: arg, seq: k.seq})
+	k.queue.push(&Event{At: at, Handler: h, Kind: kind, Target: target, Arg: arg, seq: k.seq})
 	return TimerID(k.seq)
 }
 

@@ -30,7 +30,7 @@ func TestQueueAgainstSort(t *testing.T) {
 			width := r.IntN(46) // up to 2^46 ps, past the reach of the wheels
 			seq++
 			e := Event{At: now + Time(r.Uint64()>>(63-width)), Handler: HandlerID(r.IntN(2)), Target: int32(r.IntN(3)), seq: seq}
-			q.push(e)
+			q.push(&e)
 			pending = append(pending, e)
 			continue
 		}
@@ -55,7 +55,7 @@ func TestQueueAgainstSort(t *testing.T) {
 // TestCrowdedSlots sorts slots of many events, in the narrow key and where the
 // events or the handlers are too many for it.
 func TestCrowdedSlots(t *testing.T) {
-	for _, c := range []struct{ events, handlers int }{{13, 2}, {5000, 2}, {5000, 17}, {1<<orderBits + 5, 3}} {
+	for _, c := range []struct{ events, handlers int }{{13, 2}, {5000, 2}, {5000, 17}, {70000, 3}, {70000, 1 << 12}} {
 		r := NewStream(1, "crowded", c.events)
 		var q eventQueue
 		all := make([]Event, c.events)
@@ -63,7 +63,7 @@ func TestCrowdedSlots(t *testing.T) {
 			// Two slots' width of times that begin in a slot of the second level.
 			at := Time(1000<<slotShift) + Time(r.IntN(2<<slotShift))
 			all[i] = Event{At: at, Handler: HandlerID(r.IntN(c.handlers)), Target: int32(r.IntN(50) - 25), seq: uint64(i + 1)}
-			q.push(all[i])
+			q.push(&all[i])
 		}
 		slices.SortFunc(all, func(a, b Event) int {
 			if a.before(&b) {

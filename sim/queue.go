@@ -3,6 +3,7 @@ package sim
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987,
@@ -27,13 +28,18 @@ type eventQueue struct {
 	chunks  []eventChunk
 	free    int32 // list of free chunks, by number + 1
 	size    int
+
+	// See lookAhead; show is nil if nobody wants to see events.
+	show  func(*Event)
+	ahead int64 // the last slot whose events were shown
+	shown int   // of the slots after the present one
 }
 
 const (
-	slotShift   = 10 // the lowest level's slots are 1024 ps wide
-	wheelBits   = 8
+	slotShift   = 12 // the lowest level's slots are 4096 ps wide
+	wheelBits   = 9
 	wheelSlots  = 1 << wheelBits
-	wheelLevels = 4 // reach: 2^(10+32) ps = 4.4 s
+	wheelLevels = 4 // reach: 2^(12+36) ps = 281 s
 )
 
 type wheelLevel struct {
@@ -53,19 +59,19 @@ type eventChunk struct {
 
 const chunkEvents = 7
 
-func (q *eventQueue) push(e Event) {
+func (q *eventQueue) push(e *Event) {
 	q.size++
 	q.place(e)
 }
 
 // place files e by its distance from now.
-func (q *eventQueue) place(e Event) {
+func (q *eventQueue) place(e *Event) {
 	slot := int64(e.At) >> slotShift
 	if slot <= q.now {
 		if q.filling {
-			q.current = append(q.current, e)
+			q.current = append(q.current, *e)
 		} else {
-			q.late.push(e)
+			q.late.push(*e)
 		}
 		return
 	}
@@ -73,10 +79,10 @@ func (q *eventQueue) place(e Event) {
 	// slot of a level holds one revolution only.
 	level := (bits.Len64(uint64(slot^q.now)) - 1) / wheelBits
 	if level >= wheelLevels {
-		q.far.push(e)
+		q.far.push(*e)
 		return
 	}
-	i := int(slot>>(level*wheelBits)) & (wheelSlots - 1)
+	i := uint(slot>>(level*wheelBits)) & (wheelSlots - 1)
 	l := &q.levels[level]
 	s := &l.slots[i]
 	if s.last == 0 || q.chunks[s.last-1].count == chunkEvents {
@@ -84,8 +90,14 @@ func (q *eventQueue) place(e Event) {
 		l.used[i/64] |= 1 << (i % 64)
 	}
 	c := &q.chunks[s.last-1]
-	c.events[c.count] = e
+	to := &c.events[c.count]
 	c.count++
+	// Field by field: what has just been written that way is not copied faster.
+	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = e.At, e.Arg, e.seq, e.Target, e.Handler, e.Kind
+	if slot <= q.ahead {
+		q.show(to)
+		q.shown++
+	}
 }
 
 // extend appends an empty chunk to a slot.
@@ -96,6 +108,9 @@ func (q *eventQueue) extend(s *eventSlot) {
 		n = int32(len(q.chunks))
 	} else {
 		q.free = q.chunks[n-1].next
+		if q.free != 0 {
+			Prefetch(unsafe.Pointer(&q.chunks[q.free-1]))
+		}
 	}
 	c := &q.chunks[n-1]
 	c.next, c.count = 0, 0
@@ -136,6 +151,9 @@ func (q *eventQueue) pop() Event {
 		panic("sim: pop from an empty event queue")
 	}
 	q.head++
+	if next := q.head - 1 + aheadEvents; q.show != nil && next < len(q.order) {
+		q.show(&q.current[q.order[next]])
+	}
 	return q.current[q.order[q.head-1]]
 }
 
@@ -146,30 +164,32 @@ func (q *eventQueue) advance() bool {
 	}
 	q.filling = false
 	q.sort()
+	if q.show != nil {
+		q.lookAhead()
+	}
 	return len(q.current) > 0
 }
 
-// orderBits is the width of a position in current in the keys by which events
-// are sorted. The other bits are, from the highest, the time in the slot, the
-// handler and the target.
-const orderBits = 64 - slotShift - handlerBits - 32
-
-const handlerBits = 4
-
-// sort makes order. Positions are in the order of scheduling and break ties.
+// sort makes order. Its keys hold, from the highest bit on, the time in the slot,
+// the handler, the target and the position in current, which is the order of
+// scheduling; each as wide as this slot's events need it.
 func (q *eventQueue) sort() {
 	q.order = q.order[:0]
-	sorted, wide := true, uint64(len(q.current)>>orderBits)
-	last := uint64(0)
-	for i := range q.current {
-		e := &q.current[i]
-		wide |= uint64(e.Handler >> handlerBits)
-		key := uint64(e.At)<<(64-slotShift) | uint64(e.Handler)<<(32+orderBits) | uint64(uint32(e.Target)^1<<31)<<orderBits | uint64(i)
-		sorted = sorted && last < key
-		last = key
-		q.order = append(q.order, key)
+	if len(q.current) == 1 {
+		q.order = append(q.order, 0)
+		return
 	}
-	if wide != 0 {
+	var handlers HandlerID
+	var targets uint32
+	for i := range q.current {
+		handlers |= q.current[i].Handler
+		targets |= uint32(q.current[i].Target)
+	}
+	flip := targets & (1 << 31) // negative targets come first
+	orderBits := bits.Len(uint(len(q.current)))
+	targetBits := bits.Len32(targets)
+	handlerBits := bits.Len16(uint16(handlers))
+	if slotShift+handlerBits+targetBits+orderBits > 64 {
 		// Too many handlers or events for a key: the events themselves.
 		slices.SortFunc(q.current, func(a, b Event) int {
 			if a.before(&b) {
@@ -177,10 +197,19 @@ func (q *eventQueue) sort() {
 			}
 			return 1
 		})
-		for i := range q.order {
-			q.order[i] = uint64(i)
+		for i := range q.current {
+			q.order = append(q.order, uint64(i))
 		}
 		return
+	}
+	sorted, last := true, uint64(0)
+	for i := range q.current {
+		e := &q.current[i]
+		key := (uint64(e.At)&(1<<slotShift-1))<<handlerBits | uint64(e.Handler)
+		key = (key<<targetBits|uint64(uint32(e.Target)^flip))<<orderBits | uint64(i)
+		sorted = sorted && last <= key
+		last = key
+		q.order = append(q.order, key)
 	}
 	if !sorted {
 		slices.Sort(q.order)
@@ -207,7 +236,8 @@ func (q *eventQueue) turn() bool {
 	}
 	q.now = int64(q.far[0].At) >> slotShift
 	for len(q.far) > 0 && (int64(q.far[0].At)>>slotShift^q.now)>>(wheelLevels*wheelBits) == 0 {
-		q.place(q.far.pop())
+		e := q.far.pop()
+		q.place(&e)
 	}
 	return true
 }
@@ -223,11 +253,16 @@ func (q *eventQueue) empty(level, i int) {
 		// free yet.
 		c := &q.chunks[n-1]
 		next := c.next
+		if next != 0 {
+			for line := uintptr(0); line < unsafe.Sizeof(*c); line += 64 {
+				Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next-1]), line))
+			}
+		}
 		if level == 0 {
 			q.current = append(q.current, c.events[:c.count]...)
 		} else {
 			for k := range c.count {
-				q.place(c.events[k])
+				q.place(&c.events[k])
 			}
 		}
 		q.chunks[n-1].next = q.free

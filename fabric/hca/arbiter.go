@@ -46,6 +46,10 @@ type queued struct {
 	next int32
 }
 
+// fewActive is the number of active QPs, and of requests, that an adapter has
+// memory for from the start.
+const fewActive = 4
+
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
 
@@ -129,11 +133,11 @@ func (a *arbiter) activate(qp activeQP) {
 	}
 }
 
-// next takes the next burst: of the QP whose turn it is, as much of its first
+// next takes the next burst into b: of the QP whose turn it is, as much of its first
 // request as the quantum allows. A request ends a turn.
-func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
+func (a *arbiter) next(quantum int64, b *Burst) bool {
 	if a.current < 0 {
-		return b, false
+		return false
 	}
 	if a.over {
 		a.current = a.active[a.current].next
@@ -142,12 +146,13 @@ func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	q := &a.active[at]
 	r := &a.queue[q.head]
 	size := min(r.Bytes-q.sent, quantum)
-	b = Burst{Request: r.Request, Size: size, First: q.sent == 0, Last: q.sent+size == r.Bytes, Turned: a.served && a.last != q.qp}
+	b.Request, b.Size = r.Request, size
+	b.First, b.Last, b.Turned = q.sent == 0, q.sent+size == r.Bytes, a.served && a.last != q.qp
 	a.last, a.served = q.qp, true
 	q.sent += size
 	a.over = true
 	if !b.Last {
-		return b, true
+		return true
 	}
 	q.sent = 0
 	done := q.head
@@ -157,14 +162,28 @@ func (a *arbiter) next(quantum int64) (b Burst, ok bool) {
 	if q.head < 0 {
 		a.deactivate(at)
 	}
-	return b, true
+	return true
 }
 
-// express serves a request at once, with all queues empty.
-func (a *arbiter) express(r Request) Burst {
-	b := Burst{Request: r, Size: r.Bytes, First: true, Last: true, Turned: a.served && a.last != r.QP}
-	a.last, a.served = r.QP, true
-	return b
+// turn notes that a request of a QP is served at once, with all queues empty, and
+// tells whether the burst before was of another.
+func (a *arbiter) turn(qp QP) (turned bool) {
+	turned = a.served && a.last != qp
+	a.last, a.served = qp, true
+	return turned
+}
+
+// coming is the request whose turn is next, as far as can be told by now; nil if
+// there is none.
+func (a *arbiter) coming() *Request {
+	if a.current < 0 {
+		return nil
+	}
+	at := a.current
+	if a.over {
+		at = a.active[at].next
+	}
+	return &a.queue[a.active[at].head].Request
 }
 
 func (a *arbiter) deactivate(at int32) {

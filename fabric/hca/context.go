@@ -46,8 +46,7 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true
 	}
-	h := uint64(qp) * 0x9e3779b97f4a7c15 >> 32
-	set := &c.sets[int(first)+int(h)&(c.perAdapter-1)]
+	set := &c.sets[int(first)+c.setOf(qp)]
 	last := qp
 	for i, w := range set {
 		set[i] = last
@@ -57,4 +56,10 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 		last = w
 	}
 	return false
+}
+
+// setOf is the number of a QP's set out of those of its adapter.
+func (c *contextCache) setOf(qp QP) int {
+	h := uint64(qp) * 0x9e3779b97f4a7c15 >> 32
+	return int(h) & (c.perAdapter - 1)
 }

@@ -18,9 +18,12 @@ type HCA struct {
 // shared is what the adapters made together have in common.
 type shared struct {
 	config  Config
-	rate    sim.Rate // the slower of DMA and link
+	divider divider // by the slower rate of DMA and link
 	quantum int64
 	cache   contextCache
+	burst   Burst      // the last one
+	active  []activeQP // the first memory of arbiters, fewActive each
+	queue   []queued   // the same
 	stats   Stats
 }
 
@@ -36,11 +39,15 @@ type Stats struct {
 
 // New makes n adapters.
 func New(config *Config, n int) []HCA {
-	common := &shared{config: *config, rate: config.Rate(), quantum: int64(config.Quantum)}
+	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
+	common.active = sim.HugePages(make([]activeQP, fewActive*n))
+	common.queue = sim.HugePages(make([]queued, fewActive*n))
 	all := sim.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
+		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
+		all[i].queue = common.queue[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all
 }
@@ -65,21 +72,26 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 // has not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
+// Coming is the request of the next burst, as far as can be told by now; there must
+// be one Waiting.
+func (h *HCA) Coming() *Request { return h.coming() }
+
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.current >= 0 }
 
 // Next starts the next burst at time now, when the engine must be idle, and
 // returns the time at which its first byte goes out and the time at which the
-// engine is free again; false if all send queues are empty.
-func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
+// engine is free again; false if all send queues are empty. The burst is valid
+// until the next one of any adapter made together with h.
+func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	if now < h.busyUntil {
 		panic("hca: a burst while the engine is busy")
 	}
-	b, ok = h.next(h.shared.quantum)
-	if !ok {
-		return b, 0, 0, false
+	b = &h.shared.burst
+	if !h.next(h.shared.quantum, b) {
+		return nil, 0, 0, false
 	}
-	first, end = h.send(now, b)
+	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
 	return b, first, end, true
 }
 
@@ -87,30 +99,29 @@ func (h *HCA) Next(now sim.Time) (b Burst, first, end sim.Time, ok bool) {
 // all send queues empty, as most do where there is no contention: it does not
 // touch the queues. It returns false, and does nothing, if they are not empty
 // or the request needs more than one turn.
-func (h *HCA) Express(now sim.Time, r Request) (b Burst, first, end sim.Time, ok bool) {
+func (h *HCA) Express(now sim.Time, r Request) (first, end sim.Time, ok bool) {
 	if now < h.busyUntil || h.current >= 0 || r.Bytes > h.shared.quantum {
-		return b, 0, 0, false
+		return 0, 0, false
 	}
 	h.shared.stats.Requests++
-	b = h.express(r)
-	first, end = h.send(now, b)
-	return b, first, end, true
+	first, end = h.send(now, r.QP, r.Bytes, true, h.turn(r.QP))
+	return first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
-func (h *HCA) send(now sim.Time, b Burst) (first, end sim.Time) {
+func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first, end sim.Time) {
 	first = now
-	if b.First {
+	if begins {
 		first += h.shared.config.RequestTime
 	}
-	if b.Turned {
+	if turned {
 		first += h.shared.config.SwitchTime
 	}
-	first += h.load(b.QP)
-	end = first + h.occupied(&h.sending, b.Size)
+	first += h.load(qp)
+	end = first + h.occupied(&h.sending, bytes)
 	stats := &h.shared.stats
 	stats.Bursts++
-	stats.Bytes += b.Size
+	stats.Bytes += bytes
 	stats.SendBusy += end - now
 	h.busyUntil = end
 	return first, end
@@ -130,7 +141,7 @@ func (h *HCA) load(qp QP) sim.Time {
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.time(bytes, c.rate)
+	t := s.time(bytes, &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))

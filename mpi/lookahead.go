@@ -1,0 +1,105 @@
+package mpi
+
+import (
+	"unsafe"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// A message touches a dozen cache lines: of ranks, adapters, their caches of
+// contexts, and its own. Where all of them together do not fit into the
+// processor's caches, the runtime and the transport ask for those of events that
+// are about to come (see sim.Looker). Events carry what tells their addresses.
+
+// manyRanks, which only tests change, is from how many ranks on that is done.
+var manyRanks = 2048
+
+func (rt *runtime) looksAhead() bool { return sim.Prefetching && len(rt.ranks) >= manyRanks }
+
+// messageAndPeer is the argument of events of a message: its number and, for the
+// sake of looking ahead, the rank at the other end.
+func messageAndPeer(id, peer int32) int64 { return int64(id)<<32 | int64(peer) }
+
+// LookAhead implements sim.Looker.
+func (rt *runtime) LookAhead(e *sim.Event) {
+	r, id, peer := e.Target, int32(e.Arg>>32), int32(e.Arg)
+	switch {
+	case e.Kind > evPost:
+		rt.expectArrival(id, r)
+	case id < 0: // a computation
+		rt.expectRank(r)
+		sim.Prefetch(unsafe.Pointer(&rt.queues[shortQueue*r]))
+	default:
+		rt.expectRank(r)
+		rt.expectTransfer(id, r, peer)
+	}
+}
+
+// expectArrival asks for what the arrival of message id at rank r will touch.
+func (rt *runtime) expectArrival(id, r int32) {
+	rt.expectRank(r)
+	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
+	sim.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
+}
+
+func (rt *runtime) expectRank(r int32) {
+	q := unsafe.Pointer(&rt.ranks[r])
+	sim.Prefetch(q)
+	sim.Prefetch(unsafe.Add(q, 64))
+	if rt.schedule != nil {
+		sim.Prefetch(unsafe.Pointer(&rt.schedule.ranks[r]))
+	}
+}
+
+// expectTransfer asks for what sending a message touches.
+func (rt *runtime) expectTransfer(id, from, to int32) {
+	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
+	a, b := rt.nodeOf[from], rt.nodeOf[to]
+	if a == b || rt.expecter == nil {
+		return
+	}
+	qp, peer := rt.connect.pair(from, to)
+	rt.expecter.expect(a, b, qp, peer)
+}
+
+// expecter is a transport that can ask for what a transfer will touch.
+type expecter interface {
+	// lookAhead begins it; arrival is to ask for what a delivery touches.
+	lookAhead(arrival func(id, process int32))
+	expect(from, to int32, qp, peer hca.QP)
+}
+
+func (t *loggpTransport) lookAhead(arrival func(id, process int32)) {
+	t.arrival = arrival
+	t.kernel.LookAhead(t.handler)
+}
+
+func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) {
+	hca.Expect(t.nodes, from, qp)
+	hca.Expect(t.nodes, to, peer)
+}
+
+// LookAhead implements sim.Looker.
+func (t *loggpTransport) LookAhead(e *sim.Event) {
+	if e.Kind == loggpDelivered {
+		t.arrival(e.Target, int32(e.Arg))
+		return
+	}
+	own, to, peer := uint16(e.Arg>>48), uint32(e.Arg>>16), uint16(e.Arg)
+	hca.ExpectQueues(t.nodes, e.Target)
+	hca.ExpectSet(t.nodes, e.Target, int(own))
+	hca.ExpectSet(t.nodes, int32(to), int(peer))
+}
+
+// comingBurst tells what the next burst of an adapter will touch besides it: the
+// numbers of the set of contexts there, of the node that it goes to and of the set
+// there. It is 0 without looking ahead, for which alone it is.
+func (t *loggpTransport) comingBurst(h *hca.HCA) int64 {
+	if t.arrival == nil {
+		return 0
+	}
+	r := h.Coming()
+	f := &t.flights[r.ID]
+	return int64(hca.SetOf(t.nodes, r.QP))<<48 | int64(f.to)<<16 | int64(uint16(hca.SetOf(t.nodes, f.qp)))
+}

@@ -1,0 +1,12 @@
+package sim
+
+import "unsafe"
+
+// Prefetching tells whether Prefetch does anything on this processor.
+const Prefetching = true
+
+// Prefetch asks for the cache line at p, which will soon be read. It changes
+// nothing but time; any address will do.
+//
+//go:noescape
+func Prefetch(p unsafe.Pointer)

@@ -1,0 +1,11 @@
+//go:build !amd64
+
+package sim
+
+import "unsafe"
+
+// Prefetching tells whether Prefetch does anything on this processor.
+const Prefetching = false
+
+// Prefetch does nothing.
+func Prefetch(unsafe.Pointer) {}
