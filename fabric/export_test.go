@@ -50,6 +50,7 @@ func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64)
 }
 
 func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }
+
 // EmptyEvery lets accounts be emptied after so many cycles, and then again.
 func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
 

@@ -30,7 +30,9 @@ type slice struct{ latency, packets int64 }
 
 // NewMeter measures nothing until it is opened. Confidence intervals are built
 // from slices of so many cycles.
-func NewMeter(sliceCycles int64) *Meter { return &Meter{from: Never, to: Never, slice: sliceCycles, first: Never} }
+func NewMeter(sliceCycles int64) *Meter {
+	return &Meter{from: Never, to: Never, slice: sliceCycles, first: Never}
+}
 
 // Open begins the window: packets born in cycle from or later are measured.
 func (m *Meter) Open(from int64) {
