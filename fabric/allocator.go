@@ -5,6 +5,7 @@ package fabric
 type allocator struct {
 	requests             []request // len = queues of the largest switch
 	rivals               []request // likewise: those that meet others
+	refusals             []refusal // likewise
 	chosen               []request // likewise
 	matches              []request // len = ports of the largest switch
 	outputs              []choice  // by output port, or output virtual channel
@@ -45,7 +46,7 @@ type place struct{ port, vc uint16 }
 func newAllocator(ports, vcs int32) allocator {
 	n := (ports*vcs + 63) / 64 * 64
 	a := allocator{
-		requests: make([]request, n), rivals: make([]request, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]request, n), rivals: make([]request, n), refusals: make([]refusal, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}
 	for i := range ports * vcs {

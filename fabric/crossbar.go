@@ -36,7 +36,7 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 		alone += 1 - meets
 		met += meets
 	}
-	if f.config.Switch.Iterations == 1 && !f.observed && f.multicast == nil {
+	if f.config.Switch.Iterations == 1 && f.multicast == nil {
 		// In one go: loops that are short end unpredictably.
 		requests = f.match(sw, rivals[:met], requests[:alone])
 		f.cross(sw, requests, t, true)

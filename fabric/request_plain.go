@@ -6,9 +6,28 @@ import "math/bits"
 var neverPlain bool
 
 // requestsPlainly tells whether requestPlainly serves: heads take their virtual
-// channel as they cross, a credit is all that they need, and nobody watches.
+// channel as they cross, and a credit is all that they need.
 func (f *Fabric) requestsPlainly() bool {
-	return f.combined != 0 && !f.cutThrough && !f.observed && f.escape == nil && !neverPlain
+	return f.combined != 0 && !f.cutThrough && f.escape == nil && !neverPlain
+}
+
+// refusal is why the flit at the front of a queue does not ask for the crossbar, for
+// the observers.
+type refusal struct {
+	local uint32
+	part  Part
+}
+
+// tellRefusals tells the observers.
+func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
+	for _, r := range refusals {
+		queue := sw.queue0 + int32(r.local)
+		if r.part != PartSerial {
+			f.stalls(queue, r.part)
+		} else if f.blame != nil {
+			f.blame.outputFull(f, queue, sw.outPort(sw.queue(r.local).hop>>16))
+		}
+	}
 }
 
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
@@ -20,6 +39,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 	paces := &f.paces[0]
 	vcs, last := uint32(f.vcs), uint32(1)<<((f.vcs-1)&31)
 	n := uint32(0)
+	refusals, refused := &f.alloc.refusals[0], uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
 	for w := range sw.masks {
@@ -34,6 +54,10 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 			o := sw.outPort(output)
 			if v.packet&headFlit != 0 {
 				free := v.hop & uint32(o.free)
+				wants := PartCredit
+				if free == 0 {
+					wants = PartVC
+				}
 				first := output * vcs
 				// Found without o.free, which may be on its way from memory. A
 				// decision may allow none: its packet waits.
@@ -51,14 +75,20 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 					m.sa &^= left & -left
 					*at(waits, local) = o.waiters
 					o.waiters = sw.queue0 + int32(local) + 1
+					*at(refusals, refused) = refusal{local, wants}
+					refused++
 					continue
 				}
 				v.out = int32(lov)
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
+				*at(refusals, refused) = refusal{local, PartCredit}
+				refused++
 				continue
 			}
 			if o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
+				*at(refusals, refused) = refusal{local, PartSerial}
+				refused++
 				continue
 			}
 			port := uint32(at(places, local).port)
@@ -70,6 +100,9 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 			rivalOutputs |= outputs & out
 			outputs |= out
 		}
+	}
+	if f.observed {
+		f.tellRefusals(sw, f.alloc.refusals[:refused])
 	}
 	return f.alloc.requests[:n], rivalInputs, rivalOutputs
 }
