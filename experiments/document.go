@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // document is an experiment file as written: a tree of TOML values and where
@@ -26,6 +28,9 @@ type document struct {
 // parseDocument reads TOML. name stands in messages. Errors of syntax are
 // returned as the only fault: TOML's parser stops at the first.
 func parseDocument(name, text string) (*document, error) {
+	if err := sim.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
+		return nil, Faults{{At: name, Message: err.Error(), order: origin{file: name}}}
+	}
 	d := &document{name: name, tree: map[string]any{}, comment: leadingComment(text)}
 	if _, err := toml.Decode(text, &d.tree); err != nil {
 		at := origin{file: name}

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,7 +21,10 @@ type Table struct {
 
 // ReadTable reads CSV with a header line.
 func ReadTable(name string, r io.Reader) (*Table, error) {
-	rows, err := csv.NewReader(r).ReadAll()
+	rows, err := csv.NewReader(sim.Text(r)).ReadAll()
+	if errors.Is(err, sim.ErrUTF16) {
+		return nil, fmt.Errorf("%s: %w", name, sim.ErrUTF16)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a CSV table: %w", name, err)
 	}

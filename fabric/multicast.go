@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -56,14 +55,6 @@ type replication struct {
 	freed    int32 // flits that have left the queue
 	heads    int32 // branches without a virtual channel
 	branches []branch
-}
-
-// bid is the branch that an output port gives a virtual channel next.
-type bid struct {
-	local    uint32
-	branch   uint32
-	lov      int32
-	distance int32 // from the port's round-robin pointer
 }
 
 // branch is a copy of a packet on its way to an output port.
@@ -240,70 +231,6 @@ func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local
 	r.heads = int32(len(r.branches))
 	p.copies += max(0, int32(len(r.branches))-1) // without branches it ends here
 	return r
-}
-
-// grantVCs lets every output port that branches without a virtual channel want
-// give one to the branch whose queue is next in its round robin, if one that the
-// packet may travel on is free and has room for all of it.
-func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
-	for _, local := range m.mine {
-		v := sw.queue(local)
-		if int32(v.ready-t.number) > 0 {
-			continue
-		}
-		r := m.begin(f, sw, s, local, v)
-		if r.heads == 0 {
-			continue
-		}
-		for i := range r.branches {
-			b := &r.branches[i]
-			if b.lov >= 0 {
-				continue
-			}
-			free := v.state & uint32(sw.outPort(b.output).free)
-			if free == 0 {
-				continue
-			}
-			distance := int32(local) - m.grant[sw.port0+int32(b.output)]
-			if distance < 0 {
-				distance += math.MaxInt32 / 2
-			}
-			if best := &m.bids[b.output]; best.lov == 0 || distance < best.distance {
-				lov := f.roomFor(sw, b.output, free, r.flits)
-				if lov < 0 {
-					continue
-				}
-				if best.lov == 0 {
-					m.wanted = append(m.wanted, b.output)
-				}
-				*best = bid{local, uint32(i), lov + 1, distance}
-			}
-		}
-	}
-	for _, output := range m.wanted {
-		best := &m.bids[output]
-		lov, local := best.lov-1, best.local
-		queue := sw.queue0 + int32(local)
-		r := &m.work[m.under[queue]-1]
-		r.branches[best.branch].lov = lov
-		r.heads--
-		sw.outVC(uint32(lov)).owner = queue
-		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(f.vcs))
-		m.grant[sw.port0+int32(output)] = int32(local) + 1
-		best.lov = 0
-	}
-	m.wanted = m.wanted[:0]
-}
-
-// roomFor is the first local output virtual channel of a set of a port that has
-// room for so many flits; -1: none.
-func (f *Fabric) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
-	for ; set != 0; set &= set - 1 {
-		if lov := port*uint32(f.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
-			return int32(lov)
-		}
-	}
-	return -1
 }
 
 // ready tells whether a branch's output can take its next flit.

@@ -39,10 +39,10 @@ type CreditSenser interface{ SensesCredits() bool }
 //
 // Every hop passes here twice, with a flit and with its credit, and nothing tells
 // the processor which of them are timed and what they show. So both ways are
-// without branches but for what is rare, and the smallest t_d, which is 0 unless
+// without branches on it but for what is rare, and the smallest t_d, which is 0 unless
 // all ports of the switch are congested, is not kept but known by a witness.
 type sensing struct {
-	probes  []probe // by output virtual channel of switches, and one for all of terminals
+	probes  []probe // by output virtual channel of switches
 	witness []int32 // by a switch's first port: output virtual channel that may show that the smallest t_d is 0
 	delayed []int32 // by port: all bits set if credits over its channel may be late, otherwise none
 }
@@ -59,8 +59,7 @@ type probe struct {
 // newSensing prepares the sensing of f.
 func newSensing(f *Fabric) *sensing {
 	ports := f.graph.NumPorts()
-	s := &sensing{probes: make([]probe, ports*f.vcs+1), witness: make([]int32, ports), delayed: make([]int32, ports)}
-	s.probes[ports*f.vcs].idle = 1 // which no trip is below
+	s := &sensing{probes: make([]probe, ports*f.vcs), witness: make([]int32, ports), delayed: make([]int32, ports)}
 	for p := range ports {
 		if class := f.graph.Classes[f.graph.PortClass[p]].Name; !slices.Contains(f.config.Switch.CreditsUndelayed, class) {
 			s.delayed[p] = -1
@@ -100,9 +99,11 @@ func (s *sensing) allCongested(port0 int32) bool {
 
 // returned notes that credits of some virtual channels came back in cycle c.
 func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
-	ofTerminals := int32(len(s.probes) - 1)
 	for _, ov := range ovs {
-		p := &s.probes[min(ov, ofTerminals)]
+		if int(ov) >= len(s.probes) {
+			continue // a terminal's
+		}
+		p := &s.probes[ov]
 		ahead, trip, took := p.ahead-1, p.trip, int32(uint32(c)-p.sent)
 		if ahead == 0 {
 			trip = took

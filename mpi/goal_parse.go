@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // maxGoalFaults is the number of faults after which the parser gives up.
@@ -23,7 +25,7 @@ const maxGoalFaults = 10
 func ParseGOAL(name string, r io.Reader) (*Goal, error) {
 	p := &goalParser{
 		goal:   &Goal{name: name, cpus: 1, nics: 1},
-		in:     bufio.NewReaderSize(r, 1<<16),
+		in:     bufio.NewReaderSize(sim.Text(r), 1<<16),
 		labels: map[string]int32{},
 		ranks:  -1,
 	}
@@ -99,11 +101,6 @@ func (p *goalParser) parse() {
 func (p *goalParser) readLine() ([]byte, error) {
 	p.buffer = p.buffer[:0]
 	p.line++
-	if p.line == 1 {
-		if mark, _ := p.in.Peek(3); string(mark) == "\ufeff" {
-			p.in.Discard(3)
-		}
-	}
 	for {
 		part, err := p.in.ReadSlice('\n')
 		p.buffer = append(p.buffer, part...)

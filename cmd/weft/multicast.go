@@ -21,7 +21,8 @@ ibsim netlist, or weft's JSON form) and --groups (an OpenSM SA dump), every engi
 routes the groups of that cluster: the table tells how many forwarding-table entries
 each needs and the largest number of groups on a cable (EFI), without and with the
 limit of --entries. With -o, DIR gets the table as engines.csv and the forwarding
-tables of --engine in OpenSM's form.`,
+tables of --engine in OpenSM's form; those of another engine that an earlier run left
+there are removed.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			files := job.Topology != "" || job.Groups != ""
 			switch {

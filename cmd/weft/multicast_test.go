@@ -78,6 +78,22 @@ func TestMulticastFaults(t *testing.T) {
 	if err := os.WriteFile(none, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	wide := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		utf16 := []byte{0xff, 0xfe}
+		for _, b := range text {
+			utf16 = append(utf16, b, 0)
+		}
+		if err := os.WriteFile(path, utf16, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plain, err := os.ReadFile(fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wideFabric, wideGroups, wideFile := wide("wide.txt", plain), wide("wide.sa", text), wide("wide.toml", []byte("kind = \"traffic\"\n"))
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {
 		args []string
@@ -90,6 +106,9 @@ func TestMulticastFaults(t *testing.T) {
 		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
 		{[]string{"--topology", fabric, "--groups", none}, "none.sa: none of its 0 groups"},
 		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
+		{[]string{"--topology", wideFabric, "--groups", groups}, "wide.txt:1: the file is UTF-16; save it as UTF-8"},
+		{[]string{"--topology", fabric, "--groups", wideGroups}, "wide.sa:1: the file is UTF-16; save it as UTF-8"},
+		{[]string{wideFile}, "wide.toml: the file is UTF-16; save it as UTF-8"},
 		{nil, "name an experiment file"},
 		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},
 	} {

@@ -107,6 +107,9 @@ func (x *FileNetwork) Facts() Facts {
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
 // file in error messages, which are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
+	if err := sim.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	r := &fileReader{name: name, data: data}
 	r.parse()
 	if len(r.faults) == 0 {

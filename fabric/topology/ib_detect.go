@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // discoverNode matches a node record whose id is made of a GUID.
@@ -22,6 +24,9 @@ func ReadFile(path, format string) (Topology, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if err := sim.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if format == "" {
 		switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {

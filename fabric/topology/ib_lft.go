@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
@@ -58,11 +60,11 @@ func ReadLFTs(r io.Reader, name string, g *Graph) (*LFTs, error) {
 		p.destination[guid] = g.Terminals() + s
 		p.switches[guid] = SwitchID(s)
 	}
-	in := bufio.NewScanner(r)
+	in := bufio.NewScanner(sim.Text(r))
 	line := 0
 	for in.Scan() && len(p.file.faults) < ibMaxFaults {
 		line++
-		p.parse(line, strings.TrimSpace(strings.TrimPrefix(in.Text(), "\ufeff")))
+		p.parse(line, strings.TrimSpace(in.Text()))
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, line+1, err)

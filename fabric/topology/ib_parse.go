@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // ibDialect tells the two text forms of an InfiniBand fabric apart. They share
@@ -104,7 +106,7 @@ func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
 		next: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
 		base: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
 	}
-	in := bufio.NewReader(r)
+	in := bufio.NewReader(sim.Text(r))
 	for line := 1; ; line++ {
 		text, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {
@@ -115,9 +117,6 @@ func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
 		}
 		if err == io.EOF {
 			f.cutLine = line
-		}
-		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff")
 		}
 		f.parseLine(line, strings.TrimSpace(text))
 		if len(f.faults) >= ibMaxFaults {

@@ -275,7 +275,8 @@ func (r *JobReport) mlids(f *Forest) func(Colour) (uint16, error) {
 // of engines; and for Job.Engine ENGINE.mcfdbs, the forwarding tables, and
 // ENGINE.sa, the groups with the MLIDs that the tables use. OpenSM cannot
 // restore groups that share an MLID; refused groups are not in the file. Files
-// are complete or absent.
+// are complete or absent; those that it wrote into dir for another engine, which
+// may be of other groups, are removed.
 func (r *JobReport) WriteFiles(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -303,7 +304,25 @@ func (r *JobReport) WriteFiles(dir string) error {
 	if err := writeFile(filepath.Join(dir, r.Engine+".mcfdbs"), func(w io.Writer) error { return WriteMCFDBs(w, r.Graph, tables) }); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, r.Engine+".sa"), func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) })
+	if err := writeFile(filepath.Join(dir, r.Engine+".sa"), func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) }); err != nil {
+		return err
+	}
+	return removeOthers(dir, r.Engine)
+}
+
+// removeOthers removes what WriteFiles wrote for other engines.
+func removeOthers(dir, engine string) error {
+	for _, other := range Registry.Names() {
+		if other == engine {
+			continue
+		}
+		for _, ending := range []string{".mcfdbs", ".sa"} {
+			if err := os.Remove(filepath.Join(dir, other+ending)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // writeFile writes a file beside its name and renames it when it is complete.

@@ -56,6 +56,11 @@ func TestJob(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
+	for _, name := range []string{"opensm-sssp.mcfdbs", "opensm-sssp.sa", "notes.sa"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	job.Entries = 100
 	if report, err = job.Run(); err != nil {
 		t.Fatal(err)
@@ -65,6 +70,11 @@ func TestJob(t *testing.T) {
 	}
 	if err := report.WriteFiles(dir); err != nil {
 		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"minhop-mc.mcfdbs": true, "opensm-sssp.mcfdbs": false, "opensm-sssp.sa": false, "notes.sa": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v; want it there: %v", name, err, want)
+		}
 	}
 	kept, err := ReadSADump(strings.NewReader(read("minhop-mc.sa")), "kept", env.Graph)
 	if err != nil || len(kept) != 100 {

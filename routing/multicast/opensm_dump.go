@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 )
 
 // Whose rows come in a dump that lists rows switch by switch, where it is no
@@ -28,23 +29,18 @@ type dumpReader struct {
 }
 
 func newDumpReader(r io.Reader, name string) *dumpReader {
-	d := &dumpReader{in: bufio.NewScanner(r), name: name}
+	d := &dumpReader{in: bufio.NewScanner(sim.Text(r)), name: name}
 	d.in.Buffer(nil, 1<<20)
 	return d
 }
 
-// next moves to the next line; text is without surrounding space and byte
-// order mark. It ends early when there are too many faults.
+// next moves to the next line; text is without surrounding space. It ends early when there are too many faults.
 func (d *dumpReader) next() bool {
 	if len(d.faults) >= maxFaults || !d.in.Scan() {
 		return false
 	}
 	d.line++
-	d.text = d.in.Text()
-	if d.line == 1 {
-		d.text = strings.TrimPrefix(d.text, "\ufeff")
-	}
-	d.text = strings.TrimSpace(d.text)
+	d.text = strings.TrimSpace(d.in.Text())
 	return true
 }
 
