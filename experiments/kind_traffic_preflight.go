@@ -182,5 +182,5 @@ func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64
 }
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
-// 0.4.
-const blameTimes = 1.4
+// 0.7.
+const blameTimes = 1.3
