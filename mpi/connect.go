@@ -112,13 +112,13 @@ func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
 	case settings.Proxy:
 		return settings.Relay(a, b, len(c.rt.ranks)), true
 	}
+	m.ready = now // before a request, which makes a message and may move this one
 	switch c.get(a, b) {
 	case linkReady:
 		return b, true
 	case linkNone:
 		c.request(a, b, now)
 	}
-	m.ready = now
 	key := c.key(a, b)
 	c.waiting[key] = append(c.waiting[key], id)
 	return 0, false

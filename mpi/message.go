@@ -6,7 +6,7 @@ import (
 )
 
 // message is a point-to-point message that is under way, or one of those with
-// which a connection is made.
+// which a connection is made. It fills a cache line.
 type message struct {
 	from, to       int32
 	sendID, recvID int32
@@ -19,6 +19,7 @@ type message struct {
 	protocol       Protocol
 	shared         bool // through the memory of their node
 	open           int8 // sides for which it is not over
+	_              [8]byte
 }
 
 // stage is what the present transfer of a message is.
@@ -38,7 +39,8 @@ const (
 func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	i := rt.allocate()
 	m := &rt.messages[i]
-	*m = message{from: from, to: op.Peer, sendID: op.ID, tag: op.Tag, bytes: op.Size, protocol: op.Protocol, open: 1}
+	*m = message{}
+	m.from, m.to, m.sendID, m.tag, m.bytes, m.protocol, m.open = from, op.Peer, op.ID, op.Tag, op.Size, op.Protocol, 1
 	if op.Control {
 		rt.stats.Control++
 	} else {

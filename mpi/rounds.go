@@ -16,7 +16,7 @@ type Costs struct {
 // RunSchedule returns a workload in which every rank runs its program of a
 // schedule. unit is the time unit of the machine that runs it: sim.Nanosecond
 // for LogGOPS, sim.Picosecond for the runtime; local work is rounded down to
-// whole units. Memory: 24 bytes a rank.
+// whole units. Memory: 32 bytes a rank.
 func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
 	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
 	if w.phased, _ = s.(Phased); w.phased != nil {
@@ -30,6 +30,7 @@ type rankProgress struct {
 	open    int32 // operations of the round that are under way
 	ready   int64 // when the last one so far was done
 	combine int64 // bytes that the round has received to be reduced
+	_       int64 // none lies in two cache lines
 }
 
 // ScheduleRun is the state of one run of a schedule.

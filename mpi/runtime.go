@@ -165,7 +165,7 @@ type rank struct {
 	inbox         inbox
 	queue         []Op  // released operations that wait for the CPU
 	head          int32 // of queue
-	_             [20]byte
+	_             [36]byte
 }
 
 // shortQueue is the number of operations that a rank's queue has memory for from

@@ -43,6 +43,7 @@ func BenchmarkSkeletons(b *testing.B) {
 		{"lu/ranks=16384", DefaultConnections, lu(16384, 128)},
 		{"ft-columns/ranks=16384", DefaultConnections, ft(16384, 2048, 65)},
 		{"ft-columns/ranks=16384/xrc-groups", grouped, ft(16384, 2048, 65)},
+		{"ft-columns/ranks=4096", DefaultConnections, ft(4096, 2048, 33)}, // by rendezvous
 		{"ft-rows/ranks=16384", DefaultConnections, ft(16384, 8, 3)},
 	} {
 		b.Run(c.name, func(b *testing.B) {

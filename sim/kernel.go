@@ -119,7 +119,7 @@ func (k *Kernel) Run(until Time) (more bool) {
 }
 
 func (k *Kernel) handleNext() {
-	e := k.queue.pop()
+	e := k.queue.pop() // valid until something is scheduled
 	if len(k.canceled) > 0 {
 		if _, gone := k.canceled[e.seq]; gone {
 			delete(k.canceled, e.seq)
@@ -127,5 +127,5 @@ func (k *Kernel) handleNext() {
 		}
 	}
 	k.handled++
-	k.handlers[e.Handler].Handle(k, e)
+	k.handlers[e.Handler].Handle(k, *e)
 }

@@ -45,7 +45,7 @@ func TestQueueAgainstSort(t *testing.T) {
 		if at, ok := q.peek(); !ok || at != want.At {
 			t.Fatalf("round %d: peek = %v, %v, want %v", round, at, ok, want.At)
 		}
-		if got := q.pop(); got != want {
+		if got := *q.pop(); got != want {
 			t.Fatalf("round %d: pop = %+v, want %+v", round, got, want)
 		}
 		now = want.At
@@ -72,7 +72,7 @@ func TestCrowdedSlots(t *testing.T) {
 			return 1
 		})
 		for i, want := range all {
-			if got := q.pop(); got != want {
+			if got := *q.pop(); got != want {
 				t.Fatalf("%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
 			}
 		}

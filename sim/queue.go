@@ -28,6 +28,7 @@ type eventQueue struct {
 	chunks  []eventChunk
 	free    int32 // list of free chunks, by number + 1
 	size    int
+	taken   Event // the last one out of late
 
 	// See lookAhead; show is nil if nobody wants to see events.
 	show  func(*Event)
@@ -141,11 +142,13 @@ func (q *eventQueue) takesLate() bool {
 	return len(q.late) > 0 && (q.head == len(q.order) || q.late[0].before(q.next()))
 }
 
-// pop takes the earliest event. The queue must not be empty.
-func (q *eventQueue) pop() Event {
+// pop takes the earliest event and returns where it is until the queue changes.
+// The queue must not be empty.
+func (q *eventQueue) pop() *Event {
 	q.size--
 	if q.takesLate() {
-		return q.late.pop()
+		q.taken = q.late.pop()
+		return &q.taken
 	}
 	if q.head == len(q.order) && !q.advance() {
 		panic("sim: pop from an empty event queue")
@@ -154,7 +157,7 @@ func (q *eventQueue) pop() Event {
 	if next := q.head - 1 + aheadEvents; q.show != nil && next < len(q.order) {
 		q.show(&q.current[q.order[next]])
 	}
-	return q.current[q.order[q.head-1]]
+	return &q.current[q.order[q.head-1]]
 }
 
 // advance moves now to the next slot that has events; false if there is none.

@@ -62,17 +62,18 @@ func (a *arbiter) post(r Request) {
 	q := a.idle
 	if q >= 0 {
 		a.idle = a.queue[q].next
-		a.queue[q] = queued{r, -1}
 	} else {
 		q = int32(len(a.queue))
-		a.queue = append(a.queue, queued{r, -1})
+		a.queue = append(a.queue, queued{})
 	}
+	to := &a.queue[q]
+	to.QP, to.Bytes, to.ID, to.next = r.QP, r.Bytes, r.ID, -1
 	if at := a.find(r.QP); at >= 0 {
 		a.queue[a.active[at].tail].next = q
 		a.active[at].tail = q
 		return
 	}
-	a.activate(activeQP{qp: r.QP, head: q, tail: q})
+	a.activate(r.QP, q)
 }
 
 // find returns the position of a QP in active, or -1.
@@ -108,17 +109,18 @@ func (a *arbiter) buildIndex() {
 	}
 }
 
-// activate adds a QP at the end of the ring: after all that wait, before the
+// activate adds a QP with one request at the end of the ring: after all that wait, before the
 // one that is being served.
-func (a *arbiter) activate(qp activeQP) {
+func (a *arbiter) activate(qp QP, request int32) {
 	at := a.free
 	if at >= 0 {
 		a.free = a.active[at].next
-		a.active[at] = qp
 	} else {
 		at = int32(len(a.active))
-		a.active = append(a.active, qp)
+		a.active = append(a.active, activeQP{})
 	}
+	q := &a.active[at]
+	q.qp, q.head, q.tail, q.sent = qp, request, request, 0
 	if a.current < 0 {
 		a.current = at
 		a.active[at].next, a.active[at].prev = at, at
@@ -129,7 +131,7 @@ func (a *arbiter) activate(qp activeQP) {
 		a.active[prev].next, a.active[next].prev = at, at
 	}
 	if a.index != nil {
-		a.index[qp.qp] = at
+		a.index[qp] = at
 	}
 }
 
