@@ -29,7 +29,7 @@ func (f *Fabric) Threads() int {
 	if f.shards == nil {
 		return 1
 	}
-	return len(f.shards.all)
+	return f.shards.threads
 }
 
 // Partition is partition by the latencies of f's channels.
@@ -57,3 +57,12 @@ func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles
 // FoldEvery lets the sums of channels be added after so many cycles, and then
 // again.
 func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
+
+// TaskOrders are the parts out of 8 that the first of two threads simulates if the
+// second does not come, and what is left for the second then.
+func TaskOrders() (first, second []int) {
+	s := &shards{threads: 2, tasks: make([]task, 8)}
+	s.each(0, 0, func(part int) { first = append(first, part) })
+	s.each(1, 0, func(part int) { second = append(second, part) })
+	return first, second
+}
