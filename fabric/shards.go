@@ -70,11 +70,12 @@ func (f *Fabric) split(threads int) {
 		return
 	}
 	part, lookahead := f.divide(threads)
-	if finer, same := f.divide(min(partsPerThread*threads, maxParts)); same == lookahead && f.readsWithin(finer) {
-		part = finer
-	}
-	if lookahead == 0 || lookahead*int64(len(f.terminals)) < worthThreads || !f.readsWithin(part) {
+	work := lookahead * int64(len(f.terminals))
+	if lookahead == 0 || work < worthThreads || !f.readsWithin(part) {
 		return
+	}
+	if finer, same := f.divide(min(partsPerThread*threads, maxParts)); same == lookahead && work >= partsPerThread*worthThreads && f.readsWithin(finer) {
+		part = finer
 	}
 	parts := slices.Max(part) + 1
 	s := &shards{lookahead: lookahead, threads: threads, barrier: newBarrier(threads), tasks: make([]task, parts)}
