@@ -39,7 +39,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if config.Switch.VCAllocCycles == 0 {
 		f.combined = headFlit
 	}
-	f.view.f = f
+	f.view.f, f.view.vcs = f, vcs
 	f.packets.used = new(atomic.Int32)
 	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
