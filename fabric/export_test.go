@@ -66,3 +66,28 @@ func TaskOrders() (first, second []int) {
 	s.each(1, 0, func(part int) { second = append(second, part) })
 	return first, second
 }
+
+// MatchPair draws the state of the round robins of switch 0 and two requests there
+// that share their output, their input or both, and returns what matchPair and match
+// choose, as queue, input and output.
+func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
+	sw := &f.switches[0]
+	ports, vcs := int(sw.ports), f.vcs
+	for p := range uint32(ports) {
+		sw.outPort(p).grant = uint16(draw(ports + 1))
+		sw.inPort(p).accept, sw.inPort(p).vc = uint16(draw(ports+1)), uint16(draw(vcs+1))
+	}
+	ask := func(port, vc, output int) request {
+		return newRequest(uint32(port*vcs+vc), uint32(port<<16|output))
+	}
+	port, vc, output := draw(ports), draw(vcs), draw(ports)
+	a, b := ask(port, vc, output), ask(draw(ports), draw(vcs), output)
+	if draw(2) == 0 {
+		b = ask(port, draw(vcs), draw(ports))
+	}
+	if a.local() == b.local() {
+		b = ask((port+1)%ports, vc, output)
+	}
+	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
+	return unpack(f.matchPair(sw, a, b)), unpack(f.match(sw, []request{a, b}, nil)[0])
+}
