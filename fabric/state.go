@@ -146,7 +146,7 @@ type masks struct {
 type packet struct {
 	birth  int64  // cycle
 	tag    uint64 // the source's own
-	wait   uint32 // cycles from birth until the head entered the network; saturates
+	wait   uint32 // cycles from birth until the head entered the network, below 2^32
 	src    topology.TerminalID
 	flits  int32
 	copies int32 // in the network, beside the first
