@@ -25,6 +25,9 @@ func messageAndPeer(id, peer int32) int64 { return int64(id)<<32 | int64(peer) }
 func (rt *runtime) LookAhead(e *sim.Event) {
 	r, id, peer := e.Target, int32(e.Arg>>32), int32(e.Arg)
 	switch {
+	case e.Kind == evRelay:
+		rt.expectRank(r)
+		rt.expectTransfer(id, r, peer)
 	case e.Kind > evPost:
 		rt.expectArrival(id, r)
 	case id < 0: // a computation
@@ -58,6 +61,10 @@ func (rt *runtime) expectTransfer(id, from, to int32) {
 	a, b := rt.nodeOf[from], rt.nodeOf[to]
 	if a == b || rt.expecter == nil {
 		return
+	}
+	if relay, static := rt.connect.way(from, to); !static {
+		rt.connect.links.expect(from, rt.connect.peer(to))
+		_ = relay
 	}
 	qp, peer := rt.connect.pair(from, to)
 	rt.expecter.expect(a, b, qp, peer)

@@ -12,7 +12,7 @@ type message struct {
 	sendID, recvID int32
 	tag            int32
 	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
-	next           int32 // in the free list
+	next           int32 // in the free list, or of those that wait for a connection
 	bytes          int64
 	ready          sim.Time // early: when it was taken in; queued for a connection: since when
 	stage          stage
