@@ -35,9 +35,9 @@ type loggpTransport struct {
 	handler sim.HandlerID
 	sink    Sink
 	nodes   []hca.HCA
-	waking  []bool                  // by node: a loggpFree event is to come
-	arrival func(id, process int32) // see expecter
-	flights []flight                // by transfer id
+	waking  []bool                        // by node: a loggpFree event is to come
+	arrival func(id, process, asks int32) // see expecter
+	flights []flight                      // by transfer id
 }
 
 // flight is where a transfer is going.
@@ -45,20 +45,24 @@ type flight struct {
 	qp      hca.QP
 	to      int32 // node
 	process int32
+	asks    int32
 }
+
+// delivered is the argument of the event of a delivery.
+func (f *flight) delivered() int64 { return int64(f.asks)<<32 | int64(f.process) }
 
 // Events of the transport.
 const (
 	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node, argument see comingBurst
-	loggpDelivered               // target transfer, argument process
+	loggpDelivered               // target transfer, argument the process and, above it, who asks for a connection
 )
 
 func (t *loggpTransport) Send(x Transfer) {
 	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
-	f := flight{x.PeerQP, x.To, x.Process}
+	f := flight{x.PeerQP, x.To, x.Process, x.Asks}
 	if first, end, ok := h.Express(now, r); ok {
 		in := t.fly(h, &f, x.Bytes, first, end)
-		t.kernel.Schedule(in, t.handler, loggpDelivered, x.ID, int64(x.Process))
+		t.kernel.Schedule(in, t.handler, loggpDelivered, x.ID, f.delivered())
 		return
 	}
 	for len(t.flights) <= int(x.ID) {
@@ -77,7 +81,7 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 			f := &t.flights[b.ID]
 			in := t.fly(h, f, b.Size, first, end)
 			if b.Last {
-				t.kernel.Schedule(in, t.handler, loggpDelivered, b.ID, int64(f.process))
+				t.kernel.Schedule(in, t.handler, loggpDelivered, b.ID, f.delivered())
 			}
 		}
 	}

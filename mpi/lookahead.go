@@ -29,7 +29,7 @@ func (rt *runtime) LookAhead(e *sim.Event) {
 		rt.expectRank(r)
 		rt.expectTransfer(id, r, peer)
 	case e.Kind > evPost:
-		rt.expectArrival(id, r)
+		rt.expectArrival(id, r, 0)
 	case id < 0: // a computation
 		rt.expectRank(r)
 		sim.Prefetch(unsafe.Pointer(&rt.queues[shortQueue*r]))
@@ -39,9 +39,12 @@ func (rt *runtime) LookAhead(e *sim.Event) {
 	}
 }
 
-// expectArrival asks for what the arrival of message id at rank r will touch.
-func (rt *runtime) expectArrival(id, r int32) {
-	rt.expectRank(r)
+// expectArrival asks for what the arrival of message id at rank r will touch; asks is
+// that of its transfer.
+func (rt *runtime) expectArrival(id, r, asks int32) {
+	if rt.expectRank(r); asks != 0 {
+		rt.connect.links.expect(r, rt.connect.peer(asks-1))
+	}
 	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
 	sim.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
 }
@@ -62,9 +65,8 @@ func (rt *runtime) expectTransfer(id, from, to int32) {
 	if a == b || rt.expecter == nil {
 		return
 	}
-	if relay, static := rt.connect.way(from, to); !static {
+	if _, static := rt.connect.way(from, to); !static {
 		rt.connect.links.expect(from, rt.connect.peer(to))
-		_ = relay
 	}
 	qp, peer := rt.connect.pair(from, to)
 	rt.expecter.expect(a, b, qp, peer)
@@ -73,11 +75,11 @@ func (rt *runtime) expectTransfer(id, from, to int32) {
 // expecter is a transport that can ask for what a transfer will touch.
 type expecter interface {
 	// lookAhead begins it; arrival is to ask for what a delivery touches.
-	lookAhead(arrival func(id, process int32))
+	lookAhead(arrival func(id, process, asks int32))
 	expect(from, to int32, qp, peer hca.QP)
 }
 
-func (t *loggpTransport) lookAhead(arrival func(id, process int32)) {
+func (t *loggpTransport) lookAhead(arrival func(id, process, asks int32)) {
 	t.arrival = arrival
 	t.kernel.LookAhead(t.handler)
 }
@@ -90,7 +92,7 @@ func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) {
 // LookAhead implements sim.Looker.
 func (t *loggpTransport) LookAhead(e *sim.Event) {
 	if e.Kind == loggpDelivered {
-		t.arrival(e.Target, int32(e.Arg))
+		t.arrival(e.Target, int32(e.Arg), int32(e.Arg>>32))
 		return
 	}
 	own, to, peer := uint16(e.Arg>>48), uint32(e.Arg>>16), uint16(e.Arg)

@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"unsafe"
+
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
@@ -79,6 +81,9 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages[i].next
+		if rt.freeMsg != 0 {
+			sim.Prefetch(unsafe.Pointer(&rt.messages[rt.freeMsg-1]))
+		}
 		return i
 	}
 	rt.messages = append(rt.messages, message{})
@@ -142,6 +147,11 @@ func (rt *runtime) transmit(i, from, hop int32) {
 	}
 	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
+	if m.stage >= stageRequest {
+		if other, to := m.ends(); to == hop {
+			t.Asks = other + 1
+		}
+	}
 	rt.transport.Send(t)
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
 		rt.stats.Control++

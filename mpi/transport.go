@@ -15,6 +15,9 @@ type Transfer struct {
 	// PeerQP is the QP of the receiving adapter.
 	PeerQP hca.QP
 	Bytes  int64
+	// Asks is 0, or 1 + the number of the process whose connection to Process the
+	// transfer is about. It is for looking ahead alone.
+	Asks int32
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
