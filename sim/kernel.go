@@ -9,7 +9,6 @@ type Kernel struct {
 	now      Time
 	queue    eventQueue
 	handlers []Handler
-	lookers  []Looker // by handler, nil for those that are none
 	clocked  []Clocked
 	canceled map[uint64]struct{}
 	seq      uint64
@@ -88,38 +87,44 @@ func (k *Kernel) Stop() { k.stopped = true }
 func (k *Kernel) Run(until Time) (more bool) {
 	k.stopped = false
 	for !k.stopped {
-		at, any := k.queue.peek()
-		if !any {
-			at = MaxTime
-		}
 		tick := MaxTime
 		for _, c := range k.clocked {
 			tick = min(tick, c.NextTick())
 		}
-		next := min(at, tick)
-		if next == MaxTime {
-			return false
-		}
-		if next > until {
-			k.now = until
-			return true
-		}
-		k.now = next
-		if at == next {
-			k.handleNext()
+		if e := k.queue.pop(min(until, tick, MaxTime-1)); e != nil {
+			k.handle(e)
 			continue
 		}
+		if tick > until || tick == MaxTime {
+			return k.rest(until, tick)
+		}
+		k.now = tick
 		for _, c := range k.clocked {
-			if c.NextTick() == next {
-				c.Tick(next)
+			if c.NextTick() == tick {
+				c.Tick(tick)
 			}
 		}
 	}
 	return true
 }
 
-func (k *Kernel) handleNext() {
-	e := k.queue.pop() // valid until something is scheduled
+// rest ends a Run that has nothing left to do until a time, with the next tick at
+// another.
+func (k *Kernel) rest(until, tick Time) (more bool) {
+	if at, any := k.queue.peek(); any {
+		tick = min(tick, at)
+	}
+	if tick == MaxTime {
+		return false
+	}
+	k.now = until
+	return true
+}
+
+// handle hands on an event that is out of the queue, where it is valid until
+// something is scheduled.
+func (k *Kernel) handle(e *Event) {
+	k.now = e.At
 	if len(k.canceled) > 0 {
 		if _, gone := k.canceled[e.seq]; gone {
 			delete(k.canceled, e.seq)
