@@ -117,7 +117,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 		t.flights[order.last].next = id
 	}
 	order.last = id
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, ID: id})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id}})
 	t.serve(t.kernel.Now(), x.From)
 }
 

@@ -108,7 +108,6 @@ func (t *loggpTransport) comingBurst(h *hca.HCA) int64 {
 	if t.arrival == nil {
 		return 0
 	}
-	r := h.Coming()
-	f := &t.flights[r.ID]
-	return int64(hca.SetOf(t.nodes, r.QP))<<48 | int64(f.to)<<16 | int64(uint16(hca.SetOf(t.nodes, f.qp)))
+	qp, to := h.Coming()
+	return int64(hca.SetOf(t.nodes, qp))<<48 | int64(to.To)<<16 | int64(uint16(hca.SetOf(t.nodes, to.Peer)))
 }

@@ -37,9 +37,8 @@ func ExpectSet(all []HCA, adapter int32, set int) {
 // ExpectQueues is for an adapter's send queues.
 func ExpectQueues(all []HCA, adapter int32) {
 	sim.Prefetch(unsafe.Add(unsafe.Pointer(&all[adapter]), 64))
-	common, first := all[0].shared, adapter*fewActive
-	for i := int32(0); i < fewActive; i += 2 { // two fill a line
-		sim.Prefetch(unsafe.Pointer(&common.active[first+i]))
-		sim.Prefetch(unsafe.Pointer(&common.queue[first+i]))
+	first := adapter * fewActive
+	for i := int32(0); i < fewActive; i++ {
+		sim.Prefetch(unsafe.Pointer(&all[0].shared.active[first+i]))
 	}
 }
