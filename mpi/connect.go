@@ -20,6 +20,7 @@ import (
 type connector struct {
 	rt      *runtime
 	perNode bool // one QP reaches all processes of a peer node
+	dynamic bool // not all are connected at the start
 	links   links
 	group   divisor          // the size of groups; 0 without them
 	waiting map[uint64]chain // messages, by number+1, for connections that are not their rank's first to be waited for
@@ -30,7 +31,7 @@ type connector struct {
 
 func newConnector(rt *runtime, nodes int) connector {
 	settings := &rt.Connections
-	c := connector{rt: rt, perNode: settings.perNode(), group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
+	c := connector{rt: rt, perNode: settings.perNode(), dynamic: settings.OnDemand || settings.Group > 0, group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
 	peers := len(rt.ranks)
 	if c.perNode {
 		peers = nodes

@@ -37,6 +37,7 @@ type loggpTransport struct {
 	nodes   []hca.HCA
 	waking  []bool                        // by node: a loggpFree event is to come
 	arrival func(id, process, asks int32) // see expecter
+	ahead   hca.Ahead
 }
 
 // Events of the transport.

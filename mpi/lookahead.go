@@ -25,47 +25,45 @@ func messageAndPeer(id, peer int32) int64 { return int64(id)<<32 | int64(peer) }
 func (rt *runtime) LookAhead(e *sim.Event) {
 	r, id, peer := e.Target, int32(e.Arg>>32), int32(e.Arg)
 	switch {
-	case e.Kind == evRelay:
-		rt.expectRank(r)
-		rt.expectTransfer(id, r, peer)
-	case e.Kind > evPost:
-		rt.expectArrival(id, r, 0)
 	case id < 0: // a computation
-		rt.expectRank(r)
-		sim.Prefetch(unsafe.Pointer(&rt.queues[shortQueue*r]))
-	default:
-		rt.expectRank(r)
+		rank := unsafe.Pointer(&rt.ranks[r])
+		sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.queues[shortQueue*r]))
+	case e.Kind <= evPost || e.Kind == evRelay:
 		rt.expectTransfer(id, r, peer)
+	default:
+		rt.expectArrival(id, r, 0)
 	}
+}
+
+// progress is where the workload keeps the state of a rank, if that is known.
+func (rt *runtime) progress(r int32) unsafe.Pointer {
+	if rt.schedule == nil {
+		return unsafe.Pointer(rt)
+	}
+	return unsafe.Pointer(&rt.schedule.ranks[r])
 }
 
 // expectArrival asks for what the arrival of message id at rank r will touch; asks is
 // that of its transfer.
 func (rt *runtime) expectArrival(id, r, asks int32) {
-	if rt.expectRank(r); asks != 0 {
+	rank := unsafe.Pointer(&rt.ranks[r])
+	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.messages[id]))
+	if asks != 0 {
 		rt.connect.links.expect(r, rt.connect.peer(asks-1))
+		return
 	}
-	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
 	sim.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
-}
-
-func (rt *runtime) expectRank(r int32) {
-	q := unsafe.Pointer(&rt.ranks[r])
-	sim.Prefetch(q)
-	sim.Prefetch(unsafe.Add(q, 64))
-	if rt.schedule != nil {
-		sim.Prefetch(unsafe.Pointer(&rt.schedule.ranks[r]))
-	}
 }
 
 // expectTransfer asks for what sending a message touches.
 func (rt *runtime) expectTransfer(id, from, to int32) {
-	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
+	rank := unsafe.Pointer(&rt.ranks[from])
+	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(&rt.messages[id]))
 	a, b := rt.nodeOf[from], rt.nodeOf[to]
 	if a == b || rt.expecter == nil {
 		return
 	}
-	if _, static := rt.connect.way(from, to); !static {
+	if rt.connect.dynamic {
 		rt.connect.links.expect(from, rt.connect.peer(to))
 	}
 	qp, peer := rt.connect.pair(from, to)
@@ -81,13 +79,11 @@ type expecter interface {
 
 func (t *loggpTransport) lookAhead(arrival func(id, process, asks int32)) {
 	t.arrival = arrival
+	t.ahead = hca.NewAhead(t.nodes)
 	t.kernel.LookAhead(t.handler)
 }
 
-func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) {
-	hca.Expect(t.nodes, from, qp)
-	hca.Expect(t.nodes, to, peer)
-}
+func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) { t.ahead.Posted(from, qp, to, peer) }
 
 // LookAhead implements sim.Looker.
 func (t *loggpTransport) LookAhead(e *sim.Event) {
@@ -96,9 +92,7 @@ func (t *loggpTransport) LookAhead(e *sim.Event) {
 		return
 	}
 	own, to, peer := uint16(e.Arg>>48), uint32(e.Arg>>16), uint16(e.Arg)
-	hca.ExpectQueues(t.nodes, e.Target)
-	hca.ExpectSet(t.nodes, e.Target, int(own))
-	hca.ExpectSet(t.nodes, int32(to), int(peer))
+	t.ahead.Served(e.Target, int(own), int32(to), int(peer))
 }
 
 // comingBurst tells what the next burst of an adapter will touch besides it: the
@@ -109,5 +103,5 @@ func (t *loggpTransport) comingBurst(h *hca.HCA) int64 {
 		return 0
 	}
 	qp, to := h.Coming()
-	return int64(hca.SetOf(t.nodes, qp))<<48 | int64(to.To)<<16 | int64(uint16(hca.SetOf(t.nodes, to.Peer)))
+	return int64(t.ahead.SetOf(qp))<<48 | int64(to.To)<<16 | int64(uint16(t.ahead.SetOf(to.Peer)))
 }

@@ -10,3 +10,8 @@ const Prefetching = true
 //
 //go:noescape
 func Prefetch(p unsafe.Pointer)
+
+// Prefetch4 is Prefetch of four cache lines.
+//
+//go:noescape
+func Prefetch4(a, b, c, d unsafe.Pointer)
