@@ -60,7 +60,7 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
 	k.seq++
-	k.queue.push(&Event{At: at, Handler: h, Kind: kind, Target: target, Arg: arg, seq: k.seq})
+	k.queue.push(at, h, kind, target, arg, k.seq)
 	return TimerID(k.seq)
 }
 
@@ -91,17 +91,22 @@ func (k *Kernel) Run(until Time) (more bool) {
 		for _, c := range k.clocked {
 			tick = min(tick, c.NextTick())
 		}
-		if e := k.queue.pop(min(until, tick, MaxTime-1)); e != nil {
-			k.handle(e)
-			continue
-		}
-		if tick > until || tick == MaxTime {
+		e := k.queue.pop(min(until, tick, MaxTime-1)) // valid until something is scheduled
+		switch {
+		case e != nil:
+			k.now = e.At
+			if len(k.canceled) == 0 || !k.drops(e.seq) {
+				k.handled++
+				k.handlers[e.Handler].Handle(k, *e)
+			}
+		case tick > until || tick == MaxTime:
 			return k.rest(until, tick)
-		}
-		k.now = tick
-		for _, c := range k.clocked {
-			if c.NextTick() == tick {
-				c.Tick(tick)
+		default:
+			k.now = tick
+			for _, c := range k.clocked {
+				if c.NextTick() == tick {
+					c.Tick(tick)
+				}
 			}
 		}
 	}
@@ -121,16 +126,11 @@ func (k *Kernel) rest(until, tick Time) (more bool) {
 	return true
 }
 
-// handle hands on an event that is out of the queue, where it is valid until
-// something is scheduled.
-func (k *Kernel) handle(e *Event) {
-	k.now = e.At
-	if len(k.canceled) > 0 {
-		if _, gone := k.canceled[e.seq]; gone {
-			delete(k.canceled, e.seq)
-			return
-		}
+// drops tells whether an event was canceled.
+func (k *Kernel) drops(seq uint64) bool {
+	_, gone := k.canceled[seq]
+	if gone {
+		delete(k.canceled, seq)
 	}
-	k.handled++
-	k.handlers[e.Handler].Handle(k, *e)
+	return gone
 }

@@ -26,7 +26,6 @@ type eventQueue struct {
 	head    int      // of order: the events before it are taken
 	late    eventHeap
 	far     eventHeap
-	filling bool // events of the present slot go to current, which is sorted afterwards
 	near    nearWheel
 	levels  [wheelLevels]wheelLevel
 	chunks  []eventChunk // number 0 is full for good
@@ -72,20 +71,22 @@ type eventChunk struct {
 
 const chunkEvents = 7
 
-func (q *eventQueue) push(e *Event) {
+// push enters an event.
+func (q *eventQueue) push(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	q.size++
-	q.place(e)
+	q.place(at, handler, kind, target, arg, seq)
 }
 
-// place files e by its distance from now.
-func (q *eventQueue) place(e *Event) {
-	slot := int64(e.At) >> slotShift
+// place files an event by its distance from now. It takes the fields one by one,
+// in registers.
+func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
+	slot := int64(at) >> slotShift
 	var s *eventSlot
 	distance := slot - q.now
 	if uint64(distance-1) < nearSlots {
 		s = &q.near.slots[slot&(nearSlots-1)]
 	} else if distance <= 0 {
-		q.placeNow(e)
+		q.late.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
 		return
 	} else {
 		// The level is the highest in which the blocks differ, so that every
@@ -93,7 +94,7 @@ func (q *eventQueue) place(e *Event) {
 		block := slot >> nearBits
 		level := (bits.Len64(uint64(block^q.block)) - 1) / wheelBits
 		if level >= wheelLevels {
-			q.far.push(*e)
+			q.far.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
 			return
 		}
 		i := uint(block>>(level*wheelBits)) & (wheelSlots - 1)
@@ -115,21 +116,11 @@ func (q *eventQueue) place(e *Event) {
 	}
 	to := &c.events[c.count]
 	c.count++
-	// Field by field: what has just been written that way is not copied faster.
-	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = e.At, e.Arg, e.seq, e.Target, e.Handler, e.Kind
+	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = at, arg, seq, target, handler, kind
 	if slot <= q.ahead {
 		q.show(to)
 		q.shown++
 	}
-}
-
-// placeNow files e, whose slot is the present one or over.
-func (q *eventQueue) placeNow(e *Event) {
-	if q.filling {
-		q.current = append(q.current, *e)
-		return
-	}
-	q.late.push(*e)
 }
 
 // extend appends an empty chunk to a slot and returns it.
@@ -200,9 +191,8 @@ func (q *eventQueue) pop(until Time) *Event {
 
 // advance moves now to the next slot that has events; false if there is none.
 func (q *eventQueue) advance() bool {
-	q.current, q.head, q.filling = q.current[:0], 0, true
+	q.current, q.head = q.current[:0], 0
 	any := q.turn()
-	q.filling = false
 	q.sort()
 	if len(q.lookers) > 0 {
 		q.lookAhead()
@@ -271,7 +261,7 @@ func (q *eventQueue) sortEvents() {
 	q.inKey = ^uint64(0)
 }
 
-// sortKeys sorts a few keys by insertion.
+// sortKeys sorts few keys by insertion.
 func sortKeys(keys []uint64) {
 	if len(keys) > 32 {
 		slices.Sort(keys)
@@ -339,7 +329,7 @@ func (q *eventQueue) enter(block int64) {
 	}
 	for len(q.far) > 0 && (int64(q.far[0].At)>>(slotShift+nearBits)^block)>>(wheelLevels*wheelBits) == 0 {
 		e := q.far.pop()
-		q.place(&e)
+		q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
 	}
 }
 
@@ -362,7 +352,8 @@ func (q *eventQueue) empty(s *eventSlot) {
 			q.current = append(q.current, c.events[:c.count]...)
 		} else {
 			for k := range c.count {
-				q.place(&c.events[k])
+				e := &c.events[k]
+				q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
 			}
 		}
 		q.chunks[n].next = q.free
