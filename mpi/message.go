@@ -86,6 +86,11 @@ func (rt *runtime) allocate() int32 {
 		}
 		return i
 	}
+	if n := len(rt.messages); n == cap(rt.messages) {
+		more := sim.HugePages(make([]message, n, max(64, 2*n)))
+		copy(more, rt.messages)
+		rt.messages = more
+	}
 	rt.messages = append(rt.messages, message{})
 	return int32(len(rt.messages) - 1)
 }

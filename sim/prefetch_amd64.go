@@ -15,3 +15,8 @@ func Prefetch(p unsafe.Pointer)
 //
 //go:noescape
 func Prefetch4(a, b, c, d unsafe.Pointer)
+
+// PrefetchRow is Prefetch of the four cache lines from p on.
+//
+//go:noescape
+func PrefetchRow(p unsafe.Pointer)

@@ -17,3 +17,12 @@ TEXT ·Prefetch4(SB), NOSPLIT, $0-32
 	PREFETCHT0 (CX)
 	PREFETCHT0 (DX)
 	RET
+
+// func PrefetchRow(p unsafe.Pointer)
+TEXT ·PrefetchRow(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	RET

@@ -103,7 +103,7 @@ func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32
 		l.used[i/64] |= 1 << (i % 64)
 	}
 	if len(q.chunks) == 0 {
-		q.chunks = append(q.chunks, eventChunk{count: chunkEvents})
+		q.chunks = append(make([]eventChunk, 0, 64), eventChunk{count: chunkEvents})
 	}
 	c := &q.chunks[s.last]
 	if c.count == chunkEvents {
@@ -128,6 +128,11 @@ func (q *eventQueue) extend(s *eventSlot) *eventChunk {
 	n := q.free
 	if n == 0 {
 		n = int32(len(q.chunks))
+		if len(q.chunks) == cap(q.chunks) {
+			more := HugePages(make([]eventChunk, len(q.chunks), 2*len(q.chunks)))
+			copy(more, q.chunks)
+			q.chunks = more
+		}
 		q.chunks = append(q.chunks, eventChunk{})
 	} else {
 		q.free = q.chunks[n].next

@@ -37,6 +37,7 @@ func (a *Ahead) adapter(i int32) unsafe.Pointer {
 	return unsafe.Add(a.all, uintptr(i)*unsafe.Sizeof(HCA{}))
 }
 
+// queue is where four QPs of an adapter are, a cache line each.
 func (a *Ahead) queue(i int32) unsafe.Pointer {
 	return unsafe.Add(a.active, uintptr(i)*fewActive*unsafe.Sizeof(activeQP{}))
 }
@@ -47,15 +48,17 @@ func (a *Ahead) set(adapter int32, set int) unsafe.Pointer {
 
 // Posted is for a request at one adapter on a QP and for taking it in at another.
 func (a *Ahead) Posted(from int32, qp QP, to int32, peer QP) {
-	sender, receiver, q := a.adapter(from), a.adapter(to), a.queue(from)
-	sim.Prefetch4(sender, a.set(from, setOf(qp)), receiver, a.set(to, setOf(peer)))
-	sim.Prefetch4(unsafe.Add(sender, 64), q, unsafe.Add(q, 64), q)
+	sender := a.adapter(from)
+	sim.Prefetch4(sender, a.set(from, setOf(qp)), a.adapter(to), a.set(to, setOf(peer)))
+	sim.Prefetch(unsafe.Add(sender, 64))
+	sim.PrefetchRow(a.queue(from))
 }
 
 // Served is for the next burst of an adapter, with the sets of its contexts there
 // and at the adapter that it goes to.
 func (a *Ahead) Served(from int32, own int, to int32, peer int) {
-	sender, q := a.adapter(from), a.queue(from)
-	sim.Prefetch4(sender, unsafe.Add(sender, 64), a.set(from, own), q)
-	sim.Prefetch4(a.adapter(to), a.set(to, peer), unsafe.Add(q, 64), unsafe.Add(q, 128))
+	sender := a.adapter(from)
+	sim.Prefetch4(sender, a.set(from, own), a.adapter(to), a.set(to, peer))
+	sim.Prefetch(unsafe.Add(sender, 64))
+	sim.PrefetchRow(a.queue(from))
 }
