@@ -48,18 +48,24 @@ const (
 
 func (t *loggpTransport) Send(x Transfer) {
 	now, h := t.kernel.Now(), &t.nodes[x.From]
-	r := hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Process: x.Process, Asks: x.Asks}}
+	r := hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Process: x.Process, Asks: x.Asks, Quiet: x.Quiet}}
 	if first, end, ok := h.Express(now, x.QP, x.Bytes); ok {
 		in := t.fly(h, &r.Mark, x.Bytes, first, end)
-		t.kernel.Schedule(in, t.handler, loggpDelivered, x.ID, delivery(&r.Mark))
+		t.deliver(&r.Mark, in)
 		return
 	}
 	h.Post(r)
 	t.serve(now, x.From)
 }
 
-// delivery is the argument of the event of a delivery.
-func delivery(to *hca.Mark) int64 { return int64(to.Asks)<<32 | int64(to.Process) }
+// deliver tells the sink of a transfer that will be in memory at a time.
+func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
+	if x.Quiet {
+		t.sink.Written(x.ID, at)
+		return
+	}
+	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, int64(x.Asks)<<32|int64(x.Process))
+}
 
 // serve sends the next burst of a node, or waits until its engine is free.
 func (t *loggpTransport) serve(now sim.Time, node int32) {
@@ -68,7 +74,7 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 		if b, first, end, ok := h.Next(now); ok {
 			in := t.fly(h, &b.Mark, b.Size, first, end)
 			if b.Last {
-				t.kernel.Schedule(in, t.handler, loggpDelivered, b.ID, delivery(&b.Mark))
+				t.deliver(&b.Mark, in)
 			}
 		}
 	}

@@ -157,12 +157,21 @@ func (rt *runtime) transmit(i, from, hop int32) {
 			t.Asks = other + 1
 		}
 	}
-	rt.transport.Send(t)
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
-		rt.stats.Control++
-		t.Bytes = int64(rt.Protocols.ControlBytes) // FIN, behind the data on the same QP
+		t.Quiet = true // the FIN tells the receiver
 		rt.transport.Send(t)
+		rt.stats.Control++
+		m.stage, t.Quiet = stageFIN, false
+		t.Bytes = int64(rt.Protocols.ControlBytes) // behind the data on the same QP
 	}
+	rt.transport.Send(t)
+}
+
+// Written implements Sink: the data of message id are in the receiver's memory at a
+// time.
+func (rt *runtime) Written(id int32, at sim.Time) {
+	m := &rt.messages[id]
+	rt.kernel.Schedule(at+rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
 }
 
 // Delivered implements Sink: the present stage of message id is in the memory
@@ -187,13 +196,10 @@ func (rt *runtime) Delivered(id int32) {
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
-		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
-		switch m.protocol {
-		case collectives.Rendezvous:
-			m.stage = stageFIN
-		case collectives.Handshake:
+		rt.Written(id, now)
+		if m.protocol == collectives.Handshake {
 			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead))
-		default:
+		} else {
 			rt.arrive(id, now)
 		}
 	case stageFIN:

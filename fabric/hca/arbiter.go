@@ -16,6 +16,7 @@ type Mark struct {
 	ID            int32
 	To            int32 // the other adapter
 	Process, Asks int32
+	Quiet         bool
 }
 
 // Burst is a part of a request that is sent in one go.
@@ -51,7 +52,6 @@ type activeQP struct {
 	begun      bool  // of the first request, some is sent
 	last       int32 // of its further requests in queue, a ring; -1: none
 	next, prev int32 // in the ring of QPs
-	_          [8]byte
 }
 
 type queued struct {
