@@ -18,20 +18,22 @@ import (
 // Both directions are connected then. If both sides ask at the same time, each
 // request serves as the reply to the other.
 type connector struct {
-	rt      *runtime
-	perNode bool // one QP reaches all processes of a peer node
-	dynamic bool // not all are connected at the start
-	links   links
-	group   divisor          // the size of groups; 0 without them
-	waiting map[uint64]chain // messages, by number+1, for connections that are not their rank's first to be waited for
-	buffers int              // receive buffers: of a process, or with RC of a connection
-	perPeer map[uint64]*inbox
-	earlier []times // of inboxes
+	rt        *runtime
+	perNode   bool // one QP reaches all processes of a peer node
+	datagrams bool // no connections at all: UD
+	dynamic   bool // not all are connected at the start
+	links     links
+	group     divisor          // the size of groups; 0 without them
+	waiting   map[uint64]chain // messages, by number+1, for connections that are not their rank's first to be waited for
+	buffers   int              // receive buffers: of a process, or with RC of a connection
+	perPeer   map[uint64]*inbox
+	earlier   []times // of inboxes
 }
 
 func newConnector(rt *runtime, nodes int) connector {
 	settings := &rt.Connections
-	c := connector{rt: rt, perNode: settings.perNode(), dynamic: settings.OnDemand || settings.Group > 0, group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
+	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
+	c.dynamic = !c.datagrams && (settings.OnDemand || settings.Group > 0)
 	peers := len(rt.ranks)
 	if c.perNode {
 		peers = nodes
@@ -40,7 +42,7 @@ func newConnector(rt *runtime, nodes int) connector {
 	switch {
 	case settings.Mode == RC:
 		c.buffers, c.perPeer = settings.Preposted, map[uint64]*inbox{}
-	case settings.Mode == UD:
+	case c.datagrams:
 		c.buffers = settings.UDBuffers
 	default: // the shared receive queue holds one buffer a QP
 		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
@@ -59,7 +61,7 @@ func (c *connector) peer(b int32) int32 {
 // pair names the QPs at both ends of a connection.
 func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	switch {
-	case c.rt.Connections.Mode == UD:
+	case c.datagrams:
 		return hca.QP(from), hca.QP(to)
 	case c.perNode:
 		// The sending QP belongs to the process and leads to a node; there a
@@ -70,14 +72,15 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 }
 
 // way tells how messages from a reach b: static if on a connection made at the
-// start; with XRC one to any process of b's node will do. If not, relay is the
-// process over which they do without a connection of their own (see
-// [Connections.Relay]), if there are groups.
+// start; with XRC one to any process of b's node will do. If not, relay is, where
+// there are groups, the process over which a reaches b without a connection of
+// their own: the member of b's group with a's index, to which a is connected, and
+// which is connected to b. If b's group is not full and has no such member, it is
+// the member of a's group with b's index.
 func (c *connector) way(a, b int32) (relay int32, static bool) {
-	settings := &c.rt.Connections
 	n := c.group.n
 	if n == 0 {
-		return 0, !settings.OnDemand || settings.Mode == UD
+		return 0, !c.dynamic
 	}
 	ga, gb := c.group.of(a), c.group.of(b)
 	if ga == gb || a-ga*n == b-gb*n {

@@ -21,30 +21,25 @@ const (
 // its peers, 2 bits each, made with its first connection. Tables lie in slabs of
 // a few MiB.
 type links struct {
-	words int     // of a table
-	shift int     // log2 of the tables of a slab
-	table []int32 // number of each rank's, + 1; 0: none
-	made  int32
-	slabs [][]linkBits
+	words int         // of a table
+	table []*linkBits // the first of each rank's; nil: none
+	slab  []linkBits  // what is left of the last one
 }
 
 // linkBits packs the states of 32 peers.
 type linkBits uint64
 
 func newLinks(ranks, peers int) links {
-	l := links{words: (peers + 31) / 32, table: make([]int32, ranks)}
-	const slab = 4 << 20 // bytes
-	l.shift = max(0, bits.Len(uint(slab/8/l.words))-1)
-	return l
+	return links{words: (peers + 31) / 32, table: make([]*linkBits, ranks)}
 }
 
 // of is the word with the state of a's link to a peer; nil without a table.
 func (l *links) of(a, peer int32) *linkBits {
-	n := l.table[a] - 1
-	if n < 0 {
+	t := l.table[a]
+	if t == nil {
 		return nil
 	}
-	return &l.slabs[n>>l.shift][int(n&(1<<l.shift-1))*l.words+int(peer>>5)]
+	return (*linkBits)(unsafe.Add(unsafe.Pointer(t), uintptr(peer>>5)*unsafe.Sizeof(*t)))
 }
 
 func (l *links) get(a, peer int32) linkState {
@@ -66,17 +61,18 @@ func (l *links) set(a, peer int32, state linkState) {
 
 // make adds a's table.
 func (l *links) make(a int32) {
-	if int(l.made>>l.shift) == len(l.slabs) {
-		l.slabs = append(l.slabs, sim.HugePages(make([]linkBits, l.words<<l.shift)))
+	if len(l.slab) < l.words {
+		const slab = 4 << 20 // bytes
+		tables := min(max(1, slab/8/l.words), len(l.table))
+		l.slab = sim.HugePages(make([]linkBits, tables*l.words))
 	}
-	l.made++
-	l.table[a] = l.made
+	l.table[a], l.slab = &l.slab[0], l.slab[l.words:]
 }
 
 // ready visits the peers in ascending order to which a's links are ready.
 func (l *links) ready(a int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		if l.table[a] == 0 {
+		if l.table[a] == nil {
 			return
 		}
 		for word := range int32(l.words) {

@@ -54,7 +54,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		rt.stats.Shared++
 		return i
 	}
-	if rt.Connections.Mode == UD {
+	if rt.connect.datagrams {
 		m.protocol = collectives.Eager // datagrams know no RDMA
 	}
 	if m.protocol == collectives.Auto {
