@@ -6,6 +6,7 @@ import "slices"
 // or some that wait for each other while others go by on other channels.
 type Watchdog struct {
 	f       *Fabric
+	limit   int64    // cycles without a move that no channel explains
 	moved   Counters // at the last sign of life
 	movedAt int64
 	waits   []Wait // a wait-for cycle, as seen at waitsAt
@@ -13,7 +14,9 @@ type Watchdog struct {
 }
 
 // Watch begins to watch f.
-func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f} }
+func (f *Fabric) Watch() *Watchdog {
+	return &Watchdog{f: f, limit: stallCycles + f.longestLatency()}
+}
 
 // Look returns a *DeadlockError if nothing has moved, or the same packets have
 // waited for each other in a circle, for longer than any channel takes, and no
@@ -22,13 +25,12 @@ func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f} }
 // [Fabric.WaitForCycle], otherwise nothing.
 func (w *Watchdog) Look() error {
 	f := w.f
-	limit := stallCycles + f.longestLatency()
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
 		w.moved, w.movedAt = now, f.cycle
-	} else if f.cycle-w.movedAt > limit && !f.creditsUnderWay() {
+	} else if f.cycle-w.movedAt > w.limit && !f.creditsUnderWay() {
 		return f.deadlock(f.cycle - w.movedAt)
 	}
-	if f.cycle-w.waitsAt <= limit {
+	if f.cycle-w.waitsAt <= w.limit {
 		return nil
 	}
 	waits := f.WaitForCycle()
