@@ -1,15 +1,14 @@
 package experiments
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"reflect"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // topologyFormats are the forms in which networks can be written.
@@ -61,12 +60,12 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 // ImportNetwork reads a network from a file in weft's JSON form, of
 // ibnetdiscover or of ibsim, told apart by their content.
 func ImportNetwork(path string) (*Network, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
+	t, err := topology.ReadFile(path, "")
+	var unreadable *fs.PathError
+	switch {
+	case errors.As(err, &unreadable):
 		return nil, fmt.Errorf("%s: cannot be read: %s", path, reason(err))
-	}
-	t, err := sim.Make(topology.Registry, networkFileType(text), struct{}{}, func(c *topology.FileConfig) { c.Path = path })
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	n := &Network{Topology: t}
@@ -74,17 +73,6 @@ func ImportNetwork(path string) (*Network, error) {
 		n.Warnings = strange.Warnings()
 	}
 	return n, nil
-}
-
-// networkFileType is the topology that reads a file of this content.
-func networkFileType(text []byte) string {
-	switch {
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
-		return "file"
-	case bytes.Contains(text, []byte("switchguid=")) || bytes.Contains(text, []byte("caguid=")):
-		return "ibnetdiscover"
-	}
-	return "ibsim"
 }
 
 // Write writes the network in one of [TopologyFormats].

@@ -64,15 +64,6 @@ func ReadFile(path string, options Options) (*File, error) {
 	return Load(path, string(text), options)
 }
 
-// reason is the cause of a file error without the path, which messages have
-// already.
-func reason(err error) string {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
 // Load reads an experiment file from its text. The error is of type Faults and
 // holds everything that is wrong: first of the values, and if those are good
 // of what they describe together (a topology that cannot be built, a routing
@@ -86,6 +77,10 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
+	if len(d.tree) == 0 && len(d.faults) == 0 {
+		d.fault("", "the file is empty: name at least a kind or a [topology]")
+		return nil, d.faults.err()
+	}
 	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	if !f.header() {
 		return nil, d.faults.err()

@@ -14,8 +14,9 @@ import (
 
 func init() {
 	Register(Kind[trafficConfig, trafficRow]{
-		Name: "traffic",
-		Doc:  "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
+		Name:   "traffic",
+		Doc:    "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{

@@ -188,21 +188,3 @@ func (f *File) failureTable(failures []Failure) *Table {
 	}
 	return t
 }
-
-// WriteFile writes a file that is complete or absent: to a temporary name
-// beside it, to disk, then renamed.
-func WriteFile(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-	}
-	return err
-}

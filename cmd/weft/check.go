@@ -20,6 +20,9 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := flags.checkQuick(args); err != nil {
+				return err
+			}
 			a.warn(files)
 			reports, err := a.preflight(files, func(i int) (*experiments.Report, error) { return files[i].Preflight(true) })
 			if err != nil {
@@ -38,6 +41,17 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
 	return c
+}
+
+// checkQuick finds the faults of the [quick] tables too.
+func (f *fileFlags) checkQuick(names []string) error {
+	if f.quick {
+		return nil
+	}
+	quick := *f
+	quick.quick = true
+	_, err := quick.open(names)
+	return err
 }
 
 // findings lists the notes of a report, a line each under their topics.

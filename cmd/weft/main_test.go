@@ -107,7 +107,7 @@ func TestBadInput(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "requires at least 1 arg") {
+	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "takes FILE..., and got nothing") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
