@@ -3,8 +3,8 @@ package experiments
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
