@@ -58,7 +58,10 @@ func (r *runner) open() error {
 	for _, name := range old {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
-			return &FolderError{dir, "cannot be written to: " + reason(err)}
+			if !r.execution.Resume {
+				_ = os.Remove(path) // it was not there before, or is of no use
+			}
+			return &FolderError{dir, name + " cannot be replaced: " + reason(err)}
 		}
 		if filepath.Dir(name) != "." {
 			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty

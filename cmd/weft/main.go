@@ -34,9 +34,13 @@ func main() {
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(stdout, stderr)
+	out := &output{w: stdout}
+	root := newRoot(out, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil || errors.Is(err, out.err) {
+		err = out.err
+	}
 	if err == nil {
 		return exitSuccess
 	}
@@ -61,6 +65,25 @@ func status(err error) int {
 		return exitUsage
 	}
 	return exitFailure
+}
+
+// output is standard output; it keeps the first error, so that no command can
+// overlook that what it printed has not arrived.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = fmt.Errorf("standard output: %w", err)
+		return n, o.err
+	}
+	return n, nil
 }
 
 // writeOutput writes the file that -o names.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -90,6 +93,66 @@ func TestShellCompletion(t *testing.T) {
 	} {
 		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
 			t.Errorf("%q: status %d: %s", c.args, status, stdout)
+		}
+	}
+}
+
+// fullWriter takes so many bytes.
+type fullWriter int
+
+func (n *fullWriter) Write(p []byte) (int, error) {
+	if int(*n) < len(p) {
+		return 0, syscall.ENOSPC
+	}
+	*n -= fullWriter(len(p))
+	return len(p), nil
+}
+
+// TestFullOutput: no command succeeds whose output got lost.
+func TestFullOutput(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	for _, args := range []string{"list", "list routings", "check x.toml", "topology x.toml", "topology x.toml --format dot", "version", "--help", "run x.toml --quiet --out -"} {
+		room := fullWriter(3)
+		var stderr bytes.Buffer
+		status := run(t.Context(), strings.Fields(args), &room, &stderr)
+		if status != exitFailure || stderr.String() != "standard output: no space left on device\n" {
+			t.Errorf("weft %s: status %d: %s", args, status, stderr.String())
+		}
+	}
+}
+
+// TestBlockedFolder: a result folder in which a file cannot be replaced is left
+// as it was, and the message names the file.
+func TestBlockedFolder(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	if err := os.MkdirAll("o/results.csv/x", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
+	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
+		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
+	}
+}
+
+// TestFaultyInput: faults of a file that an experiment names stand under the key
+// that names it.
+func TestFaultyInput(t *testing.T) {
+	inFolder(t, map[string]string{
+		"net.toml":  "[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n",
+		"net.json":  "{\n",
+		"goal.toml": "kind = \"mpi\"\n[workload]\ntype = \"goal\"\nfile = \"x.goal\"\n",
+		"x.goal":    "num_ranks 1\nrank 0 {\n\u00e4: calc 5\n}\n",
+	})
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
+		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",
+	} {
+		if status, _, stderr := weft(t, "check", file); status != exitUsage || !strings.HasPrefix(stderr, want) {
+			t.Errorf("status %d: %s\nwant %s", status, stderr, want)
 		}
 	}
 }
