@@ -27,12 +27,20 @@ type FolderError struct{ Dir, Reason string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s", e.Dir, e.Reason) }
 
+// MakeFolder makes a result folder if need be. The error is a *FolderError.
+func MakeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &FolderError{dir, "cannot be made: " + reason(err)}
+	}
+	return nil
+}
+
 // open prepares the result folder: takes over the journal if points are to be
 // kept, and removes what an earlier run left otherwise.
 func (r *runner) open() error {
 	dir := r.execution.Dir
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &FolderError{dir, "cannot be made: " + reason(err)}
+	if err := MakeFolder(dir); err != nil {
+		return err
 	}
 	path := filepath.Join(dir, journalFile)
 	if !r.execution.Resume && exists(path) && !exists(filepath.Join(dir, manifestFile)) {
