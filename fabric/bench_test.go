@@ -3,6 +3,7 @@ package fabric_test
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -97,9 +98,13 @@ func (l local) Destination(src topology.TerminalID, r *sim.Stream) topology.Term
 	return topology.TerminalID(d)
 }
 
+// hugePages lets benchmarks have the memory that the command has.
+var hugePages = sync.OnceFunc(func() { sim.ReserveHugePages(128 << 20) })
+
 // benchmark measures cycles of the network in steady state, which so many
 // cycles of warm-up lead to.
 func (n network) benchmark(b *testing.B, config fabric.Config, pattern fabric.Pattern, load float64, warmup int64) {
+	hugePages()
 	f := n.fabric(b, config)
 	meter := fabric.NewMeter(100)
 	f.Attach(fabric.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)

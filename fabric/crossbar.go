@@ -38,7 +38,11 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	}
 	if f.config.Switch.Iterations == 1 && f.multicast == nil {
 		// In one go: loops that are short end unpredictably.
-		requests = f.match(sw, rivals[:met], requests[:alone])
+		if met == 2 && sw.ports <= 64 && !f.inputFirst {
+			requests = append(requests[:alone], f.matchPair(sw, rivals[0], rivals[1]))
+		} else {
+			requests = f.match(sw, rivals[:met], requests[:alone])
+		}
 		f.cross(sw, requests, t, true)
 		return
 	}
@@ -143,6 +147,33 @@ func (f *Fabric) match(sw *switchState, rivals, matches []request) []request {
 	return matches
 }
 
+// matchPair is match, the allocator granting first, for two requests that share
+// their output, their input or both, as they do with up to 64 ports. Two are what
+// most rivals are, and which of them is nearer nothing predicts: there are no
+// branches.
+func (f *Fabric) matchPair(sw *switchState, a, b request) request {
+	sameOutput := int32(a.output()^b.output()-1) >> 31 // -1, or else 0
+	granted := f.grantDistance(sw, a) - f.grantDistance(sw, b)
+	accepted := acceptDistance(sw, a) - acceptDistance(sw, b)
+	nearer := (accepted ^ (accepted^granted)&sameOutput) >> 31 // -1: a
+	return b ^ (a^b)&request(int64(nearer))
+}
+
+// grantDistance is how far a request is from the round-robin pointer of its
+// output.
+func (f *Fabric) grantDistance(sw *switchState, r request) int32 {
+	return ahead(int32(r.port())-int32(sw.outPort(r.output()).grant), sw.ports)*int32(f.vcs) + f.vcDistance(sw, r)
+}
+
+// acceptDistance is how far a request's output is from the round-robin pointer of
+// its input.
+func acceptDistance(sw *switchState, r request) int32 {
+	return ahead(int32(r.output())-int32(sw.inPort(r.port()).accept), sw.ports)
+}
+
+// ahead is a difference of positions on a ring of size n as a number from 0 on.
+func ahead(difference, n int32) int32 { return difference + n&(difference>>31) }
+
 // unmatched keeps the requests whose input and output are both free.
 func (a *allocator) unmatched(requests []request) []request {
 	kept := requests[:0]
@@ -157,17 +188,12 @@ func (a *allocator) unmatched(requests []request) []request {
 // grantOutputs lets each output port choose among the requests for it.
 func (f *Fabric) grantOutputs(sw *switchState, rivals []request) {
 	a := &f.alloc
-	vcs := int32(f.vcs)
 	if f.inputFirst {
 		rivals = f.putForward(sw, rivals)
 	}
 	a.touched = a.touched[:0]
 	for _, r := range rivals {
-		distance := int32(r.port()) - int32(sw.outPort(r.output()).grant)
-		if distance < 0 {
-			distance += sw.ports
-		}
-		a.touched = a.outputs[r.output()].improve(a.touched, r.output(), r.local(), distance*vcs+f.vcDistance(sw, r))
+		a.touched = a.outputs[r.output()].improve(a.touched, r.output(), r.local(), f.grantDistance(sw, r))
 	}
 }
 
@@ -190,11 +216,7 @@ func (f *Fabric) putForward(sw *switchState, rivals []request) []request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (f *Fabric) vcDistance(sw *switchState, r request) int32 {
-	d := int32(f.alloc.places[r.local()].vc) - int32(sw.inPort(r.port()).vc)
-	if d < 0 {
-		d += int32(f.vcs)
-	}
-	return d
+	return ahead(int32(f.alloc.places[r.local()].vc)-int32(sw.inPort(r.port()).vc), int32(f.vcs))
 }
 
 // acceptInputs lets each input port choose among the outputs that granted it.
@@ -203,10 +225,7 @@ func (f *Fabric) acceptInputs(sw *switchState) {
 	a.granted = a.granted[:0]
 	for _, output := range a.touched {
 		port := uint32(a.places[a.outputs[output].index-1].port)
-		distance := int32(output) - int32(sw.inPort(port).accept)
-		if distance < 0 {
-			distance += sw.ports
-		}
+		distance := ahead(int32(output)-int32(sw.inPort(port).accept), sw.ports)
 		a.granted = a.inputs[port].improve(a.granted, port, output, distance)
 	}
 }

@@ -29,7 +29,7 @@ func (f *Fabric) Threads() int {
 	if f.shards == nil {
 		return 1
 	}
-	return len(f.shards.all)
+	return f.shards.threads
 }
 
 // Partition is partition by the latencies of f's channels.
@@ -57,3 +57,37 @@ func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles
 // FoldEvery lets the sums of channels be added after so many cycles, and then
 // again.
 func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
+
+// TaskOrders are the parts out of 8 that the first of two threads simulates if the
+// second does not come, and what is left for the second then.
+func TaskOrders() (first, second []int) {
+	s := &shards{threads: 2, tasks: make([]task, 8)}
+	s.each(0, 0, func(part int) { first = append(first, part) })
+	s.each(1, 0, func(part int) { second = append(second, part) })
+	return first, second
+}
+
+// MatchPair draws the state of the round robins of switch 0 and two requests there
+// that share their output, their input or both, and returns what matchPair and match
+// choose, as queue, input and output.
+func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
+	sw := &f.switches[0]
+	ports, vcs := int(sw.ports), f.vcs
+	for p := range uint32(ports) {
+		sw.outPort(p).grant = uint16(draw(ports + 1))
+		sw.inPort(p).accept, sw.inPort(p).vc = uint16(draw(ports+1)), uint16(draw(vcs+1))
+	}
+	ask := func(port, vc, output int) request {
+		return newRequest(uint32(port*vcs+vc), uint32(port<<16|output))
+	}
+	port, vc, output := draw(ports), draw(vcs), draw(ports)
+	a, b := ask(port, vc, output), ask(draw(ports), draw(vcs), output)
+	if draw(2) == 0 {
+		b = ask(port, draw(vcs), draw(ports))
+	}
+	if a.local() == b.local() {
+		b = ask((port+1)%ports, vc, output)
+	}
+	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
+	return unpack(f.matchPair(sw, a, b)), unpack(f.match(sw, []request{a, b}, nil)[0])
+}

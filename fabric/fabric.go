@@ -32,14 +32,14 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		cutThrough: config.Switch.FlowControl == "cut-through",
 		inputFirst: config.Switch.Allocator == "input-first",
 		steps:      newStepTimes(&config.Switch),
-		allVCs:     1<<vcs - 1,
+		allVCs:     1<<vcs - 1, leastWindow: Never,
 		routeDelay: uint32(config.Switch.RouteCycles),
 		vaDelay:    uint32(config.Switch.VCAllocCycles),
 	}
 	if config.Switch.VCAllocCycles == 0 {
 		f.combined = headFlit
 	}
-	f.view.f = f
+	f.view.f, f.view.vcs = f, vcs
 	f.packets.used = new(atomic.Int32)
 	f.injection = routing.InjectionVCs(vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
@@ -215,6 +215,7 @@ func (f *Fabric) paceOf(interval, limit int64) uint16 {
 	if i < 0 {
 		i = len(f.paces)
 		f.paces = append(f.paces, p)
+		f.leastWindow = min(f.leastWindow, p.window)
 	}
 	return uint16(i)
 }

@@ -79,7 +79,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if f.observed || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
-	f.allVCs = 1<<unicast - 1
+	f.allVCs, f.view.vcs = 1<<unicast-1, unicast
 	if f.departer == nil {
 		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
 	}

@@ -41,6 +41,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 	n := uint32(0)
 	refusals, refused := &f.alloc.refusals[0], uint32(0)
 	now := f.cycle << intervalShift
+	full := now + f.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -86,7 +87,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 				refused++
 				continue
 			}
-			if o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
+			if o.nextFree >= full && o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
 				*at(refusals, refused) = refusal{local, PartSerial}
 				refused++
 				continue

@@ -61,7 +61,7 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 	}
 	if f.split(plan.Threads); f.shards != nil {
 		for _, shard := range f.shards.all {
-			shard.source, shard.sink = source, r.result.part()
+			shard.connect(source, r.result.part())
 		}
 	}
 	f.Attach(source, r.result.Meter)

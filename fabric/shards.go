@@ -2,7 +2,9 @@ package fabric
 
 import (
 	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -23,10 +25,22 @@ import (
 // Where a routing reads the state of switches of other parts (a [RemoteReader]),
 // where packets are observed, and where one thread would be as fast, there are
 // none.
+//
+// There are more parts than threads, so that a thread that is through with its own,
+// or whose processor nobody else wants, can take over some of another's.
 type shards struct {
 	all       []*Fabric
+	threads   int
 	lookahead int64 // cycles of a window
 	barrier   *barrier
+	tasks     []task // by part
+}
+
+// task is how far a part has got, in a cache line of its own: the number of the
+// task that comes next, two a window.
+type task struct {
+	next atomic.Int64
+	_    [56]byte
 }
 
 // RemoteReader is implemented by routings that read, at one switch, the state of
@@ -38,38 +52,36 @@ type RemoteReader interface {
 	ReadsWithin(part []int) bool
 }
 
-// maxThreads bounds the parts of a network: wheels are found by 4 bits.
-const maxThreads = 14
+// maxParts bounds the parts of a network: wheels are found by 4 bits.
+const maxParts = 14
 
 // worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
+// partsPerThread is the number of parts that a thread begins with.
+const partsPerThread = 4
+
 // split divides the network among threads, if that is possible and pays. Call it
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
-	threads = min(threads, maxThreads, len(f.switches))
+	threads = min(threads, maxParts, len(f.switches))
 	if threads < 2 || f.observed || f.multicast != nil || f.faults != nil {
 		return
 	}
-	latency := func(p topology.PortID) int32 { return f.out[p].latency }
-	part := partition(f.graph, latency, threads)
-	if r, ok := f.routing.(RemoteReader); ok && !r.ReadsWithin(part) {
+	part, lookahead := f.divide(threads)
+	work := lookahead * int64(len(f.terminals))
+	if lookahead == 0 || work < worthThreads || !f.readsWithin(part) {
 		return
 	}
-	lookahead := int64(math.MaxInt64)
-	for p := range f.graph.NumPorts() {
-		if peer := f.graph.Peer[p]; peer >= 0 && part[f.graph.PortSwitch[p]] != part[f.graph.PortSwitch[peer]] {
-			lookahead = min(lookahead, 1+int64(f.out[p].latency))
-		}
+	if finer, same := f.divide(min(partsPerThread*threads, maxParts)); same == lookahead && work >= partsPerThread*worthThreads && f.readsWithin(finer) {
+		part = finer
 	}
-	if lookahead == math.MaxInt64 || lookahead*int64(len(f.terminals)) < worthThreads {
-		return
-	}
-	s := &shards{lookahead: lookahead, barrier: newBarrier(threads)}
+	parts := slices.Max(part) + 1
+	s := &shards{lookahead: lookahead, threads: threads, barrier: newBarrier(threads), tasks: make([]task, parts)}
 	f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
-	for range threads {
-		s.all = append(s.all, f.shard(threads, lookahead))
+	for range parts {
+		s.all = append(s.all, f.shard(parts, lookahead))
 	}
 	f.shards = s
 	for p := range f.graph.NumPorts() {
@@ -88,10 +100,34 @@ func (f *Fabric) split(threads int) {
 	}
 }
 
+// divide makes n parts of the switches, and tells for how many cycles they can be
+// simulated apart; 0 if they are not connected.
+func (f *Fabric) divide(n int) (part []int, lookahead int64) {
+	n = min(n, len(f.switches))
+	latency := func(p topology.PortID) int32 { return f.out[p].latency }
+	part = partition(f.graph, latency, n)
+	lookahead = math.MaxInt64
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 && part[f.graph.PortSwitch[p]] != part[f.graph.PortSwitch[peer]] {
+			lookahead = min(lookahead, 1+int64(f.out[p].latency))
+		}
+	}
+	if lookahead == math.MaxInt64 {
+		lookahead = 0
+	}
+	return part, lookahead
+}
+
+// readsWithin tells whether the routing reads nothing of other parts.
+func (f *Fabric) readsWithin(part []int) bool {
+	r, ok := f.routing.(RemoteReader)
+	return !ok || r.ReadsWithin(part)
+}
+
 // maxChunks bounds the packets in a divided network: 2^26.
 const maxChunks = 1 << 16
 
-// shard is a copy of f for one of n threads, idle.
+// shard is a copy of f for one of n parts, idle.
 func (f *Fabric) shard(n int, lookahead int64) *Fabric {
 	s := new(Fabric)
 	*s = *f
@@ -122,8 +158,11 @@ func (f *Fabric) owner(t topology.TerminalID) *Fabric {
 func (s *shards) advance(f *Fabric, cycles int64) {
 	var others sync.WaitGroup
 	end := f.cycle + cycles
-	for i := range s.all[1:] {
-		others.Go(func() { s.work(i+1, f.cycle, end) })
+	for i := range s.tasks {
+		s.tasks[i].next.Store(0)
+	}
+	for me := 1; me < s.threads; me++ {
+		others.Go(func() { s.work(me, f.cycle, end) })
 	}
 	s.work(0, f.cycle, end)
 	others.Wait()
@@ -134,20 +173,37 @@ func (s *shards) advance(f *Fabric, cycles int64) {
 	}
 }
 
-// work is a thread's part of advance.
+// work is a thread's share of advance.
 func (s *shards) work(me int, from, end int64) {
-	f := s.all[me]
-	for from < end {
+	for number := int64(0); from < end; number += 2 {
 		until := min(end, from+s.lookahead)
-		s.barrier.wait() // all have sent what arrives in this window
-		for other, shard := range s.all {
-			if other != me {
-				f.receive(shard, me, from+1, until)
+		s.barrier.wait() // all parts have sent what arrives in this window
+		s.each(me, number, func(part int) {
+			for other, shard := range s.all {
+				if other != part {
+					s.all[part].receive(shard, part, from+1, until)
+				}
 			}
-		}
+		})
 		s.barrier.wait() // all have taken it
-		f.simulate(until - from)
+		s.each(me, number+1, func(part int) { s.all[part].simulate(until - from) })
 		from = until
+	}
+}
+
+// each does the tasks of a number that no other thread does: those of the thread's
+// own parts and then, from the last on, those of the others.
+func (s *shards) each(me int, number int64, do func(part int)) {
+	parts := len(s.tasks)
+	first, own := me*parts/s.threads, (me+1)*parts/s.threads-me*parts/s.threads
+	for i := range parts {
+		part := first + i
+		if i >= own {
+			part = (first + parts - 1 - (i - own)) % parts
+		}
+		if s.tasks[part].next.CompareAndSwap(number, number+1) {
+			do(part)
+		}
 	}
 }
 

@@ -82,6 +82,15 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// A thread begins with its own parts, the first half of them, and takes over those
+// of another that is late, from the last on; nobody does a part twice.
+func TestLateThread(t *testing.T) {
+	first, second := fabric.TaskOrders()
+	if want := []int{0, 1, 2, 3, 7, 6, 5, 4}; !slices.Equal(first, want) || len(second) > 0 {
+		t.Errorf("parts %v and %v, want %v and none", first, second, want)
+	}
+}
+
 // Routings that read other switches, observers and small networks keep to one
 // thread.
 func TestThreadsRefused(t *testing.T) {

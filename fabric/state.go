@@ -190,6 +190,7 @@ type Fabric struct {
 	out          []outPort // by port, then by terminal
 	in           []inPort  // by port
 	paces        []pace
+	leastWindow  int64 // of them
 	switches     []switchState
 	masks        []masks // by queue / 64
 	wordSwitch   []int32 // switch of each mask word

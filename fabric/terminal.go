@@ -75,12 +75,16 @@ func (f *Fabric) Attach(source Source, sink Sink) {
 	if f.faults != nil {
 		source, sink = f.faulty(source, sink)
 	}
-	f.source, f.sink = source, sink
-	f.prefetcher, _ = source.(prefetcher)
+	f.connect(source, sink)
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.owner(topology.TerminalID(t)).Wake(topology.TerminalID(t))
 	}
+}
+
+func (f *Fabric) connect(source Source, sink Sink) {
+	f.source, f.sink = source, sink
+	f.prefetcher, _ = source.(prefetcher)
 }
 
 // prefetcher is implemented by sources that can be told which terminals are

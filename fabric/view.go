@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"math/bits"
-
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -16,6 +14,7 @@ import (
 // say so.
 type View struct {
 	f      *Fabric
+	vcs    int         // of every channel, that unicast packets may use
 	random *sim.Stream // of the terminal that a packet is to leave; nil: of switches
 }
 
@@ -24,7 +23,7 @@ func (v *View) Graph() *topology.Graph { return v.f.graph }
 
 // VCs is the number of virtual channels of every channel that unicast packets may
 // use.
-func (v *View) VCs() int { return bits.Len32(v.f.allVCs) }
+func (v *View) VCs() int { return v.vcs }
 
 // AllVCs is the set of those virtual channels.
 func (v *View) AllVCs() uint32 { return v.f.allVCs }

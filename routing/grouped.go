@@ -45,8 +45,8 @@ type groupWalk struct {
 	graph     *topology.Graph
 	groups    int
 	width     int                 // switches of the largest group
-	home      []place             // len = terminals: of its switch
-	at        []place             // len = switches
+	home      []home              // len = terminals
+	at        []seat              // len = switches
 	size      []int32             // len = groups: switches
 	switches  []topology.SwitchID // len = groups*width: by group and index
 	steps     []int32             // len = switches*(groups+width): to each group, to each member of the own; see packStep
@@ -68,6 +68,18 @@ type place struct {
 	member int32 // index within the group
 }
 
+// home is where a terminal is.
+type home struct {
+	place                 // of its switch
+	port  topology.PortID // there
+}
+
+// seat is a switch and where its entries in groupWalk.steps begin.
+type seat struct {
+	place
+	row int32
+}
+
 // way is how a switch can send packets to another group: by one of its own
 // global channels or by a local hop to a switch that has one. Choices are
 // exits[first:first+count], the own global ports first.
@@ -86,7 +98,7 @@ const (
 	within     int32 = 0 // to the destination, or a switch in its group
 	toGateway  int32 = 2 // by a local channel, to a switch that has a global one
 	leaveGroup int32 = 3 // by a global channel
-	arrived    int32 = 4 // the switch is the destination's
+	arrived    int32 = 4 // the switch is the destination's; the port is the terminal's
 	stepBits         = 3
 )
 
@@ -108,7 +120,7 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	}
 	g := env.Topology.Graph()
 	w := &groupWalk{
-		graph: g, groups: grouped.Groups(), at: make([]place, g.Switches()), size: make([]int32, grouped.Groups()),
+		graph: g, groups: grouped.Groups(), at: make([]seat, g.Switches()), size: make([]int32, grouped.Groups()),
 		hashed: set.Gateway == "hashed", raise: 1, spread: set.SpreadVCs,
 	}
 	if set.GlobalVC == "same" {
@@ -119,7 +131,7 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	}
 	for s := range w.at {
 		group := grouped.GroupOf(topology.SwitchID(s))
-		w.at[s] = place{topology.SwitchID(s), int32(group), w.size[group]}
+		w.at[s].place = place{topology.SwitchID(s), int32(group), w.size[group]}
 		w.size[group]++
 		w.width = max(w.width, int(w.size[group]))
 	}
@@ -127,8 +139,8 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	for _, p := range w.at {
 		w.switches[int(p.group)*w.width+int(p.member)] = p.sw
 	}
-	for _, s := range homes(g) {
-		w.home = append(w.home, w.at[s])
+	for t, s := range homes(g) {
+		w.home = append(w.home, home{w.at[s].place, g.TerminalPort[t]})
 	}
 	w.grouped = w.suffer(grouped, env.Down)
 	if err := w.findLocal(name, w.grouped); err != nil {
@@ -145,6 +157,7 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	w.steps = make([]int32, len(w.at)*(w.groups+w.width))
 	for s := range w.at {
+		w.at[s].row = int32(w.toGroup(topology.SwitchID(s), 0))
 		from := topology.SwitchID(s)
 		for i, to := range w.members(int(w.at[s].group)) {
 			if !w.up(from) || !w.up(to) {
@@ -240,7 +253,7 @@ func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 	case !w.viaSwitch && w.at[h.Switch].group != int32(via):
 		return target, int32(via)
 	case w.viaSwitch && h.Switch != topology.SwitchID(via):
-		target = &w.at[via]
+		target = &w.at[via].place
 	case w.viaSwitch:
 		h.State = h.State&^detouring + 1<<levelShift
 	default:
@@ -252,11 +265,11 @@ func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 // step is the entry of steps by which a packet at switch s goes on to a switch
 // or group.
 func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
-	i := w.toGroup(s, group)
-	if in := w.toMember(s, target.member); w.at[s].group == group { // chosen without a branch: nothing predicts it
-		i = in
-	}
-	return w.steps[i]
+	at := &w.at[s]
+	// No branch: nothing predicts whether the group is the switch's own. In that
+	// case, and only then, one less than their difference is negative.
+	own := int32(uint32(group^at.group)-1) >> 31
+	return w.steps[at.row+group+own&(target.member+int32(w.groups)-group)]
 }
 
 // level is the virtual channel that a packet in this state uses next.
@@ -272,8 +285,8 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	target := &w.home[h.Dst]
-	group := target.group
+	home := &w.home[h.Dst]
+	target, group := &home.place, home.group
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
@@ -285,7 +298,7 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 		}
 		step = w.draw(h, out, random)
 	}
-	return w.take(h, step, vcs)
+	return w.take(h, home.port, step, vcs)
 }
 
 // draw chooses one of several steps.
@@ -321,12 +334,10 @@ func (w *groupWalk) choose(out *way, choice int) int32 {
 	return packStep(w.exits[int(out.first)+choice], toGateway)
 }
 
-// take sends a packet on its next step or, arrived, to its terminal.
-func (w *groupWalk) take(h *fabric.Head, step int32, vcs int) fabric.Hop {
-	port := topology.PortID(step >> stepBits)
-	if terminal := w.graph.TerminalPort[h.Dst]; step == arrived {
-		port = terminal
-	}
+// take sends a packet on its next step or, arrived, to its terminal, which is at
+// that port.
+func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, vcs int) fabric.Hop {
+	port := topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 	vc, state := w.pass(h.State, step)
 	h.State = state
 	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
@@ -351,8 +362,8 @@ func viaState(via, vc uint32) uint32 {
 // that add up to weight.
 func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
-	target := &w.home[h.Dst]
-	group := target.group
+	home := &w.home[h.Dst]
+	target, group := &home.place, home.group
 	if h.State&detouring != 0 {
 		target, group = w.detour(&h, target)
 	}
@@ -368,7 +379,7 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 	n := several.open(h.State)
 	for choice := range n {
 		head := h
-		hop := w.take(&head, w.choose(several, choice), vcs)
+		hop := w.take(&head, home.port, w.choose(several, choice), vcs)
 		yield(hop, head.State, weight/float64(n))
 	}
 }

@@ -54,11 +54,9 @@ func (m *minimal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 func (m *minimal) IgnoresTerminals() bool { return !m.hashed }
 
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	state := h.State
-	if state == 0 { // a conditional move: nothing predicts it
-		state = minimalState(m.first)
-	}
-	h.State = state
+	// No branch: nothing predicts whether the packet is at its source.
+	begun := uint32(int32(h.State|-h.State) >> 31)
+	h.State |= minimalState(m.first) &^ begun
 	return m.next(h, v.VCs(), v.Random(h.Switch))
 }
 

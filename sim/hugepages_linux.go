@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"runtime"
 	"syscall"
 	"unsafe"
 )
@@ -26,4 +27,14 @@ func HugePages[T any](s []T) []T {
 	end := (first + size + huge - 1) &^ (huge - 1)
 	syscall.Syscall(syscall.SYS_MADVISE, begin, end-begin, syscall.MADV_HUGEPAGE)
 	return s
+}
+
+// ReserveHugePages lets so many bytes of the heap, to be allocated from now on in
+// pieces of any size, be backed by pages of 2 MiB. It takes address space, no memory, and
+// collects garbage once.
+func ReserveHugePages(bytes int) {
+	// The heap keeps the addresses of what it has freed, and allocates the lowest
+	// first; the operating system keeps what it has been asked for them.
+	HugePages(make([]byte, bytes))
+	runtime.GC()
 }

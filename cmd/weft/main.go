@@ -24,6 +24,7 @@ const (
 )
 
 func main() {
+	experiments.ReserveMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
