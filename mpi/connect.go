@@ -16,12 +16,15 @@ import (
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
 // Both directions are connected then. If both sides ask at the same time, each
-// request serves as the reply to the other.
+// request serves as the reply to the other. With XRC, where a asks one process of
+// a node for all, the request of another one of them does not: it is waiting for
+// a reply of its own.
 type connector struct {
 	rt      *runtime
 	peers   int          // a process can be connected to: ranks, or nodes with XRC
 	state   [][]linkBits // per rank, allocated with its first connection on demand
 	waiting map[uint64][]int32
+	asked   map[uint64]int32 // with XRC: whom, where a request has no reply yet
 	links   []int32 // QPs made on demand that are open, per rank
 	buffers int     // receive buffers: of a process, or with RC of a connection
 	perPeer map[uint64]*inbox
@@ -42,7 +45,7 @@ func newConnector(rt *runtime, nodes int) connector {
 	c := connector{rt: rt, peers: len(rt.ranks), waiting: map[uint64][]int32{}}
 	settings := &rt.Connections
 	if settings.perNode() {
-		c.peers = nodes
+		c.peers, c.asked = nodes, map[uint64]int32{}
 	}
 	c.state = make([][]linkBits, len(rt.ranks))
 	c.links = make([]int32, len(rt.ranks))
@@ -161,6 +164,9 @@ func (c *connector) create(a int32, now sim.Time) sim.Time {
 func (c *connector) request(a, b int32, now sim.Time) {
 	c.set(a, b, linkPending)
 	c.rt.stats.Handshakes++
+	if c.asked != nil {
+		c.asked[c.key(a, b)] = b
+	}
 	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
 	id := c.rt.allocate()
 	c.rt.messages[id] = message{from: a, to: b, stage: stageRequest, open: 1}
@@ -180,9 +186,11 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead)
 	switch c.get(b, a) {
 	case linkPending:
-		c.rt.close(id)
-		c.establish(b, a, at)
-		return
+		if c.asked == nil || c.asked[c.key(b, a)] == a {
+			c.rt.close(id)
+			c.establish(b, a, at)
+			return
+		}
 	case linkNone:
 		at = c.create(b, at)
 	}
@@ -206,6 +214,7 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 	}
 	delete(c.waiting, key)
+	delete(c.asked, key)
 	return at
 }
 
