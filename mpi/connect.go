@@ -25,8 +25,8 @@ type connector struct {
 	state   [][]linkBits // per rank, allocated with its first connection on demand
 	waiting map[uint64][]int32
 	asked   map[uint64]int32 // with XRC: whom, where a request has no reply yet
-	links   []int32 // QPs made on demand that are open, per rank
-	buffers int     // receive buffers: of a process, or with RC of a connection
+	links   []int32          // QPs made on demand that are open, per rank
+	buffers int              // receive buffers: of a process, or with RC of a connection
 	perPeer map[uint64]*inbox
 	earlier []times // of inboxes
 }
