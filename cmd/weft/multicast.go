@@ -27,6 +27,8 @@ each needs and the largest number of groups on a cable (EFI), without and with t
 limit of --entries. With -o, DIR gets the table as engines.csv and the forwarding
 tables of --engine in OpenSM's form; those of another engine that an earlier run left
 there are removed.`,
+		Example: `  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --entries 64
+  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --engine mr4lms-plus -o tables`,
 		RunE: func(c *cobra.Command, args []string) error {
 			files := job.Topology != "" || job.Groups != ""
 			switch {

@@ -18,7 +18,9 @@ func (a *app) plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
 		Short: "Draw a figure from a table of results",
-		Args:  cobra.ExactArgs(1),
+		Example: `  weft plot results/torus/results.csv --y accepted_load
+  weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := p.Validate(); err != nil {
 				return &usageError{err}

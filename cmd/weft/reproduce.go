@@ -21,7 +21,9 @@ func (a *app) reproduceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
-		RunE:  func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
+		Example: `  weft reproduce --quick
+  weft reproduce dragonfly/fig10a connections`,
+		RunE: func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
 	}
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")

@@ -83,7 +83,13 @@ func (a *app) runCommand() *cobra.Command {
 whatever --jobs), performance.csv, manifest.json, resolved.toml and the figures
 that the file asks for. Files that come with weft are found by name:
 
-  weft run examples/quickstart`,
+  weft run examples/quickstart
+
+An interrupted run goes on with --resume. Keys of the file are set with --set; a
+value is TOML, or a string if it is not.`,
+		Example: `  weft run my.toml --out day1
+  weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
+  weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
 	}

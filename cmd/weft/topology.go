@@ -21,6 +21,9 @@ func (a *app) topologyCommand() *cobra.Command {
 		Short: "Describe the network of an experiment file or a network file, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
 JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+		Example: `  weft topology examples/fat-tree
+  weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
+  weft topology ibnetdiscover.txt -o cluster.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if format == "" && out != "" {

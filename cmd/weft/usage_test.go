@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,6 +158,33 @@ func TestFaultyInput(t *testing.T) {
 	} {
 		if status, _, stderr := weft(t, "check", file); status != exitUsage || !strings.HasPrefix(stderr, want) {
 			t.Errorf("status %d: %s\nwant %s", status, stderr, want)
+		}
+	}
+}
+
+// TestHelpExamples: the examples of the help texts name commands and options that
+// there are.
+func TestHelpExamples(t *testing.T) {
+	root := newRoot(io.Discard, io.Discard)
+	for _, c := range root.Commands() {
+		if c.Example == "" {
+			continue
+		}
+		for line := range strings.Lines(c.Example) {
+			line, _, _ = strings.Cut(line, " > ")
+			args := strings.Fields(strings.NewReplacer("'", "", ", ", ",").Replace(line))
+			if args[0] != "weft" || args[1] != c.Name() {
+				t.Errorf("%s: example %q", c.Name(), line)
+				continue
+			}
+			if err := c.ParseFlags(args[2:]); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			if c.Args != nil {
+				if err := c.Args(c, c.Flags().Args()); err != nil {
+					t.Errorf("%q: %v", line, err)
+				}
+			}
 		}
 	}
 }
