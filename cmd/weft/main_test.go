@@ -208,7 +208,7 @@ func TestInformation(t *testing.T) {
 		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
 			t.Errorf("%s: %s", format, stderr)
 		}
-		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\n") {
+		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
 			t.Errorf("%s read back: %s%s", format, stdout, stderr)
 		}
 	}
