@@ -50,6 +50,8 @@ type Point struct {
 type Options struct {
 	Set   []string // KEY=VALUE, laid over the file in order
 	Quick bool     // apply the file's [quick] table
+	// CheckQuick finds the faults of the quick variant too.
+	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
 }
@@ -99,6 +101,12 @@ func Load(name, text string, options Options) (*File, error) {
 	f.check()
 	if err := d.faults.err(); err != nil {
 		return nil, err
+	}
+	if options.CheckQuick && !options.Quick && d.tree["quick"] != nil {
+		options.Quick = true
+		if _, err := Load(name, text, options); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var flags fileFlags
+	flags := fileFlags{both: true}
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find all errors of experiment files without running them, and say what they would do",
@@ -20,9 +20,6 @@ func (a *app) checkCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := flags.open(args)
 			if err != nil {
-				return err
-			}
-			if err := flags.checkQuick(args); err != nil {
 				return err
 			}
 			a.warn(files)
@@ -43,17 +40,6 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
 	return c
-}
-
-// checkQuick finds the faults of the [quick] tables too.
-func (f *fileFlags) checkQuick(names []string) error {
-	if f.quick {
-		return nil
-	}
-	quick := *f
-	quick.quick = true
-	_, err := quick.open(names)
-	return err
 }
 
 // findings lists the notes of a report, a line each under their topics.

@@ -18,6 +18,7 @@ type fileFlags struct {
 	set   []string
 	seed  seedFlag
 	quick bool
+	both  bool // find the faults of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
 }
@@ -37,7 +38,7 @@ func (f *fileFlags) options() experiments.Options {
 	if f.seed.given {
 		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
 	}
-	return experiments.Options{Set: set, Quick: f.quick, AllowDeadlock: f.allowDeadlock}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
 }
 
 // open reads all files; faults of all of them are reported together.

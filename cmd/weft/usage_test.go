@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -107,7 +107,7 @@ type fullWriter int
 
 func (n *fullWriter) Write(p []byte) (int, error) {
 	if int(*n) < len(p) {
-		return 0, syscall.ENOSPC
+		return 0, errors.New("no space left on device")
 	}
 	*n -= fullWriter(len(p))
 	return len(p), nil
