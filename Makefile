@@ -13,7 +13,7 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm soak fuzz check format vet lint tidy arrows race bench demo reproduce golden clean help
+.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce golden clean help
 
 all: build
 
@@ -26,6 +26,9 @@ test: ## run all tests
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
+
+race-all: ## run all tests with the race detector and 4 threads (over an hour)
+	CGO_ENABLED=1 $(GO) test -race -cpu 4 -timeout 0 ./...
 
 soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v

@@ -10,24 +10,46 @@ func Sequence(parts ...Schedule) Schedule {
 			panic("collectives: a sequence of schedules with different numbers of ranks")
 		}
 	}
-	return sequence(parts)
+	s := &sequence{parts, make([]int, len(parts))}
+	for i, p := range parts {
+		s.rounds[i] = p.Rounds(0)
+		for r := 1; r < p.Ranks() && s.rounds[i] != differ; r++ {
+			if p.Rounds(r) != s.rounds[i] {
+				s.rounds[i] = differ
+			}
+		}
+	}
+	return s
 }
 
-type sequence []Schedule
+type sequence struct {
+	parts  []Schedule
+	rounds []int // of each part, if they are the same for all ranks, or differ
+}
 
-func (s sequence) Ranks() int { return s[0].Ranks() }
+const differ = -1
 
-func (s sequence) Rounds(rank int) int {
+func (s *sequence) Ranks() int { return s.parts[0].Ranks() }
+
+// roundsOf is the number of rounds of a rank in part i.
+func (s *sequence) roundsOf(i, rank int) int {
+	if n := s.rounds[i]; n != differ {
+		return n
+	}
+	return s.parts[i].Rounds(rank)
+}
+
+func (s *sequence) Rounds(rank int) int {
 	n := 0
-	for _, p := range s {
-		n += p.Rounds(rank)
+	for i := range s.parts {
+		n += s.roundsOf(i, rank)
 	}
 	return n
 }
 
-func (s sequence) Round(rank, round int, dst []Op) []Op {
-	for _, p := range s {
-		n := p.Rounds(rank)
+func (s *sequence) Round(rank, round int, dst []Op) []Op {
+	for i, p := range s.parts {
+		n := s.roundsOf(i, rank)
 		if round < n {
 			return p.Round(rank, round, dst)
 		}

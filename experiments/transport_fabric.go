@@ -59,6 +59,7 @@ type flight struct {
 	next    int32    // flight sent after it on the same QP; -1: none
 	packets int32    // that have not arrived; negative until the last has been cut
 	done    sim.Time // all in memory; 0: not yet
+	quiet   bool
 }
 
 // qpOrder is what is under way on a QP, in order.
@@ -109,7 +110,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 	} else {
 		t.flights = append(t.flights, flight{})
 	}
-	t.flights[id] = flight{id: x.ID, to: x.To, peer: x.PeerQP, queue: q, next: -1, packets: uncut}
+	t.flights[id] = flight{id: x.ID, to: x.To, peer: x.PeerQP, queue: q, next: -1, packets: uncut, quiet: x.Quiet}
 	order := &t.queues[q]
 	if order.first < 0 {
 		order.first = id
@@ -117,7 +118,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 		t.flights[order.last].next = id
 	}
 	order.last = id
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, ID: id})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id}})
 	t.serve(t.kernel.Now(), x.From)
 }
 
@@ -224,7 +225,11 @@ func (t *fabricTransport) complete(queue int32) {
 func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == messageDelivered {
 		t.free = append(t.free, e.Target)
-		t.sink.Delivered(t.flights[e.Target].id)
+		if f := &t.flights[e.Target]; f.quiet {
+			t.sink.Written(f.id, k.Now())
+		} else {
+			t.sink.Delivered(f.id)
+		}
 		return
 	}
 	t.nodes[e.Target].waking = false

@@ -54,9 +54,8 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 // modulo 64, that several of them come from or want. Flits without a credit go
 // to sleep.
 func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
+	requests, places := of(f.alloc.requests, 0), of(f.alloc.places, 0)
 	combined, cutThrough, vcs := f.combined, f.cutThrough, uint32(f.vcs)
-	paces := &f.paces[0]
 	n := uint32(0)
 	now := f.cycle << intervalShift
 	var inputs, outputs uint64
@@ -92,7 +91,7 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 				}
 				continue
 			}
-			if o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
+			if o.nextFree-f.pace(o).window >= now { // no room behind the crossbar
 				if f.blame != nil {
 					f.blame.outputFull(f, sw.queue0+int32(local), o)
 				}
@@ -276,7 +275,8 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		*credit = in.upstream + int32(vcIn)
 
 		// The output queue is not simulated: the channel's next free time is.
-		depart := max(t.depart, o.nextFree)
+		wait := o.nextFree - t.depart
+		depart := t.depart + wait&^(wait>>63) // the later one: nothing predicts which it is
 		o.nextFree = depart + f.pace(o).interval
 		arrival := wholeCycle(depart) + int64(o.latency)
 		wheel := f.flits[o.wheel&15]

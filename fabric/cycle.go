@@ -132,7 +132,7 @@ func (f *Fabric) arriveCredits(c int64) {
 			f.sensing.returned(f, batch, c)
 		}
 		for _, ov := range batch {
-			o := &f.outVC[ov]
+			o := of(f.outVC, uint32(ov))
 			o.credits++
 			if o.credits == 1 || f.cutThrough {
 				f.creditReturned(o, ov)
@@ -182,7 +182,7 @@ func (f *Fabric) arriveFlits(c int64) {
 		}
 		for i := range batch {
 			e := &batch[i]
-			v := &f.queues[e.queue]
+			v := of(f.queues, uint32(e.queue))
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
@@ -195,7 +195,7 @@ func (f *Fabric) arriveFlits(c int64) {
 			v.count++
 			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
 			if e.packet&headFlit != 0 {
-				f.masks[word].route |= bit
+				of(f.masks, uint32(word)).route |= bit
 				f.activate(word)
 				continue
 			}

@@ -35,7 +35,7 @@ func (f *Fabric) purge(doomed []int32) {
 	for t := range f.terminals {
 		if te := &f.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
 			unsent[te.packet] = te.left
-			te.packet, te.left, te.blocked = -1, 0, false
+			te.packet, te.left, te.flags = -1, 0, 0
 			f.WakeAt(topology.TerminalID(t), wholeCycle(f.out[f.terminalOut0+int32(t)].nextFree))
 		}
 	}

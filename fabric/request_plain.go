@@ -34,12 +34,11 @@ func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
 func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := &f.alloc.requests[0], &f.alloc.places[0]
-	accepts, waits := at(&f.acceptOV[0], uint32(sw.queue0)), at(&f.waitNext[0], uint32(sw.queue0))
-	paces := &f.paces[0]
+	requests, places := of(f.alloc.requests, 0), of(f.alloc.places, 0)
+	accepts, waits := of(f.acceptOV, uint32(sw.queue0)), of(f.waitNext, uint32(sw.queue0))
 	vcs, last := uint32(f.vcs), uint32(1)<<((f.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := &f.alloc.refusals[0], uint32(0)
+	refusals, refused := of(f.alloc.refusals, 0), uint32(0)
 	now := f.cycle << intervalShift
 	full := now + f.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
@@ -87,7 +86,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 				refused++
 				continue
 			}
-			if o.nextFree >= full && o.nextFree-at(paces, uint32(o.pace)).window >= now { // no room behind the crossbar
+			if o.nextFree >= full && o.nextFree-f.pace(o).window >= now { // no room behind the crossbar
 				*at(refusals, refused) = refusal{local, PartSerial}
 				refused++
 				continue

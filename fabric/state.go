@@ -86,7 +86,7 @@ type pace struct {
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
 }
 
-func (f *Fabric) pace(o *outPort) *pace { return &f.paces[o.pace] }
+func (f *Fabric) pace(o *outPort) *pace { return of(f.paces, uint32(o.pace)) }
 
 // inPort is the receiving end of a channel. 16 bytes.
 type inPort struct {
@@ -122,12 +122,15 @@ func (sw *switchState) outPort(local uint32) *outPort { return at(sw.outs, local
 func (sw *switchState) inPort(local uint32) *inPort   { return at(sw.ins, local) }
 
 // mask is the mask word of a queue; its bit there is 1<<(local&63).
-func (sw *switchState) mask(local uint32) *masks { return at(&sw.masks[0], local>>6) }
+func (sw *switchState) mask(local uint32) *masks { return of(sw.masks, local>>6) }
 
 // at is element i of the array that begins with first.
 func at[T any](first *T, i uint32) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*unsafe.Sizeof(*first)))
 }
+
+// of is element i of a slice, which must have it.
+func of[T any](s []T, i uint32) *T { return at(unsafe.SliceData(s), i) }
 
 // masks says which of 64 queues have something to do.
 type masks struct {
@@ -143,7 +146,7 @@ type masks struct {
 type packet struct {
 	birth  int64  // cycle
 	tag    uint64 // the source's own
-	wait   uint32 // cycles from birth until the head entered the network; saturates
+	wait   uint32 // cycles from birth until the head entered the network, below 2^32
 	src    topology.TerminalID
 	flits  int32
 	copies int32 // in the network, beside the first
@@ -268,7 +271,7 @@ const (
 )
 
 // activate marks a mask word as having work.
-func (f *Fabric) activate(word int32) { f.active[word>>6] |= 1 << (word & 63) }
+func (f *Fabric) activate(word int32) { *of(f.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // InFlight is the number of packets between injection and delivery.
 func (f *Fabric) InFlight() int {

@@ -61,7 +61,7 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<StateBits - 1
 	m := &sw.masks[w]
 	ready := f.steps.at[0].number + f.routeDelay
-	places, a := &f.alloc.places[0], &f.alloc
+	places, a := of(f.alloc.places, 0), &f.alloc
 	left := m.route
 	m.route = 0
 	first := uint64(0) // queues whose front has come

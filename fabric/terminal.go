@@ -60,13 +60,20 @@ type terminal struct {
 	wake    int64 // cycle of the pending wake; Never if none
 	packet  int32 // being sent; -1: none
 	dst     int32
-	left    int32 // flits still to be sent
-	flits   int32
+	left    int32  // flits still to be sent
+	born    uint32 // cycle of the packet's birth, modulo 2^32
 	state   uint32 // routing's state of the packet
 	allowed uint16 // virtual channels that it may leave on; 0: not asked yet
 	vc      int8   // of the packet, or of the last one
-	blocked bool   // waits for a credit
+	flags   terminalFlags
 }
+
+type terminalFlags uint8
+
+const (
+	blocked terminalFlags = 1 << iota // waits for a credit
+	begun                             // the packet's head has left
+)
 
 // Attach connects the end points: where packets come from and who hears of
 // their arrival. It starts every terminal and must be called once, before the
@@ -144,21 +151,21 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	o := &f.out[f.terminalOut0+t]
 	ovs := f.outVC[f.terminalOV(topology.TerminalID(t), 0):][:f.vcs]
 	flags := int32(0)
-	if te.left == te.flits {
+	if te.flags&begun == 0 {
 		vc, ok := f.injectionVC(t, te, ovs)
 		if !ok {
-			te.blocked = true
+			te.flags |= blocked
 			return
 		}
 		te.vc = vc
+		te.flags |= begun
 		flags = headFlit
-		p := f.packet(te.packet)
-		p.wait = uint32(min(c-p.birth, math.MaxUint32))
+		f.packet(te.packet).wait = uint32(c) - te.born // written only: the record is no longer in the cache
 		if f.trace != nil {
 			f.trace.injected(f, te)
 		}
 	} else if ovs[te.vc].credits == 0 {
-		te.blocked = true
+		te.flags |= blocked
 		return
 	}
 	ovs[te.vc].credits--
@@ -203,7 +210,7 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 	id := f.takePacket()
 	p := f.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
-	te.packet, te.dst, te.left, te.flits = id, int32(spec.Dst), spec.Flits, spec.Flits
+	te.packet, te.dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
 	te.state, te.allowed = 0, uint16(f.injection)
 	if spec.VCs != 0 {
 		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
@@ -217,7 +224,7 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
 	if f.cutThrough {
-		need = te.flits
+		need = te.left
 	}
 	if te.allowed == 0 {
 		f.depart(t, te)
@@ -254,8 +261,8 @@ func (f *Fabric) depart(t int32, te *terminal) {
 // creditTerminal serves a terminal that waited for a credit.
 func (f *Fabric) creditTerminal(ov int32) {
 	t := (ov - f.terminalOV0) / int32(f.vcs)
-	if te := &f.terminals[t]; te.blocked {
-		te.blocked = false
+	if te := &f.terminals[t]; te.flags&blocked != 0 {
+		te.flags &^= blocked
 		f.woken = append(f.woken, t)
 	}
 }

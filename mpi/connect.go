@@ -20,39 +20,31 @@ import (
 // a node for all, the request of another one of them does not: it is waiting for
 // a reply of its own.
 type connector struct {
-	rt      *runtime
-	peers   int          // a process can be connected to: ranks, or nodes with XRC
-	state   [][]linkBits // per rank, allocated with its first connection on demand
-	waiting map[uint64][]int32
-	asked   map[uint64]int32 // with XRC: whom, where a request has no reply yet
-	links   []int32          // QPs made on demand that are open, per rank
-	buffers int              // receive buffers: of a process, or with RC of a connection
-	perPeer map[uint64]*inbox
-	earlier []times // of inboxes
+	rt        *runtime
+	perNode   bool // one QP reaches all processes of a peer node
+	datagrams bool // no connections at all: UD
+	dynamic   bool // not all are connected at the start
+	links     links
+	group     divisor          // the size of groups; 0 without them
+	waiting   map[uint64]chain // messages, by number+1, for connections that are not their rank's first to be waited for
+	buffers   int              // receive buffers: of a process, or with RC of a connection
+	perPeer   map[uint64]*inbox
+	earlier   []times // of inboxes
 }
 
-// linkBits packs the states of 32 peers.
-type linkBits uint64
-
-// The states of a connection on demand.
-const (
-	linkNone    = 0
-	linkPending = 1
-	linkReady   = 2
-)
-
 func newConnector(rt *runtime, nodes int) connector {
-	c := connector{rt: rt, peers: len(rt.ranks), waiting: map[uint64][]int32{}}
 	settings := &rt.Connections
-	if settings.perNode() {
-		c.peers, c.asked = nodes, map[uint64]int32{}
+	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
+	c.dynamic = !c.datagrams && (settings.OnDemand || settings.Group > 0)
+	peers := len(rt.ranks)
+	if c.perNode {
+		peers = nodes
 	}
-	c.state = make([][]linkBits, len(rt.ranks))
-	c.links = make([]int32, len(rt.ranks))
+	c.links = newLinks(len(rt.ranks), peers)
 	switch {
 	case settings.Mode == RC:
 		c.buffers, c.perPeer = settings.Preposted, map[uint64]*inbox{}
-	case settings.Mode == UD:
+	case c.datagrams:
 		c.buffers = settings.UDBuffers
 	default: // the shared receive queue holds one buffer a QP
 		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
@@ -62,7 +54,7 @@ func newConnector(rt *runtime, nodes int) connector {
 
 // peer is what a process connects to for reaching rank b.
 func (c *connector) peer(b int32) int32 {
-	if c.rt.Connections.perNode() {
+	if c.perNode {
 		return c.rt.nodeOf[b]
 	}
 	return b
@@ -71,9 +63,9 @@ func (c *connector) peer(b int32) int32 {
 // pair names the QPs at both ends of a connection.
 func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	switch {
-	case c.rt.Connections.Mode == UD:
+	case c.datagrams:
 		return hca.QP(from), hca.QP(to)
-	case c.rt.Connections.perNode():
+	case c.perNode:
 		// The sending QP belongs to the process and leads to a node; there a
 		// target QP serves it.
 		return hca.QP(from)<<32 | hca.QP(c.rt.nodeOf[to]), 1<<62 | hca.QP(from)
@@ -81,69 +73,147 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	return hca.QP(from)<<32 | hca.QP(to), hca.QP(to)<<32 | hca.QP(from)
 }
 
-// static tells whether messages from a reach b on a connection made at the
-// start. With XRC a connection to any process of b's node will do.
-func (c *connector) static(a, b int32) bool {
-	settings := &c.rt.Connections
-	if settings.Connected(a, b) {
-		return true
+// way tells how messages from a reach b: static if on a connection made at the
+// start; with XRC one to any process of b's node will do. If not, relay is, where
+// there are groups, the process over which a reaches b without a connection of
+// their own: the member of b's group with a's index, to which a is connected, and
+// which is connected to b. If b's group is not full and has no such member, it is
+// the member of a's group with b's index.
+func (c *connector) way(a, b int32) (relay int32, static bool) {
+	n := c.group.n
+	if n == 0 {
+		return 0, !c.dynamic
 	}
-	if settings.Group == 0 || !settings.perNode() {
-		return false
+	ga, gb := c.group.of(a), c.group.of(b)
+	if ga == gb || a-ga*n == b-gb*n {
+		return 0, true
 	}
-	return c.rt.nodeOf[settings.Relay(a, b, len(c.rt.ranks))] == c.rt.nodeOf[b]
+	if relay = a + (gb-ga)*n; int(relay) >= len(c.rt.ranks) {
+		relay = b + (ga-gb)*n
+	}
+	return relay, c.perNode && c.rt.nodeOf[relay] == c.rt.nodeOf[b]
 }
 
 // proxied tells whether messages from a to b go over a relay for good.
-func (c *connector) proxied(a, b int32) bool { return c.rt.Connections.Proxy && !c.static(a, b) }
+func (c *connector) proxied(a, b int32) bool {
+	if !c.rt.Connections.Proxy {
+		return false
+	}
+	_, static := c.way(a, b)
+	return !static
+}
 
 // route returns the rank to which a message from a to b goes first; false if it
 // has to wait for a connection.
 func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
-	m := &c.rt.messages[id]
-	if c.static(a, b) {
+	relay, static := c.way(a, b)
+	if static {
 		return b, true
 	}
 	settings := &c.rt.Connections
+	m := &c.rt.messages[id]
 	switch {
 	case m.stage >= stageRequest && settings.OnDemand:
 		c.rt.stats.Connecting++
 		return b, true
 	case m.stage >= stageRequest:
 		c.rt.stats.Connecting += 2
-		return settings.Relay(a, b, len(c.rt.ranks)), true
+		return relay, true
 	case settings.Proxy:
-		return settings.Relay(a, b, len(c.rt.ranks)), true
+		return relay, true
+	}
+	state := c.get(a, b)
+	if state == linkReady {
+		return b, true
 	}
 	m.ready = now // before a request, which makes a message and may move this one
-	switch c.get(a, b) {
-	case linkReady:
-		return b, true
-	case linkNone:
+	c.wait(id, a, b)
+	if state == linkNone {
 		c.request(a, b, now)
 	}
-	key := c.key(a, b)
-	c.waiting[key] = append(c.waiting[key], id)
 	return 0, false
 }
 
-func (c *connector) key(a, b int32) uint64 { return uint64(a)<<32 | uint64(c.peer(b)) }
-
-func (c *connector) get(a, b int32) int {
-	if c.state[a] == nil {
-		return linkNone
+// firstHop is where requests and replies from a to b go.
+func (c *connector) firstHop(a, b int32) int32 {
+	if relay, static := c.way(a, b); !static && c.group.n != 0 {
+		return relay
 	}
-	p := c.peer(b)
-	return int(c.state[a][p/32] >> (p % 32 * 2) & 3)
+	return b
 }
 
-func (c *connector) set(a, b int32, state int) {
-	if c.state[a] == nil {
-		c.state[a] = make([]linkBits, (c.peers+31)/32)
+func (c *connector) get(a, b int32) linkState { return c.links.get(a, c.peer(b)) }
+
+func (c *connector) set(a, b int32, state linkState) { c.links.set(a, c.peer(b), state) }
+
+// waitingFor are the messages, in order, that wait for a connection; numbers are
+// those of messages + 1.
+type waitingFor struct {
+	peer int32
+	chain
+}
+
+// wait keeps a message until a is connected to b. The rank holds the messages for
+// one connection itself, which are all as long as a program sends one by one.
+func (c *connector) wait(id, a, b int32) {
+	c.rt.messages[id].next = 0
+	peer := c.peer(b)
+	own := &c.rt.ranks[a].waiting
+	key := uint64(a)<<32 | uint64(peer)
+	to, other := own.chain, false
+	if own.head == 0 || own.peer != peer {
+		var known bool
+		if len(c.waiting) > 0 {
+			to, known = c.waiting[key]
+		}
+		if other = known || own.head != 0; !known {
+			to = chain{}
+		}
 	}
-	p := c.peer(b)
-	bits := &c.state[a][p/32]
-	*bits = *bits&^(3<<(p%32*2)) | linkBits(state)<<(p%32*2)
+	if to.head == 0 {
+		to.head = id + 1
+	} else {
+		c.rt.messages[to.tail-1].next = id + 1
+	}
+	to.tail = id + 1
+	if other {
+		c.waiting[key] = to
+	} else {
+		*own = waitingFor{peer, to}
+	}
+}
+
+// released takes out the messages that wait for a's connection to b and returns
+// the first, + 1; the others are linked by next.
+func (c *connector) released(a, b int32) int32 {
+	peer := c.peer(b)
+	if own := &c.rt.ranks[a].waiting; own.head != 0 && own.peer == peer {
+		first := own.head
+		own.chain = chain{}
+		return first
+	}
+	if len(c.waiting) == 0 {
+		return 0
+	}
+	key := uint64(a)<<32 | uint64(peer)
+	first := c.waiting[key].head
+	delete(c.waiting, key)
+	return first
+}
+
+// asked is the rank that a has asked for the connection to b, which is not ready:
+// b, or with XRC the process of b's node that the first waiting message is for.
+func (c *connector) asked(a, b int32) int32 {
+	if !c.perNode {
+		return b
+	}
+	peer := c.peer(b)
+	first := c.rt.ranks[a].waiting.head
+	if first == 0 || c.rt.ranks[a].waiting.peer != peer {
+		first = c.waiting[uint64(a)<<32|uint64(peer)].head
+	}
+	_, to := c.rt.messages[first-1].ends()
+	return to
 }
 
 // kernel spends CPU time of a in the kernel.
@@ -155,8 +225,9 @@ func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 // create makes a QP of a for a connection on demand.
 func (c *connector) create(a int32, now sim.Time) sim.Time {
 	c.rt.stats.QPs++
-	c.links[a]++
-	c.rt.stats.QPsPeak = max(c.rt.stats.QPsPeak, int64(c.links[a]))
+	q := &c.rt.ranks[a]
+	q.connected++
+	c.rt.stats.QPsPeak = max(c.rt.stats.QPsPeak, int64(q.connected))
 	return c.kernel(a, now, c.rt.Adapter.QPCreate)
 }
 
@@ -164,13 +235,10 @@ func (c *connector) create(a int32, now sim.Time) sim.Time {
 func (c *connector) request(a, b int32, now sim.Time) {
 	c.set(a, b, linkPending)
 	c.rt.stats.Handshakes++
-	if c.asked != nil {
-		c.asked[c.key(a, b)] = b
-	}
 	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
 	id := c.rt.allocate()
 	c.rt.messages[id] = message{from: a, to: b, stage: stageRequest, open: 1}
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, c.firstHop(a, b)))
 }
 
 // arrive takes in a request or a reply.
@@ -186,7 +254,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead)
 	switch c.get(b, a) {
 	case linkPending:
-		if c.asked == nil || c.asked[c.key(b, a)] == a {
+		if c.asked(b, a) == a {
 			c.rt.close(id)
 			c.establish(b, a, at)
 			return
@@ -197,7 +265,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at = c.establish(b, a, at)
 	m.stage = stageReply
 	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead)
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, a))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, c.firstHop(b, a)))
 }
 
 // establish brings a's QP to b to ready-to-send, if it is not, and lets the
@@ -208,13 +276,13 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	}
 	at = c.kernel(a, at, c.rt.Adapter.QPModify)
 	c.set(a, b, linkReady)
-	key := c.key(a, b)
-	for _, id := range c.waiting[key] {
-		c.rt.stats.ConnectWait += at - c.rt.messages[id].ready
+	for next := c.released(a, b); next != 0; {
+		id := next - 1
+		m := &c.rt.messages[id]
+		next = m.next
+		c.rt.stats.ConnectWait += at - m.ready
 		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
 	}
-	delete(c.waiting, key)
-	delete(c.asked, key)
 	return at
 }
 
@@ -222,17 +290,12 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 // Without XRC the other side closes its QP too; messages that are on their way
 // arrive, later ones connect anew. Pending connections are left alone.
 func (c *connector) tearDown(a int32, at sim.Time) {
-	for word, bits := range c.state[a] {
-		for i := int32(0); bits>>(2*i) != 0; i++ {
-			if bits>>(2*i)&3 != linkReady {
-				continue
-			}
-			c.state[a][word] &^= 3 << (2 * i)
-			c.destroy(a, at)
-			if b := int32(word)*32 + i; !c.rt.Connections.perNode() && c.get(b, a) == linkReady {
-				c.set(b, a, linkNone)
-				c.destroy(b, at)
-			}
+	for b := range c.links.ready(a) {
+		c.links.set(a, b, linkNone)
+		c.destroy(a, at)
+		if !c.perNode && c.links.get(b, a) == linkReady {
+			c.links.set(b, a, linkNone)
+			c.destroy(b, at)
 		}
 	}
 }
@@ -240,7 +303,7 @@ func (c *connector) tearDown(a int32, at sim.Time) {
 // destroy closes a QP of a.
 func (c *connector) destroy(a int32, at sim.Time) {
 	c.rt.stats.QPsClosed++
-	c.links[a]--
+	c.rt.ranks[a].connected--
 	c.kernel(a, at, c.rt.Adapter.QPDestroy)
 }
 
@@ -323,7 +386,7 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	}
 	posted := c.buffers
 	if c.perPeer == nil {
-		posted = max(c.rt.Connections.SRQLeast, posted+int(c.links[m.hop]))
+		posted = max(c.rt.Connections.SRQLeast, posted+int(c.rt.ranks[m.hop].connected))
 	}
 	return c.has(c.box(m), posted, now)
 }

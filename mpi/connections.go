@@ -132,30 +132,4 @@ func (c *Connections) perQP() float64 {
 	return float64(c.Buffer) + send + request
 }
 
-// Connected tells whether two processes are connected from the start.
-func (c *Connections) Connected(a, b int32) bool {
-	switch {
-	case c.Mode == UD:
-		return true
-	case c.OnDemand:
-		return false
-	case c.Group == 0:
-		return true
-	}
-	n := int32(c.Group)
-	return a/n == b/n || a%n == b%n
-}
-
-// Relay is the process over which a reaches b without a connection of their
-// own: the member of b's group with a's index, to which a is connected, and
-// which is connected to b. If b's group is not full and has no such member, it
-// is the member of a's group with b's index.
-func (c *Connections) Relay(a, b int32, ranks int) int32 {
-	n := int32(c.Group)
-	if r := b/n*n + a%n; int(r) < ranks {
-		return r
-	}
-	return a/n*n + b%n
-}
-
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

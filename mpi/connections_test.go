@@ -82,6 +82,29 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	}
 }
 
+// connected tells whether two processes are connected from the start.
+func (c *Connections) connected(a, b int32) bool {
+	switch {
+	case c.Mode == UD:
+		return true
+	case c.OnDemand:
+		return false
+	case c.Group == 0:
+		return true
+	}
+	n := int32(c.Group)
+	return a/n == b/n || a%n == b%n
+}
+
+// relay is the process over which a reaches b without a connection.
+func (c *Connections) relay(a, b int32, ranks int) int32 {
+	n := int32(c.Group)
+	if r := b/n*n + a%n; int(r) < ranks {
+		return r
+	}
+	return a/n*n + b%n
+}
+
 func TestGroupedConnections(t *testing.T) {
 	c := DefaultConnections
 	c.Group = 4
@@ -95,15 +118,67 @@ func TestGroupedConnections(t *testing.T) {
 		{1, 6, false, 5}, // over index 1 of group 1
 		{3, 8, false, 0}, // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
 	} {
-		if got := c.Connected(x.a, x.b); got != x.connected {
-			t.Errorf("Connected(%d, %d) = %v", x.a, x.b, got)
+		if got := c.connected(x.a, x.b); got != x.connected {
+			t.Errorf("connected(%d, %d) = %v", x.a, x.b, got)
 		}
 		if x.connected {
 			continue
 		}
-		relay := c.Relay(x.a, x.b, 10)
-		if relay != x.relay || !c.Connected(x.a, relay) || !c.Connected(relay, x.b) {
-			t.Errorf("Relay(%d, %d) = %d, want %d", x.a, x.b, relay, x.relay)
+		relay := c.relay(x.a, x.b, 10)
+		if relay != x.relay || !c.connected(x.a, relay) || !c.connected(relay, x.b) {
+			t.Errorf("relay(%d, %d) = %d, want %d", x.a, x.b, relay, x.relay)
+		}
+	}
+}
+
+// TestWay compares the connector's way, which does without divisions, with the
+// plain one, for full groups and others, up to group sizes of 1 and of more than
+// all ranks.
+func TestWay(t *testing.T) {
+	const ranks, perNode = 61, 3
+	for _, mode := range []string{RC, XRCS, UD} {
+		for _, onDemand := range []bool{false, true} {
+			for _, group := range []int{0, 1, 2, 3, 7, 16, 60, 61, 100, 1<<31 - 1} {
+				if mode == UD && (onDemand || group > 0) || onDemand && group > 0 {
+					continue
+				}
+				config := testConfig(perNode)
+				config.Connections.Mode, config.Connections.OnDemand, config.Connections.Group = mode, onDemand, group
+				rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(roundsOf{ranks: ranks}, Costs{}, sim.Picosecond))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for a := range int32(ranks) {
+					for b := range int32(ranks) {
+						want := config.Connections.connected(a, b)
+						var over int32
+						if !want && group > 0 {
+							over = config.Connections.relay(a, b, ranks)
+							want = mode == XRCS && over/perNode == b/perNode
+						}
+						relay, static := rt.connect.way(a, b)
+						if static != want || !want && relay != over {
+							t.Fatalf("%s, groups of %d, on demand %v: way(%d, %d) = %d, %v; want %d, %v", mode, group, onDemand, a, b, relay, static, over, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDivisor(t *testing.T) {
+	s := sim.NewStream(1, "divisor", 0)
+	for _, n := range []int{1, 2, 3, 5, 7, 4096, 65535, 1 << 30, 1<<31 - 1} {
+		d := newDivisor(n)
+		for i := range 1000 {
+			a := int32(s.Uint64() >> 33)
+			if i < 4 {
+				a = int32([]int{0, n - 1, n, 1<<31 - 1}[i])
+			}
+			if got := d.of(a); got != a/int32(n) {
+				t.Fatalf("%d/%d = %d, want %d", a, n, got, a/int32(n))
+			}
 		}
 	}
 }

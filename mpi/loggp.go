@@ -35,38 +35,36 @@ type loggpTransport struct {
 	handler sim.HandlerID
 	sink    Sink
 	nodes   []hca.HCA
-	waking  []bool                  // by node: a loggpFree event is to come
-	arrival func(id, process int32) // see expecter
-	flights []flight                // by transfer id
-}
-
-// flight is where a transfer is going.
-type flight struct {
-	qp      hca.QP
-	to      int32 // node
-	process int32
+	waking  []bool                        // by node: a loggpFree event is to come
+	arrival func(id, process, asks int32) // see expecter
+	ahead   hca.Ahead
 }
 
 // Events of the transport.
 const (
 	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node, argument see comingBurst
-	loggpDelivered               // target transfer, argument process
+	loggpDelivered               // target transfer, argument the process and, above it, who asks for a connection
 )
 
 func (t *loggpTransport) Send(x Transfer) {
-	now, h, r := t.kernel.Now(), &t.nodes[x.From], hca.Request{QP: x.QP, Bytes: x.Bytes, ID: x.ID}
-	f := flight{x.PeerQP, x.To, x.Process}
-	if first, end, ok := h.Express(now, r); ok {
-		in := t.fly(h, &f, x.Bytes, first, end)
-		t.kernel.Schedule(in, t.handler, loggpDelivered, x.ID, int64(x.Process))
+	now, h := t.kernel.Now(), &t.nodes[x.From]
+	r := hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Process: x.Process, Asks: x.Asks, Quiet: x.Quiet}}
+	if first, end, ok := h.Express(now, x.QP, x.Bytes); ok {
+		in := t.fly(h, &r.Mark, x.Bytes, first, end)
+		t.deliver(&r.Mark, in)
 		return
 	}
-	for len(t.flights) <= int(x.ID) {
-		t.flights = append(t.flights, flight{})
-	}
-	t.flights[x.ID] = f
 	h.Post(r)
 	t.serve(now, x.From)
+}
+
+// deliver tells the sink of a transfer that will be in memory at a time.
+func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
+	if x.Quiet {
+		t.sink.Written(x.ID, at)
+		return
+	}
+	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, int64(x.Asks)<<32|int64(x.Process))
 }
 
 // serve sends the next burst of a node, or waits until its engine is free.
@@ -74,10 +72,9 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	h := &t.nodes[node]
 	if !h.Busy(now) {
 		if b, first, end, ok := h.Next(now); ok {
-			f := &t.flights[b.ID]
-			in := t.fly(h, f, b.Size, first, end)
+			in := t.fly(h, &b.Mark, b.Size, first, end)
 			if b.Last {
-				t.kernel.Schedule(in, t.handler, loggpDelivered, b.ID, int64(f.process))
+				t.deliver(&b.Mark, in)
 			}
 		}
 	}
@@ -93,9 +90,9 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 // next to nothing: if the receiving engine is behind, the sending one has to
 // wait, so that senders to one node share it burst by burst. It returns when a
 // process there can see the data.
-func (t *loggpTransport) fly(h *hca.HCA, f *flight, bytes int64, first, end sim.Time) sim.Time {
+func (t *loggpTransport) fly(h *hca.HCA, to *hca.Mark, bytes int64, first, end sim.Time) sim.Time {
 	delay := t.config.HCA.SendLatency + t.config.Latency
-	in := t.nodes[f.to].Receive(f.qp, bytes, first+delay, end+delay)
+	in := t.nodes[to.To].Receive(to.Peer, bytes, first+delay, end+delay)
 	h.Hold(in - delay)
 	return in + t.config.HCA.RecvLatency
 }

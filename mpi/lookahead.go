@@ -25,39 +25,46 @@ func messageAndPeer(id, peer int32) int64 { return int64(id)<<32 | int64(peer) }
 func (rt *runtime) LookAhead(e *sim.Event) {
 	r, id, peer := e.Target, int32(e.Arg>>32), int32(e.Arg)
 	switch {
-	case e.Kind > evPost:
-		rt.expectArrival(id, r)
 	case id < 0: // a computation
-		rt.expectRank(r)
-		sim.Prefetch(unsafe.Pointer(&rt.queues[shortQueue*r]))
-	default:
-		rt.expectRank(r)
+		rank := unsafe.Pointer(&rt.ranks[r])
+		sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.queues[shortQueue*r]))
+	case e.Kind <= evPost || e.Kind == evRelay:
 		rt.expectTransfer(id, r, peer)
+	default:
+		rt.expectArrival(id, r, 0)
 	}
 }
 
-// expectArrival asks for what the arrival of message id at rank r will touch.
-func (rt *runtime) expectArrival(id, r int32) {
-	rt.expectRank(r)
-	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
+// progress is where the workload keeps the state of a rank, if that is known.
+func (rt *runtime) progress(r int32) unsafe.Pointer {
+	if rt.schedule == nil {
+		return unsafe.Pointer(rt)
+	}
+	return unsafe.Pointer(&rt.schedule.ranks[r])
+}
+
+// expectArrival asks for what the arrival of message id at rank r will touch; asks is
+// that of its transfer.
+func (rt *runtime) expectArrival(id, r, asks int32) {
+	rank := unsafe.Pointer(&rt.ranks[r])
+	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.messages[id]))
+	if asks != 0 {
+		rt.connect.links.expect(r, rt.connect.peer(asks-1))
+		return
+	}
 	sim.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
-}
-
-func (rt *runtime) expectRank(r int32) {
-	q := unsafe.Pointer(&rt.ranks[r])
-	sim.Prefetch(q)
-	sim.Prefetch(unsafe.Add(q, 64))
-	if rt.schedule != nil {
-		sim.Prefetch(unsafe.Pointer(&rt.schedule.ranks[r]))
-	}
 }
 
 // expectTransfer asks for what sending a message touches.
 func (rt *runtime) expectTransfer(id, from, to int32) {
-	sim.Prefetch(unsafe.Pointer(&rt.messages[id]))
+	rank := unsafe.Pointer(&rt.ranks[from])
+	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(&rt.messages[id]))
 	a, b := rt.nodeOf[from], rt.nodeOf[to]
 	if a == b || rt.expecter == nil {
 		return
+	}
+	if rt.connect.dynamic {
+		rt.connect.links.expect(from, rt.connect.peer(to))
 	}
 	qp, peer := rt.connect.pair(from, to)
 	rt.expecter.expect(a, b, qp, peer)
@@ -66,30 +73,26 @@ func (rt *runtime) expectTransfer(id, from, to int32) {
 // expecter is a transport that can ask for what a transfer will touch.
 type expecter interface {
 	// lookAhead begins it; arrival is to ask for what a delivery touches.
-	lookAhead(arrival func(id, process int32))
+	lookAhead(arrival func(id, process, asks int32))
 	expect(from, to int32, qp, peer hca.QP)
 }
 
-func (t *loggpTransport) lookAhead(arrival func(id, process int32)) {
+func (t *loggpTransport) lookAhead(arrival func(id, process, asks int32)) {
 	t.arrival = arrival
+	t.ahead = hca.NewAhead(t.nodes)
 	t.kernel.LookAhead(t.handler)
 }
 
-func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) {
-	hca.Expect(t.nodes, from, qp)
-	hca.Expect(t.nodes, to, peer)
-}
+func (t *loggpTransport) expect(from, to int32, qp, peer hca.QP) { t.ahead.Posted(from, qp, to, peer) }
 
 // LookAhead implements sim.Looker.
 func (t *loggpTransport) LookAhead(e *sim.Event) {
 	if e.Kind == loggpDelivered {
-		t.arrival(e.Target, int32(e.Arg))
+		t.arrival(e.Target, int32(e.Arg), int32(e.Arg>>32))
 		return
 	}
 	own, to, peer := uint16(e.Arg>>48), uint32(e.Arg>>16), uint16(e.Arg)
-	hca.ExpectQueues(t.nodes, e.Target)
-	hca.ExpectSet(t.nodes, e.Target, int(own))
-	hca.ExpectSet(t.nodes, int32(to), int(peer))
+	t.ahead.Served(e.Target, int(own), int32(to), int(peer))
 }
 
 // comingBurst tells what the next burst of an adapter will touch besides it: the
@@ -99,7 +102,6 @@ func (t *loggpTransport) comingBurst(h *hca.HCA) int64 {
 	if t.arrival == nil {
 		return 0
 	}
-	r := h.Coming()
-	f := &t.flights[r.ID]
-	return int64(hca.SetOf(t.nodes, r.QP))<<48 | int64(f.to)<<16 | int64(uint16(hca.SetOf(t.nodes, f.qp)))
+	qp, to := h.Coming()
+	return int64(t.ahead.SetOf(qp))<<48 | int64(to.To)<<16 | int64(uint16(t.ahead.SetOf(to.Peer)))
 }

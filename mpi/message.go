@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"unsafe"
+
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
@@ -12,7 +14,7 @@ type message struct {
 	sendID, recvID int32
 	tag            int32
 	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
-	next           int32 // in the free list
+	next           int32 // in the free list, or of those that wait for a connection
 	bytes          int64
 	ready          sim.Time // early: when it was taken in; queued for a connection: since when
 	stage          stage
@@ -52,7 +54,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		rt.stats.Shared++
 		return i
 	}
-	if rt.Connections.Mode == UD {
+	if rt.connect.datagrams {
 		m.protocol = collectives.Eager // datagrams know no RDMA
 	}
 	if m.protocol == collectives.Auto {
@@ -79,7 +81,15 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages[i].next
+		if rt.freeMsg != 0 {
+			sim.Prefetch(unsafe.Pointer(&rt.messages[rt.freeMsg-1]))
+		}
 		return i
+	}
+	if n := len(rt.messages); n == cap(rt.messages) {
+		more := sim.HugePages(make([]message, n, max(64, 2*n)))
+		copy(more, rt.messages)
+		rt.messages = more
 	}
 	rt.messages = append(rt.messages, message{})
 	return int32(len(rt.messages) - 1)
@@ -142,12 +152,26 @@ func (rt *runtime) transmit(i, from, hop int32) {
 	}
 	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
-	rt.transport.Send(t)
-	if m.stage == stageData && m.protocol == collectives.Rendezvous {
-		rt.stats.Control++
-		t.Bytes = int64(rt.Protocols.ControlBytes) // FIN, behind the data on the same QP
-		rt.transport.Send(t)
+	if m.stage >= stageRequest {
+		if other, to := m.ends(); to == hop {
+			t.Asks = other + 1
+		}
 	}
+	if m.stage == stageData && m.protocol == collectives.Rendezvous {
+		t.Quiet = true // the FIN tells the receiver
+		rt.transport.Send(t)
+		rt.stats.Control++
+		m.stage, t.Quiet = stageFIN, false
+		t.Bytes = int64(rt.Protocols.ControlBytes) // behind the data on the same QP
+	}
+	rt.transport.Send(t)
+}
+
+// Written implements Sink: the data of message id are in the receiver's memory at a
+// time.
+func (rt *runtime) Written(id int32, at sim.Time) {
+	m := &rt.messages[id]
+	rt.kernel.Schedule(at+rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
 }
 
 // Delivered implements Sink: the present stage of message id is in the memory
@@ -172,13 +196,10 @@ func (rt *runtime) Delivered(id int32) {
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
-		rt.kernel.After(rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
-		switch m.protocol {
-		case collectives.Rendezvous:
-			m.stage = stageFIN
-		case collectives.Handshake:
+		rt.Written(id, now)
+		if m.protocol == collectives.Handshake {
 			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead))
-		default:
+		} else {
 			rt.arrive(id, now)
 		}
 	case stageFIN:

@@ -119,7 +119,8 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
 	dst = append(dst, Op{})
 	op := &dst[len(dst)-1]
-	*op = Op{ID: p.round, Peer: o.Peer, Tag: o.Tag, Size: o.Bytes, Protocol: o.Protocol, Control: o.Control, Ready: p.ready}
+	// Field by field: what has just been written that way is not copied faster.
+	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Control, p.ready
 	switch o.Kind {
 	case collectives.Send:
 		op.Kind = Send

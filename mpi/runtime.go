@@ -165,7 +165,9 @@ type rank struct {
 	inbox         inbox
 	queue         []Op  // released operations that wait for the CPU
 	head          int32 // of queue
-	_             [36]byte
+	connected     int32 // QPs made on demand that are open
+	waiting       waitingFor
+	_             [20]byte
 }
 
 // shortQueue is the number of operations that a rank's queue has memory for from

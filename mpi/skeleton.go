@@ -37,27 +37,27 @@ type Phased interface {
 
 // iterated runs a body several times; every time is a phase.
 type iterated struct {
-	collectives.Schedule         // the body
-	rounds               []int32 // of the body, per rank
+	collectives.Schedule          // the body
+	rounds               []uint32 // of the body, per rank; divisions are faster without a sign
 	times                int
 }
 
-func newIterated(body collectives.Schedule, times int) iterated {
-	s := iterated{body, make([]int32, body.Ranks()), times}
+func newIterated(body collectives.Schedule, times int) *iterated {
+	s := &iterated{body, make([]uint32, body.Ranks()), times}
 	for r := range s.rounds {
-		s.rounds[r] = int32(body.Rounds(r))
+		s.rounds[r] = uint32(body.Rounds(r))
 	}
 	return s
 }
 
 // Run implements Program.
-func (s iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
+func (s *iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
 
-func (s iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
-func (s iterated) Phases() int               { return s.times }
-func (s iterated) Phase(rank, round int) int { return round / int(s.rounds[rank]) }
-func (s iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return s.Schedule.Round(rank, round%int(s.rounds[rank]), dst)
+func (s *iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
+func (s *iterated) Phases() int               { return s.times }
+func (s *iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds[rank]) }
+func (s *iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
+	return s.Schedule.Round(rank, int(uint32(round)%s.rounds[rank]), dst)
 }
 
 // Iterations is how often a skeleton repeats; with Compute the time that every

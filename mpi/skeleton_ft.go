@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
@@ -64,13 +66,14 @@ func ftIteration(c FT, p ftClass, e SkeletonEnv) (collectives.Schedule, error) {
 		}
 		return err
 	}
+	rows := bits.TrailingZeros(uint(np2)) // np2 is a power of two
 	if np2 > 1 {
-		if err := transpose(np2, func(r int) (int, int) { return r / np2, r % np2 }, func(g, i int) int { return g*np2 + i }); err != nil {
+		if err := transpose(np2, func(r int) (int, int) { return r >> rows, r & (np2 - 1) }, func(g, i int) int { return g<<rows + i }); err != nil {
 			return nil, err
 		}
 	}
 	if np1 > 1 {
-		if err := transpose(np1, func(r int) (int, int) { return r % np2, r / np2 }, func(g, i int) int { return i*np2 + g }); err != nil {
+		if err := transpose(np1, func(r int) (int, int) { return r & (np2 - 1), r >> rows }, func(g, i int) int { return i<<rows + g }); err != nil {
 			return nil, err
 		}
 	}

@@ -80,7 +80,7 @@ func init() {
 
 // osuAlltoall is a collective with a barrier, repeated.
 type osuAlltoall struct {
-	iterated
+	*iterated
 	leaders int
 }
 

@@ -15,6 +15,11 @@ type Transfer struct {
 	// PeerQP is the QP of the receiving adapter.
 	PeerQP hca.QP
 	Bytes  int64
+	// Asks is 0, or 1 + the number of the process whose connection to Process the
+	// transfer is about. It is for looking ahead alone.
+	Asks int32
+	// Quiet: the sink is told by Written and not by Delivered.
+	Quiet bool
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
@@ -31,6 +36,9 @@ type Transport interface {
 // Sink is what a transport delivers to: the runtime.
 type Sink interface {
 	Delivered(id int32)
+	// Written tells, as soon as the transport knows, when the data of a Quiet
+	// transfer are in memory: at a time that may lie ahead.
+	Written(id int32, at sim.Time)
 }
 
 // NewTransport makes a transport for so many nodes.

@@ -9,7 +9,6 @@ type Kernel struct {
 	now      Time
 	queue    eventQueue
 	handlers []Handler
-	lookers  []Looker // by handler, nil for those that are none
 	clocked  []Clocked
 	canceled map[uint64]struct{}
 	seq      uint64
@@ -61,7 +60,7 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
 	k.seq++
-	k.queue.push(&Event{At: at, Handler: h, Kind: kind, Target: target, Arg: arg, seq: k.seq})
+	k.queue.push(at, h, kind, target, arg, k.seq)
 	return TimerID(k.seq)
 }
 
@@ -88,44 +87,50 @@ func (k *Kernel) Stop() { k.stopped = true }
 func (k *Kernel) Run(until Time) (more bool) {
 	k.stopped = false
 	for !k.stopped {
-		at, any := k.queue.peek()
-		if !any {
-			at = MaxTime
-		}
 		tick := MaxTime
 		for _, c := range k.clocked {
 			tick = min(tick, c.NextTick())
 		}
-		next := min(at, tick)
-		if next == MaxTime {
-			return false
-		}
-		if next > until {
-			k.now = until
-			return true
-		}
-		k.now = next
-		if at == next {
-			k.handleNext()
-			continue
-		}
-		for _, c := range k.clocked {
-			if c.NextTick() == next {
-				c.Tick(next)
+		e := k.queue.pop(min(until, tick, MaxTime-1)) // valid until something is scheduled
+		switch {
+		case e != nil:
+			k.now = e.At
+			if len(k.canceled) == 0 || !k.drops(e.seq) {
+				k.handled++
+				k.handlers[e.Handler].Handle(k, *e)
+			}
+		case tick > until || tick == MaxTime:
+			return k.rest(until, tick)
+		default:
+			k.now = tick
+			for _, c := range k.clocked {
+				if c.NextTick() == tick {
+					c.Tick(tick)
+				}
 			}
 		}
 	}
 	return true
 }
 
-func (k *Kernel) handleNext() {
-	e := k.queue.pop() // valid until something is scheduled
-	if len(k.canceled) > 0 {
-		if _, gone := k.canceled[e.seq]; gone {
-			delete(k.canceled, e.seq)
-			return
-		}
+// rest ends a Run that has nothing left to do until a time, with the next tick at
+// another.
+func (k *Kernel) rest(until, tick Time) (more bool) {
+	if at, any := k.queue.peek(); any {
+		tick = min(tick, at)
 	}
-	k.handled++
-	k.handlers[e.Handler].Handle(k, *e)
+	if tick == MaxTime {
+		return false
+	}
+	k.now = until
+	return true
+}
+
+// drops tells whether an event was canceled.
+func (k *Kernel) drops(seq uint64) bool {
+	_, gone := k.canceled[seq]
+	if gone {
+		delete(k.canceled, seq)
+	}
+	return gone
 }

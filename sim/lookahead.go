@@ -13,17 +13,19 @@ type Looker interface {
 // where what the handler touches does not fit into the processor's caches, and
 // costs some nanoseconds an event.
 func (k *Kernel) LookAhead(h HandlerID) {
-	if k.lookers == nil {
-		k.queue.show = func(e *Event) {
-			if int(e.Handler) < len(k.lookers) && k.lookers[e.Handler] != nil {
-				k.lookers[e.Handler].LookAhead(e)
-			}
+	for len(k.queue.lookers) < len(k.handlers) {
+		k.queue.lookers = append(k.queue.lookers, nil)
+	}
+	k.queue.lookers[h] = k.handlers[h].(Looker)
+}
+
+// show shows an event to its handler, if that wants to see it.
+func (q *eventQueue) show(e *Event) {
+	if int(e.Handler) < len(q.lookers) {
+		if l := q.lookers[e.Handler]; l != nil {
+			l.LookAhead(e)
 		}
 	}
-	for len(k.lookers) < len(k.handlers) {
-		k.lookers = append(k.lookers, nil)
-	}
-	k.lookers[h] = k.handlers[h].(Looker)
 }
 
 // Events are shown when about aheadEvents others come before them: late enough
@@ -37,25 +39,38 @@ func (q *eventQueue) lookAhead() {
 	if q.ahead < q.now {
 		q.ahead, q.shown = q.now, 0
 		for i := range min(len(q.order), aheadEvents) {
-			q.show(&q.current[q.order[i]])
+			q.show(&q.current[q.order[i]&q.inKey])
 		}
 	} else {
 		q.shown -= len(q.current)
 	}
-	const mask = wheelSlots - 1
 	for q.shown < aheadEvents && len(q.order) < aheadEvents {
-		i, ok := q.levels[0].next(int(q.ahead&mask) + 1)
+		next, ok := q.nearAfter(q.ahead)
 		if !ok {
 			return
 		}
-		c := &q.chunks[q.levels[0].slots[i].first-1]
+		c := &q.chunks[q.near.slots[next&(nearSlots-1)].first]
 		if c.count == chunkEvents {
 			return
 		}
-		q.ahead = q.ahead&^mask | int64(i)
+		q.ahead = next
 		for k := range c.count {
 			q.show(&c.events[k])
 		}
 		q.shown += int(c.count)
 	}
+}
+
+// nearAfter is the first slot after one in the near part that has events filed.
+func (q *eventQueue) nearAfter(slot int64) (next int64, ok bool) {
+	from := int(slot+1) & (nearSlots - 1)
+	i, ok := q.near.next(from)
+	if !ok {
+		if i, ok = q.near.next(0); !ok {
+			return 0, false
+		}
+		i += nearSlots
+	}
+	next = slot + 1 + int64(i-from)
+	return next, next <= q.now+nearSlots
 }

@@ -7,52 +7,63 @@ import (
 )
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987,
-// scheme 7) of event values: wheelLevels wheels of wheelSlots slots, each slot
-// of a level as wide as the whole level below it. The events of the present
-// slot of the lowest level are sorted once into the total order; those that
-// are scheduled for it later go to a small heap beside it, and events beyond
-// the highest level to another. Scheduling and taking are O(1) but for the sort
-// and the heaps; nothing is allocated in steady state.
+// scheme 7) of event values. Its near part has a slot for each of the next
+// nearSlots ones; beyond it are wheelLevels wheels of wheelSlots slots, each slot
+// of the lowest as wide as the whole near part (a block), of the others as the
+// whole level below. The events of the present slot are sorted once into the
+// total order; those that are scheduled for it later go to a small heap beside
+// it, and events beyond the highest level to another. Scheduling and taking are
+// O(1) but for the sort and the heaps; nothing is allocated in steady state.
 //
-// A slot holds its events in chunks, in the order of scheduling, so that
-// filing them anew and sorting them reads memory in order.
+// A slot holds its events in chunks, in the order of filing, so that filing them
+// anew and sorting them reads memory in order.
 type eventQueue struct {
 	now     int64    // slot number (time >> slotShift) whose events are in current and late
-	current []Event  // of the present slot, in the order of scheduling
-	order   []uint64 // positions in current, sorted
+	block   int64    // now >> nearBits, or the one that begins after now
+	current []Event  // of the present slot
+	order   []uint64 // keys of them, sorted; see sort
+	inKey   uint64   // the bits of a key that are a position in current
 	head    int      // of order: the events before it are taken
 	late    eventHeap
 	far     eventHeap
-	filling bool // events of the present slot go to current, which is sorted afterwards
+	near    nearWheel
 	levels  [wheelLevels]wheelLevel
-	chunks  []eventChunk
-	free    int32 // list of free chunks, by number + 1
+	chunks  []eventChunk // number 0 is full for good
+	free    int32        // list of free chunks; 0 ends it
 	size    int
 	taken   Event // the last one out of late
 
-	// See lookAhead; show is nil if nobody wants to see events.
-	show  func(*Event)
-	ahead int64 // the last slot whose events were shown
-	shown int   // of the slots after the present one
+	// See lookAhead.
+	lookers []Looker // by handler, nil for those that are none; empty if nobody wants to see events
+	ahead   int64    // the last slot whose events were shown
+	shown   int      // of the slots after the present one
 }
 
 const (
-	slotShift   = 12 // the lowest level's slots are 4096 ps wide
+	slotShift   = 12 // slots are 4096 ps wide
+	nearBits    = 12
+	nearSlots   = 1 << nearBits // 17 us
 	wheelBits   = 9
 	wheelSlots  = 1 << wheelBits
-	wheelLevels = 4 // reach: 2^(12+36) ps = 281 s
+	wheelLevels = 3 // reach: 2^(12+12+27) ps = 37 min
 )
+
+type nearWheel struct {
+	slots [nearSlots]eventSlot
+	used  [nearSlots / 64]uint64
+	words uint64 // of used that are not 0
+}
 
 type wheelLevel struct {
 	slots [wheelSlots]eventSlot
 	used  [wheelSlots / 64]uint64
 }
 
-// eventSlot is a list of chunks, all of them full but the last.
-type eventSlot struct{ first, last int32 } // chunk + 1; 0: empty
+// eventSlot is a list of chunks, all of them full but the last; 0: empty.
+type eventSlot struct{ first, last int32 }
 
 type eventChunk struct {
-	next   int32 // chunk + 1
+	next   int32 // 0: none
 	count  int32
 	_      [3]uint64 // an event does not straddle cache lines
 	events [chunkEvents]Event
@@ -60,67 +71,82 @@ type eventChunk struct {
 
 const chunkEvents = 7
 
-func (q *eventQueue) push(e *Event) {
+// push enters an event.
+func (q *eventQueue) push(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	q.size++
-	q.place(e)
+	q.place(at, handler, kind, target, arg, seq)
 }
 
-// place files e by its distance from now.
-func (q *eventQueue) place(e *Event) {
-	slot := int64(e.At) >> slotShift
-	if slot <= q.now {
-		if q.filling {
-			q.current = append(q.current, *e)
-		} else {
-			q.late.push(*e)
+// place files an event by its distance from now. It takes the fields one by one,
+// in registers.
+func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
+	slot := int64(at) >> slotShift
+	var s *eventSlot
+	distance := slot - q.now
+	if uint64(distance-1) < nearSlots {
+		s = &q.near.slots[slot&(nearSlots-1)]
+	} else if distance <= 0 {
+		q.late.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
+		return
+	} else {
+		// The level is the highest in which the blocks differ, so that every
+		// slot of a level holds one revolution only.
+		block := slot >> nearBits
+		level := (bits.Len64(uint64(block^q.block)) - 1) / wheelBits
+		if level >= wheelLevels {
+			q.far.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
+			return
 		}
-		return
-	}
-	// The level is the highest in which slot and now differ, so that every
-	// slot of a level holds one revolution only.
-	level := (bits.Len64(uint64(slot^q.now)) - 1) / wheelBits
-	if level >= wheelLevels {
-		q.far.push(*e)
-		return
-	}
-	i := uint(slot>>(level*wheelBits)) & (wheelSlots - 1)
-	l := &q.levels[level]
-	s := &l.slots[i]
-	if s.last == 0 || q.chunks[s.last-1].count == chunkEvents {
-		q.extend(s)
+		i := uint(block>>(level*wheelBits)) & (wheelSlots - 1)
+		l := &q.levels[level]
+		s = &l.slots[i]
 		l.used[i/64] |= 1 << (i % 64)
 	}
-	c := &q.chunks[s.last-1]
+	if len(q.chunks) == 0 {
+		q.chunks = append(make([]eventChunk, 0, 64), eventChunk{count: chunkEvents})
+	}
+	c := &q.chunks[s.last]
+	if c.count == chunkEvents {
+		if s.last == 0 && distance <= nearSlots {
+			i := uint(slot) & (nearSlots - 1)
+			q.near.used[i/64] |= 1 << (i % 64)
+			q.near.words |= 1 << (i / 64)
+		}
+		c = q.extend(s)
+	}
 	to := &c.events[c.count]
 	c.count++
-	// Field by field: what has just been written that way is not copied faster.
-	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = e.At, e.Arg, e.seq, e.Target, e.Handler, e.Kind
+	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = at, arg, seq, target, handler, kind
 	if slot <= q.ahead {
 		q.show(to)
 		q.shown++
 	}
 }
 
-// extend appends an empty chunk to a slot.
-func (q *eventQueue) extend(s *eventSlot) {
+// extend appends an empty chunk to a slot and returns it.
+func (q *eventQueue) extend(s *eventSlot) *eventChunk {
 	n := q.free
 	if n == 0 {
-		q.chunks = append(q.chunks, eventChunk{})
 		n = int32(len(q.chunks))
-	} else {
-		q.free = q.chunks[n-1].next
-		if q.free != 0 {
-			Prefetch(unsafe.Pointer(&q.chunks[q.free-1]))
+		if len(q.chunks) == cap(q.chunks) {
+			more := HugePages(make([]eventChunk, len(q.chunks), 2*len(q.chunks)))
+			copy(more, q.chunks)
+			q.chunks = more
 		}
+		q.chunks = append(q.chunks, eventChunk{})
+	} else {
+		q.free = q.chunks[n].next
+		Prefetch(unsafe.Pointer(&q.chunks[q.free]))
 	}
-	c := &q.chunks[n-1]
+	c := &q.chunks[n]
 	c.next, c.count = 0, 0
 	if s.last == 0 {
 		s.first = n
 	} else {
-		q.chunks[s.last-1].next = n
+		q.chunks[s.last].next = n
 	}
 	s.last = n
+	return c
 }
 
 // peek returns the earliest event's time; ok is false if there is none.
@@ -135,143 +161,226 @@ func (q *eventQueue) peek() (at Time, ok bool) {
 }
 
 // next is the first of the sorted events.
-func (q *eventQueue) next() *Event { return &q.current[q.order[q.head]] }
+func (q *eventQueue) next() *Event { return &q.current[q.order[q.head]&q.inKey] }
 
 // takesLate tells whether the next event is in the heap of late ones.
 func (q *eventQueue) takesLate() bool {
 	return len(q.late) > 0 && (q.head == len(q.order) || q.late[0].before(q.next()))
 }
 
-// pop takes the earliest event and returns where it is until the queue changes.
-// The queue must not be empty.
-func (q *eventQueue) pop() *Event {
-	q.size--
-	if q.takesLate() {
+// pop takes the earliest event, if it is not after until, and returns where it is
+// until the queue changes; else nil.
+func (q *eventQueue) pop(until Time) *Event {
+	if len(q.late) > 0 && q.takesLate() {
+		if q.late[0].At > until {
+			return nil
+		}
+		q.size--
 		q.taken = q.late.pop()
 		return &q.taken
 	}
-	if q.head == len(q.order) && !q.advance() {
-		panic("sim: pop from an empty event queue")
+	if q.head == len(q.order) && (q.size == 0 || !q.advance()) {
+		return nil
 	}
+	e := q.next()
+	if e.At > until {
+		return nil
+	}
+	q.size--
 	q.head++
-	if next := q.head - 1 + aheadEvents; q.show != nil && next < len(q.order) {
-		q.show(&q.current[q.order[next]])
+	if next := q.head - 1 + aheadEvents; len(q.lookers) > 0 && next < len(q.order) {
+		q.show(&q.current[q.order[next]&q.inKey])
 	}
-	return &q.current[q.order[q.head-1]]
+	return e
 }
 
 // advance moves now to the next slot that has events; false if there is none.
 func (q *eventQueue) advance() bool {
-	q.current, q.head, q.filling = q.current[:0], 0, true
-	for len(q.current) == 0 && q.turn() {
-	}
-	q.filling = false
+	q.current, q.head = q.current[:0], 0
+	any := q.turn()
 	q.sort()
-	if q.show != nil {
+	if len(q.lookers) > 0 {
 		q.lookAhead()
 	}
-	return len(q.current) > 0
+	return any
 }
 
-// sort makes order. Its keys hold, from the highest bit on, the time in the slot,
-// the handler, the target and the position in current, which is the order of
-// scheduling; each as wide as this slot's events need it.
+// The keys of order hold, from the highest bit on, the time in the slot, the
+// handler, the target and the position in current.
+const (
+	positionBits = 16
+	positions    = 1<<positionBits - 1
+	handlerBits  = 64 - slotShift - 32 - positionBits
+)
+
+// sort makes order.
 func (q *eventQueue) sort() {
-	q.order = q.order[:0]
+	q.order, q.inKey = q.order[:0], positions
 	if len(q.current) == 1 {
 		q.order = append(q.order, 0)
 		return
 	}
 	var handlers HandlerID
-	var targets uint32
-	for i := range q.current {
-		handlers |= q.current[i].Handler
-		targets |= uint32(q.current[i].Target)
-	}
-	flip := targets & (1 << 31) // negative targets come first
-	orderBits := bits.Len(uint(len(q.current)))
-	targetBits := bits.Len32(targets)
-	handlerBits := bits.Len16(uint16(handlers))
-	if slotShift+handlerBits+targetBits+orderBits > 64 {
-		// Too many handlers or events for a key: the events themselves.
-		slices.SortFunc(q.current, func(a, b Event) int {
-			if a.before(&b) {
-				return -1
-			}
-			return 1
-		})
-		for i := range q.current {
-			q.order = append(q.order, uint64(i))
-		}
-		return
-	}
 	sorted, last := true, uint64(0)
 	for i := range q.current {
 		e := &q.current[i]
-		key := (uint64(e.At)&(1<<slotShift-1))<<handlerBits | uint64(e.Handler)
-		key = (key<<targetBits|uint64(uint32(e.Target)^flip))<<orderBits | uint64(i)
+		handlers |= e.Handler
+		key := uint64(e.At)<<(64-slotShift) | uint64(e.Handler)<<(32+positionBits)
+		key |= uint64(uint32(e.Target)^1<<31)<<positionBits | uint64(i) // negative targets come first
 		sorted = sorted && last <= key
 		last = key
 		q.order = append(q.order, key)
 	}
+	if handlers>>handlerBits != 0 || len(q.current) > positions {
+		q.sortEvents()
+		return
+	}
 	if !sorted {
-		slices.Sort(q.order)
+		sortKeys(q.order)
 	}
-	for i := range q.order {
-		q.order[i] &= 1<<orderBits - 1
-	}
-}
-
-// turn empties the next slot that has events, into current if it is of the
-// lowest level; false if there is none.
-func (q *eventQueue) turn() bool {
-	for level := range wheelLevels {
-		shift := level * wheelBits
-		from := int(q.now>>shift) & (wheelSlots - 1)
-		if i, ok := q.levels[level].next(from + 1); ok {
-			q.now = (q.now>>shift - int64(from) + int64(i)) << shift
-			q.empty(level, i)
-			return true
+	// Events of one target at one time are in the order of filing, which is that
+	// of scheduling but for what came down from a level after what was filed at
+	// once.
+	for i := 1; i < len(q.order); i++ {
+		for j := i; j > 0 && (q.order[j]^q.order[j-1])>>positionBits == 0; j-- {
+			if q.current[q.order[j-1]&positions].seq < q.current[q.order[j]&positions].seq {
+				break
+			}
+			q.order[j], q.order[j-1] = q.order[j-1], q.order[j]
 		}
 	}
-	if len(q.far) == 0 {
-		return false
-	}
-	q.now = int64(q.far[0].At) >> slotShift
-	for len(q.far) > 0 && (int64(q.far[0].At)>>slotShift^q.now)>>(wheelLevels*wheelBits) == 0 {
-		e := q.far.pop()
-		q.place(&e)
-	}
-	return true
 }
 
-// empty files the events of slot i of a level anew, relative to now.
-func (q *eventQueue) empty(level, i int) {
-	l := &q.levels[level]
-	n := l.slots[i].first
-	l.slots[i] = eventSlot{}
-	l.used[i/64] &^= 1 << (i % 64)
+// sortEvents is sort where handlers or events are too many for keys: it sorts the
+// events themselves.
+func (q *eventQueue) sortEvents() {
+	slices.SortFunc(q.current, func(a, b Event) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	for i := range q.order {
+		q.order[i] = uint64(i)
+	}
+	q.inKey = ^uint64(0)
+}
+
+// sortKeys sorts few keys by insertion.
+func sortKeys(keys []uint64) {
+	if len(keys) > 32 {
+		slices.Sort(keys)
+		return
+	}
+	for i := 1; i < len(keys); i++ {
+		key, j := keys[i], i
+		for ; j > 0 && keys[j-1] > key; j-- {
+			keys[j] = keys[j-1]
+		}
+		keys[j] = key
+	}
+}
+
+// turn empties the next slot that has events into current; false if there is
+// none.
+func (q *eventQueue) turn() bool {
+	for {
+		if i, ok := q.near.next(int(q.now + 1 - q.block<<nearBits)); ok {
+			q.now = q.block<<nearBits + int64(i)
+			q.near.used[i/64] &^= 1 << (i % 64)
+			if q.near.used[i/64] == 0 {
+				q.near.words &^= 1 << (i / 64)
+			}
+			q.empty(&q.near.slots[i])
+			return true
+		}
+		block, ok := q.nextBlock()
+		if !ok {
+			return false
+		}
+		q.enter(block)
+	}
+}
+
+// nextBlock is the first block after the present one that has events.
+func (q *eventQueue) nextBlock() (block int64, ok bool) {
+	if q.near.words != 0 { // a near part's length ahead at the most
+		return q.block + 1, true
+	}
+	for level := range q.levels {
+		shift := level * wheelBits
+		at := int(q.block>>shift) & (wheelSlots - 1)
+		if i, ok := q.levels[level].next(at + 1); ok {
+			return (q.block>>shift + int64(i-at)) << shift, true
+		}
+	}
+	if len(q.far) > 0 {
+		return int64(q.far[0].At) >> (slotShift + nearBits), true
+	}
+	return 0, false
+}
+
+// enter moves now to just before a block, and files anew what is no longer as
+// far from it as it was.
+func (q *eventQueue) enter(block int64) {
+	level := (bits.Len64(uint64(block^q.block)) - 1) / wheelBits
+	q.block, q.now = block, block<<nearBits-1
+	if level < wheelLevels {
+		l := &q.levels[level]
+		i := uint(block>>(level*wheelBits)) & (wheelSlots - 1)
+		l.used[i/64] &^= 1 << (i % 64)
+		q.empty(&l.slots[i])
+		return
+	}
+	for len(q.far) > 0 && (int64(q.far[0].At)>>(slotShift+nearBits)^block)>>(wheelLevels*wheelBits) == 0 {
+		e := q.far.pop()
+		q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
+	}
+}
+
+// empty takes the events out of a slot: into current if it is the present one,
+// else to where they belong by now.
+func (q *eventQueue) empty(s *eventSlot) {
+	n := s.first
+	*s = eventSlot{}
 	for n != 0 {
 		// The chunk may move while its events are filed, not change: it is not
 		// free yet.
-		c := &q.chunks[n-1]
+		c := &q.chunks[n]
 		next := c.next
 		if next != 0 {
 			for line := uintptr(0); line < unsafe.Sizeof(*c); line += 64 {
-				Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next-1]), line))
+				Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next]), line))
 			}
 		}
-		if level == 0 {
+		if int64(c.events[0].At)>>slotShift == q.now {
 			q.current = append(q.current, c.events[:c.count]...)
 		} else {
 			for k := range c.count {
-				q.place(&c.events[k])
+				e := &c.events[k]
+				q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
 			}
 		}
-		q.chunks[n-1].next = q.free
+		q.chunks[n].next = q.free
 		q.free = n
 		n = next
 	}
+}
+
+// next finds the first used slot at or after from.
+func (w *nearWheel) next(from int) (int, bool) {
+	if from >= nearSlots {
+		return 0, false
+	}
+	if word := w.used[from/64] >> (from % 64); word != 0 {
+		return from + bits.TrailingZeros64(word), true
+	}
+	words := w.words >> (from / 64) >> 1
+	if words == 0 {
+		return 0, false
+	}
+	i := from/64 + 1 + bits.TrailingZeros64(words)
+	return i*64 + bits.TrailingZeros64(w.used[i]), true
 }
 
 // next finds the first used slot at or after from.

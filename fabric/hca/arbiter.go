@@ -3,19 +3,29 @@ package hca
 // QP names a queue pair to an adapter: any number, unique on it.
 type QP int64
 
-// Request is a work request: so many bytes on a QP. ID is the owner's.
+// Request is a work request: so many bytes on a QP.
 type Request struct {
 	QP    QP
 	Bytes int64
-	ID    int32
+	Mark
+}
+
+// Mark is the owner's, for telling requests apart and where they go.
+type Mark struct {
+	Peer          QP // at the other adapter
+	ID            int32
+	To            int32 // the other adapter
+	Process, Asks int32
+	Quiet         bool
 }
 
 // Burst is a part of a request that is sent in one go.
 type Burst struct {
-	Request
-	Size  int64 // of this part
-	First bool  // of the request
-	Last  bool  // of the request
+	QP   QP
+	Size int64 // of this part
+	Mark
+	First bool // of the request
+	Last  bool // of the request
 	// Turned tells that the burst before was of another QP.
 	Turned bool
 }
@@ -27,27 +37,31 @@ type arbiter struct {
 	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
 	over    bool  // current has had its turn
 	served  bool
-	active  []activeQP // the ring; freed entries are linked
-	queue   []queued
+	active  []activeQP   // the ring; freed entries are linked
+	queue   []queued     // requests that are not the first of their QP
 	index   map[QP]int32 // position in active, once scanning gets long
 	free    int32        // list of free entries of active
 	idle    int32        // list of free entries of queue
 }
 
+// activeQP is a QP with its first request, in a cache line.
 type activeQP struct {
 	qp         QP
-	head, tail int32 // of its requests in queue
-	sent       int64 // of the first request
-	next, prev int32 // in the ring
+	left       int64 // bytes of the first request that are to be sent
+	mark       Mark
+	begun      bool  // of the first request, some is sent
+	last       int32 // of its further requests in queue, a ring; -1: none
+	next, prev int32 // in the ring of QPs
 }
 
 type queued struct {
-	Request
-	next int32
+	bytes int64
+	mark  Mark
+	next  int32
 }
 
-// fewActive is the number of active QPs, and of requests, that an adapter has
-// memory for from the start.
+// fewActive is the number of active QPs that an adapter has memory for from the
+// start.
 const fewActive = 4
 
 // longRing is the number of active QPs beyond which they are found by an index.
@@ -58,22 +72,28 @@ func newArbiter() arbiter {
 }
 
 // post appends a request to its QP's send queue.
-func (a *arbiter) post(r Request) {
-	q := a.idle
-	if q >= 0 {
-		a.idle = a.queue[q].next
-	} else {
-		q = int32(len(a.queue))
-		a.queue = append(a.queue, queued{})
-	}
-	to := &a.queue[q]
-	to.QP, to.Bytes, to.ID, to.next = r.QP, r.Bytes, r.ID, -1
-	if at := a.find(r.QP); at >= 0 {
-		a.queue[a.active[at].tail].next = q
-		a.active[at].tail = q
+func (a *arbiter) post(r *Request) {
+	at := a.find(r.QP)
+	if at < 0 {
+		a.activate(r)
 		return
 	}
-	a.activate(r.QP, q)
+	n := a.idle
+	if n >= 0 {
+		a.idle = a.queue[n].next
+	} else {
+		n = int32(len(a.queue))
+		a.queue = append(a.queue, queued{})
+	}
+	q, to := &a.active[at], &a.queue[n]
+	to.bytes, to.mark = r.Bytes, r.Mark
+	if q.last < 0 {
+		to.next = n
+	} else {
+		last := &a.queue[q.last]
+		to.next, last.next = last.next, n
+	}
+	q.last = n
 }
 
 // find returns the position of a QP in active, or -1.
@@ -111,7 +131,7 @@ func (a *arbiter) buildIndex() {
 
 // activate adds a QP with one request at the end of the ring: after all that wait, before the
 // one that is being served.
-func (a *arbiter) activate(qp QP, request int32) {
+func (a *arbiter) activate(r *Request) {
 	at := a.free
 	if at >= 0 {
 		a.free = a.active[at].next
@@ -120,18 +140,18 @@ func (a *arbiter) activate(qp QP, request int32) {
 		a.active = append(a.active, activeQP{})
 	}
 	q := &a.active[at]
-	q.qp, q.head, q.tail, q.sent = qp, request, request, 0
+	q.qp, q.left, q.begun, q.last = r.QP, r.Bytes, false, -1
+	q.mark = r.Mark
 	if a.current < 0 {
 		a.current = at
-		a.active[at].next, a.active[at].prev = at, at
+		q.next, q.prev = at, at
 	} else {
-		next := a.current
-		prev := a.active[next].prev
-		a.active[at].next, a.active[at].prev = next, prev
-		a.active[prev].next, a.active[next].prev = at, at
+		next := &a.active[a.current]
+		q.next, q.prev = a.current, next.prev
+		a.active[next.prev].next, next.prev = at, at
 	}
 	if a.index != nil {
-		a.index[qp] = at
+		a.index[r.QP] = at
 	}
 }
 
@@ -146,24 +166,29 @@ func (a *arbiter) next(quantum int64, b *Burst) bool {
 	}
 	at := a.current
 	q := &a.active[at]
-	r := &a.queue[q.head]
-	size := min(r.Bytes-q.sent, quantum)
-	b.Request, b.Size = r.Request, size
-	b.First, b.Last, b.Turned = q.sent == 0, q.sent+size == r.Bytes, a.served && a.last != q.qp
+	size := min(q.left, quantum)
+	b.QP, b.Size, b.Mark = q.qp, size, q.mark
+	b.First, b.Last, b.Turned = !q.begun, size == q.left, a.served && a.last != q.qp
 	a.last, a.served = q.qp, true
-	q.sent += size
+	q.left -= size
+	q.begun = true
 	a.over = true
 	if !b.Last {
 		return true
 	}
-	q.sent = 0
-	done := q.head
-	q.head = r.next
-	r.next = a.idle
-	a.idle = done
-	if q.head < 0 {
+	if q.last < 0 {
 		a.deactivate(at)
+		return true
 	}
+	last := &a.queue[q.last]
+	n := last.next
+	r := &a.queue[n]
+	q.left, q.mark, q.begun = r.bytes, r.mark, false
+	if last.next = r.next; n == q.last {
+		q.last = -1
+	}
+	r.next = a.idle
+	a.idle = n
 	return true
 }
 
@@ -175,17 +200,18 @@ func (a *arbiter) turn(qp QP) (turned bool) {
 	return turned
 }
 
-// coming is the request whose turn is next, as far as can be told by now; nil if
-// there is none.
-func (a *arbiter) coming() *Request {
+// coming is the QP whose turn is next, as far as can be told by now, with where its
+// request goes; false if there is none.
+func (a *arbiter) coming() (qp QP, to *Mark, ok bool) {
 	if a.current < 0 {
-		return nil
+		return 0, nil, false
 	}
 	at := a.current
 	if a.over {
 		at = a.active[at].next
 	}
-	return &a.queue[a.active[at].head].Request
+	q := &a.active[at]
+	return q.qp, &q.mark, true
 }
 
 func (a *arbiter) deactivate(at int32) {

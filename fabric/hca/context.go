@@ -46,7 +46,7 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true
 	}
-	set := &c.sets[int(first)+c.setOf(qp)]
+	set := &c.sets[int(first)+setOf(qp)&(c.perAdapter-1)]
 	last := qp
 	for i, w := range set {
 		set[i] = last
@@ -58,8 +58,5 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	return false
 }
 
-// setOf is the number of a QP's set out of those of its adapter.
-func (c *contextCache) setOf(qp QP) int {
-	h := uint64(qp) * 0x9e3779b97f4a7c15 >> 32
-	return int(h) & (c.perAdapter - 1)
-}
+// setOf tells the number of a QP's set by its last bits.
+func setOf(qp QP) int { return int(uint64(qp) * 0x9e3779b97f4a7c15 >> 32) }

@@ -6,40 +6,59 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// These ask for memory that will be touched at an adapter out of those that were
-// made together. They change nothing but time.
+// Ahead asks for memory that will be touched at adapters that were made together.
+// It changes nothing but time.
+type Ahead struct {
+	all, active, sets unsafe.Pointer // the first of each
+	cache             *contextCache
+	mask              int // of a set's number
+}
 
-// Expect is for a request on a QP that finds the adapter idle, and for what it
-// receives.
-func Expect(all []HCA, adapter int32, qp QP) {
-	sim.Prefetch(unsafe.Pointer(&all[adapter]))
-	if c := &all[0].shared.cache; len(c.sets) > 0 {
-		sim.Prefetch(unsafe.Pointer(&c.sets[int(adapter)*c.perAdapter+c.setOf(qp)]))
+// NewAhead is for all adapters that were made together, of which there is one at
+// least.
+func NewAhead(all []HCA) Ahead {
+	common := all[0].shared
+	c := &common.cache
+	if len(c.sets) == 0 { // no sets, but one that nobody touches will do
+		c = &contextCache{sets: make([]contextSet, 1)}
+	}
+	return Ahead{
+		all:    unsafe.Pointer(unsafe.SliceData(all)),
+		active: unsafe.Pointer(unsafe.SliceData(common.active)),
+		sets:   unsafe.Pointer(unsafe.SliceData(c.sets)),
+		cache:  c, mask: max(0, c.perAdapter-1),
 	}
 }
 
 // SetOf is the number of the set of contexts that a QP is in, on any adapter.
-func SetOf(all []HCA, qp QP) int {
-	if c := &all[0].shared.cache; len(c.sets) > 0 {
-		return c.setOf(qp)
-	}
-	return 0
+func (a *Ahead) SetOf(qp QP) int { return setOf(qp) & a.mask }
+
+func (a *Ahead) adapter(i int32) unsafe.Pointer {
+	return unsafe.Add(a.all, uintptr(i)*unsafe.Sizeof(HCA{}))
 }
 
-// ExpectSet is for an adapter and one of its sets of contexts.
-func ExpectSet(all []HCA, adapter int32, set int) {
-	sim.Prefetch(unsafe.Pointer(&all[adapter]))
-	if c := &all[0].shared.cache; len(c.sets) > 0 {
-		sim.Prefetch(unsafe.Pointer(&c.sets[int(adapter)*c.perAdapter+set&(c.perAdapter-1)]))
-	}
+// queue is where four QPs of an adapter are, a cache line each.
+func (a *Ahead) queue(i int32) unsafe.Pointer {
+	return unsafe.Add(a.active, uintptr(i)*fewActive*unsafe.Sizeof(activeQP{}))
 }
 
-// ExpectQueues is for an adapter's send queues.
-func ExpectQueues(all []HCA, adapter int32) {
-	sim.Prefetch(unsafe.Add(unsafe.Pointer(&all[adapter]), 64))
-	common, first := all[0].shared, adapter*fewActive
-	for i := int32(0); i < fewActive; i += 2 { // two fill a line
-		sim.Prefetch(unsafe.Pointer(&common.active[first+i]))
-		sim.Prefetch(unsafe.Pointer(&common.queue[first+i]))
-	}
+func (a *Ahead) set(adapter int32, set int) unsafe.Pointer {
+	return unsafe.Add(a.sets, uintptr(int(adapter)*a.cache.perAdapter+set&a.mask)*unsafe.Sizeof(contextSet{}))
+}
+
+// Posted is for a request at one adapter on a QP and for taking it in at another.
+func (a *Ahead) Posted(from int32, qp QP, to int32, peer QP) {
+	sender := a.adapter(from)
+	sim.Prefetch4(sender, a.set(from, setOf(qp)), a.adapter(to), a.set(to, setOf(peer)))
+	sim.Prefetch(unsafe.Add(sender, 64))
+	sim.PrefetchRow(a.queue(from))
+}
+
+// Served is for the next burst of an adapter, with the sets of its contexts there
+// and at the adapter that it goes to.
+func (a *Ahead) Served(from int32, own int, to int32, peer int) {
+	sender := a.adapter(from)
+	sim.Prefetch4(sender, a.set(from, own), a.adapter(to), a.set(to, peer))
+	sim.Prefetch(unsafe.Add(sender, 64))
+	sim.PrefetchRow(a.queue(from))
 }

@@ -23,7 +23,6 @@ type shared struct {
 	cache   contextCache
 	burst   Burst      // the last one
 	active  []activeQP // the first memory of arbiters, fewActive each
-	queue   []queued   // the same
 	stats   Stats
 }
 
@@ -42,12 +41,10 @@ func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
 	common.active = sim.HugePages(make([]activeQP, fewActive*n))
-	common.queue = sim.HugePages(make([]queued, fewActive*n))
 	all := sim.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
 		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
-		all[i].queue = common.queue[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all
 }
@@ -59,7 +56,7 @@ func (h *HCA) Stats() Stats { return h.shared.stats }
 // calls Next at once; otherwise at the end of the burst that is being sent.
 func (h *HCA) Post(r Request) {
 	h.shared.stats.Requests++
-	h.post(r)
+	h.post(&r)
 }
 
 // Busy tells whether the sending engine is at work at time now.
@@ -72,9 +69,13 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 // has not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
-// Coming is the request of the next burst, as far as can be told by now; there must
-// be one Waiting.
-func (h *HCA) Coming() *Request { return h.coming() }
+// Coming is the QP of the next burst, as far as can be told by now, and its
+// request's mark, which is valid until the adapter changes; there must be one
+// Waiting.
+func (h *HCA) Coming() (qp QP, to *Mark) {
+	qp, to, _ = h.coming()
+	return qp, to
+}
 
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.current >= 0 }
@@ -99,12 +100,12 @@ func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 // all send queues empty, as most do where there is no contention: it does not
 // touch the queues. It returns false, and does nothing, if they are not empty
 // or the request needs more than one turn.
-func (h *HCA) Express(now sim.Time, r Request) (first, end sim.Time, ok bool) {
-	if now < h.busyUntil || h.current >= 0 || r.Bytes > h.shared.quantum {
+func (h *HCA) Express(now sim.Time, qp QP, bytes int64) (first, end sim.Time, ok bool) {
+	if now < h.busyUntil || h.current >= 0 || bytes > h.shared.quantum {
 		return 0, 0, false
 	}
 	h.shared.stats.Requests++
-	first, end = h.send(now, r.QP, r.Bytes, true, h.turn(r.QP))
+	first, end = h.send(now, qp, bytes, true, h.turn(qp))
 	return first, end, true
 }
 

@@ -29,7 +29,7 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	// last ends last, the others within one quantum each before it.
 	h := &New(&QDR, 1)[0]
 	for qp := range 9 {
-		h.Post(Request{QP: QP(qp), Bytes: 65536, ID: int32(qp)})
+		h.Post(Request{QP: QP(qp), Bytes: 65536, Mark: Mark{ID: int32(qp)}})
 	}
 	var ends []sim.Time
 	drain(h, 0, func(id int32, end sim.Time) {
@@ -59,10 +59,10 @@ func TestSmallMessageWaitsItsTurn(t *testing.T) {
 	c.ContextMiss, c.RequestTime = 0, 0
 	h := &New(&c, 1)[0]
 	for qp := range 8 {
-		h.Post(Request{QP: QP(qp), Bytes: 1 << 20, ID: int32(qp)})
+		h.Post(Request{QP: QP(qp), Bytes: 1 << 20, Mark: Mark{ID: int32(qp)}})
 	}
 	_, _, now, _ := h.Next(0)
-	h.Post(Request{QP: 100, Bytes: 64, ID: 100})
+	h.Post(Request{QP: 100, Bytes: 64, Mark: Mark{ID: 100}})
 	quantum := float64(c.Quantum) * 8 / 24.34e3 // us
 	for {
 		b, _, end, _ := h.Next(now)
@@ -101,7 +101,7 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 	}
 	for id := range int32(3000) {
 		qp := QP(s.IntN(40)) // more than longRing, so that the index is used
-		h.Post(Request{QP: qp, Bytes: int64(s.IntN(30000)), ID: id})
+		h.Post(Request{QP: qp, Bytes: int64(s.IntN(30000)), Mark: Mark{ID: id}})
 		posted[qp] = append(posted[qp], id)
 		finish(s.IntN(3))
 	}
@@ -160,6 +160,9 @@ func TestAdapterFillsTwoLines(t *testing.T) {
 	var h HCA
 	if size, cold := unsafe.Sizeof(h), unsafe.Offsetof(h.arbiter)+unsafe.Offsetof(h.arbiter.active); size != 128 || cold > 64 {
 		t.Errorf("%d bytes, the queues from %d on; want 128 and at most 64", size, cold)
+	}
+	if size := unsafe.Sizeof(activeQP{}); size != 64 {
+		t.Errorf("an active QP takes %d bytes, want 64", size)
 	}
 }
 
@@ -221,7 +224,7 @@ func TestExpressIsPostAndNext(t *testing.T) {
 	var now sim.Time
 	for range 2000 {
 		r := Request{QP: QP(s.IntN(2000)), Bytes: int64(s.IntN(int(QDR.Quantum) + 1))}
-		first, end, ok := both[0].Express(now, r)
+		first, end, ok := both[0].Express(now, r.QP, r.Bytes)
 		if !ok {
 			t.Fatal("an idle adapter refuses")
 		}
@@ -235,7 +238,7 @@ func TestExpressIsPostAndNext(t *testing.T) {
 	if both[0].Stats() != both[1].Stats() {
 		t.Errorf("counters differ: %+v, %+v", both[0].Stats(), both[1].Stats())
 	}
-	if _, _, ok := both[0].Express(now+sim.Second, Request{Bytes: int64(QDR.Quantum) + 1}); ok {
+	if _, _, ok := both[0].Express(now+sim.Second, 0, int64(QDR.Quantum)+1); ok {
 		t.Error("a request of two turns is sent in one")
 	}
 }
