@@ -38,7 +38,7 @@ difference is reported in at most 5 % of comparisons. Times at saturated points
 are not judged: they grow with the length of the run.
 
 Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
-compared.`,
+compared, or have neither intervals nor replications to judge differences by.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, &flags) },
 	}
