@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,9 +50,22 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	built, err := c.registry.Build(c.name, c.config, env)
 	if err != nil {
 		var zero T
-		return zero, Under(c.table, join(c.table, c.key), err)
+		return zero, Under(c.table, join(c.table, c.faulty()), err)
 	}
 	return built, nil
+}
+
+// faulty is the key of the table that errors without a key are about: the one
+// that names a file, if there is one, otherwise the choice.
+func (c *Choice[E, T]) faulty() string {
+	if r, ok := c.config.(fileReader); ok {
+		for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
+				return f.name
+			}
+		}
+	}
+	return c.key
 }
 
 // BuildShared is Build for what is costly to build and read-only afterwards:

@@ -137,6 +137,9 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(values) > 0 && !slices.ContainsFunc(values, func(x float64) bool { return x == x }) {
+		return nil, fmt.Errorf("column %q has no numbers", metric)
+	}
 	keys := make([]int, len(by))
 	for i, name := range by {
 		if keys[i], err = t.Column(name); err != nil {
@@ -166,7 +169,11 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 		}
 		for _, key := range sweptColumns(t) {
 			if !slices.Contains(by, key) && cell(row, key) != cell(s.first, key) {
-				return nil, fmt.Errorf("rows with the same %s differ in %s: match by it too, or compare fewer rows", strings.Join(by, ", "), key)
+				same := "rows"
+				if len(by) > 0 {
+					same = "rows with the same " + strings.Join(by, ", ")
+				}
+				return nil, fmt.Errorf("%s differ in %s: match by it too, or compare fewer rows", same, key)
 			}
 		}
 		s.values = append(s.values, values[i])

@@ -116,7 +116,7 @@ func (d *decoder) params(table string, err error) {
 func (d *document) faultFrom(table string, err error) {
 	switch e := err.(type) {
 	case *sim.ParamError:
-		d.fault(join(table, e.Key), "= %v: want %s", e.Value, e.Want)
+		d.fault(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
 	case *keyed:
 		d.fault(e.key, "%v", e.err)
 	default:
@@ -216,8 +216,24 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 		return
 	}
 	if err := target.UnmarshalText([]byte(s)); err != nil {
-		d.doc.fault(path, "= %q: %v; want %s", s, err, example)
+		d.doc.fault(path, "= %s", unitFault(s, err, example))
 	}
+}
+
+// unitFault words the error of a value with a unit: the value once, and what is
+// allowed unless the error says it.
+func unitFault(s string, err error, example string) string {
+	message := err.Error()
+	for _, what := range []string{"time ", "size ", "rate "} {
+		message = strings.TrimPrefix(message, what)
+	}
+	if !strings.HasPrefix(message, strconv.Quote(s)) {
+		message = strconv.Quote(s) + ": " + message
+	}
+	if strings.Contains(message, ": use ") || strings.Contains(message, ": write ") {
+		return message
+	}
+	return message + "; want " + example
 }
 
 func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
@@ -255,10 +271,13 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
+	before := len(d.doc.faults)
 	for i, element := range elements {
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
 	}
-	v.Set(list)
+	if len(d.doc.faults) == before { // what is half read must not be judged
+		v.Set(list)
+	}
 }
 
 // sweepHint tells who wrote a list where one value belongs how to sweep it.
@@ -269,8 +288,33 @@ func sweepHint(path string, raw any) string {
 	return ""
 }
 
+// showParameter prints the value of a *sim.ParamError: lists as TOML has them,
+// the rest as it is, for it may be a remark such as "2 cycles a flit".
+func showParameter(value any) string {
+	v := reflect.ValueOf(value)
+	if v.Kind() != reflect.Slice {
+		return brief(fmt.Sprint(value))
+	}
+	list := make([]any, v.Len())
+	for i := range list {
+		list[i] = v.Index(i).Interface()
+	}
+	return show(list)
+}
+
+// brief cuts what is too long for a message.
+func brief(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "..."
+}
+
 // show prints a TOML value for messages.
-func show(raw any) string {
+func show(raw any) string { return brief(showAll(raw, 0)) }
+
+func showAll(raw any, depth int) string {
 	switch x := raw.(type) {
 	case map[string]any, []map[string]any:
 		return "a table"
@@ -279,9 +323,12 @@ func show(raw any) string {
 	case time.Time:
 		return "a date"
 	case []any:
+		if depth > 8 {
+			return "[...]"
+		}
 		parts := make([]string, len(x))
 		for i, element := range x {
-			parts[i] = show(element)
+			parts[i] = showAll(element, depth+1)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}

@@ -87,7 +87,7 @@ func trimPosition(message string) string {
 // fault records something wrong with a dotted key.
 func (d *document) fault(key, format string, args ...any) {
 	at := d.originOf(key)
-	d.faults = append(d.faults, &Fault{At: at.String(), Key: key, Message: fmt.Sprintf(format, args...), order: at})
+	d.faults = append(d.faults, &Fault{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), order: at})
 }
 
 // originOf is where a key was set, or else where its table begins.

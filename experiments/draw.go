@@ -1,40 +1,58 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/sim"
 )
 
 // Draw writes the figures of a file into its result folder and returns their
-// names. Figures without a point to draw are left out, with an error at the
-// end.
+// names. Figures that cannot be drawn, such as those without a point, are left
+// out, with an error at the end.
 func (f *File) Draw(results *Table, tables map[string]*Table, dir string) ([]string, error) {
 	var written []string
+	var left []error
 	for i := range f.Plots {
 		p := &f.Plots[i]
 		table := results
 		if p.Table != resultsTable {
-			if table = tables[p.Table]; table == nil {
-				return written, fmt.Errorf("%s: plot %s: the run has no table %q", f.Name, p.File, p.Table)
-			}
+			table = tables[p.Table]
+		}
+		if table == nil {
+			left = append(left, fmt.Errorf("%s: plot %s: the run has no table %q: nothing in the file asks for it", f.Name, p.File, p.Table))
+			continue
 		}
 		for _, format := range p.Formats {
 			picture, err := p.Picture(table, format)
 			if err != nil {
-				return written, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err)
+				left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
+				break
 			}
 			name := p.File + "." + format
 			if err := WriteFile(filepath.Join(dir, name), picture); err != nil {
-				return written, err
+				left = append(left, err)
+				break
 			}
 			written = append(written, name)
 		}
 	}
-	return written, nil
+	return written, errors.Join(left...)
+}
+
+// Validate finds out what is wrong with the settings of a figure that no file
+// was read for.
+func (p *PlotConfig) Validate() error {
+	type config PlotConfig // without this method
+	if math.IsInf(p.YMax, 0) {
+		return &sim.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
+	}
+	return sim.Validate((*config)(p))
 }
 
 // Picture draws a table as "svg", "png" or "pdf".

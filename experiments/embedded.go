@@ -17,6 +17,9 @@ var embedded embed.FS
 // Open loads an experiment file from disk or, where there is none of that
 // name, from those that come with weft: "examples/quickstart".
 func Open(name string, options Options) (*File, error) {
+	if name == "" {
+		return nil, Faults{{At: `""`, Message: "cannot be read: the name is empty"}}
+	}
 	if _, err := os.Stat(name); err == nil {
 		return ReadFile(name, options)
 	}
@@ -33,6 +36,21 @@ func Open(name string, options Options) (*File, error) {
 		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
 	}
 	return nil, err
+}
+
+// embeddedTitle is the title of a file that comes with weft. Reading the file in
+// full would build the networks of all its points.
+func embeddedTitle(name string) string {
+	text, err := embedded.ReadFile(name)
+	if err != nil {
+		panic("experiments: " + err.Error())
+	}
+	d, err := parseDocument(name, string(text))
+	if err != nil {
+		panic("experiments: " + err.Error()) // a test loads them all
+	}
+	title, _ := d.tree["title"].(string)
+	return title
 }
 
 // Embedded lists the experiment files that come with weft under a folder

@@ -37,8 +37,8 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 			d.fault(join(path, "formula"), "= %q: %v", e.Formula, err)
 		}
 	}
-	if e.Table != resultsTable {
-		return // its columns are known only once a point has run
+	if !f.checkTable(path, e.Table) {
+		return
 	}
 	if e.Metric != saturationMetric {
 		f.checkColumn(join(path, "metric"), e.Metric)

@@ -1,15 +1,14 @@
 package experiments
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"reflect"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // topologyFormats are the forms in which networks can be written.
@@ -61,12 +60,12 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 // ImportNetwork reads a network from a file in weft's JSON form, of
 // ibnetdiscover or of ibsim, told apart by their content.
 func ImportNetwork(path string) (*Network, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
+	t, err := topology.ReadFile(path, "")
+	var unreadable *fs.PathError
+	switch {
+	case errors.As(err, &unreadable):
 		return nil, fmt.Errorf("%s: cannot be read: %s", path, reason(err))
-	}
-	t, err := sim.Make(topology.Registry, networkFileType(text), struct{}{}, func(c *topology.FileConfig) { c.Path = path })
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	n := &Network{Topology: t}
@@ -74,17 +73,6 @@ func ImportNetwork(path string) (*Network, error) {
 		n.Warnings = strange.Warnings()
 	}
 	return n, nil
-}
-
-// networkFileType is the topology that reads a file of this content.
-func networkFileType(text []byte) string {
-	switch {
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
-		return "file"
-	case bytes.Contains(text, []byte("switchguid=")) || bytes.Contains(text, []byte("caguid=")):
-		return "ibnetdiscover"
-	}
-	return "ibsim"
 }
 
 // Write writes the network in one of [TopologyFormats].
@@ -96,6 +84,31 @@ func (n *Network) Write(w io.Writer, format string) error {
 	return write(w, n.Graph())
 }
 
+// countDiameter measures the longest shortest path between switches with
+// terminals, where that is a matter of a second.
+func countDiameter(g *topology.Graph) string {
+	if g.Switches() > 5000 {
+		return "no closed form, too many switches to count"
+	}
+	var ends []topology.SwitchID
+	seen := make([]bool, g.Switches())
+	for _, port := range g.TerminalPort {
+		if s := g.PortSwitch[port]; !seen[s] {
+			seen[s] = true
+			ends = append(ends, s)
+		}
+	}
+	neighbors, longest := g.Neighbors(), int16(0)
+	var distances []int16
+	for _, s := range ends {
+		distances = neighbors.DistancesFrom(s, distances)
+		for _, t := range ends {
+			longest = max(longest, distances[t])
+		}
+	}
+	return fmt.Sprint(longest, " (counted)")
+}
+
 // Describe prints what there is, beside the closed forms of the family.
 func (n *Network) Describe(w io.Writer) {
 	g, facts := n.Graph(), n.Facts()
@@ -105,12 +118,16 @@ func (n *Network) Describe(w io.Writer) {
 		}
 		return fmt.Sprint(n)
 	}
+	diameter := known(facts.Diameter)
+	if facts.Diameter < 0 {
+		diameter = countDiameter(g)
+	}
 	ports := make([]int, len(g.Classes))
 	for p := range g.NumPorts() {
 		ports[g.PortClass[p]]++
 	}
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
-		g.Switches(), g.Terminals(), g.SwitchLinks(), known(facts.Diameter), known(facts.Bisection))
+		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
 	for i, class := range g.Classes {
 		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", class.Name, ports[i], max(class.Latency, 1))
 	}

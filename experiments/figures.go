@@ -130,12 +130,17 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	if p.File == "" {
 		p.File = strings.Join(append(slices.Clone(p.Y), p.X), "-")
 	}
-	if strings.ContainsAny(p.File, `/\`) {
+	switch {
+	case strings.ContainsAny(p.File, `/\`):
 		d.fault(join(path, "file"), "= %q: want a name without folders", p.File)
+	case strings.HasPrefix(p.File, "."), len(p.File) > longestFileName:
+		d.fault(join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", show(p.File), longestFileName)
+	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
+		d.fault(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
 	p.swept = f.keys
-	if p.Table != resultsTable {
-		return // its columns are known only once a point has run
+	if !f.checkTable(path, p.Table) {
+		return
 	}
 	f.checkColumn(join(path, "x"), p.X)
 	for _, y := range p.Y {
@@ -147,6 +152,21 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	for _, name := range sortedKeys(p.Where) {
 		f.checkColumn(join(path, "where."+name), name)
 	}
+}
+
+// longestFileName leaves room for an extension in the 255 bytes that file
+// systems allow.
+const longestFileName = 240
+
+// checkTable tells whether a figure or an expectation is about the results,
+// whose columns can be judged; those of other tables of the kind are known only
+// once a point has run.
+func (f *File) checkTable(path, name string) bool {
+	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
+		known := append([]string{resultsTable}, f.kind.tables...)
+		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
+	}
+	return name == resultsTable
 }
 
 // columnNames lists the columns of results.csv.

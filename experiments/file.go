@@ -50,6 +50,8 @@ type Point struct {
 type Options struct {
 	Set   []string // KEY=VALUE, laid over the file in order
 	Quick bool     // apply the file's [quick] table
+	// CheckQuick finds the faults of the quick variant too.
+	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
 }
@@ -62,15 +64,6 @@ func ReadFile(path string, options Options) (*File, error) {
 		return nil, Faults{{At: path, Message: "cannot be read: " + reason(err)}}
 	}
 	return Load(path, string(text), options)
-}
-
-// reason is the cause of a file error without the path, which messages have
-// already.
-func reason(err error) string {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err.Error()
-	}
-	return err.Error()
 }
 
 // Load reads an experiment file from its text. The error is of type Faults and
@@ -86,6 +79,10 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
+	if len(d.tree) == 0 && len(d.faults) == 0 {
+		d.fault("", "the file is empty: name at least a kind or a [topology]")
+		return nil, d.faults.err()
+	}
 	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	if !f.header() {
 		return nil, d.faults.err()
@@ -104,6 +101,12 @@ func Load(name, text string, options Options) (*File, error) {
 	f.check()
 	if err := d.faults.err(); err != nil {
 		return nil, err
+	}
+	if options.CheckQuick && !options.Quick && d.tree["quick"] != nil {
+		options.Quick = true
+		if _, err := Load(name, text, options); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }

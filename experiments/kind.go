@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 
 	"github.com/weft-sim/weft/sim"
@@ -45,6 +46,8 @@ import (
 // cell.
 type Kind[C, R any] struct {
 	Name, Doc string
+	// Tables names what Run may give to [Run.Table]; figures name them.
+	Tables []string
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
@@ -80,6 +83,7 @@ type kind struct {
 	name, doc string
 	revision  int
 	columns   []Column
+	tables    []string   // further ones
 	defaults  func() any // pointer to a fresh configuration
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
@@ -97,6 +101,7 @@ func Register[C, R any](k Kind[C, R]) {
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:  columnsOf(reflect.TypeFor[R]()),
+		tables:   k.Tables,
 		defaults: func() any { c := k.Defaults(); return &c },
 		check: func(config any, seed uint64) ([]Warning, error) {
 			if k.Check == nil {
@@ -112,6 +117,11 @@ func Register[C, R any](k Kind[C, R]) {
 		},
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
+			for _, t := range run.tables {
+				if !slices.Contains(k.Tables, t.Name) {
+					panic(fmt.Sprintf("experiments: kind %q does not list its table %q", k.Name, t.Name))
+				}
+			}
 			if err != nil {
 				return nil, err
 			}

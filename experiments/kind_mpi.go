@@ -18,8 +18,9 @@ import (
 
 func init() {
 	Register(Kind[mpiConfig, mpiRow]{
-		Name: "mpi",
-		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Name:   "mpi",
+		Doc:    "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Tables: []string{"ranks"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below

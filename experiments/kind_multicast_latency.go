@@ -14,8 +14,9 @@ import (
 
 func init() {
 	Register(Kind[latencyConfig, latencyRow]{
-		Name: "multicast-latency",
-		Doc:  "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Name:   "multicast-latency",
+		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Tables: []string{"groups"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"

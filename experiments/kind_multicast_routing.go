@@ -12,8 +12,9 @@ import (
 
 func init() {
 	Register(Kind[multicastConfig, multicastRow]{
-		Name: "multicast-routing",
-		Doc:  "multicast trees and forwarding-table entries of many groups on a network, without traffic",
+		Name:   "multicast-routing",
+		Doc:    "multicast trees and forwarding-table entries of many groups on a network, without traffic",
+		Tables: []string{"colours", "efi", "timing"},
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  TopologyTable{Choose(topology.Registry, "fat-tree")},

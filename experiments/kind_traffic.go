@@ -14,8 +14,9 @@ import (
 
 func init() {
 	Register(Kind[trafficConfig, trafficRow]{
-		Name: "traffic",
-		Doc:  "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
+		Name:   "traffic",
+		Doc:    "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{
@@ -76,9 +77,9 @@ type trafficTable struct {
 }
 
 type measureTable struct {
-	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0"`
-	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0"`
-	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0"`
+	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0" max:"1000000000000"`
+	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
+	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
 	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
 	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
 	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network keeps up, instead of traffic.load; the row is that of the load found" choices:"|saturation"`

@@ -103,27 +103,35 @@ type forecast struct {
 	worst   topology.PortID
 	hops    float64 // switches crossed, mean over packets
 	latency float64 // cycles, mean over packets, in an idle network
-	exact   bool    // latency is no mere upper bound
+	least   bool    // latency may be longer: flits wait for credits, or for room behind the crossbar
+	most    bool    // latency may be shorter
 }
 
 // newForecast sums the hand formula of docs/model.md over all channels,
 // weighted by the share of packets that take them. Flits behind the head add
 // the interval of the slowest channel in use, in whole cycles: where rates
 // differ not all packets meet it, and where an interval is no whole number only
-// some flits wait so long. latency is then an upper bound.
+// some flits wait so long. So it is where a cycle of the switch core has no fixed
+// number of steps: latency is then an upper bound. Where a packet is longer than
+// the buffers, and these are shorter than the credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
 	cycles := make([]float64, len(timings))
 	for i, t := range timings {
 		cycles[i] = t.CyclesPerFlit
 	}
-	f := forecast{exact: true}
+	f := forecast{most: config.Switch.CyclesVary()}
+	long := sizes.Max() > config.Switch.BufferFlits
+	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
+	uneven := false
 	f.bound, f.worst = load.Bound(cycles)
 	packets, slowest := 0.0, 0.0
 	channel := func(class topology.ClassID, share, stages float64) {
 		f.latency += share * (stages + float64(timings[class].Latency))
 		if share > 0 {
-			f.exact = f.exact && (slowest == 0 || slowest == cycles[class])
+			uneven = uneven || slowest != 0 && slowest != cycles[class] || cycles[class] != math.Ceil(cycles[class])
 			slowest = max(slowest, cycles[class])
+			trip := config.Switch.RoundTrip(timings[class].Latency)
+			f.least = f.least || queued || long && float64(config.Switch.BufferFlits)*cycles[class] < float64(trip)
 		}
 	}
 	for t, share := range load.Injection {
@@ -136,7 +144,7 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	}
 	f.hops /= packets
 	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
-	f.exact = sizes.Mean() == 1 || f.exact && slowest == math.Ceil(slowest)
+	f.most = f.most || uneven && sizes.Max() > 1
 	return f
 }
 
@@ -150,11 +158,16 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 		}
 	}
 	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (channel loads of this traffic, exact)", f.bound, full)
-	most := ""
-	if !f.exact {
-		most = "at most "
+	bound := ""
+	switch {
+	case f.least && f.most:
+		bound = "about "
+	case f.least:
+		bound = "at least "
+	case f.most:
+		bound = "at most "
 	}
-	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", most, f.latency*clock, f.hops)
+	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
 // predictWork estimates what the point costs. A run without a fixed window

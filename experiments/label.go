@@ -10,6 +10,10 @@ var knownLabels = map[string]string{
 	"accepted_load": "Accepted load (flits per terminal and cycle)",
 	"traffic.load":  "Offered load (flits per terminal and cycle)",
 	"hops_mean":     "Mean hops",
+
+	"workload.bytes":     "Message size (B)",
+	"elapsed_s":          "Elapsed time (s)",
+	"steady_iteration_s": "Time of an iteration (s)",
 }
 
 // unitNames are the endings of column names that are units.

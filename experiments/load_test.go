@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		{"out of range, all together", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1, 0]\n", nil, []string{
 			`x.toml:3:1: shape.p = 0: want 1 to 100`,
 			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
-			`x.toml:6:1: traffic.mode = "x": want , fail, panic, wait`,
+			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, wait`,
 			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
 		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
 			`x.toml:2:1: seed = -1: want an integer that is not negative`,
@@ -39,9 +39,16 @@ func TestFaults(t *testing.T) {
 			`x.toml:6:1: traffic.dims = "3": want an integer`}},
 		{"units", "kind = \"toy\"\n[traffic]\ndelay = 3\nsize = \"3q\"\nrate = 2.5\n[channel.local]\nlatency = \"5\"\n", nil, []string{
 			`x.toml:3:1: traffic.delay = 3: want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`,
-			`x.toml:4:1: traffic.size = "3q": size "3q" has an unknown unit "q": use B, kB, MB, GB, KiB, MiB or GiB; want a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`,
+			`x.toml:4:1: traffic.size = "3q" has an unknown unit "q": use B, kB, MB, GB, KiB, MiB or GiB`,
 			`x.toml:5:1: traffic.rate = 2.5: want a data rate with its unit in quotes, for example "100Gb/s"`,
-			`x.toml:7:1: channel.local.latency = "5": time "5" has no unit: write for example "10ns" (ps, ns, us, ms, s); want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`}},
+			`x.toml:7:1: channel.local.latency = "5" has no unit: write for example "10ns" (ps, ns, us, ms, s)`}},
+		{"units that fit, numbers that do not", "kind = \"toy\"\n[traffic]\ndelay = \"..ns\"\n", nil, []string{
+			`x.toml:3:1: traffic.delay = "..ns": ".." is not a number; want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`}},
+		{"half a list", "kind = \"toy\"\n[traffic]\ndims = [1, 2.5]\n", nil, []string{
+			`x.toml:3:1: traffic.dims[1] = 2.5: want an integer`}},
+		{"long values and keys", "kind = \"toy\"\n[traffic]\nload = \"" + strings.Repeat("y", 1000) + "\"\nlimit = " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "\n", nil, []string{
+			`x.toml:3:1: traffic.load = "` + strings.Repeat("y", 199) + `...: want a number`,
+			`x.toml:4:1: traffic.limit = [[[[[[[[[[...]]]]]]]]]]: want an integer; to sweep it write "traffic.limit" = [[[[[[[[[[...]]]]]]]]]] under [sweep]`}},
 		{"list without sweep", "kind = \"toy\"\n[traffic]\nload = [0.1, 0.2]\n", nil, []string{
 			`x.toml:3:1: traffic.load = [0.1, 0.2]: want a number; to sweep it write "traffic.load" = [0.1, 0.2] under [sweep]`}},
 		{"table expected", "kind = \"toy\"\nshape = 3\n", nil, []string{`x.toml:2:1: shape = 3: want a table, [shape]`}},
@@ -69,6 +76,11 @@ func TestFaults(t *testing.T) {
 			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
 			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
 			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are by, file, formats, log_x, log_y, style, table, title, x, x_label, y, y_label, y_max`}},
+		{"files and tables of plots", "kind = \"toy\"\n[[plot]]\nfile = \"a\"\nx = \"seed\"\ny = \"draw\"\n[[plot]]\nfile = \"A\"\nx = \"seed\"\ny = \"draw\"\n" +
+			"[[plot]]\nfile = \"..\"\ntable = \"link\"\nx = \"seed\"\ny = \"draw\"\n", nil, []string{
+			`x.toml:7:1: plot[1].file = "A": an earlier figure has this name; give each a file of its own`,
+			`x.toml:11:1: plot[2].file = "..": want a name of at most 240 bytes that does not begin with a dot`,
+			`x.toml:12:1: plot[2].table = "link": not a table of kind "toy" (did you mean "links"?): there are results, links`}},
 		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
 			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
 			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,

@@ -27,12 +27,20 @@ type FolderError struct{ Dir, Reason string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s", e.Dir, e.Reason) }
 
+// MakeFolder makes a result folder if need be. The error is a *FolderError.
+func MakeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &FolderError{dir, "cannot be made: " + reason(err)}
+	}
+	return nil
+}
+
 // open prepares the result folder: takes over the journal if points are to be
 // kept, and removes what an earlier run left otherwise.
 func (r *runner) open() error {
 	dir := r.execution.Dir
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &FolderError{dir, "cannot be made: " + reason(err)}
+	if err := MakeFolder(dir); err != nil {
+		return err
 	}
 	path := filepath.Join(dir, journalFile)
 	if !r.execution.Resume && exists(path) && !exists(filepath.Join(dir, manifestFile)) {
@@ -58,7 +66,10 @@ func (r *runner) open() error {
 	for _, name := range old {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
-			return &FolderError{dir, "cannot be written to: " + reason(err)}
+			if !r.execution.Resume {
+				_ = os.Remove(path) // it was not there before, or is of no use
+			}
+			return &FolderError{dir, name + " cannot be replaced: " + reason(err)}
 		}
 		if filepath.Dir(name) != "." {
 			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
@@ -187,22 +198,4 @@ func (f *File) failureTable(failures []Failure) *Table {
 		t.Rows = append(t.Rows, append(row, x.Reason))
 	}
 	return t
-}
-
-// WriteFile writes a file that is complete or absent: to a temporary name
-// beside it, to disk, then renamed.
-func WriteFile(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-	}
-	return err
 }

@@ -35,7 +35,7 @@ func init() {
 		return c, nil
 	})
 	Register(Kind[toyConfig, toyRow]{
-		Name: "toy", Doc: "for tests",
+		Name: "toy", Doc: "for tests", Tables: []string{"links"},
 		Defaults: func() toyConfig {
 			return toyConfig{Shape: toyShapeTable{Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
 		},

@@ -36,11 +36,32 @@ func (f *Fabric) Rest() error {
 	return f.Audit()
 }
 
-// Cycles is the time that a flit spends in an idle switch, its channels not
+// Cycles is the longest that a flit spends in an idle switch, its channels not
 // included: all stages, in whole cycles.
-func (c *SwitchConfig) Cycles() int64 {
-	steps := c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
-	return int64(math.Ceil(float64(steps) / c.Speedup))
+func (c *SwitchConfig) Cycles() int64 { return int64(math.Ceil(float64(c.steps()) / c.Speedup)) }
+
+// steps is the number of steps of the switch core that a head takes.
+func (c *SwitchConfig) steps() int {
+	return c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
+}
+
+// crossing is the longest from a flit's grant to its departure by an idle
+// channel, in cycles.
+func (c *SwitchConfig) crossing() int64 {
+	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
+}
+
+// OutputsHoldUp tells whether so few flits may wait behind the crossbar that no
+// channel can be full: they count from their grant.
+func (c *SwitchConfig) OutputsHoldUp() bool {
+	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.crossing()
+}
+
+// CyclesVary tells whether the time in an idle switch can be shorter than
+// [SwitchConfig.Cycles]: n cycles have between floor(n*speedup) and
+// ceil(n*speedup) steps, by the cycle that they begin in.
+func (c *SwitchConfig) CyclesVary() bool {
+	return math.Ceil(float64(c.Cycles()-1)*c.Speedup) >= float64(c.steps())
 }
 
 // ChannelTiming is a channel class in cycles.

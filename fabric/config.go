@@ -140,7 +140,11 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 		cycles = rate.PicosecondsFor(c.Fabric.FlitBytes) / float64(clock)
 	}
 	if !(cycles >= 1 && cycles <= 1e6) {
-		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
+		name := ".rate"
+		if over.CyclesPerFlit != 0 {
+			name = ".cycles_per_flit"
+		}
+		faults = append(faults, &sim.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
 		cycles = 1
 	}
 	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, faults

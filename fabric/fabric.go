@@ -174,10 +174,11 @@ func (f *Fabric) wire(timings []channelTiming) {
 	credit := int32(f.config.Switch.CreditCycles)
 	limit := int64(f.config.Switch.OutputBufferFlits)
 	// A terminal's buffers are unbounded, so what waits for its channel is
-	// bounded at the switch: by what a switch would have room for.
+	// bounded at the switch: by what a switch would have room for, but not so that
+	// flits on their way through the crossbar keep the channel from being full.
 	terminalLimit := limit
 	if limit == 0 {
-		terminalLimit = int64(f.buffer) * int64(vcs)
+		terminalLimit = max(int64(f.buffer)*int64(vcs), f.config.Switch.crossing()+2)
 	}
 	for p := range ports {
 		port := topology.PortID(p)

@@ -16,7 +16,9 @@ import (
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
 // Both directions are connected then. If both sides ask at the same time, each
-// request serves as the reply to the other.
+// request serves as the reply to the other. With XRC, where a asks one process of
+// a node for all, the request of another one of them does not: it is waiting for
+// a reply of its own.
 type connector struct {
 	rt        *runtime
 	perNode   bool // one QP reaches all processes of a peer node
@@ -199,6 +201,21 @@ func (c *connector) released(a, b int32) int32 {
 	return first
 }
 
+// asked is the rank that a has asked for the connection to b, which is not ready:
+// b, or with XRC the process of b's node that the first waiting message is for.
+func (c *connector) asked(a, b int32) int32 {
+	if !c.perNode {
+		return b
+	}
+	peer := c.peer(b)
+	first := c.rt.ranks[a].waiting.head
+	if first == 0 || c.rt.ranks[a].waiting.peer != peer {
+		first = c.waiting[uint64(a)<<32|uint64(peer)].head
+	}
+	_, to := c.rt.messages[first-1].ends()
+	return to
+}
+
 // kernel spends CPU time of a in the kernel.
 func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 	c.rt.stats.KernelTime += t
@@ -237,9 +254,11 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead)
 	switch c.get(b, a) {
 	case linkPending:
-		c.rt.close(id)
-		c.establish(b, a, at)
-		return
+		if c.asked(b, a) == a {
+			c.rt.close(id)
+			c.establish(b, a, at)
+			return
+		}
 	case linkNone:
 		at = c.create(b, at)
 	}

@@ -37,6 +37,31 @@ func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
 	return r
 }
 
+// With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0
+// asks rank 2 for one to node 1: the request of rank 0 meets a connection that is
+// being made, but not with rank 0, and needs a reply.
+func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
+	for _, mode := range []string{XRCS, XRCM} {
+		c := testConfig(2)
+		c.Connections.Mode, c.Connections.OnDemand = mode, true
+		r := runSchedule(t, c, roundsOf{4, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+			switch rank {
+			case 0:
+				return append(dst, sendOp(2, 0, 64))
+			case 1:
+				return append(dst, recvOp(2, 0, 64))
+			case 2:
+				return append(dst, sendOp(1, 0, 64), recvOp(0, 0, 64))
+			}
+			return dst
+		}})
+		// Each process has one QP: rank 2's leads to node 0, whichever process asks.
+		if s := r.Stats; s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3 {
+			t.Errorf("%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
+		}
+	}
+}
+
 const hop = 0.2 + 0.25 // CPU times of a message
 
 func TestConnectionOnDemand(t *testing.T) {

@@ -149,7 +149,7 @@ func (p *goalParser) statement(t *tokens) {
 		}
 		n, ok := t.integer(1, math.MaxInt32-1)
 		if !ok || !t.end() {
-			p.fault("num_ranks wants one number from 1 on, not %q", t.text())
+			p.fault("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
 			p.ranks = math.MaxInt32
 			return
 		}
@@ -254,7 +254,7 @@ func (p *goalParser) operation(t *tokens, op *goalOp) string {
 	wrong := func() string { return fmt.Sprintf("%q does not read as %q", t.text(), form) }
 	var ok bool
 	if op.size, ok = t.integer(0, math.MaxInt64); !ok {
-		return wrong()
+		return wrong() + fmt.Sprintf(" (the first N is 0 to %d)", math.MaxInt64)
 	}
 	if op.kind != Calc {
 		if !t.word("b") || !t.word(preposition) {

@@ -49,6 +49,9 @@ func TestParseGOALRefuses(t *testing.T) {
 		{"cycle", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb irequires a\n}\n", "x.goal:3: dependency cycle in rank 0: \"calc 1\" (line 3) requires \"calc 2\" (line 4) requires line 3"},
 		{"cycle of one", "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "dependency cycle in rank 0"},
 		{"two statements", "num_ranks 1\nrank 0 {\ncalc 1 calc 2\n}\n", "does not read as"},
+		{"stray letter", "num_ranks 1\nrank 0 {\n\u00e4: calc 1\n}\n", "x.goal:3: '\u00e4' has no place in \"\u00e4: calc 1\""},
+		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
+		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
 		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
 		{"all faults", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"unicode/utf8"
 )
 
 // The kinds of tokens; punctuation stands for itself.
@@ -47,7 +48,8 @@ func tokenize(line []byte) tokens {
 			for i++; i < len(line) && isDigit(line[i]); i++ {
 			}
 		default:
-			t.err = fmt.Sprintf("%q has no place in %q", c, t.text())
+			r, _ := utf8.DecodeRune(line[i:])
+			t.err = fmt.Sprintf("%q has no place in %q", r, t.text())
 			return t
 		}
 		if t.n == len(t.tok) {

@@ -29,9 +29,9 @@ func (e *StuckError) Error() string {
 	} else {
 		s.WriteString("the program cannot finish: ")
 	}
-	fmt.Fprintf(&s, "%d receives without a message, %d messages without a receive", e.Receives, e.Messages)
+	fmt.Fprintf(&s, "%s without a message, %s without a receive", count(e.Receives, "receive"), count(e.Messages, "message"))
 	if e.Unreleased > 0 {
-		fmt.Fprintf(&s, ", %d more operations never got ready", e.Unreleased)
+		fmt.Fprintf(&s, ", %s never got ready", count(e.Unreleased, "more operation"))
 	}
 	for _, line := range e.Chain {
 		s.WriteString("\n  ")
@@ -161,4 +161,12 @@ func explain(w waiting, blocked map[int32][]waiting, unreceived map[[2]int32]wai
 		return fmt.Sprintf("%s waits for a message that rank %d never sends", w, w.Peer)
 	}
 	return fmt.Sprintf("%s waits for a message that nobody sends", w)
+}
+
+// count writes a number of things.
+func count[N int | int64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }

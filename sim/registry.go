@@ -246,7 +246,11 @@ func formatValue(v reflect.Value) string {
 
 func allowed(f reflect.StructField) string {
 	if c := f.Tag.Get("choices"); c != "" {
-		return strings.Join(strings.Split(c, "|"), ", ")
+		names := strings.Split(c, "|")
+		if names[0] == "" {
+			names[0] = `""`
+		}
+		return strings.Join(names, ", ")
 	}
 	lo, hi := f.Tag.Get("min"), f.Tag.Get("max")
 	switch {

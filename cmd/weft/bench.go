@@ -33,6 +33,9 @@ second of wall time, peak memory, allocations. weft bench --format csv keeps the
 figures; weft bench --compare OLD.csv,NEW.csv shows two of them side by side.
 
 ` + workloadList(),
+		Example: `  weft bench dragonfly-1056
+  weft bench --format csv > old.csv
+  weft bench --compare old.csv,new.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.bench(c.Context(), args, &flags) },
 	}
 	c.Flags().StringVar(&flags.format, "format", "text", "text or csv")
@@ -40,6 +43,7 @@ figures; weft bench --compare OLD.csv,NEW.csv shows two of them side by side.
 	c.Flags().StringSliceVar(&flags.compare, "compare", nil, "`OLD.csv,NEW.csv` of earlier runs to compare; nothing is run")
 	c.Flags().BoolVar(&flags.child, "in-this-process", false, "run one workload here and print its row")
 	_ = c.Flags().MarkHidden("in-this-process")
+	choices(c, "format", "text", "csv")
 	return c
 }
 
@@ -55,7 +59,13 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	if flags.format != "text" && flags.format != "csv" {
 		return usagef("--format %s: want text or csv", flags.format)
 	}
+	if flags.threads < 1 {
+		return usagef("--threads %d: want at least 1", flags.threads)
+	}
 	if len(flags.compare) > 0 {
+		if len(names) > 0 {
+			return usagef("--compare runs nothing: leave out %s", strings.Join(names, ", "))
+		}
 		return a.compareBenches(flags.compare)
 	}
 	var chosen []experiments.Workload
@@ -148,6 +158,9 @@ func (a *app) compareBenches(files []string) error {
 			before := sides[0][name]
 			t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4g", before), fmt.Sprintf("%.4g", after), fmt.Sprintf("%.3f", after/before)})
 		}
+	}
+	if len(t.Rows) == 0 {
+		return usagef("%s and %s have no workload in common", files[0], files[1])
 	}
 	return a.printTable(t)
 }

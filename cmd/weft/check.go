@@ -10,11 +10,13 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var flags fileFlags
+	flags := fileFlags{both: true}
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find all errors of experiment files without running them, and say what they would do",
-		Args:  cobra.MinimumNArgs(1),
+		Example: `  weft check examples/torus
+  weft check my.toml --set topology.dims=[16,16] --set traffic.load=0.4`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := flags.open(args)
 			if err != nil {

@@ -38,7 +38,7 @@ difference is reported in at most 5 % of comparisons. Times at saturated points
 are not judged: they grow with the length of the run.
 
 Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
-compared.`,
+compared, or have neither intervals nor replications to judge differences by.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, &flags) },
 	}
@@ -46,6 +46,7 @@ compared.`,
 	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
 	c.Flags().StringVar(&flags.between, "between", "", "`COLUMN` of one table whose values are compared")
 	c.Flags().StringVar(&flags.format, "format", "text", "text or csv")
+	choices(c, "format", "text", "csv")
 	return c
 }
 
@@ -111,8 +112,22 @@ func (a *app) compare(args []string, flags *compareFlags) error {
 		return err
 	case significant > 0:
 		return &statusError{status: exitFailure}
+	case undecided(pairs):
+		return usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, or measure for longer)", flags.metric)
 	}
 	return nil
+}
+
+// undecided tells whether no difference could be judged for want of intervals.
+func undecided(pairs []pair) bool {
+	for _, p := range pairs {
+		for _, d := range p.Differences {
+			if d.Significance != experiments.NoInterval || d.Delta == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // writeComparisons writes all pairs as one CSV table.

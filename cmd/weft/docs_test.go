@@ -144,3 +144,26 @@ func TestGolden(t *testing.T) {
 	}
 	golden(t, filepath.Join("testdata", "golden.csv"), []byte(stdout))
 }
+
+// TestDocumentedSchedule runs the GOAL schedule of docs/mpi.md on the machines that
+// its experiment names. On LogGOPS rank 1 ends at 1000 + o + L + o + 4095*G, with
+// the default o = 1500, L = 2500, G = 6.
+func TestDocumentedSchedule(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "mpi.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(start string) string {
+		_, after, _ := strings.Cut(string(text), "```"+start)
+		inside, _, _ := strings.Cut(after, "```")
+		return inside
+	}
+	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
+	if status, _, stderr := weft(t, "run", "pair.toml", "--out", "o"); status != exitSuccess {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	ranks, err := os.ReadFile("o/ranks.csv")
+	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
+		t.Errorf("%v\n%s", err, ranks)
+	}
+}

@@ -10,7 +10,10 @@ func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [CATEGORY [NAME]]",
 		Short: "List topologies, routings, patterns, kinds and experiments, with their settings, units and defaults",
-		Args:  cobra.MaximumNArgs(2),
+		Example: `  weft list
+  weft list routings
+  weft list kinds traffic`,
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := experiments.List(a.stdout, args...); err != nil {
 				return &usageError{err}

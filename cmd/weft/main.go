@@ -35,9 +35,13 @@ func main() {
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(stdout, stderr)
+	out := &output{w: stdout}
+	root := newRoot(out, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil || errors.Is(err, out.err) {
+		err = out.err
+	}
 	if err == nil {
 		return exitSuccess
 	}
@@ -64,12 +68,34 @@ func status(err error) int {
 	return exitFailure
 }
 
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
+// output is standard output; it keeps the first error, so that no command can
+// overlook that what it printed has not arrived.
+type output struct {
+	w   io.Writer
+	err error
+}
 
-func (u *usageError) Error() string { return "weft: " + u.err.Error() }
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = fmt.Errorf("standard output: %w", err)
+		return n, o.err
+	}
+	return n, nil
+}
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+// writeOutput writes the file that -o names.
+func writeOutput(out string, content []byte) error {
+	err := experiments.WriteFile(out, content)
+	var w *experiments.WriteError
+	if errors.As(err, &w) && w.Before {
+		return usagef("-o %w", err)
+	}
+	return err
+}
 
 // statusError ends the command with a status; a nil err has been reported
 // already.
@@ -91,39 +117,32 @@ type app struct{ stdout, stderr io.Writer }
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	a := &app{stdout, stderr}
 	root := &cobra.Command{
-		Use:           "weft",
-		Short:         "Simulate interconnection networks of HPC systems, from experiment files",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:               "weft",
+		Version:           experiments.Version(),
+		Short:             "Simulate interconnection networks of HPC systems, from experiment files",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              cobra.NoArgs,
+		PersistentPreRunE: refuseEmpty,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("weft {{.Version}}\n")
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%v; see %s --help", err, c.CommandPath())
-	})
-	root.AddCommand(a.runCommand(), a.multicastCommand(), a.checkCommand(), a.plotCommand(), a.listCommand(), a.topologyCommand(), a.reproduceCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.benchCommand(), a.versionCommand())
-	root.InitDefaultCompletionCmd()
+	root.SetFlagErrorFunc(flagFault)
+	root.AddCommand(
+		completed(a.runCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
+		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames),
+		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
+		completed(a.benchCommand(), false, workloadNames),
+		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
+	)
+	helpAndCompletion(root)
 	for _, c := range root.Commands() {
 		asUsage(c)
 	}
 	asUsage(root)
 	return root
-}
-
-// asUsage turns a wrong number of arguments into a usage error.
-func asUsage(c *cobra.Command) {
-	check := c.Args
-	if check == nil {
-		return
-	}
-	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usagef("%v; see %s --help", err, c.CommandPath())
-		}
-		return nil
-	}
 }
 
 func (a *app) versionCommand() *cobra.Command {

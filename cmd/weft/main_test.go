@@ -85,6 +85,7 @@ func TestBadInput(t *testing.T) {
 		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
 		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},
 		{"time that is not whole cycles", small + "[channel.terminal]\nlatency = \"1.5ns\"\n", nil, `x.toml:18:1: channel.terminal.latency = 1.5ns: want whole cycles of 1ns, at least one`},
+		{"window that no run reaches", small, []string{"--set", "measure.window=9223372036854775807"}, `--set measure.window=9223372036854775807: measure.window = 9223372036854775807: want 0 to 1000000000000`},
 		{"bad --set", small, []string{"--set", "traffic.load=high"}, `--set traffic.load=high: traffic.load = "high": want a number`},
 		{"unknown flag", small, []string{"--jbos", "2"}, `weft: unknown flag: --jbos; see weft run --help`},
 		{"resume without folder", small, []string{"--out", "-", "--resume"}, `weft: --resume needs a result folder; --out - has none`},
@@ -107,7 +108,7 @@ func TestBadInput(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "requires at least 1 arg") {
+	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "takes FILE..., and got nothing") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -207,7 +208,7 @@ func TestInformation(t *testing.T) {
 		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
 			t.Errorf("%s: %s", format, stderr)
 		}
-		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\n") {
+		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
 			t.Errorf("%s read back: %s%s", format, stdout, stderr)
 		}
 	}

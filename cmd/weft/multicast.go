@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-sim/weft/experiments"
 )
@@ -23,6 +27,8 @@ each needs and the largest number of groups on a cable (EFI), without and with t
 limit of --entries. With -o, DIR gets the table as engines.csv and the forwarding
 tables of --engine in OpenSM's form; those of another engine that an earlier run left
 there are removed.`,
+		Example: `  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --entries 64
+  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --engine mr4lms-plus -o tables`,
 		RunE: func(c *cobra.Command, args []string) error {
 			files := job.Topology != "" || job.Groups != ""
 			switch {
@@ -31,6 +37,15 @@ there are removed.`,
 			case c.Flags().Changed("entries") && job.Entries < 1:
 				return usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
 			case files:
+				var idle []string
+				c.Flags().Visit(func(f *pflag.Flag) {
+					if slices.Contains([]string{"jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
+						idle = append(idle, "--"+f.Name)
+					}
+				})
+				if len(idle) > 0 {
+					return usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
+				}
 				return a.multicastFiles(job, flags.out)
 			case len(args) == 0:
 				return usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
@@ -54,8 +69,20 @@ func (a *app) multicastFiles(job experiments.MulticastFiles, out string) error {
 	if job.Topology == "" || job.Groups == "" {
 		return usagef("--topology and --groups go together")
 	}
+	if out == "-" {
+		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
+	}
+	_, absent := os.Stat(out)
+	if out != "" {
+		if err := experiments.MakeFolder(out); err != nil {
+			return err
+		}
+	}
 	outcome, err := job.Run()
 	if err != nil {
+		if out != "" && absent != nil {
+			_ = os.Remove(out) // nothing was written
+		}
 		return &statusError{exitUsage, err}
 	}
 	for _, w := range outcome.Warnings {

@@ -18,8 +18,13 @@ func (a *app) plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
 		Short: "Draw a figure from a table of results",
-		Args:  cobra.ExactArgs(1),
+		Example: `  weft plot results/torus/results.csv --y accepted_load
+  weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := p.Validate(); err != nil {
+				return &usageError{err}
+			}
 			table, err := readTable(args[0])
 			if err != nil {
 				return err
@@ -27,7 +32,7 @@ func (a *app) plotCommand() *cobra.Command {
 			if out == "" {
 				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
 			}
-			format := strings.TrimPrefix(filepath.Ext(out), ".")
+			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
 			if formats := []string{"svg", "png", "pdf"}; !slices.Contains(formats, format) {
 				return usagef("-o %s: want a name that ends in .svg, .png or .pdf", out)
 			}
@@ -35,7 +40,7 @@ func (a *app) plotCommand() *cobra.Command {
 			if err != nil {
 				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
 			}
-			return experiments.WriteFile(out, picture)
+			return writeOutput(out, picture)
 		},
 	}
 	c.Flags().StringVar(&p.X, "x", "offered_load", "column along the horizontal axis")
@@ -46,6 +51,7 @@ func (a *app) plotCommand() *cobra.Command {
 	c.Flags().BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
 	c.Flags().BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
 	c.Flags().Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
+	choices(c, "style", "line", "bar", "histogram")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf (default: beside the table)")
 	return c
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/report"
 )
 
@@ -33,7 +32,7 @@ parts of the latency and the worst channels.
 			if out == "" {
 				out = filepath.Join(args[0], "report.html")
 			}
-			if err := experiments.WriteFile(out, page); err != nil {
+			if err := writeOutput(out, page); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(a.stderr, out)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,11 +17,13 @@ import (
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
-	flags := runFlags{fileFlags: fileFlags{seed: -1}} // the files' own
+	var flags runFlags
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
-		RunE:  func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
+		Example: `  weft reproduce --quick
+  weft reproduce dragonfly/fig10a connections`,
+		RunE: func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
 	}
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
@@ -37,14 +40,17 @@ func paperFiles(names []string) ([]string, error) {
 	}
 	var files []string
 	for _, name := range names {
-		before := len(files)
+		found := false
 		for _, file := range all {
 			short := strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml")
 			if short == name || strings.HasPrefix(short, name+"/") {
-				files = append(files, file)
+				found = true
+				if !slices.Contains(files, file) {
+					files = append(files, file)
+				}
 			}
 		}
-		if len(files) == before {
+		if !found {
 			var known []string
 			for _, file := range all {
 				known = append(known, strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,15 +16,16 @@ import (
 // fileFlags are the options that change how an experiment file is read.
 type fileFlags struct {
 	set   []string
-	seed  int64
+	seed  seedFlag
 	quick bool
+	both  bool // find the faults of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
 }
 
 func (f *fileFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
-	c.Flags().Int64Var(&f.seed, "seed", -1, "seed of the random streams in place of the file's")
+	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
 
@@ -35,10 +35,10 @@ func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
 
 func (f *fileFlags) options() experiments.Options {
 	set := f.set
-	if f.seed >= 0 {
-		set = append(set[:len(set):len(set)], "seed="+strconv.FormatInt(f.seed, 10))
+	if f.seed.given {
+		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
 	}
-	return experiments.Options{Set: set, Quick: f.quick, AllowDeadlock: f.allowDeadlock}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
 }
 
 // open reads all files; faults of all of them are reported together.
@@ -84,7 +84,13 @@ func (a *app) runCommand() *cobra.Command {
 whatever --jobs), performance.csv, manifest.json, resolved.toml and the figures
 that the file asks for. Files that come with weft are found by name:
 
-  weft run examples/quickstart`,
+  weft run examples/quickstart
+
+An interrupted run goes on with --resume. Keys of the file are set with --set; a
+value is TOML, or a string if it is not.`,
+		Example: `  weft run my.toml --out day1
+  weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
+  weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
 	}
@@ -97,6 +103,8 @@ that the file asks for. Files that come with weft are found by name:
 	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
 	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
 	c.Flags().StringVar(&flags.format, "format", "csv", "of standard output, with --out -: csv, or jsonl (JSON lines)")
+	choices(c, "format", "csv", "jsonl")
+	choices(c, "executor", "local", "slurm")
 	return c
 }
 
@@ -110,8 +118,11 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 
 // check refuses impossible options.
 func (f *runFlags) check() error {
-	if f.jobs < 0 || f.threads < 1 {
-		return usagef("--jobs must not be negative and --threads at least 1")
+	if f.jobs < 0 {
+		return usagef("--jobs %d: want at least 1, or 0 for one a core", f.jobs)
+	}
+	if f.threads < 1 {
+		return usagef("--threads %d: want at least 1", f.threads)
 	}
 	if f.resume && f.out == "-" {
 		return usagef("--resume needs a result folder; --out - has none")
@@ -126,7 +137,10 @@ func (f *runFlags) check() error {
 			return usagef("--executor slurm needs a result folder; --out - has none")
 		}
 		if f.chunk < 0 {
-			return usagef("--chunk must be at least 1")
+			return usagef("--chunk %d: want at least 1", f.chunk)
+		}
+		if f.poll <= 0 {
+			return usagef("--poll %v: want more than nothing", f.poll)
 		}
 	default:
 		return usagef("--executor %s: want local or slurm", f.executor)
@@ -184,6 +198,8 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 	taken := map[string]string{}
 	for i, f := range files {
 		switch {
+		case out == "-" && len(files) > 1:
+			return nil, usagef("--out - takes one file: the tables of %d would run into each other", len(files))
 		case out == "-":
 			continue
 		case out == "":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,29 +21,38 @@ func (a *app) topologyCommand() *cobra.Command {
 		Short: "Describe the network of an experiment file or a network file, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
 JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+		Example: `  weft topology examples/fat-tree
+  weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
+  weft topology ibnetdiscover.txt -o cluster.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if format == "" && out != "" {
+				ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
+				if !slices.Contains(experiments.TopologyFormats(), ending) {
+					return usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(experiments.TopologyFormats(), "|"))
+				}
+				format = ending
+			}
 			network, err := a.network(args[0], &flags)
 			if err != nil {
 				return err
 			}
-			if format == "" {
-				network.Describe(a.stdout)
-				return nil
-			}
 			var b bytes.Buffer
-			if err := network.Write(&b, format); err != nil {
+			if format == "" {
+				network.Describe(&b)
+			} else if err := network.Write(&b, format); err != nil {
 				return &usageError{err}
 			}
 			if out != "" {
-				return experiments.WriteFile(out, b.Bytes())
+				return writeOutput(out, b.Bytes())
 			}
 			_, err = a.stdout.Write(b.Bytes())
 			return err
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: a summary)")
+	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: by the ending of FILE, or a summary)")
+	choices(c, "format", experiments.TopologyFormats()...)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	return c
 }

@@ -13,10 +13,10 @@ import (
 
 // ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
 // nine of them, and small ticks between.
-type ticks struct{}
+type ticks struct{ unit string }
 
 // Ticks implements plot.Ticker.
-func (ticks) Ticks(least, most float64) []plot.Tick {
+func (t ticks) Ticks(least, most float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
 	minor := 5
 	for _, s := range []struct{ times, minor int }{{5, 5}, {2, 4}, {1, 5}} {
@@ -26,16 +26,69 @@ func (ticks) Ticks(least, most float64) []plot.Tick {
 		}
 	}
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	label := numberLabel(math.Max(math.Abs(least), math.Abs(most)), step, t.unit)
 	var all []plot.Tick
 	small := step / float64(minor)
 	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
-		t := plot.Tick{Value: i * small}
+		tick := plot.Tick{Value: i * small}
 		if int64(i)%int64(minor) == 0 {
-			t.Label = thousands(strconv.FormatFloat(i*small, 'f', decimals, 64))
+			tick.Label = label(i*small, decimals)
 		}
-		all = append(all, t)
+		all = append(all, tick)
 	}
 	return all
+}
+
+// manyDigits tells whether the numbers of an axis from least to most in size are
+// too long to be written with all their digits.
+func manyDigits(most, least float64, unit string) bool {
+	return most >= 1e7 || least < 1e-4 || unit == "s" && most < 0.05
+}
+
+// numberLabel chooses how the numbers of an axis are written: with all their
+// digits, or with the prefixes of SI and the unit where those would be many.
+func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
+	if manyDigits(most, least, unit) {
+		return func(x float64, _ int) string { return prefixed(x, unit) }
+	}
+	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
+}
+
+// unitOf finds the unit at the end of an axis label, of those that take prefixes
+// of SI, and the label without it.
+func unitOf(label string) (unit, bare string) {
+	for _, unit := range []string{"s", "B"} {
+		if bare, ok := strings.CutSuffix(label, " ("+unit+")"); ok {
+			return unit, bare
+		}
+	}
+	return "", label
+}
+
+// hasUnits tells whether the labels of an axis carry its unit.
+func hasUnits(a *plot.Axis, unit string) bool {
+	if unit == "" {
+		return false
+	}
+	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+		if strings.HasSuffix(t.Label, unit) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.
+func prefixed(x float64, unit string) string {
+	prefixes := []string{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P"}
+	const one = 5
+	if x == 0 {
+		return "0"
+	}
+	group := int(math.Floor(math.Log10(math.Abs(x))/3 + 1e-9))
+	group = min(max(group, -one), len(prefixes)-1-one)
+	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', 6, 64)
+	return strings.TrimSpace(number + " " + prefixes[one+group] + unit)
 }
 
 // thousands separates groups of three digits by commas.
@@ -56,11 +109,12 @@ func thousands(number string) string {
 
 // logTicks labels the powers of ten, and 2 and 5 times them where there are
 // few powers.
-type logTicks struct{}
+type logTicks struct{ unit string }
 
 // Ticks implements plot.Ticker.
-func (logTicks) Ticks(least, most float64) []plot.Tick {
+func (t logTicks) Ticks(least, most float64) []plot.Tick {
 	decades := math.Log10(most / least)
+	label := numberLabel(most, least, t.unit)
 	var all []plot.Tick
 	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
 		for digit := 1; digit < 10; digit++ {
@@ -68,11 +122,11 @@ func (logTicks) Ticks(least, most float64) []plot.Tick {
 			if value < least*(1-1e-9) || value > most*(1+1e-9) {
 				continue
 			}
-			t := plot.Tick{Value: value}
+			tick := plot.Tick{Value: value}
 			if digit == 1 || decades < 2 && (digit == 2 || digit == 5) || decades < 0.5 {
-				t.Label = thousands(strconv.FormatFloat(value, 'f', max(0, -int(e)), 64))
+				tick.Label = label(value, max(0, -int(e)))
 			}
-			all = append(all, t)
+			all = append(all, tick)
 		}
 	}
 	return all

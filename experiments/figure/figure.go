@@ -166,12 +166,18 @@ func (f *Figure) draw(c draw.Canvas) {
 func (f *Figure) axes(p *plot.Plot) {
 	x, y := f.ranges()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.min, x.max, y.min, y.max
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
-	if f.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
-	}
-	if f.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+	for _, a := range []struct {
+		*plot.Axis
+		log bool
+	}{{&p.X, f.LogX}, {&p.Y, f.LogY}} {
+		unit, bare := unitOf(a.Label.Text)
+		a.Tick.Marker = ticks{unit}
+		if a.log {
+			a.Scale, a.Tick.Marker = plot.LogScale{}, logTicks{unit}
+		}
+		if hasUnits(a.Axis, unit) {
+			a.Label.Text = bare
+		}
 	}
 	if f.Style == Bar {
 		p.X.Tick.Marker = categories(f.Categories)

@@ -149,17 +149,46 @@ func TestTicks(t *testing.T) {
 		{0, 42, "0 10 20 30 40"},
 		{0, 12345, "0 2,000 4,000 6,000 8,000 10,000 12,000"},
 		{-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
+		{0, 3e9, "0 500 M 1 G 1.5 G 2 G 2.5 G 3 G"},
 	} {
-		var labels []byte
-		for _, tick := range (ticks{}).Ticks(c.least, c.most) {
-			if !tick.IsMinor() {
-				labels = append(append(labels, ' '), tick.Label...)
-			}
-		}
-		if got := string(bytes.TrimSpace(labels)); got != c.want {
+		if got := labelsOf(ticks{}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		least, most float64
+		unit, want  string
+	}{
+		{1, 1e6, "", "1 10 100 1,000 10,000 100,000 1,000,000"},
+		{1e5, 1e11, "B", "100 kB 1 MB 10 MB 100 MB 1 GB 10 GB 100 GB"},
+		{1e-6, 1e-2, "s", "1 µs 10 µs 100 µs 1 ms 10 ms"},
+		{1e-2, 10, "s", "0.01 0.1 1 10"},
+	} {
+		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
+			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)
+		}
+	}
+	// A unit that stands at the numbers does not stand in the label, too.
+	for most, want := range map[float64]string{10: "Time (s)", 1e-3: "Time"} {
+		f := &Figure{YLabel: "Time (s)", Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{most / 2, most}}}}
+		p := plot.New()
+		p.Y.Label.Text = f.YLabel
+		f.axes(p)
+		if p.Y.Label.Text != want {
+			t.Errorf("up to %v: label %q, want %q", most, p.Y.Label.Text, want)
+		}
+	}
+}
+
+// labelsOf lists the labels of an axis.
+func labelsOf(m plot.Ticker, least, most float64) string {
+	var labels []byte
+	for _, tick := range m.Ticks(least, most) {
+		if !tick.IsMinor() {
+			labels = append(append(labels, ' '), tick.Label...)
+		}
+	}
+	return string(bytes.TrimSpace(labels))
 }
 
 // Logarithmic axes take as much of the canvas as linear ones: their labels ask

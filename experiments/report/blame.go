@@ -35,6 +35,7 @@ var partColours = [fabric.NumParts]string{"#9aa5b1", "#c6dbef", "#6baed6", "#217
 // blamedPoint is a row of scope all, and the channels of the point.
 type blamedPoint struct {
 	label    string
+	behind   bool                     // the network did not keep up
 	parts    [fabric.NumParts]float64 // nanoseconds
 	total    float64
 	channels []blamedChannel
@@ -116,6 +117,13 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	for _, p := range f.File.Points {
 		labels[strconv.Itoa(p.Index)] = f.File.Describe(p)
 	}
+	saturated := map[string]bool{}
+	if i := slices.Index(f.Results.Columns, saturatedColumn); i >= 0 {
+		point := slices.Index(f.Results.Columns, "point")
+		for _, r := range f.Results.Rows {
+			saturated[r[point]] = r[i] == "true"
+		}
+	}
 	number := func(cell string) float64 {
 		x, err := strconv.ParseFloat(cell, 64)
 		if err != nil {
@@ -135,7 +143,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 			if label == "" {
 				label = "The only point"
 			}
-			points = append(points, blamedPoint{label: label, parts: c.parts, total: c.total})
+			points = append(points, blamedPoint{label: label, behind: saturated[r[at[0]]], parts: c.parts, total: c.total})
 		case scope == "channel" && len(points) > 0:
 			last := &points[len(points)-1]
 			last.channels = append(last.channels, c)
@@ -145,20 +153,29 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 }
 
 // stackedBars draws a bar for each point: its label above, its parts from left
-// to right. The longest bar fills the width.
+// to right. The longest bar of those that kept up fills the width; one of a
+// saturated point, which would dwarf them all, is shrunk to it and says so.
 func stackedBars(points []blamedPoint) template.HTML {
 	const (
 		pitch, thickness = 30.0, 12.0
 		left, room       = 4.0, 70.0 // margin; for the number behind a bar
 		legend           = 44.0
 	)
-	top := 0.0
+	top, all := 0.0, 0.0
 	for _, p := range points {
-		top = max(top, p.total)
+		all = max(all, p.total)
+		if !p.behind {
+			top = max(top, p.total)
+		}
 	}
-	scale := 0.0
-	if top > 0 {
-		scale = (pictureWidth - left - room) / top
+	if top == 0 {
+		top = all
+	}
+	scaleTo := func(top float64) float64 {
+		if top > 0 {
+			return (pictureWidth - left - room) / top
+		}
+		return 0
 	}
 	var c canvas
 	height := legend + pitch*float64(len(points))
@@ -170,7 +187,11 @@ func stackedBars(points []blamedPoint) template.HTML {
 	}
 	for i, p := range points {
 		x, y := left, legend+pitch*float64(i)
-		c.text(x, y+10, "start", p.label)
+		scale, label := scaleTo(top), p.label
+		if p.total > top {
+			scale, label = scaleTo(p.total), label+" (saturated: the bar is not to scale)"
+		}
+		c.text(x, y+10, "start", label)
 		for part, time := range p.parts {
 			width := time * scale
 			if width > 0 {

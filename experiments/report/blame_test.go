@@ -8,6 +8,33 @@ import (
 	"github.com/weft-sim/weft/fabric"
 )
 
+// TestBlameOfSaturatedPoints: a point that did not keep up leaves the others
+// their length.
+func TestBlameOfSaturatedPoints(t *testing.T) {
+	point := func(label string, behind bool, total float64) blamedPoint {
+		p := blamedPoint{label: label, behind: behind, total: total}
+		p.parts[fabric.PartCredit] = total
+		return p
+	}
+	width := func(picture string, n int) float64 { // of the n-th bar
+		piece := strings.Split(picture, "<title>")[n]
+		_, piece, _ = strings.Cut(piece[strings.LastIndex(piece, "<rect"):], `width="`)
+		text, _, _ := strings.Cut(piece, `"`)
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	picture := string(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}))
+	if a, b, c, d := width(picture, 0), width(picture, 1), width(picture, 2), width(picture, 3); a != 2*b || c != a || d != b || a < 500 {
+		t.Errorf("bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
+	}
+	if strings.Count(picture, "not to scale") != 1 || !strings.Contains(picture, ">c (saturated: the bar is not to scale)<") {
+		t.Error("the shrunk bar does not say so, or others do")
+	}
+}
+
 // TestBlame: a report of a run with blame has a bar for each load, whose pieces
 // are as long as the parts are large, and names the worst channels.
 func TestBlame(t *testing.T) {

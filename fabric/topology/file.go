@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -110,7 +113,7 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	if err := sim.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &fileReader{name: name, data: data}
+	r := &fileReader{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	r.parse()
 	if len(r.faults) == 0 {
 		if g := r.build(); len(r.faults) == 0 {
@@ -223,10 +226,33 @@ func (d *elementDecoder) next() int {
 
 func decodeElement[E any](r *fileReader, d *elementDecoder, e *E) int {
 	line := d.next()
+	if x, ok := any(e).(interface{ blank() }); ok {
+		x.blank()
+	}
 	if err := d.Decode(e); err != nil {
-		r.fault(line, "%v", err)
+		r.fault(line, "%s", jsonFault(err))
 	}
 	return line
+}
+
+// jsonFault words an error of the JSON package without the types of this one.
+func jsonFault(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = "a string"
+	case reflect.Int, reflect.Int32, reflect.Uint8:
+		want = "an integer of at most " + strconv.Itoa(wrong.Type.Bits()) + " bits"
+	}
+	where := ""
+	if wrong.Field != "" {
+		where = strconv.Quote(wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]) + ": "
+	}
+	return fmt.Sprintf("%s%s: want %s", where, wrong.Value, want)
 }
 
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {

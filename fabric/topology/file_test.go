@@ -73,8 +73,10 @@ func TestFileFaults(t *testing.T) {
 		nodes   = "\"switches\": [{},\n{}],\n\"terminals\": [{\"switch\": 0, \"class\": \"x\"}],\n"
 		link    = "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}"
 	)
-	if _, err := ReadJSON("f", []byte(head+classes+nodes+link)); err != nil {
-		t.Fatalf("the correct file: %v", err)
+	for _, mark := range []string{"", "\ufeff"} {
+		if _, err := ReadJSON("f", []byte(mark+head+classes+nodes+link)); err != nil {
+			t.Fatalf("the correct file, after %q: %v", mark, err)
+		}
 	}
 	for _, c := range []struct {
 		name, text string
@@ -88,8 +90,12 @@ func TestFileFaults(t *testing.T) {
 		{"unknown key", head + "\"nodes\": [1, 2]}", []string{`f:3: unknown key "nodes"`}},
 		{"key twice", head + classes + classes + nodes + link, []string{`f:4: "classes" twice`}},
 		{"not a list", head + "\"links\": {}}", []string{"f:3: want a list"}},
-		{"type", head + "\"switches\": [{},\n{\"lid\": \"x\"}]}", []string{"f:4: "}},
-		{"unknown field", head + "\"switches\": [\n\n{\"colour\": 1}]}", []string{"f:5: "}},
+		{"type", head + "\"switches\": [{},\n{\"lid\": \"x\"}]}", []string{`f:4: "lid": string: want an integer of at most 32 bits`}},
+		{"range", head + "\"terminals\": [{\"switch\": 1.5}]}", []string{`f:3: "switch": number 1.5: want an integer of at most 64 bits`}},
+		{"no object", head + "\"switches\": [[]]}", []string{"f:3: array: want an object"}},
+		{"unknown field", head + "\"switches\": [\n\n{\"colour\": 1}]}", []string{`f:5: unknown field "colour"`}},
+		{"terminal without switch", head + classes + "\"switches\": [{}, {}],\n\"terminals\": [{\"class\": \"x\"}],\n" + link, []string{`f:5: no "switch": want 0 to 1`}},
+		{"link without end", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0}, \"class\": \"x\"}]}", []string{`f:7: no "switch": want 0 to 1`}},
 		{"no nodes", head + classes + "\"links\": []}", []string{"0 switches and 0 terminals"}},
 		{"guid", head + "\"switches\": [{\"guid\": \"0xg\"}]}", []string{`f:3: GUID "0xg"`}},
 		{"classes", head + "\"classes\": [{\"name\": \"x\", \"latency\": 0},\n{\"latency\": 1}, {\"name\": \"y\", \"latency\": 1},\n{\"name\": \"y\", \"latency\": 1},\n{\"name\": \"z\", \"latency\": 1, \"rate\": \"fast\"}],\n" + nodes + link,

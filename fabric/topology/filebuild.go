@@ -89,7 +89,9 @@ func (r *fileReader) cableEnds() []fileEnd {
 	next := make([]int, len(r.switches)) // port after the highest so far
 	end := func(line int, f filePort) {
 		e := fileEnd{line: line, sw: f.Switch, number: f.Number}
-		if f.Switch < 0 || f.Switch >= len(next) {
+		if f.Switch == noSwitch {
+			r.fault(line, "no \"switch\": want 0 to %d", len(next)-1)
+		} else if f.Switch < 0 || f.Switch >= len(next) {
 			r.fault(line, "switch %d: want 0 to %d", f.Switch, len(next)-1)
 		} else {
 			e.port = next[f.Switch]
@@ -107,7 +109,7 @@ func (r *fileReader) cableEnds() []fileEnd {
 		end(e.line, e.value.filePort)
 	}
 	for _, e := range r.links {
-		if e.value.A.Switch == e.value.B.Switch {
+		if e.value.A.Switch == e.value.B.Switch && e.value.A.Switch != noSwitch {
 			r.fault(e.line, "a link from switch %d to itself", e.value.A.Switch)
 		}
 		end(e.line, e.value.A)

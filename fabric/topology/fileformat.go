@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/weft-sim/weft/sim"
@@ -48,6 +49,13 @@ type (
 		Class string   `json:"class"`
 	}
 )
+
+// noSwitch stands where a file does not say which switch.
+const noSwitch = math.MinInt
+
+func (f *fileTerminal) blank() { f.Switch = noSwitch }
+
+func (f *fileLink) blank() { f.A.Switch, f.B.Switch = noSwitch, noSwitch }
 
 // guid is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
 type guid uint64

@@ -26,7 +26,7 @@ func ReadFile(path, format string) (Topology, error) {
 		return nil, err
 	}
 	if err := sim.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s:1: %w", path, err)
 	}
 	if format == "" {
 		switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {

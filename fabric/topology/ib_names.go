@@ -1,6 +1,11 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Where the simulator ibsim starts to number GUIDs.
 const (
@@ -38,7 +43,29 @@ func IBNames(g *Graph) *Names {
 	fill(&n.PortGUID, terminals, func(t int) uint64 { return n.NodeGUID[t] + uint64(n.NodePort[t]) })
 	fill(&n.TerminalLID, terminals, func(t int) int32 { return int32(t + 1) })
 	fill(&n.TerminalNode, terminals, func(t int) int32 { return int32(t) })
+	n.Switch, n.Terminal = onOneLine(n.Switch), onOneLine(n.Terminal)
 	return n
+}
+
+// onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
+// descriptions of nodes.
+func onOneLine(names []string) []string {
+	control := func(r rune) bool { return unicode.IsControl(r) }
+	for i, name := range names {
+		if strings.ContainsFunc(name, control) {
+			names = slices.Clone(names) // the graph's own stay
+			for j := i; j < len(names); j++ {
+				names[j] = strings.Map(func(r rune) rune {
+					if control(r) {
+						return ' '
+					}
+					return r
+				}, names[j])
+			}
+			break
+		}
+	}
+	return names
 }
 
 // fill makes a list of n values unless there is one.

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"io"
 	"reflect"
 	"regexp"
 	"slices"
@@ -301,4 +302,33 @@ func FuzzReadIBSim(f *testing.F) {
 		}
 		return out.String()
 	})
+}
+
+// Names of several lines, which JSON can give, do not break the lines of the other
+// forms.
+func TestIBWritersOfNamesWithLineBreaks(t *testing.T) {
+	g, err := ReadJSON("f", []byte(`{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": 1}],
+"switches": [{"name": "a\"b\nc"}, {}], "terminals": [{"switch": 0, "class": "c", "name": "t\r\t1"}, {"switch": 1, "class": "c"}],
+"links": [{"a": {"switch": 0}, "b": {"switch": 1}, "class": "c"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, form := range map[string]struct {
+		write func(io.Writer, *Graph) error
+		read  func(io.Reader, string) (*Imported, error)
+	}{"ibnetdiscover": {WriteIBNetDiscover, ReadIBNetDiscover}, "ibsim": {WriteIBSim, ReadIBSim}} {
+		var text bytes.Buffer
+		if err := form.write(&text, g); err != nil {
+			t.Fatal(err)
+		}
+		back, err := form.read(&text, name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switch[0] != `a"b c` || n.Terminal[0] != "t  1") {
+			t.Errorf("names %q and %q", n.Switch[0], n.Terminal[0])
+		}
+	}
+	if g.Names.Switch[0] != "a\"b\nc" {
+		t.Errorf("the network's own name has become %q", g.Names.Switch[0])
+	}
 }

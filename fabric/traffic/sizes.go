@@ -41,6 +41,9 @@ func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 		}
 		total += w
 	}
+	if len(faults) == 0 && math.IsInf(total, 1) {
+		faults = append(faults, &sim.ParamError{Key: "packet_weights", Value: weights, Want: "weights with a finite sum"})
+	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -60,6 +63,9 @@ func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 
 // Mean is the mean packet size in flits.
 func (s *Sizes) Mean() float64 { return s.mean }
+
+// Max is the largest packet size in flits.
+func (s *Sizes) Max() int { return slices.Max(s.flits) }
 
 // Draw returns the size of a packet. A fixed size draws no random number.
 func (s *Sizes) Draw(r *sim.Stream) int {
