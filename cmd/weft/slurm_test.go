@@ -161,7 +161,7 @@ func TestSlurmRefusals(t *testing.T) {
 	}{
 		{[]string{"--executor", "slurm", "--sbatch=--partition=none", "--out", dir}, "sbatch refuses: "},
 		{[]string{"--executor", "slurm", "--out", "-"}, "needs a result folder"},
-		{[]string{"--executor", "slurm", "--chunk", "-1", "--out", dir}, "--chunk must be"},
+		{[]string{"--executor", "slurm", "--chunk", "-1", "--out", dir}, "--chunk -1: want at least 1"},
 		{[]string{"--executor", "pbs", "--out", dir}, "want local or slurm"},
 		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
 	} {
