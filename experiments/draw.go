@@ -189,6 +189,9 @@ func (p *PlotConfig) defaultBy(t *Table) []string {
 // seriesName shows a cell in the legend: names as they are, numbers with what
 // they count.
 func seriesName(column, cell string) string {
+	if name := knownCells[column+" "+cell]; name != "" {
+		return name
+	}
 	if x := number(cell); x == x {
 		return strings.ReplaceAll(column[strings.LastIndexByte(column, '.')+1:], "_", " ") + " " + cell
 	}

@@ -54,6 +54,15 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	}
 }
 
+// Legends name values that stand for something else.
+func TestSeriesName(t *testing.T) {
+	for _, c := range [][3]string{{"connections.mode", "rc", "rc"}, {"connections.group", "4096", "group 4096"}, {"connections.group", "0", "ungrouped"}, {"switch.vcs", "0", "vcs 0"}} {
+		if got := seriesName(c[0], c[1]); got != c[2] {
+			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
 // TestDefaultBy: series are told apart by what is swept, except what x follows.
 func TestDefaultBy(t *testing.T) {
 	results := table(t, `

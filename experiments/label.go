@@ -16,6 +16,9 @@ var knownLabels = map[string]string{
 	"steady_iteration_s": "Time of an iteration (s)",
 }
 
+// knownCells are the names in legends of values that stand for something else.
+var knownCells = map[string]string{"connections.group 0": "ungrouped"}
+
 // unitNames are the endings of column names that are units.
 var unitNames = map[string]string{
 	"ps": "ps", "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "seconds": "s",
