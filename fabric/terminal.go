@@ -89,6 +89,7 @@ func (f *Fabric) Attach(source Source, sink Sink) {
 	}
 }
 
+// connect is Attach for f alone, which may be a part: it starts no terminal.
 func (f *Fabric) connect(source Source, sink Sink) {
 	f.source, f.sink = source, sink
 	f.prefetcher, _ = source.(prefetcher)

@@ -44,9 +44,11 @@ func askedRanges(t *testing.T) (ranges [][2]uint64) {
 	}
 	defer file.Close()
 	var r [2]uint64
+	told := false
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		line := lines.Text()
 		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok {
+			told = true
 			if strings.Contains(flags+" ", " hg ") {
 				ranges = append(ranges, r)
 			}
@@ -55,6 +57,9 @@ func askedRanges(t *testing.T) (ranges [][2]uint64) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if !told {
+		t.Skip("the system does not tell what it has been asked for")
 	}
 	return ranges
 }
