@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -213,10 +214,8 @@ func (p *PlotConfig) series(t *Table, y string) (figure.Series, error) {
 			return s, err
 		}
 	}
-	if i := slices.Index(t.Columns, "saturated"); i >= 0 {
-		for _, row := range t.Rows {
-			s.Saturated = append(s.Saturated, row[i] == "true")
-		}
+	for i := range t.Rows {
+		s.Saturated = append(s.Saturated, t.State(i) == fabric.Saturated)
 	}
 	if p.Style != string(figure.Bar) {
 		sortSeries(&s)

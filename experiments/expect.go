@@ -24,7 +24,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 		d.fault(join(path, "target"), "= %q: %v", e.Target, err)
 	}
 	if e.Metric == "" {
-		d.fault(path, "has no metric: name a column, or %s", saturationMetric)
+		d.fault(path, "has no metric: name a column, or %s", strings.Join(sortedKeys(derivedMetrics), " or "))
 	}
 	names := sortedKeys(e.Of)
 	switch {
@@ -40,7 +40,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	if !f.checkTable(path, e.Table) {
 		return
 	}
-	if e.Metric != saturationMetric {
+	if derivedMetrics[e.Metric] == nil {
 		f.checkColumn(join(path, "metric"), e.Metric)
 	}
 	for _, name := range sortedKeys(e.Where) {
@@ -108,7 +108,7 @@ func (e *ExpectConfig) measure(t *Table, unit string) (float64, error) {
 }
 
 // selected is the metric over the rows that where and the selection name: the
-// mean of a column, or the saturation throughput.
+// mean of a column, or a metric of all of them.
 func (e *ExpectConfig) selected(t *Table, more map[string]string, unit string) (float64, error) {
 	where := maps.Clone(e.Where)
 	if where == nil {
@@ -122,8 +122,8 @@ func (e *ExpectConfig) selected(t *Table, more map[string]string, unit string) (
 	if len(rows.Rows) == 0 {
 		return math.NaN(), fmt.Errorf("no row has %s", selectionText(where))
 	}
-	if e.Metric == saturationMetric {
-		return saturationThroughput(rows)
+	if derive := derivedMetrics[e.Metric]; derive != nil {
+		return derive(rows)
 	}
 	values, err := rows.Numbers(e.Metric)
 	if err != nil {

@@ -102,8 +102,8 @@ func TestSwitchDown(t *testing.T) {
 	if single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0 {
 		t.Error("packets without a path are not sent")
 	}
-	if at, err := o.Results.Column("saturated"); err != nil || o.Results.Rows[0][at] != "false" {
-		t.Error("a network that delivers what can be delivered is saturated")
+	if at, err := o.Results.Column("state"); err != nil || o.Results.Rows[0][at] != "steady" {
+		t.Error("a network that delivers what can be delivered is not steady")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestLinkFails(t *testing.T) {
 	}
 	// Waiting for timers, longer than the network may drain, is not saturation.
 	patient := execute(t, load(t, torus16+fault, Options{Set: []string{"recovery.retries=7", "recovery.timeout=12us", "measure.window=3000"}}), Execution{})
-	if at, err := patient.Results.Column("saturated"); err != nil || patient.Results.Rows[0][at] != "false" || single(t, patient, "latency_max_ns") < 12_000 {
+	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || single(t, patient, "latency_max_ns") < 12_000 {
 		t.Errorf("%v", patient.Results.Rows)
 	}
 	again := execute(t, load(t, torus16+fault, Options{Set: []string{"recovery.retries=7"}}), Execution{})

@@ -31,7 +31,7 @@ type PlotConfig struct {
 // measured value follows from the results.
 type ExpectConfig struct {
 	Target  string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric  string                       `toml:"metric" doc:"column, or saturation_throughput: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Metric  string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
 	Table   string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
 	Where   map[string]string            `toml:"-"`
 	Of      map[string]map[string]string `toml:"-"`

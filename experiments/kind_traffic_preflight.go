@@ -38,7 +38,9 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 		return err
 	}
 	if c.Traffic.Pattern.Name() == "uniform" {
-		p.bisection(parts.topology, timings)
+		if bound, cut := bisectionBound(parts.topology, timings); bound > 0 && bound < 1 {
+			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
+		}
 	}
 	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
 	load, err := c.loads(p.shared, n, parts)
@@ -82,19 +84,50 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficPa
 	return load.(*routing.Load), nil
 }
 
-// bisection bounds uniform traffic by the channels between two halves: of n
+// bisectionBound bounds uniform traffic by the channels between two halves: of n
 // terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
-// to the other, over as many channels as cables are cut.
-func (p *Preflight) bisection(topo topology.Topology, timings []fabric.ChannelTiming) {
-	cut, n := float64(topo.Facts().Bisection), float64(topo.Graph().Terminals())
+// to the other, over as many channels as cables are cut. 0: no bound is known.
+func bisectionBound(topo topology.Topology, timings []fabric.ChannelTiming) (bound float64, cut int) {
 	for _, t := range timings {
 		if t.CyclesPerFlit != 1 {
-			return // which classes are cut is not known
+			return 0, 0 // which classes are cut is not known
 		}
 	}
-	if bound := cut * 4 * (n - 1) / (n * n); bound > 0 && bound < 1 {
-		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", bound, cut)
+	cut = topo.Facts().Bisection
+	n := float64(topo.Graph().Terminals())
+	return max(0, float64(cut)*4*(n-1)/(n*n)), cut
+}
+
+// bound is the highest load that the point's channels can carry, proven: by the
+// channel loads of an oblivious routing, or by the bisection under uniform
+// traffic. 0: none is known. Cost: that of the channel loads, once for all points
+// that share network and pattern.
+func (c *trafficConfig) bound(seed uint64) (float64, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return 0, err
 	}
+	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
+	if err != nil {
+		return 0, err
+	}
+	shared := c.Topology.Type.shared
+	if shared == nil {
+		shared = &sharedBuilds{}
+	}
+	least := math.Inf(1)
+	if load, err := c.loads(shared, c.network(seed), parts); err == nil {
+		least, _ = load.Bound(cyclesPerFlit(timings))
+	}
+	if c.Traffic.Pattern.Name() == "uniform" {
+		if bound, _ := bisectionBound(parts.topology, timings); bound > 0 {
+			least = min(least, bound)
+		}
+	}
+	if math.IsInf(least, 0) {
+		return 0, nil
+	}
+	return least, nil
 }
 
 // forecast is what channel loads tell about an oblivious routing.
@@ -115,10 +148,7 @@ type forecast struct {
 // number of steps: latency is then an upper bound. Where a packet is longer than
 // the buffers, and these are shorter than the credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
-	cycles := make([]float64, len(timings))
-	for i, t := range timings {
-		cycles[i] = t.CyclesPerFlit
-	}
+	cycles := cyclesPerFlit(timings)
 	f := forecast{most: config.Switch.CyclesVary()}
 	long := sizes.Max() > config.Switch.BufferFlits
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
@@ -146,6 +176,15 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
 	f.most = f.most || uneven && sizes.Max() > 1
 	return f
+}
+
+// cyclesPerFlit is the capacity of the channel classes.
+func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
+	cycles := make([]float64, len(timings))
+	for i, t := range timings {
+		cycles[i] = t.CyclesPerFlit
+	}
+	return cycles
 }
 
 // forecast writes the bound and the latency down.

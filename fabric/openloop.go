@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -94,4 +95,19 @@ func (o *OpenLoop) Behind(c int64) bool {
 		}
 	}
 	return false
+}
+
+// behindBy is how long the oldest packets that wait at their sources have done so
+// at cycle now: the root of the mean square over all terminals, those with none
+// counting as 0. (A square, so that a few terminals that fall further and further
+// behind are seen among many that do not.) In a run without end, it is bounded
+// if all queues are.
+func (o *OpenLoop) behindBy(now int64) float64 {
+	squares := 0.0
+	for t := range o.sources {
+		if age := float64(now - o.sources[t].next); age > 0 {
+			squares += age * age
+		}
+	}
+	return math.Sqrt(squares / float64(len(o.sources)))
 }

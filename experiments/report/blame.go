@@ -118,11 +118,9 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 		labels[strconv.Itoa(p.Index)] = f.File.Describe(p)
 	}
 	saturated := map[string]bool{}
-	if i := slices.Index(f.Results.Columns, saturatedColumn); i >= 0 {
-		point := slices.Index(f.Results.Columns, "point")
-		for _, r := range f.Results.Rows {
-			saturated[r[point]] = r[i] == "true"
-		}
+	point := slices.Index(f.Results.Columns, "point")
+	for i, r := range f.Results.Rows {
+		saturated[r[point]] = f.Results.State(i) == fabric.Saturated
 	}
 	number := func(cell string) float64 {
 		x, err := strconv.ParseFloat(cell, 64)

@@ -158,7 +158,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("caption %q", got)
 		}
 	}
-	// A row is saturated in the page where it is in the results.
+	// A row is marked in the page where it is not steady in the results.
 	results, err := os.ReadFile(filepath.Join(dir, "results.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := table.Column("saturated")
+	at, err := table.Column("state")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,12 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%d rows of results", len(rows))
 	}
 	for i, r := range rows {
-		if got, want := r.Attr["class"] == "saturated" && strings.Contains(r.Text, "saturated"), table.Rows[i][at] == "true"; got != want {
-			t.Errorf("row %d: saturated %v, want %v", i, got, want)
+		want := table.Rows[i][at]
+		if want == "steady" {
+			want = ""
+		}
+		if r.Attr["class"] != want || !strings.Contains(r.Text, want) {
+			t.Errorf("row %d: %q, want %q", i, r.Attr["class"], want)
 		}
 	}
 	if got := root.all("pre"); len(got) != 12 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
