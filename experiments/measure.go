@@ -18,7 +18,7 @@ var errNoRows = errors.New("no row")
 // where there is none.
 type measured struct {
 	value, half float64
-	label       string // the cells of the columns that each names
+	label       string // the cells of the columns that each names, or of the one that steady does
 }
 
 // measure computes the values of an expectation, in the target's unit where the
@@ -35,11 +35,19 @@ func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string)
 	if err != nil {
 		return nil, err
 	}
+	label := ""
+	if e.Steady != "" {
+		if rows, label, err = e.highestSteady(rows); err != nil {
+			return nil, err
+		}
+		where = overlaid(where, map[string]string{e.Steady: label})
+	}
 	if len(e.Each) == 0 {
 		m, err := e.overSeeds(rows, where, unit)
 		if err != nil {
 			return nil, err
 		}
+		m.label = label
 		return []measured{m}, nil
 	}
 	sets, err := rows.distinct(e.Each)
@@ -90,6 +98,57 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 		return measured{value: sum / n, half: math.Sqrt(squares) / n}
 	}
 	return best
+}
+
+// highestSteady are the rows with the highest value of the column steady, up to
+// steady_to, at which the network keeps up in all rows and every part of the
+// formula has some; and that value.
+func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
+	values, err := t.distinct([]string{e.Steady})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, v := range values {
+		some, err := t.Where(map[string]string{e.Steady: v[0]})
+		if err != nil {
+			return nil, "", err
+		}
+		good, err := e.keepsUp(some)
+		if err != nil {
+			return nil, "", err
+		}
+		above := e.SteadyTo != "" && number(v[0]) > number(e.SteadyTo) && !sameCell(v[0], e.SteadyTo)
+		if good && !above && (rows == nil || number(v[0]) > number(value)) {
+			rows, value = some, v[0]
+		}
+	}
+	if rows == nil {
+		return nil, "", fmt.Errorf("the network keeps up at no %s that all have", e.Steady)
+	}
+	return rows, value, nil
+}
+
+// keepsUp tells whether every part of the formula has rows, and the network keeps
+// up in all of them.
+func (e *ExpectConfig) keepsUp(t *Table) (bool, error) {
+	parts := slices.Collect(maps.Values(e.Of))
+	if len(parts) == 0 {
+		parts = []map[string]string{nil}
+	}
+	for _, part := range parts {
+		rows, err := t.Where(part)
+		if err != nil || len(rows.Rows) == 0 {
+			return false, err
+		}
+		saturated, err := rows.Column("saturated")
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(rows.Rows, func(row []string) bool { return row[saturated] == "true" }) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // overSeeds computes the value for every seed by itself where the rows have
