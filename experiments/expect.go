@@ -123,10 +123,8 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		v.Verdict = Calibrated
 		notes = append(notes, "fitted to it: "+e.Calibrated)
 	}
-	if v.Verdict == Met || v.Verdict == Missed {
-		if !unsteady && target.undecided(v.Measured, v.Half) {
-			notes = append(notes, IntervalHasBound)
-		}
+	if (v.Verdict == Met || v.Verdict == Missed) && !unsteady && target.undecided(v.Measured, v.Half) {
+		notes = append(notes, IntervalHasBound)
 	}
 	if v.Verdict != NotRun {
 		notes = append(notes, e.againstBaseline(target, t)...)

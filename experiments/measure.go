@@ -102,53 +102,62 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 
 // highestSteady are the rows with the highest value of the column steady, up to
 // steady_to, at which the network keeps up in all rows and every part of the
-// formula has some; and that value.
+// formula has some; and that value. Without any at steady_to the error wraps
+// errNoRows.
 func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
 	values, err := t.distinct([]string{e.Steady})
 	if err != nil {
 		return nil, "", err
 	}
+	named := e.SteadyTo == ""
 	for _, v := range values {
 		some, err := t.Where(map[string]string{e.Steady: v[0]})
 		if err != nil {
 			return nil, "", err
 		}
-		good, err := e.keepsUp(some)
+		complete, steady, err := e.keepsUp(some)
 		if err != nil {
 			return nil, "", err
 		}
-		above := e.SteadyTo != "" && number(v[0]) > number(e.SteadyTo) && !sameCell(v[0], e.SteadyTo)
-		if good && !above && (rows == nil || number(v[0]) > number(value)) {
+		at := e.SteadyTo != "" && sameCell(v[0], e.SteadyTo)
+		named = named || at && complete
+		above := e.SteadyTo != "" && !at && number(v[0]) > number(e.SteadyTo)
+		if steady && !above && (rows == nil || number(v[0]) > number(value)) {
 			rows, value = some, v[0]
 		}
 	}
-	if rows == nil {
+	switch {
+	case !named:
+		return nil, "", fmt.Errorf("%w has %s = %s", errNoRows, e.Steady, e.SteadyTo)
+	case rows == nil:
 		return nil, "", fmt.Errorf("the network keeps up at no %s that all have", e.Steady)
 	}
 	return rows, value, nil
 }
 
-// keepsUp tells whether every part of the formula has rows, and the network keeps
-// up in all of them.
-func (e *ExpectConfig) keepsUp(t *Table) (bool, error) {
-	parts := slices.Collect(maps.Values(e.Of))
-	if len(parts) == 0 {
-		parts = []map[string]string{nil}
+// keepsUp tells whether every part of the formula has rows, and whether the
+// network keeps up in all of them.
+func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
+	parts := []map[string]string{nil}
+	if len(e.Of) > 0 {
+		parts = nil
 	}
+	for _, name := range sortedKeys(e.Of) {
+		parts = append(parts, e.Of[name])
+	}
+	steady = true
 	for _, part := range parts {
 		rows, err := t.Where(part)
 		if err != nil || len(rows.Rows) == 0 {
-			return false, err
+			return false, false, err
 		}
 		saturated, err := rows.Column("saturated")
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
-		if slices.ContainsFunc(rows.Rows, func(row []string) bool { return row[saturated] == "true" }) {
-			return false, nil
-		}
+		steady = steady && !slices.ContainsFunc(rows.Rows, func(row []string) bool { return row[saturated] == "true" })
 	}
-	return true, nil
+	return true, steady, nil
 }
 
 // overSeeds computes the value for every seed by itself where the rows have

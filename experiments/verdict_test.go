@@ -257,6 +257,10 @@ a,0.7,1,30,false
 	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Missed || v.Note != "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4" {
 		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
 	}
+	e.SteadyTo = "0.7" // which only a has
+	if v := judgeOne(results, e); v.Verdict != NotRun || v.Note != "no row has traffic.load = 0.7" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
 	e.SteadyTo = "0.2" // where the ratio is 1, above 0.9
 	if v := judgeOne(results, e); v.Measured != 1 || v.Verdict != Missed || v.Note != "measured at traffic.load = 0.2" {
 		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)

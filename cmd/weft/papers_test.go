@@ -159,7 +159,9 @@ func paperTable(rows []judgedRow, paper string) string {
 			if same[0].target.ID == x.ID {
 				worst := 0.0
 				for _, s := range same {
-					worst = max(worst, math.Abs(s.measured/s.target.Value-1))
+					if s.measured != s.target.Value { // which may be 0
+						worst = max(worst, math.Abs(s.measured/s.target.Value-1))
+					}
 				}
 				fmt.Fprintf(&b, "| %s | %d rows, such as %s | | largest difference %.2g %% | met | |\n", x.Artifact, len(same), cell(x.Case), 100*worst)
 			}
@@ -193,7 +195,7 @@ func measuredCell(r judgedRow) string {
 	if math.IsNaN(r.measured) {
 		return "none"
 	}
-	value := strconv.FormatFloat(r.measured, 'g', 4, 64)
+	value := strconv.FormatFloat(r.measured, 'g', 5, 64)
 	if r.half > 0 {
 		value += " ± " + strconv.FormatFloat(r.half, 'g', 2, 64)
 	}
