@@ -99,7 +99,7 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 			c.OnlyA++
 			continue
 		}
-		c.Differences = append(c.Differences, difference(s, other, unitScales[0][columnUnit(metric)] != 0))
+		c.Differences = append(c.Differences, difference(s, other, isTime(metric)))
 	}
 	c.OnlyB = len(ofB) - len(c.Differences)
 	if len(c.Differences) == 0 {
