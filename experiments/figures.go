@@ -45,7 +45,7 @@ func (f *File) figures() {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
-		p := PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}
+		p := PlotConfig{Style: "line", Table: resultsTable, Formats: defaultFormats()}
 		p.Where = d.selection(join(path, "where"), table["where"])
 		dec.table(path, without(table, "where"), &p)
 		f.plotDefaults(path, &p)
@@ -69,6 +69,15 @@ func (f *File) figures() {
 		d.fault(key, "%s", dec.unknown[key])
 	}
 }
+
+// PictureFormats are the forms in which figures can be drawn.
+var PictureFormats = []string{"svg", "png", "pdf"}
+
+// defaultFormats are those of a figure whose file names none.
+func defaultFormats() []string { return []string{"svg", "png"} }
+
+// figureName is the name of a figure's files where none is given.
+func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
 
 // resultsTable is the name of the table that every kind has.
 const resultsTable = "results"
@@ -128,7 +137,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.fault(path, "has no y: name a column or a list of columns")
 	}
 	if p.File == "" {
-		p.File = strings.Join(append(slices.Clone(p.Y), p.X), "-")
+		p.File = figureName(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
