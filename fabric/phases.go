@@ -77,7 +77,7 @@ func (r *runner) measure() error {
 	}
 	budget := r.plan.Budget
 	if budget == 0 {
-		budget = defaultBudget
+		budget = DefaultBudget
 	}
 	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
 		if err := r.advanceWindow(next * sliceCycles); err != nil {
@@ -93,9 +93,9 @@ func (r *runner) measure() error {
 	}
 }
 
-// defaultBudget is the most cycles of warm-up and window where the experiment
-// does not say.
-const defaultBudget = 100_000
+// DefaultBudget is the most cycles of warm-up and window where the plan does not
+// say.
+const DefaultBudget = 100_000
 
 // close ends the window at the present cycle, and judges it.
 func (r *runner) close(start int64) {
