@@ -24,7 +24,7 @@ type PlotConfig struct {
 	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
 	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
 
-	swept []string // keys of the file's sweep, from which By is found if it is not given
+	rawTitle string // with names of settings in the place of some of their values
 }
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
@@ -147,7 +147,6 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
 		d.fault(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
-	p.swept = f.keys
 	if !f.checkTable(path, p.Table) {
 		return
 	}

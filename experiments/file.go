@@ -10,7 +10,7 @@ import (
 
 // header is the part of a file outside all tables.
 type header struct {
-	Title string `toml:"title" doc:"what the experiment shows; the title of its figures"`
+	Title string `toml:"title" doc:"what the experiment shows; the title of its figures. {KEY} stands for the value of a setting, such as {traffic.pattern}, {terminals} and {switches} for those of the network"`
 	Kind  string `toml:"kind" doc:"what is measured; see weft list kinds"`
 	Seed  uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
 }
@@ -19,6 +19,7 @@ type header struct {
 type File struct {
 	Name     string // as given by the user
 	Title    string
+	rawTitle string // with names of settings in the place of some of their values
 	Seed     uint64
 	Points   []*Point
 	Plots    []PlotConfig
@@ -99,6 +100,9 @@ func Load(name, text string, options Options) (*File, error) {
 		return nil, err
 	}
 	f.check()
+	if len(d.faults) == 0 {
+		f.fillTitles(options.Set)
+	}
 	if err := d.faults.err(); err != nil {
 		return nil, err
 	}

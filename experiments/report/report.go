@@ -299,10 +299,8 @@ func printResults(t *experiments.Table) (shared []cell, rest table) {
 		}
 	}
 	rest = printTable(narrow)
-	if i := slices.Index(t.Columns, saturatedColumn); i >= 0 {
-		for j, r := range t.Rows {
-			rest.Rows[j].Saturated = r[i] == "true"
-		}
+	for j := range t.Rows {
+		rest.Rows[j].Saturated = t.Saturated(j)
 	}
 	return shared, rest
 }
