@@ -142,20 +142,20 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 		var x, y sim.Running
 		saturated, interval := false, intervals[rows[0]]
 		for _, i := range rows {
-			if (bars || !math.IsNaN(xs[i])) && !math.IsNaN(ys[i]) {
-				x.Add(xs[i])
+			x.Add(xs[i])
+			if !math.IsNaN(ys[i]) {
 				y.Add(ys[i])
 			}
 			saturated = saturated || t.Saturated(i)
 		}
-		at := x.Mean()
-		switch {
-		case y.N() == 0:
-			at = math.NaN()
-		case y.N() > 1:
+		mean := math.NaN()
+		if y.N() > 0 {
+			mean = y.Mean()
+		}
+		if y.N() > 1 {
 			interval = y.HalfWidth(0.95)
 		}
-		s.X, s.Y = append(s.X, at), append(s.Y, y.Mean())
+		s.X, s.Y = append(s.X, x.Mean()), append(s.Y, mean)
 		s.HalfWidth, s.Saturated = append(s.HalfWidth, interval), append(s.Saturated, saturated)
 	}
 	if !bars {

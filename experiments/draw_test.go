@@ -122,6 +122,7 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 4,3,0.1,min,1,0.1,14,1,false
 5,1,0.3,min,1,0.3,99,3,false
 6,1,0.1,val,1,0.1,30,2,false
+7,1,0.4,min,1,0.4,,,true
 `)
 	for _, style := range []string{"line", "bar"} {
 		p := PlotConfig{Style: style, X: "offered_load", Y: []string{"latency_mean_ns"}}
@@ -130,7 +131,11 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 			t.Fatalf("%s: %v, %+v", style, err, f)
 		}
 		s := f.Series[0]
-		if !slices.Equal(s.Y, []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.Saturated, []bool{false, true, false}) {
+		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.Saturated, []bool{false, true, false, true}) {
+			t.Errorf("%s: %+v", style, s)
+		}
+		// Nothing arrived at load 0.4: the point has a place, but no value.
+		if style == "line" && s.X[3] != 0.4 || !math.IsNaN(s.Y[3]) {
 			t.Errorf("%s: %+v", style, s)
 		}
 	}

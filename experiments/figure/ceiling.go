@@ -25,6 +25,8 @@ func (f *Figure) ceiling() float64 {
 		least := math.Inf(1)
 		for j := range s.X {
 			switch {
+			case f.lost(s, j):
+				highest = math.Inf(1)
 			case !f.visible(s, j):
 			case s.saturated(j):
 				highest = max(highest, s.Y[j])
@@ -40,11 +42,17 @@ func (f *Figure) ceiling() float64 {
 	switch {
 	case f.YMax > 0 && highest > f.YMax:
 		return f.YMax
-	case f.YMax > 0 || highest <= 2*kept || math.IsInf(kept, 0) || math.IsInf(highest, 0) || kept <= 0:
+	case f.YMax > 0 || highest <= 2*kept || kept <= 0: // also without any
 		return math.Inf(1)
 	}
 	// Room to see the curves rise.
 	return max(1.1*kept, 2*flat)
+}
+
+// lost tells whether point j is saturated and has no value: of the packets that
+// were measured none arrived.
+func (f *Figure) lost(s *Series, j int) bool {
+	return s.saturated(j) && math.IsNaN(s.Y[j]) && f.onAxis(s.X[j])
 }
 
 // levels lists the series with saturated points, which have a line in the
@@ -54,7 +62,7 @@ func (f *Figure) levels() []int {
 	for i := range f.Series {
 		s := &f.Series[i]
 		for j := range s.X {
-			if f.visible(s, j) && s.saturated(j) {
+			if s.saturated(j) && (f.visible(s, j) || f.lost(s, j)) {
 				all = append(all, i)
 				break
 			}

@@ -70,7 +70,7 @@ func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, saturate
 	trX, trY := p.Transforms(&c)
 	s := k.series
 	for i := range s.X {
-		if k.figure.visible(s, i) {
+		if k.figure.visible(s, i) || k.figure.lost(s, i) && !math.IsInf(k.ceiling, 0) {
 			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(k.shown(i, p.Y.Max))})
 			saturated = append(saturated, s.saturated(i))
 		}

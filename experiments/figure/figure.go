@@ -109,8 +109,12 @@ func (f *Figure) visible(s *Series, i int) bool {
 	if f.Style == Histogram {
 		x = s.XEnd[i] // the first bin may begin at 0
 	}
-	finite := !math.IsNaN(x) && !math.IsInf(x, 0) && !math.IsNaN(y) && !math.IsInf(y, 0)
-	return finite && !(f.LogX && f.Style != Bar && x <= 0) && !(f.LogY && y <= 0)
+	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
+}
+
+// onAxis tells whether the horizontal axis can show x.
+func (f *Figure) onAxis(x float64) bool {
+	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && f.Style != Bar && x <= 0)
 }
 
 // interval is the half-width of the confidence interval of point i; 0 if there

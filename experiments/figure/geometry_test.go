@@ -121,6 +121,11 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 					t.Errorf("%s: no hollow marker at saturated point %d of series %d", name, j, i)
 				}
 			}
+			for j, saturated := range f.Series[i].Saturated {
+				if x := trX(f.Series[i].X[j]); saturated && !slices.ContainsFunc(points, func(at vg.Point) bool { return at.X == x }) {
+					t.Errorf("%s: saturated point %d of series %d is not drawn", name, j, i)
+				}
+			}
 			if height == height {
 				if heights[height] {
 					t.Errorf("%s: two series share the line at %v", name, height)

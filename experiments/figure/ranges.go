@@ -16,6 +16,9 @@ func (f *Figure) ranges() (x, y span) {
 	for i := range f.Series {
 		s := &f.Series[i]
 		for j := range s.X {
+			if f.lost(s, j) && !math.IsInf(ceiling, 0) {
+				x.include(s.X[j])
+			}
 			if !f.visible(s, j) {
 				continue
 			}

@@ -102,7 +102,7 @@ func samples() map[string]*Figure {
 		crowd.Series = append(crowd.Series, s)
 	}
 	adaptive := &Figure{Title: "A valid point high up", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{
-		{Name: "MIN", X: []float64{0.1, 0.2, 0.3}, Y: []float64{20, 2500, 3000}, Saturated: []bool{false, true, true}},
+		{Name: "MIN", X: []float64{0.1, 0.2, 0.3, 0.6}, Y: []float64{20, 2500, 3000, math.NaN()}, Saturated: []bool{false, true, true, true}},
 		{Name: "UGAL-L", X: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Y: []float64{150, 60, 40, 45, 3000}, Saturated: []bool{false, false, false, false, true}},
 	}}
 	sizes := &Figure{Title: "Bytes along both axes", XLabel: "Message size (B)", YLabel: "Memory (B)", Style: Line, Series: []Series{
