@@ -88,7 +88,7 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.LegendTitle = nameGroups(groups, len(p.Y) == 1)
+	f.LegendTitle = nameGroups(groups, len(p.By) > 0, len(p.Y) == 1)
 	category, err := p.categories(t, groups)
 	if err != nil {
 		return nil, err

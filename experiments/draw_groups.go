@@ -70,8 +70,9 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 
 // nameGroups names the groups for the legend and returns its title. What all
 // groups share stands in the title, once; where they differ in one column, the
-// title says which, and they are called by their values alone, if short is set.
-func nameGroups(groups []*group, short bool) (title string) {
+// title says which, and they are called by their values alone, if short is set. Of columns that
+// are not given, but found, those stand in the names that it takes.
+func nameGroups(groups []*group, given, short bool) (title string) {
 	if len(groups) == 0 {
 		return ""
 	}
@@ -86,6 +87,8 @@ func nameGroups(groups []*group, short bool) (title string) {
 	}
 	if len(groups) == 1 {
 		shared, different = nil, shared
+	} else if !given {
+		different = needed(groups, different)
 	}
 	var parts []string
 	for _, j := range shared {
@@ -109,6 +112,27 @@ func nameGroups(groups []*group, short bool) (title string) {
 		g.name = strings.Join(names, ", ")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// needed drops the columns that tell no groups apart that those before do not:
+// of keys swept in lockstep, all but the first.
+func needed(groups []*group, columns []int) []int {
+	var kept []int
+	classes := 1
+	for _, j := range columns {
+		seen := map[string]bool{}
+		for _, g := range groups {
+			key := ""
+			for _, k := range append(slices.Clone(kept), j) {
+				key += g.cells[k] + "\x00"
+			}
+			seen[key] = true
+		}
+		if len(seen) > classes {
+			kept, classes = append(kept, j), len(seen)
+		}
+	}
+	return kept
 }
 
 // defaultBy finds the swept keys that tell series apart: those with several
@@ -145,11 +169,12 @@ func (p *PlotConfig) defaultBy(t *Table) []string {
 	return by
 }
 
-// follows counts the values of a key and tells whether each has one value of x.
+// follows counts the values of a key and tells whether x, if it varies at all,
+// has one value for each.
 func (t *Table) follows(x, key string) (values int, follows bool) {
 	i, j := slices.Index(t.Columns, key), slices.Index(t.Columns, x)
 	of := map[string]string{}
-	follows = true
+	follows = slices.ContainsFunc(t.Rows, func(row []string) bool { return row[j] != t.Rows[0][j] })
 	for _, row := range t.Rows {
 		if first, known := of[row[i]]; known && first != row[j] {
 			follows = false

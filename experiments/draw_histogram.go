@@ -38,7 +38,7 @@ func (p *PlotConfig) histogram(f *figure.Figure, t *Table) error {
 	if err != nil {
 		return err
 	}
-	f.LegendTitle = nameGroups(groups, true)
+	f.LegendTitle = nameGroups(groups, len(p.By) > 0, true)
 	for _, g := range groups {
 		s, err := density(g.rows, p.X, upper, counts[0])
 		if err != nil {

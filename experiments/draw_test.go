@@ -203,6 +203,18 @@ point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replicatio
 	if got := strings.Join(f.Categories, "; "); got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8" {
 		t.Errorf("categories %s", got)
 	}
+	// Keys in lockstep with the series do not make their bars different places.
+	lockstep := table(t, `
+point,connections.mode,job.per_node,job.ranks,seed,replications,memory
+0,rc,8,8000,1,1,10
+1,srq,8,8000,1,1,11
+2,rc,16,16000,1,1,12
+3,srq,16,16000,1,1,13
+`)
+	p2 := PlotConfig{Style: "bar", X: "connections.mode", Y: []string{"memory"}, By: []string{"job.per_node"}}
+	if g, err := p2.figure(lockstep); err != nil || strings.Join(g.Categories, "; ") != "rc; srq" || g.LegendTitle != "per node" {
+		t.Errorf("lockstep: %v, %+v", err, g)
+	}
 	for i, s := range f.Series {
 		if !slices.Equal(s.X, []float64{0, 1, 2, 3}) || s.Y[2] != float64(12+10*i) {
 			t.Errorf("series %d: %+v", i, s)
@@ -259,6 +271,7 @@ point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,late
 		{PlotConfig{By: []string{"workload.bytes"}, Where: map[string]string{"switch.vcs": "4"}}, "", "64 B; 64 KiB"},
 		{PlotConfig{By: []string{"routing.type"}, Where: map[string]string{"switch.vcs": "4"}}, "", "min; val"},
 		{PlotConfig{By: []string{"routing.type"}, Where: map[string]string{"point": "0"}}, "", "min"},
+		{PlotConfig{}, "", "min, vcs 2; min, vcs 4; val, vcs 4"}, // bytes tell no more
 		{PlotConfig{Y: []string{"latency_mean_ns", "latency_p99_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"routing.type": "min"}}, "",
 			"vcs 2, mean latency; vcs 2, 99th percentile of latency; vcs 4, mean latency; vcs 4, 99th percentile of latency"},
 	} {
@@ -284,11 +297,12 @@ point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,late
 // TestLabelOfSeveralColumns: an axis says what its columns share, or names them.
 func TestLabelOfSeveralColumns(t *testing.T) {
 	for want, columns := range map[string][]string{
-		"Latency (ns)":                           {"latency_mean_ns", "network_latency_mean_ns"},
-		"Load (flits per terminal and cycle)":    {"offered_load", "accepted_load"},
-		"Mean latency (ns), mean hops":           {"latency_mean_ns", "hops_mean"},
-		"Packets measured, packets dropped":      {"packets_measured", "packets_dropped"},
-		"Elapsed time, time of an iteration (s)": {"elapsed_s", "steady_iteration_s"},
+		"Latency (ns)":                        {"latency_mean_ns", "network_latency_mean_ns"},
+		"Load (flits per terminal and cycle)": {"offered_load", "accepted_load"},
+		"Mean latency (ns), mean hops":        {"latency_mean_ns", "hops_mean"},
+		"Packets":                             {"packets_measured", "packets_dropped"},
+		"Memory per process (B)":              {"memory_static_per_process_b", "memory_per_process_b"},
+		"Time (s)":                            {"elapsed_s", "steady_iteration_s"},
 		"95th percentile of latency (ns), accepted load (flits per terminal and cycle)": {"latency_p95_ns", "accepted_load"},
 	} {
 		if got := commonLabel(columns); got != want {

@@ -90,7 +90,7 @@ func commonLabel(columns []string) string {
 	if len(slices.Compact(units)) > 1 {
 		return strings.Join(labels, ", ")
 	}
-	if common := commonEnd(nouns); common != "" {
+	if common := commonWords(nouns); common != "" {
 		return withUnit(capital(common), units[0])
 	}
 	return withUnit(capital(strings.Join(nouns, ", ")), units[0])
@@ -102,16 +102,27 @@ func splitLabel(label string) (text, unit string) {
 	return text, unit
 }
 
-// commonEnd is the words at the end that all texts share.
-func commonEnd(texts []string) string {
+// commonWords is the longest sequence of words that all texts have, in this
+// order.
+func commonWords(texts []string) string {
 	common := strings.Fields(texts[0])
 	for _, text := range texts[1:] {
 		words := strings.Fields(text)
-		n := 0
-		for n < min(len(common), len(words)) && common[len(common)-1-n] == words[len(words)-1-n] {
-			n++
+		// best[i][j] belongs to the words from i and j on.
+		best := make([][][]string, len(common)+1)
+		for i := len(common); i >= 0; i-- {
+			best[i] = make([][]string, len(words)+1)
+			for j := len(words) - 1; j >= 0 && i < len(common); j-- {
+				best[i][j] = best[i+1][j]
+				if len(best[i][j+1]) > len(best[i][j]) {
+					best[i][j] = best[i][j+1]
+				}
+				if with := best[i+1][j+1]; common[i] == words[j] && len(with)+1 > len(best[i][j]) {
+					best[i][j] = append([]string{words[j]}, with...)
+				}
+			}
 		}
-		common = common[len(common)-n:]
+		common = best[0][0]
 	}
 	return strings.Join(common, " ")
 }

@@ -45,7 +45,7 @@ type logByteTicks struct{}
 // Ticks implements plot.Ticker.
 func (logByteTicks) Ticks(least, most float64) []plot.Tick {
 	first, last := math.Ceil(math.Log2(least)-1e-9), math.Floor(math.Log2(most)+1e-9)
-	if last-first < 1 {
+	if last-first < 2 {
 		return byteTicks{}.Ticks(least, most)
 	}
 	every := 1.0
