@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -140,13 +139,13 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 	bars := p.Style == string(figure.Bar) // over categories, which need be no numbers
 	for _, rows := range points {
 		var x, y sim.Running
-		saturated, interval := false, intervals[rows[0]]
+		verdict, interval := figure.Steady, intervals[rows[0]]
 		for _, i := range rows {
 			x.Add(xs[i])
 			if !math.IsNaN(ys[i]) {
 				y.Add(ys[i])
 			}
-			saturated = saturated || t.Saturated(i)
+			verdict = max(verdict, t.verdict(i))
 		}
 		mean := math.NaN()
 		if y.N() > 0 {
@@ -156,7 +155,7 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 			interval = y.HalfWidth(0.95)
 		}
 		s.X, s.Y = append(s.X, x.Mean()), append(s.Y, mean)
-		s.HalfWidth, s.Saturated = append(s.HalfWidth, interval), append(s.Saturated, saturated)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdict)
 	}
 	if !bars {
 		sortSeries(&s)
@@ -164,12 +163,20 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 	return s, nil
 }
 
-// Saturated tells whether the network did not keep up at row i: what hollow
-// markers, capped lines and the marks of a report go by.
-func (t *Table) Saturated(i int) bool {
-	column := slices.Index(t.Columns, saturatedColumn)
-	return column >= 0 && t.Rows[i][column] == "true"
+// verdict tells whether the network kept up at row i: what markers, capped lines
+// and the marks of a report go by. Tables that say nothing of it are steady.
+func (t *Table) verdict(i int) figure.State {
+	if column := slices.Index(t.Columns, "state"); column >= 0 {
+		return map[string]figure.State{"saturated": figure.Saturated, "undecided": figure.Undecided}[t.Rows[i][column]]
+	}
+	if column := slices.Index(t.Columns, saturatedColumn); column >= 0 && t.Rows[i][column] == "true" {
+		return figure.Saturated
+	}
+	return figure.Steady
 }
+
+// Saturated tells whether the network did not keep up at row i.
+func (t *Table) Saturated(i int) bool { return t.verdict(i) == figure.Saturated }
 
 // sortSeries orders the points by x; equal ones keep their order.
 func sortSeries(s *figure.Series) {
@@ -177,12 +184,20 @@ func sortSeries(s *figure.Series) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case s.X[i] < s.X[j]:
+			return -1
+		case s.X[i] > s.X[j]:
+			return 1
+		}
+		return 0
+	})
 	permute(s.X, order)
 	permute(s.XEnd, order)
 	permute(s.Y, order)
 	permute(s.HalfWidth, order)
-	permute(s.Saturated, order)
+	permute(s.States, order)
 }
 
 func permute[T any](list []T, order []int) {

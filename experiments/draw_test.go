@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/figure"
 )
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
@@ -33,7 +35,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	if !f.Series[3].Saturated[0] || f.YLabel != "Mean latency (ns)" {
+	if f.Series[3].States[0] != figure.Saturated || f.YLabel != "Mean latency (ns)" {
 		t.Errorf("last series %+v, label %q", f.Series[3], f.YLabel)
 	}
 
@@ -131,7 +133,7 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 			t.Fatalf("%s: %v, %+v", style, err, f)
 		}
 		s := f.Series[0]
-		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.Saturated, []bool{false, true, false, true}) {
+		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []figure.State{figure.Steady, figure.Saturated, figure.Steady, figure.Saturated}) {
 			t.Errorf("%s: %+v", style, s)
 		}
 		// Nothing arrived at load 0.4: the point has a place, but no value.
@@ -308,5 +310,27 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 		if got := commonLabel(columns); got != want {
 			t.Errorf("%v: %q, want %q", columns, got, want)
 		}
+	}
+}
+
+// TestVerdictOfRow: the state says it where there is one; of seeds, the worst
+// counts.
+func TestVerdictOfRow(t *testing.T) {
+	results := table(t, `
+point,seed,traffic.load,replications,latency_mean_ns,state,saturated
+0,1,0.1,1,10,steady,false
+1,2,0.1,1,10,steady,false
+2,1,0.2,1,10,steady,false
+3,2,0.2,1,10,undecided,false
+4,1,0.3,1,10,saturated,true
+5,2,0.3,1,10,undecided,false
+`)
+	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
+	f, err := p.figure(results)
+	if err != nil || !slices.Equal(f.Series[0].States, []figure.State{figure.Steady, figure.Undecided, figure.Saturated}) {
+		t.Errorf("%v, %+v", err, f)
+	}
+	if results.Saturated(3) || !results.Saturated(4) {
+		t.Error("rows 3 and 4")
 	}
 }

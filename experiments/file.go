@@ -10,7 +10,7 @@ import (
 
 // header is the part of a file outside all tables.
 type header struct {
-	Title string `toml:"title" doc:"what the experiment shows; the title of its figures. {KEY} stands for the value of a setting, such as {traffic.pattern}, {terminals} and {switches} for those of the network"`
+	Title string `toml:"title" doc:"what the experiment shows; the title of its figures"`
 	Kind  string `toml:"kind" doc:"what is measured; see weft list kinds"`
 	Seed  uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
 }

@@ -1,8 +1,6 @@
 package experiments
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,74 +18,6 @@ func CheckFolder(dir string, resume, force bool) error {
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
 	}
 	return nil
-}
-
-// open prepares the result folder: takes over the journal if points are to be
-// kept, and removes what an earlier run left otherwise.
-func (r *runner) open() error {
-	dir := r.execution.Dir
-	if err := CheckFolder(dir, r.execution.Resume, r.execution.Force); err != nil {
-		return err
-	}
-	if err := MakeFolder(dir); err != nil {
-		return err
-	}
-	path := filepath.Join(dir, journalFile)
-	j, records, err := openJournal(path, r.execution.Resume)
-	if err != nil {
-		return &FolderError{dir, "cannot be written to: " + reason(err)}
-	}
-	r.journal, r.records = j, records
-	for _, name := range leftBy(dir) {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			j.close()
-			if !r.execution.Resume {
-				_ = os.Remove(path) // it was not there before, or is of no use
-			}
-			return &FolderError{dir, name + " cannot be replaced: " + reason(err)}
-		}
-		if filepath.Dir(name) != "." {
-			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
-		}
-	}
-	if !r.execution.Resume {
-		if err := os.RemoveAll(filepath.Join(dir, slurmFolder)); err != nil {
-			j.close()
-			return &FolderError{dir, slurmFolder + " cannot be removed: " + reason(err)}
-		}
-	}
-	wanted := map[string]bool{}
-	for _, p := range r.file.Points {
-		wanted[p.Hash] = true
-	}
-	r.spare = map[string]*record{}
-	for hash, rec := range r.records {
-		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again
-			r.spare[hash] = rec
-			delete(r.records, hash)
-		}
-	}
-	return nil
-}
-
-// leftBy lists what an earlier run has written to a folder beside its journal:
-// names relative to it, within it. The manifest comes first: without it a
-// folder counts as unfinished.
-func leftBy(dir string) []string {
-	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile}
-	m, err := readManifest(dir)
-	if err != nil {
-		return old
-	}
-	for _, name := range m.Tables {
-		old = append(old, filepath.Base(name)+".csv")
-	}
-	for _, name := range append(slices.Clone(m.Files), m.figures()...) {
-		if path := filepath.FromSlash(name); filepath.IsLocal(path) {
-			old = append(old, path)
-		}
-	}
-	return old
 }
 
 // figures lists the pictures that a run's file asked for. The file may be of

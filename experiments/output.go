@@ -3,6 +3,7 @@ package experiments
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,63 @@ func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s"
 func MakeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &FolderError{dir, "cannot be made: " + reason(err)}
+	}
+	return nil
+}
+
+// open prepares the result folder: takes over the journal if points are to be
+// kept, and removes what an earlier run left otherwise.
+func (r *runner) open() error {
+	dir := r.execution.Dir
+	if err := MakeFolder(dir); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, journalFile)
+	if err := CheckFolder(dir, r.execution.Resume, r.execution.Force); err != nil {
+		return err
+	}
+	j, records, err := openJournal(path, r.execution.Resume)
+	if err != nil {
+		return &FolderError{dir, "cannot be written to: " + reason(err)}
+	}
+	r.journal, r.records = j, records
+	// The manifest goes first: without it a folder counts as unfinished.
+	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile}
+	if m, err := readManifest(dir); err == nil {
+		for _, name := range m.Tables {
+			old = append(old, filepath.Base(name)+".csv")
+		}
+		for _, name := range append(slices.Clone(m.Files), m.figures()...) {
+			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
+				old = append(old, path)
+			}
+		}
+	}
+	for _, name := range old {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			j.close()
+			if !r.execution.Resume {
+				_ = os.Remove(path) // it was not there before, or is of no use
+			}
+			return &FolderError{dir, name + " cannot be replaced: " + reason(err)}
+		}
+		if filepath.Dir(name) != "." {
+			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
+		}
+	}
+	if !r.execution.Resume {
+		_ = os.RemoveAll(filepath.Join(dir, slurmFolder)) // of tasks that have failed
+	}
+	wanted := map[string]bool{}
+	for _, p := range r.file.Points {
+		wanted[p.Hash] = true
+	}
+	r.spare = map[string]*record{}
+	for hash, rec := range r.records {
+		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again
+			r.spare[hash] = rec
+			delete(r.records, hash)
+		}
 	}
 	return nil
 }

@@ -100,10 +100,10 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 			whisker(c, d.look.color, low.X, low.Y, high.Y)
 		}
 		if at := (vg.Point{X: low.X, Y: trY(d.series.Y[i])}); c.Contains(at) {
-			d.look.mark(c, at, false)
+			d.look.mark(c, at, Steady)
 		}
 	}
 }
 
 // Thumbnail implements plot.Thumbnailer.
-func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), false) }
+func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), Steady) }

@@ -54,28 +54,28 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 			whisker(c, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
 		}
 	}
-	points, saturated := k.points(c, p)
+	points, states := k.points(c, p)
 	for _, line := range c.ClipLinesXY(points) {
 		c.StrokeLines(k.look.line(), line)
 	}
 	for i, at := range points {
 		if c.Contains(at) {
-			k.look.mark(c, at, saturated[i])
+			k.look.mark(c, at, states[i])
 		}
 	}
 }
 
 // points are the visible points on the canvas.
-func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, saturated []bool) {
+func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State) {
 	trX, trY := p.Transforms(&c)
 	s := k.series
 	for i := range s.X {
 		if k.figure.visible(s, i) || k.figure.lost(s, i) && !math.IsInf(k.ceiling, 0) {
 			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(k.shown(i, p.Y.Max))})
-			saturated = append(saturated, s.saturated(i))
+			states = append(states, s.state(i))
 		}
 	}
-	return points, saturated
+	return points, states
 }
 
 // band is the confidence intervals of the points that kept up.
@@ -127,18 +127,18 @@ func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 func (k *curve) Thumbnail(c *draw.Canvas) {
 	y := c.Center().Y
 	c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
-	k.look.mark(*c, c.Center(), false)
+	k.look.mark(*c, c.Center(), Steady)
 }
 
-// anySaturated tells whether a point is marked.
-func (f *Figure) anySaturated() bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.Saturated, true) })
+// has tells whether a point is in a state.
+func (f *Figure) has(state State) bool {
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) })
 }
 
-// hollow explains the hollow markers in the legend.
-type hollow struct{}
+// marker explains the markers of a state in the legend.
+type marker struct{ state State }
 
 // Thumbnail implements plot.Thumbnailer.
-func (hollow) Thumbnail(c *draw.Canvas) {
-	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), true)
+func (m marker) Thumbnail(c *draw.Canvas) {
+	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), m.state)
 }

@@ -24,6 +24,16 @@ const (
 	Histogram Style = "histogram" // steps over bins from X to XEnd
 )
 
+// State is what is known of whether the network kept up at a point.
+type State int
+
+// States, from the best to the worst.
+const (
+	Steady    State = iota // filled markers
+	Undecided              // markers with a hole
+	Saturated              // hollow markers
+)
+
 // Figure is one pair of axes with its series.
 type Figure struct {
 	Title, XLabel, YLabel string
@@ -35,15 +45,15 @@ type Figure struct {
 	Series                []Series
 }
 
-// Series is a set of points that belong together. All slices but XEnd,
-// Saturated and HalfWidth, which may be nil, are of equal length. Points with a
+// Series is a set of points that belong together. All slices but XEnd, States
+// and HalfWidth, which may be nil, are of equal length. Points with a
 // coordinate that is not a number are left out.
 type Series struct {
 	Name      string
 	X, Y      []float64
 	XEnd      []float64 // of a histogram: upper edges of the bins
 	HalfWidth []float64 // of the confidence interval of Y
-	Saturated []bool    // points to be marked: the network did not keep up
+	States    []State   // of the points; nil: all steady
 }
 
 // Size of the picture, before what a long title or legend adds to its height.
@@ -126,4 +136,12 @@ func (s *Series) interval(i int) float64 {
 	return s.HalfWidth[i]
 }
 
-func (s *Series) saturated(i int) bool { return i < len(s.Saturated) && s.Saturated[i] }
+// state is that of point i.
+func (s *Series) state(i int) State {
+	if i >= len(s.States) {
+		return Steady
+	}
+	return s.States[i]
+}
+
+func (s *Series) saturated(i int) bool { return s.state(i) == Saturated }

@@ -41,7 +41,7 @@ func TestRender(t *testing.T) {
 // the axis; without saturated points everything is shown.
 func TestRangeWithSaturation(t *testing.T) {
 	f := &Figure{Style: Line, Series: []Series{{
-		X: []float64{0.1, 0.5, 0.9}, Y: []float64{20, 30, 10000}, Saturated: []bool{false, false, true},
+		X: []float64{0.1, 0.5, 0.9}, Y: []float64{20, 30, 10000}, States: []State{Steady, Steady, Saturated},
 	}}}
 	// 1.1 * 30 = 33, but at least 2 * 20 = 40; the strip for one series takes 8 %.
 	if _, y := f.ranges(); y.min != 0 || f.ceiling() != 40 || math.Abs(y.max-40/0.92) > 1e-9 {
@@ -53,7 +53,7 @@ func TestRangeWithSaturation(t *testing.T) {
 		t.Errorf("axis to %v, want 0.63", y.max)
 	}
 	f.Series[0].Y[2] = 10000
-	f.Series[0].Saturated = nil
+	f.Series[0].States = nil
 	if _, y := f.ranges(); math.Abs(y.max-10500) > 1e-9 {
 		t.Errorf("axis to %v, want 10500", y.max)
 	}

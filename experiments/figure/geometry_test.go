@@ -100,10 +100,10 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 		trX, trY := l.plot.Transforms(&canvas)
 		heights := map[vg.Length]bool{}
 		for i := range f.Series {
-			points, saturated := f.newCurve(i).points(canvas, l.plot)
+			points, states := f.newCurve(i).points(canvas, l.plot)
 			height := vg.Length(math.NaN())
 			for j, at := range points {
-				if !saturated[j] {
+				if states[j] != Saturated {
 					continue
 				}
 				if at.X != trX(f.Series[i].X[j]) || at.Y <= trY(f.ceiling()) || at.Y >= l.data.Max.Y {
@@ -121,8 +121,8 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 					t.Errorf("%s: no hollow marker at saturated point %d of series %d", name, j, i)
 				}
 			}
-			for j, saturated := range f.Series[i].Saturated {
-				if x := trX(f.Series[i].X[j]); saturated && !slices.ContainsFunc(points, func(at vg.Point) bool { return at.X == x }) {
+			for j, state := range f.Series[i].States {
+				if x := trX(f.Series[i].X[j]); state == Saturated && !slices.ContainsFunc(points, func(at vg.Point) bool { return at.X == x }) {
 					t.Errorf("%s: saturated point %d of series %d is not drawn", name, j, i)
 				}
 			}
@@ -140,6 +140,30 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 			if tick.Value > f.ceiling() {
 				t.Errorf("%s: a tick at %v, in the strip above %v", name, tick.Value, f.ceiling())
 			}
+		}
+	}
+}
+
+// TestMarkersTellStates: what is undecided has a white hole in its marker, what
+// is saturated a white marker, all else a filled one; the legend explains them.
+func TestMarkersTellStates(t *testing.T) {
+	f := &Figure{Style: Line, Series: []Series{{Name: "min", X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}, States: []State{Steady, Undecided, Saturated}}}}
+	l, tape := record(f)
+	for i, want := range [][]bool{{false}, {false, true}, {true}} { // fills, from below: white?
+		x := l.data.Min.X + (l.data.Max.X-l.data.Min.X)*vg.Length(l.plot.X.Norm(float64(i+1)))
+		var got []bool
+		for _, m := range tape.marks {
+			if b := m.box(); m.filled && b.Size().X < 3*markerRadius && math.Abs(float64(b.Min.X+b.Max.X)/2-float64(x)) < 0.01 {
+				got = append(got, m.ink.R == 0xff && m.ink.B == 0xff)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("point %d: fills %v, want %v", i, got, want)
+		}
+	}
+	for _, text := range []string{"with a hole: undecided", "hollow: saturated"} {
+		if !slices.ContainsFunc(tape.marks, func(m mark) bool { return m.text == text }) {
+			t.Errorf("the legend has no %q", text)
 		}
 	}
 }

@@ -43,8 +43,11 @@ func newLegend(f *Figure) *legend {
 			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i)})
 		}
 	}
-	if f.Style == Line && f.anySaturated() {
-		l.entries = append(l.entries, entry{"hollow: saturated", hollow{}})
+	if f.Style == Line && f.has(Undecided) {
+		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}})
+	}
+	if f.Style == Line && f.has(Saturated) {
+		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}})
 	}
 	if len(l.entries) == 0 && l.title == "" {
 		return nil

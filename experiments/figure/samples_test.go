@@ -10,14 +10,14 @@ import (
 func latency(name string, base, capacity float64) Series {
 	s := Series{Name: name}
 	for load := 0.05; load < 1; load += 0.05 {
-		y, saturated := base*(1+0.3*load/(capacity-load)), false
+		y, state := base*(1+0.3*load/(capacity-load)), Steady
 		if load >= capacity {
-			y, saturated = 3000+8000*(load-capacity), true
+			y, state = 3000+8000*(load-capacity), Saturated
 		}
 		s.X = append(s.X, load)
 		s.Y = append(s.Y, y)
 		s.HalfWidth = append(s.HalfWidth, 0.02*y+0.3*base*load)
-		s.Saturated = append(s.Saturated, saturated)
+		s.States = append(s.States, state)
 	}
 	return s
 }
@@ -35,7 +35,7 @@ func samples() map[string]*Figure {
 	two := &Figure{Title: "Two curves", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{latency("min", 12, 0.97), latency("val", 20, 0.51)}}
 	throughput := &Figure{Title: "Throughput", XLabel: "Offered load", YLabel: "Accepted load", Style: Line}
 	for _, s := range two.Series {
-		t := Series{Name: s.Name, X: s.X, Saturated: s.Saturated}
+		t := Series{Name: s.Name, X: s.X, States: s.States}
 		capacity := map[string]float64{"min": 0.97, "val": 0.51}[s.Name]
 		for _, x := range s.X {
 			t.Y = append(t.Y, min(x, capacity))
@@ -102,8 +102,8 @@ func samples() map[string]*Figure {
 		crowd.Series = append(crowd.Series, s)
 	}
 	adaptive := &Figure{Title: "A valid point high up", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{
-		{Name: "MIN", X: []float64{0.1, 0.2, 0.3, 0.6}, Y: []float64{20, 2500, 3000, math.NaN()}, Saturated: []bool{false, true, true, true}},
-		{Name: "UGAL-L", X: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Y: []float64{150, 60, 40, 45, 3000}, Saturated: []bool{false, false, false, false, true}},
+		{Name: "MIN", X: []float64{0.1, 0.2, 0.3, 0.6}, Y: []float64{20, 2500, 3000, math.NaN()}, States: []State{Steady, Saturated, Saturated, Saturated}},
+		{Name: "UGAL-L", X: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Y: []float64{150, 60, 40, 45, 3000}, States: []State{Steady, Steady, Steady, Undecided, Saturated}},
 	}}
 	sizes := &Figure{Title: "Bytes along both axes", XLabel: "Message size (B)", YLabel: "Memory (B)", Style: Line, Series: []Series{
 		{Name: "rc", X: []float64{0, 4096, 65536, 1 << 20}, Y: []float64{1e5, 3e5, 4e6, 9e6}, HalfWidth: []float64{0, 0, 1e6, 1e6}},
