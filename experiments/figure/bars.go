@@ -38,7 +38,7 @@ func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) 
 	one := groupWidth / float64(len(b.figure.Series))
 	x := trX(b.series.X[i] - groupWidth/2 + one*(float64(b.index)+0.5))
 	y, h := b.series.Y[i], b.series.interval(i)
-	return vg.Point{X: x, Y: trY(max(y-h, p.Y.Min))}, vg.Point{X: x, Y: trY(min(y+h, p.Y.Max))}
+	return vg.Point{X: x, Y: trY(max(y-h, p.Y.Min))}, vg.Point{X: x, Y: trY(y + h)}
 }
 
 // shapes is what the bars, or the dots in their place, cover.

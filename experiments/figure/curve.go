@@ -105,6 +105,7 @@ func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	const slices = 16 // between two points
 	for i := range upper {
 		from := max(0, i-1)
+		all = append(all, shape{a: upper[from], b: upper[i]}, shape{a: lower[from], b: lower[i]})
 		for j := range slices + 1 {
 			part := vg.Length(j) / slices
 			between := func(a, b vg.Point) vg.Point { return a.Add(b.Sub(a).Scale(part)) }
@@ -114,12 +115,17 @@ func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	return all
 }
 
-// whisker draws a confidence interval as a line with ends.
+// whisker draws a confidence interval as a line with ends, those that lie
+// between the axes.
 func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 	style := draw.LineStyle{Color: ink, Width: 0.8}
-	c.StrokeLine2(style, x, low, x, high)
+	if from, to := max(low, c.Min.Y), min(high, c.Max.Y); from <= to {
+		c.StrokeLine2(style, x, from, x, to)
+	}
 	for _, end := range []vg.Length{low, high} {
-		c.StrokeLine2(style, x-2, end, x+2, end)
+		if c.ContainsY(end) {
+			c.StrokeLine2(style, x-2, end, x+2, end)
+		}
 	}
 }
 

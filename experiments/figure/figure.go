@@ -130,7 +130,7 @@ func (f *Figure) onAxis(x float64) bool {
 // interval is the half-width of the confidence interval of point i; 0 if there
 // is none.
 func (s *Series) interval(i int) float64 {
-	if i >= len(s.HalfWidth) || math.IsNaN(s.HalfWidth[i]) || math.IsInf(s.HalfWidth[i], 0) {
+	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
 		return 0
 	}
 	return s.HalfWidth[i]

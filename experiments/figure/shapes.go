@@ -7,7 +7,7 @@ import (
 )
 
 // shape is a part of what a series draws: a line from a to b, or the area of a
-// rectangle with these corners.
+// rectangle with these corners, a to the left.
 type shape struct {
 	a, b   vg.Point
 	area   bool
@@ -28,7 +28,7 @@ func hit(r vg.Rectangle, shapes []shape) bool {
 	for _, s := range shapes {
 		g := grown(r, s.margin)
 		if s.area {
-			if s.a.X < g.Max.X && s.b.X > g.Min.X && s.a.Y < g.Max.Y && s.b.Y > g.Min.Y {
+			if s.a.X < g.Max.X && s.b.X > g.Min.X && min(s.a.Y, s.b.Y) < g.Max.Y && max(s.a.Y, s.b.Y) > g.Min.Y {
 				return true
 			}
 		} else if crosses(g, s.a, s.b) {
