@@ -13,13 +13,17 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
 
 // fillTitles puts settings in the place of their names in titles. Settings that
 // --set gives and a title does not name are added to it, so that no figure shows
-// other settings than it says.
+// other settings than it says. A title that --set gives stays as it is.
 func (f *File) fillTitles(set []string) {
 	var added []string
+	given := ""
 	for _, s := range set {
 		key, value, err := ParseSetting(s)
 		if err != nil {
 			continue // a fault already
+		}
+		if key == "title" {
+			given = f.Title
 		}
 		swept, isSweep := strings.CutPrefix(key, "sweep.")
 		leaves := []setting{{swept, value}}
@@ -35,6 +39,9 @@ func (f *File) fillTitles(set []string) {
 		}
 	}
 	complete := func(title string) string {
+		if title == given {
+			return title
+		}
 		for _, key := range added {
 			if !strings.Contains(title, "{"+key+"}") {
 				title += ", " + key + " = {" + key + "}"
