@@ -64,11 +64,11 @@ bench: ## run the Go benchmarks ten times, in benchstat's format
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./...
 
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
-	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart
+	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
 	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
 
 reproduce: build ## reproduce the papers' figures and tables
-	$(BIN) reproduce --out $(RESULTS)/papers
+	$(BIN) reproduce --out $(RESULTS)/papers --resume
 
 verdicts: build ## reproduce the papers in full (or go on), then refresh docs/verdicts.csv and the tables of docs/papers.md
 	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed

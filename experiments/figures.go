@@ -24,7 +24,7 @@ type PlotConfig struct {
 	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
 	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
 
-	swept []string // keys of the file's sweep, from which By is found if it is not given
+	rawTitle string // with names of settings in the place of some of their values
 }
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
@@ -54,7 +54,7 @@ func (f *File) figures() {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
-		p := PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}
+		p := PlotConfig{Style: "line", Table: resultsTable, Formats: defaultFormats()}
 		p.Where = d.selection(join(path, "where"), table["where"])
 		dec.table(path, without(table, "where"), &p)
 		f.plotDefaults(path, &p)
@@ -79,6 +79,15 @@ func (f *File) figures() {
 		d.fault(key, "%s", dec.unknown[key])
 	}
 }
+
+// PictureFormats are the forms in which figures can be drawn.
+var PictureFormats = []string{"svg", "png", "pdf"}
+
+// defaultFormats are those of a figure whose file names none.
+func defaultFormats() []string { return []string{"svg", "png"} }
+
+// figureName is the name of a figure's files where none is given.
+func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
 
 // resultsTable is the name of the table that every kind has.
 const resultsTable = "results"
@@ -138,7 +147,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.fault(path, "has no y: name a column or a list of columns")
 	}
 	if p.File == "" {
-		p.File = strings.Join(append(slices.Clone(p.Y), p.X), "-")
+		p.File = figureName(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
@@ -148,7 +157,6 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
 		d.fault(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
-	p.swept = f.keys
 	if !f.checkTable(path, p.Table) {
 		return
 	}

@@ -19,6 +19,7 @@ type header struct {
 type File struct {
 	Name     string // as given by the user
 	Title    string
+	rawTitle string // with names of settings in the place of some of their values
 	Seed     uint64
 	Points   []*Point
 	Plots    []PlotConfig
@@ -99,6 +100,9 @@ func Load(name, text string, options Options) (*File, error) {
 		return nil, err
 	}
 	f.check()
+	if len(d.faults) == 0 {
+		f.fillTitles(options.Set)
+	}
 	if err := d.faults.err(); err != nil {
 		return nil, err
 	}

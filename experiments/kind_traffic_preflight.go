@@ -209,28 +209,53 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
-// predictWork estimates what the point costs. A run without a fixed window
-// takes at least what is counted here.
+// predictWork estimates what the point costs, all its replications, and of a
+// search all loads tried. A run whose window is not fixed takes some thousand
+// cycles at least and its budget at most.
 func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64) {
-	warmup, window := c.Measure.Warmup, c.Measure.Window
-	if warmup == 0 {
-		warmup = 2000
-	}
-	if window == 0 {
-		window = 4000
+	least, most := c.cycles()
+	loads := []float64{c.Traffic.Load}
+	if c.Measure.Find != "" {
+		loads = c.searchedLoads(bound)
 	}
 	terminals, ports := float64(o.graph.Terminals()), float64(o.graph.NumPorts())
-	flits := min(c.Traffic.Load, bound) * terminals * float64(warmup+window)
+	hopsPerCycle, highest := 0.0, 0.0
+	for _, load := range loads {
+		hopsPerCycle += min(load, bound) * terminals * hops * float64(c.Measure.Replications)
+		highest = max(highest, load)
+	}
 	// Records of a port, of its virtual channels, and of a terminal with its
 	// random streams; of a flit in a buffer or on a channel.
 	bytes := ports*(100+60*float64(o.vcs)) + terminals*400
-	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), highest*terminals*hops*100)
 	if c.Measure.Blame {
 		p.Slower(blameTimes)
 		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
-		bytes += 64*(ports*float64(o.vcs+1)+terminals) + 32*c.Traffic.Load*terminals*hops*10
+		bytes += 64*(ports*float64(o.vcs+1)+terminals) + 32*highest*terminals*hops*10
 	}
-	p.Work(flits*hops, bytes)
+	p.Work(hopsPerCycle*float64(least), hopsPerCycle*float64(most), bytes)
+}
+
+// cycles is how long a replication takes at least and at most, warm-up and
+// window. Beside a fixed one of the two the budget bounds the other.
+func (c *trafficConfig) cycles() (least, most int64) {
+	const shortWarmup, shortWindow = 2000, 4000
+	warmup, window := c.Measure.Warmup, c.Measure.Window
+	least = warmup + window
+	if warmup > 0 && window > 0 {
+		return least, least
+	}
+	if warmup == 0 {
+		least += shortWarmup
+	}
+	if window == 0 {
+		least += shortWindow
+	}
+	budget := c.Measure.Budget
+	if budget == 0 {
+		budget = fabric.DefaultBudget
+	}
+	return least, max(least, budget)
 }
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load

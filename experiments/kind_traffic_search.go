@@ -60,6 +60,18 @@ func (c *trafficConfig) longestWindow() int64 {
 	return fabric.DefaultBudget
 }
 
+// searchedLoads lists the loads that a search tries if the network keeps up to
+// the bound and not beyond.
+func (c *trafficConfig) searchedLoads(bound float64) []float64 {
+	var loads []float64
+	try := func(k int) (float64, error) {
+		loads = append(loads, c.searchLoad(k))
+		return c.searchLoad(k), nil
+	}
+	_, _ = bisect(c.highestStep(), try, func(load float64) bool { return load <= bound }) // try does not fail
+	return loads
+}
+
 // searchLoad is the load of step k, as a decimal fraction.
 func (c *trafficConfig) searchLoad(k int) float64 {
 	return roundDecimal(float64(k) * c.Measure.LoadPrecision)

@@ -190,9 +190,6 @@ func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit stri
 	return measured{value: all.Mean(), half: all.HalfWidth(0.95), moving: moving}, nil
 }
 
-// seedColumn is the column of the results with the seed of a point.
-const seedColumn = "seed"
-
 // value is the metric over the rows, or the formula over selections of them. The
 // parts of a formula are taken for independent: each moves the value by its own
 // half-width, and the squares of these add up.

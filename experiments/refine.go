@@ -179,11 +179,11 @@ func (r *refinement) most(f *File, cost func(*Point) work) (points int, more wor
 			steps = max(steps, k)
 			var w work
 			w.add(float64(k), cost(list[i]))
-			if high := cost(p); high.nanoseconds*float64(k) > w.nanoseconds {
+			if high := cost(p); high.most.nanoseconds*float64(k) > w.most.nanoseconds {
 				w = work{}
 				w.add(float64(k), high)
 			}
-			if w.nanoseconds > dearest.nanoseconds {
+			if w.most.nanoseconds > dearest.most.nanoseconds {
 				dearest = w
 			}
 		}

@@ -113,9 +113,9 @@ func TestRefineAtMost(t *testing.T) {
 	f := load(t, toyRefined, Options{})
 	points, more := f.refine.most(f, func(p *Point) work {
 		load := number(p.Swept[1])
-		return work{flitHops: load, nanoseconds: 10 * load}
+		return work{most: effort{load, 10 * load}}
 	})
-	if points != 8 || math.Abs(more.flitHops-7.2) > 1e-9 || math.Abs(more.nanoseconds-72) > 1e-9 {
+	if points != 8 || math.Abs(more.most.flitHops-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
 		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)
 	}
 	report, err := f.Preflight(true)

@@ -79,6 +79,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	for i, path := range paths {
 		folders[i] = filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml"))
 	}
+	if err := flags.checkFolders(folders); err != nil {
+		return err
+	}
 	if err := a.preflightRun(files, folders, flags.resume); err != nil {
 		return err
 	}
