@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +17,35 @@ import (
 
 func (a *app) reproduceCommand() *cobra.Command {
 	var flags runFlags
+	var data string
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
+		Long: `Run the experiments of papers and judge them by the published numbers.
+
+In the place of papers, booksim, or booksim/CURVE, holds weft against curves
+measured with BookSim2: those that come with weft or, with --data, those of a
+folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
+avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
+table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
 		Example: `  weft reproduce --quick
-  weft reproduce dragonfly/fig10a connections`,
-		RunE: func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
+  weft reproduce dragonfly/fig10a connections
+  weft reproduce booksim --data measured/`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			peer, err := namesPeer(args, data)
+			if err != nil {
+				return err
+			}
+			if peer {
+				return a.reproducePeer(c.Context(), args, data, &flags)
+			}
+			return a.reproduce(c, args, &flags)
+		},
 	}
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)
@@ -62,9 +83,6 @@ func paperFiles(names []string) ([]string, error) {
 }
 
 func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error {
-	if err := flags.check(); err != nil {
-		return err
-	}
 	paths, err := paperFiles(names)
 	if err != nil {
 		return err
@@ -109,16 +127,14 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{table.Columns}, table.Rows...) {
+	for _, row := range table.Rows {
 		for i, cell := range row {
 			if x, err := strconv.ParseFloat(cell, 64); err == nil {
 				row[i] = strconv.FormatFloat(x, 'g', 5, 64) // verdicts.csv has all digits
 			}
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	if err := w.Flush(); err != nil {
+	if err := aligned(a.stdout, table); err != nil {
 		return err
 	}
 	if failed || experiments.AnyMissed(verdicts) {
