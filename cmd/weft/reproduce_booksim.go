@@ -46,7 +46,7 @@ type peerCurve struct {
 }
 
 // Seeds that each load of a curve is run with.
-const peerSeeds, quickPeerSeeds = 5, 2
+const peerSeeds, quickPeerSeeds = 5, 3
 
 // reproducePeer holds weft against curves measured with BookSim2.
 func (a *app) reproducePeer(ctx context.Context, names []string, data string, flags *runFlags) error {
@@ -54,13 +54,9 @@ func (a *app) reproducePeer(ctx context.Context, names []string, data string, fl
 	if err != nil {
 		return err
 	}
-	all, err := plan(curves, flags)
-	if err != nil {
-		return err
-	}
 	results := map[string]*experiments.Table{} // by curve
 	rows, failed := []booksim.Row{}, false
-	for _, c := range all {
+	for _, c := range plan(curves, flags) {
 		if c.file != nil && results[c.Name] == nil {
 			outcome, err := a.execute(ctx, c.file, filepath.Join(flags.out, peerName, c.Name), flags)
 			if errors.Is(err, experiments.ErrInterrupted) {
@@ -143,35 +139,41 @@ func (a *app) readPeer(names []string, data string) ([]booksim.Curve, error) {
 
 // plan makes the experiments of curves. Those that weft has no counterpart of, or
 // whose settings it refuses, are not run; none of that is a fault of the folder.
-func plan(curves []booksim.Curve, flags *runFlags) ([]peerCurve, error) {
+// Quick, a curve is left with its first load, one in the middle and the last.
+func plan(curves []booksim.Curve, flags *runFlags) []peerCurve {
 	loads := map[string][]float64{} // of a curve, over all files
 	for _, c := range curves {
 		for _, p := range c.Points {
 			loads[c.Name] = append(loads[c.Name], p.Load)
 		}
 	}
+	for name, all := range loads {
+		slices.Sort(all)
+		if all = slices.Compact(all); flags.quick {
+			all = slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
+		}
+		loads[name] = all
+	}
 	files := map[string]peerCurve{}
 	all := make([]peerCurve, len(curves))
 	for i, c := range curves {
 		made, known := files[c.Name]
 		if !known {
-			slices.Sort(loads[c.Name])
-			made.file, made.why = experiment(&c, slices.Compact(loads[c.Name]), flags)
+			made.file, made.why = experiment(&c, loads[c.Name], flags)
 			files[c.Name] = made
 		}
+		c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p booksim.Point) bool { return !slices.Contains(loads[c.Name], p.Load) })
 		made.Curve = c
 		all[i] = made
 	}
-	return all, nil
+	return all
 }
 
-// experiment is the experiment of a curve, checked. Quick, it has the first load, one
-// in the middle and the last.
+// experiment is the experiment of a curve, checked.
 func experiment(c *booksim.Curve, loads []float64, flags *runFlags) (*experiments.File, error) {
 	seeds := peerSeeds
 	if flags.quick {
 		seeds = quickPeerSeeds
-		loads = slices.Compact([]float64{loads[0], loads[len(loads)/2], loads[len(loads)-1]})
 	}
 	text, canDeadlock, err := c.Config.Experiment("BookSim2's "+c.Name, loads, seeds)
 	if err != nil {

@@ -137,7 +137,7 @@ func (r *Row) judge(share float64) {
 	r.Allowed = max(share*peer, halfWidth(r.Peer, r.Own))
 	switch {
 	case len(r.Own) == 0:
-		r.Verdict, r.Note, r.Allowed = NotRun, "weft's run of this load failed", math.NaN()
+		r.Verdict, r.Note, r.Allowed = NotRun, "weft has no result at this load", math.NaN()
 	case math.Abs(own-peer) <= r.Allowed:
 		r.Verdict = Agrees
 	default: // no number, too
