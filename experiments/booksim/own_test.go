@@ -1,9 +1,16 @@
 package booksim
 
 import (
+	"bytes"
 	"context"
+	"flag"
+	"fmt"
+	"math"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
 )
@@ -69,12 +76,15 @@ func TestLongPackets(t *testing.T) {
 		t.Skip("simulates for half a minute")
 	}
 	seen := 0
+	var rows []Row
 	for _, c := range own(t) {
 		if c.File != "longpackets_seeds.csv" {
 			continue
 		}
 		seen++
-		for _, r := range judged(t, c, nil) {
+		all := judged(t, c, nil)
+		rows = append(rows, all...)
+		for _, r := range all {
 			if len(r.Peer) != 5 || len(r.Own) != 5 {
 				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
 			}
@@ -92,5 +102,46 @@ func TestLongPackets(t *testing.T) {
 	}
 	if seen != 3 {
 		t.Errorf("%d curves with seeds, want 3", seen)
+	}
+	if *updateValidation {
+		writeValidation(t, rows)
+	}
+}
+
+var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation-longpackets.csv and its figure")
+
+// writeValidation writes the verdicts on the curves with five seeds, and a figure of
+// their latencies with 95 % confidence intervals of both simulators, to the
+// documentation.
+func writeValidation(t *testing.T, rows []Row) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Table(rows).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	docs := filepath.Join("..", "..", "docs")
+	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.csv"), b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
+	for _, r := range rows {
+		if r.Metric != "latency" || r.Verdict != Agrees {
+			continue
+		}
+		for i, s := range []sample{r.Own, r.Peer} {
+			mean, variance := s.moments()
+			n := float64(len(s))
+			half := math.Sqrt(variance/n) * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.ReplaceAll(r.Curve, "_dor_uniform_8flit_", ", "), "_speedup2"),
+				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
+		}
+	}
+	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"case", "simulator"}, Style: "line", YMax: 350, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
+	picture, err := p.Picture(table, "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture); err != nil {
+		t.Fatal(err)
 	}
 }
