@@ -54,9 +54,8 @@ func halfWidth(peer, own sample) float64 {
 	switch {
 	case np < 2 && no < 2:
 		return 0
-	case np < 2:
-		vp, fp = vo, fo
-		return math.Sqrt(vo*(1/np+1/no)) * quantile(fo) // one estimate of both
+	case np < 2: // one estimate of both variances
+		return math.Sqrt(vo*(1/np+1/no)) * quantile(fo)
 	case no < 2:
 		return math.Sqrt(vp*(1/np+1/no)) * quantile(fp)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// settings of the experiment file that weft runs for a configuration, table by
-// table.
+// mapped are the tables of the experiment file that weft runs for a configuration,
+// as text.
 type mapped struct {
 	topology, channels, routing, traffic string
 	canDeadlock                          bool // as BookSim2's does
@@ -95,8 +95,7 @@ func (c *Config) network() (m mapped, err error) {
 	return m, nil
 }
 
-// patterns are BookSim2's and what they are called in weft, both on grids and
-// elsewhere where the name has no grid before it.
+// patterns are those of BookSim2 that weft has by another name or the same.
 var patterns = map[string]string{
 	"uniform":   "uniform",
 	"bitcomp":   "bit-complement",
