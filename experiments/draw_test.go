@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/fabric"
 )
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.

@@ -64,6 +64,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
 	}
+	f.creditInterval = creditIntervalOf(config.Switch.CreditsPerCycle)
 	reach := f.reach(timings)
 	f.openWheels(reach)
 	if f.occupancy {
@@ -77,6 +78,9 @@ func (f *Fabric) openWheels(reach int64) {
 	f.horizon = reach
 	f.flits[toTerminals], f.flits[toSwitches] = sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)
 	f.credits[0], f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	if f.sensing != nil {
+		f.held = sim.NewWheel[heldCredit](reach)
+	}
 }
 
 // validate checks what the tags cannot.

@@ -77,6 +77,7 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	g := topo.Graph()
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
+	config.Switch.CreditsPerCycle = 0 // as recorded
 	f, err := fabric.New(g, config, r, 5)
 	if err != nil {
 		t.Fatal(err)
