@@ -25,9 +25,10 @@ import (
 type Choice[E, T any] struct {
 	registry *sim.Registry[E, T]
 	name     string
-	config   any    // of the registry's type for name
-	table    string // dotted name of the table, for errors
-	key      string // of the choice in its table
+	config   any      // of the registry's type for name
+	table    string   // dotted name of the table, for errors
+	key      string   // of the choice in its table
+	given    []string // parameters that the file sets
 	shared   *sharedBuilds
 }
 
@@ -51,6 +52,12 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	if err != nil {
 		var zero T
 		return zero, Under(c.table, join(c.table, c.faulty()), err)
+	}
+	if c.shared != nil && len(c.given) > 0 {
+		unused := c.registry.Unused(c.name, env, built)
+		for _, key := range c.given {
+			c.shared.note(join(c.table, key), !slices.Contains(unused, key))
+		}
 	}
 	return built, nil
 }
@@ -94,8 +101,33 @@ func (c *Choice[E, T]) fingerprint() string {
 	return key.String()
 }
 
-// sharedBuilds keeps what the points of a file share.
-type sharedBuilds struct{ entries sync.Map }
+// sharedBuilds keeps what the points of a file share, and which of the parameters
+// that the file sets something built has made use of.
+type sharedBuilds struct {
+	entries sync.Map
+	used    sync.Map // by dotted key: bool
+}
+
+// note says whether something built uses a parameter that the file sets.
+func (s *sharedBuilds) note(key string, used bool) {
+	s.used.LoadOrStore(key, false)
+	if used {
+		s.used.Store(key, true)
+	}
+}
+
+// unused lists the parameters that nothing built uses.
+func (s *sharedBuilds) unused() []string {
+	var keys []string
+	s.used.Range(func(key, used any) bool {
+		if !used.(bool) {
+			keys = append(keys, key.(string))
+		}
+		return true
+	})
+	slices.Sort(keys)
+	return keys
+}
 
 type sharedBuild struct {
 	once  sync.Once
@@ -122,6 +154,7 @@ type chooser interface {
 	describe(name string) sim.Description
 	kind() string
 	share(*sharedBuilds)
+	give(parameter string)
 }
 
 func (c *Choice[E, T]) choose(table, key, name string) error {
@@ -129,11 +162,13 @@ func (c *Choice[E, T]) choose(table, key, name string) error {
 	if err != nil {
 		return err
 	}
-	c.name, c.config, c.table, c.key = name, config, table, key
+	c.name, c.config, c.table, c.key, c.given = name, config, table, key, nil
 	return nil
 }
 
 func (c *Choice[E, T]) share(s *sharedBuilds) { c.shared = s }
+
+func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
 
 func (c *Choice[E, T]) names() []string { return c.registry.Names() }
 

@@ -273,7 +273,9 @@ func (t TableDescription) has(key string) bool {
 	return false
 }
 
-// check asks the kind about every distinct point.
+// check asks the kind about every distinct point, and reports the parameters that
+// the file sets and no point makes use of, such as a rule for rings beside
+// topologies without any.
 func (f *File) check() {
 	seen := map[string]bool{}
 	warned := map[Warning]bool{}
@@ -294,6 +296,9 @@ func (f *File) check() {
 			}
 			warned[w] = true
 		}
+	}
+	for _, key := range f.shared.unused() {
+		f.doc.unknown(key, "is not used by what it stands with: leave it out", f.sweep)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
@@ -16,7 +15,7 @@ type AdaptiveEscapeConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
+	Register("adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", Use{}, AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
 }
 
 // adaptiveEscape is fully adaptive minimal routing: a packet may take any port
@@ -93,6 +92,14 @@ func shortestPaths(g *topology.Graph) (*table, error) {
 	}
 	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
 	return t, nil
+}
+
+// UnusedSettings implements [sim.Skipper]: rings are a matter of dimension order.
+func (r *adaptiveEscape) UnusedSettings() []string {
+	if dor, ok := r.escape.(*escapeDOR); ok {
+		return dor.UnusedSettings()
+	}
+	return []string{"vc_rule"}
 }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative

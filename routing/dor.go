@@ -12,7 +12,7 @@ type DORConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "dor", "dimension order on meshes, tori and hypercubes, with datelines on rings", DORConfig{ruleDateline}, newDOR)
+	Register("dor", "dimension order on meshes, tori and hypercubes, with datelines on rings", Use{On: Coordinates}, DORConfig{ruleDateline}, newDOR)
 }
 
 // dor is dimension-order routing (Sullivan and Bashkow 1977; Dally and Seitz,

@@ -40,7 +40,7 @@ func TestAroundFaults(t *testing.T) {
 	if testing.Short() {
 		seeds = 2
 	}
-	for _, name := range routing.AroundFaults {
+	for _, name := range routing.AroundFaults() {
 		for _, v := range variants(t, name) {
 			t.Run(name+"/"+v.key+"/"+v.value, func(t *testing.T) {
 				served := 0

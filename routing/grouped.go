@@ -114,10 +114,7 @@ func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
 
 // newGroupWalk prepares the tables for routing name.
 func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
-	grouped, ok := env.Topology.(topology.Grouped)
-	if !ok {
-		return nil, lacks(name, "groups", env)
-	}
+	grouped := env.Topology.(topology.Grouped)
 	g := env.Topology.Graph()
 	w := &groupWalk{
 		graph: g, groups: grouped.Groups(), at: make([]seat, g.Switches()), size: make([]int32, grouped.Groups()),

@@ -101,6 +101,32 @@ func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	return keys, nil
 }
 
+// Skipper is implemented by what does not use all settings of its configuration:
+// beside others of them, or where it was built for.
+type Skipper interface {
+	// UnusedSettings lists their keys.
+	UnusedSettings() []string
+}
+
+// Unused lists the settings of name that built, which was built in env, makes no
+// use of: those of other forms, and those that it says it skips.
+func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
+	used, err := r.Settings(name, env)
+	if err != nil {
+		return nil
+	}
+	var unused []string
+	EachSetting(r.entries[name].config(), func(field reflect.StructField, _ reflect.Value) {
+		if key := field.Tag.Get("toml"); !slices.Contains(used, key) {
+			unused = append(unused, key)
+		}
+	})
+	if s, ok := any(built).(Skipper); ok {
+		unused = append(unused, s.UnusedSettings()...)
+	}
+	return unused
+}
+
 // fill is a configuration of the form with the values of config, which has at
 // least its settings.
 func (f *form[E, T]) fill(config any) any {

@@ -98,7 +98,7 @@ func TestNew(t *testing.T) {
 		{"round", []Setting{Set("size", 10)}, "size = 10: want 1 to 9"},
 		{"round", []Setting{Set("edge", "2ns")}, `edge = 2ns: want it left out: shape "body" does not use it here`},
 		{"round", []Setting{Set("colour", 1), Set("size", "big")},
-			"colour = 1: want a setting of shape \"body\": size, shade\nsize = big: want a value of type integer"},
+			"colour = 1: want a setting of shape \"body\": size, shade, edge\nsize = big: want a value of type integer"},
 		{"square", []Setting{Set("edge", 2)}, "edge = 2: want a value of type time"},
 		{"square", []Setting{Set("edge", nil)}, "edge = <nil>: want a value of type time"},
 		{"square", []Setting{Set("size", 2.5)}, "size = 2.5: want a value of type integer"},

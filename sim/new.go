@@ -30,30 +30,48 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	if err != nil {
 		return zero, err
 	}
-	used, err := r.Settings(name, env)
-	if err != nil {
-		return zero, err
-	}
 	fields := map[string]reflect.Value{}
 	EachSetting(config, func(f reflect.StructField, v reflect.Value) { fields[f.Tag.Get("toml")] = v })
 	var faults []error
 	for _, s := range settings {
-		v, known := fields[s.Key]
-		switch {
-		case !known:
-			faults = append(faults, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, strings.Join(used, ", "))})
-		case !slices.Contains(used, s.Key):
-			faults = append(faults, &ParamError{s.Key, s.Value, fmt.Sprintf("it left out: %s %q does not use it here", r.kind, name)})
-		default:
-			if err := assign(v, s.Value); err != nil {
-				faults = append(faults, &ParamError{s.Key, s.Value, err.Error()})
-			}
+		if v, known := fields[s.Key]; !known {
+			faults = append(faults, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, keysOf(config))})
+		} else if err := assign(v, s.Value); err != nil {
+			faults = append(faults, &ParamError{s.Key, s.Value, err.Error()})
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return zero, err
 	}
-	return r.Build(name, config, env)
+	built, err := r.Build(name, config, env)
+	if err != nil {
+		return zero, err
+	}
+	unused := r.Unused(name, env, built)
+	for _, s := range settings {
+		if slices.Contains(unused, s.Key) {
+			faults = append(faults, &ParamError{s.Key, s.Value, r.LeftOut(name)})
+		}
+	}
+	if len(faults) > 0 {
+		return zero, errors.Join(faults...)
+	}
+	return built, nil
+}
+
+// LeftOut says of a setting that it should not be given.
+func (r *Registry[E, T]) LeftOut(name string) string {
+	return fmt.Sprintf("it left out: %s %q does not use it here", r.kind, name)
+}
+
+// keysOf lists the settings of a configuration.
+func keysOf(config any) string {
+	var keys []string
+	EachSetting(config, func(f reflect.StructField, _ reflect.Value) { keys = append(keys, f.Tag.Get("toml")) })
+	if len(keys) == 0 {
+		return "it has none"
+	}
+	return strings.Join(keys, ", ")
 }
 
 // assign sets v to a value of its type, of a type that converts to it without a
