@@ -11,7 +11,7 @@ import (
 // AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
 type AdaptiveEscapeConfig struct {
 	Escape string `toml:"escape" doc:"escape channels: dimension order (grids), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
-	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none"`
+	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none" deadlocks:"none"`
 }
 
 func init() {

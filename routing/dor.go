@@ -8,7 +8,7 @@ import (
 
 // DORConfig holds the settings of routing "dor".
 type DORConfig struct {
-	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen; none can deadlock" choices:"dateline|by-coordinates|none"`
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen; none can deadlock" choices:"dateline|by-coordinates|none" deadlocks:"none"`
 }
 
 func init() {

@@ -40,8 +40,10 @@ type Use struct {
 	Faults bool
 }
 
-// Register adds a routing under name; see [sim.RegisterFor]. Networks with faults
-// are refused here for those that do not go around them.
+// Register adds a routing under name; see [sim.RegisterFor] for the tags of the
+// configuration. One more is deadlocks:"none|flat": choices with which the routing
+// can deadlock, for demonstrations. Networks with faults are refused here for
+// routings that do not go around them.
 func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {
 	sim.RegisterFor(Registry, use.On, name, doc, defaults, func(config C, env Env) (fabric.Routing, error) {
 		if env.Down != nil && !use.Faults {

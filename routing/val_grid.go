@@ -10,7 +10,7 @@ import (
 
 // GridValConfig holds the settings of routing "val" on grids.
 type GridValConfig struct {
-	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none" deadlocks:"none"`
 }
 
 func init() {

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -70,7 +71,7 @@ func TestValOnTwoVirtualChannels(t *testing.T) {
 // checkCycle wants a cycle, made of dependencies, and described.
 func checkCycle(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int) []topology.Channel {
 	t.Helper()
-	c, g := certificate(t, topo, r, vcs)
+	c, g := routingtest.Certificate(t, topo, r, vcs)
 	if c.Acyclic() {
 		t.Fatalf("no cycle in %d dependencies", c.Dependencies)
 	}
