@@ -102,6 +102,9 @@ func (r *adaptiveEscape) UnusedSettings() []string {
 	return []string{"vc_rule"}
 }
 
+// Graph implements [fabric.GraphRouting].
+func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
+
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.
 func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }

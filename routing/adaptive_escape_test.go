@@ -82,7 +82,7 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow strin
 		t.Fatal(err)
 	}
 	n := topo.Graph().Terminals()
-	source := fabric.NewOpenLoop(n, uniformly(n), steadily(1 / float64(flits)), routingtest.Fixed(flits), 1)
+	source := fabric.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
 	_, err = f.Run(context.Background(), source, 1, fabric.Plan{Warmup: 100, Window: cycles})
 	return err
 }

@@ -193,3 +193,6 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	}
 	return true
 }
+
+// Graph implements [fabric.GraphRouting].
+func (w *gridWalk) Graph() *topology.Graph { return w.graph }

@@ -380,3 +380,6 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 		yield(hop, head.State, weight/float64(n))
 	}
 }
+
+// Graph implements [fabric.GraphRouting].
+func (w *groupWalk) Graph() *topology.Graph { return w.graph }

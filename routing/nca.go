@@ -221,3 +221,6 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 		yield(fabric.Hop{Port: first + topology.PortID(i), VCs: allVCs(vcs)}, h.State, weight)
 	}
 }
+
+// Graph implements [fabric.GraphRouting].
+func (r *nca) Graph() *topology.Graph { return r.graph }

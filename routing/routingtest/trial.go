@@ -140,7 +140,7 @@ func (tr *Trial) fabric(t testing.TB) *fabric.Fabric {
 // flood is as much uniform traffic as the network takes.
 func (tr *Trial) flood() *fabric.OpenLoop {
 	n := tr.network.Topology.Graph().Terminals()
-	return fabric.NewOpenLoop(n, Uniform(n), AtRate(1 / float64(tr.flits)), Fixed(tr.flits), 5)
+	return fabric.NewOpenLoop(n, Uniform(n), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
 }
 
 // overload runs the network with as much traffic as it takes.

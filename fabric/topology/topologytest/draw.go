@@ -61,7 +61,9 @@ func Networks(most Size) []Network {
 }
 
 // less is the number of switches or of terminals, whichever is less.
-func (n Network) less() int { return min(n.Topology.Graph().Switches(), n.Topology.Graph().Terminals()) }
+func (n Network) less() int {
+	return min(n.Topology.Graph().Switches(), n.Topology.Graph().Terminals())
+}
 
 // Draw draws a network of a registered family of no more than a size, with
 // settings changed from the defaults at random; false if it comes upon none so
