@@ -104,7 +104,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 
 func TestComposition(t *testing.T) {
 	barrier := BarrierDissemination(4)
-	s := Sequence(Work(4, 5), Repeat(barrier, 3))
+	s := Sequence(Work(4, 5), barrier, barrier, barrier)
 	if got := s.Rounds(2); got != 1+3*2 {
 		t.Errorf("rounds = %d, want 7", got)
 	}

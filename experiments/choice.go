@@ -53,10 +53,10 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 		var zero T
 		return zero, Under(c.table, join(c.table, c.faulty()), err)
 	}
-	if c.shared != nil && len(c.given) > 0 {
+	if c.shared != nil {
 		unused := c.registry.Unused(c.name, env, built)
-		for _, key := range c.given {
-			c.shared.note(join(c.table, key), !slices.Contains(unused, key))
+		for _, key := range fieldsOf(reflect.ValueOf(c.config).Elem()).names {
+			c.shared.note(join(c.table, key), !slices.Contains(unused, key), slices.Contains(c.given, key))
 		}
 	}
 	return built, nil
@@ -101,26 +101,35 @@ func (c *Choice[E, T]) fingerprint() string {
 	return key.String()
 }
 
-// sharedBuilds keeps what the points of a file share, and which of the parameters
-// that the file sets something built has made use of.
+// sharedBuilds keeps what the points of a file share, and which parameters
+// something built has made use of.
 type sharedBuilds struct {
-	entries sync.Map
-	used    sync.Map // by dotted key: bool
+	entries     sync.Map
+	used, given sync.Map // by dotted key: bool
 }
 
-// note says whether something built uses a parameter that the file sets.
-func (s *sharedBuilds) note(key string, used bool) {
+// note says whether something built uses a parameter, and whether the file sets it.
+func (s *sharedBuilds) note(key string, used, given bool) {
 	s.used.LoadOrStore(key, false)
 	if used {
 		s.used.Store(key, true)
 	}
+	if given {
+		s.given.Store(key, true)
+	}
 }
 
-// unused lists the parameters that nothing built uses.
+// idle tells whether nothing built makes use of a parameter.
+func (s *sharedBuilds) idle(key string) bool {
+	used, known := s.used.Load(key)
+	return known && !used.(bool)
+}
+
+// unused lists the parameters that the file sets and nothing built uses.
 func (s *sharedBuilds) unused() []string {
 	var keys []string
-	s.used.Range(func(key, used any) bool {
-		if !used.(bool) {
+	s.given.Range(func(key, _ any) bool {
+		if s.idle(key.(string)) {
 			keys = append(keys, key.(string))
 		}
 		return true

@@ -54,6 +54,8 @@ type Options struct {
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
+
+	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
 
 // ReadFile loads an experiment file from disk. Failures to read are faults of
@@ -99,6 +101,9 @@ func Load(name, text string, options Options) (*File, error) {
 		return nil, err
 	}
 	f.check()
+	if !options.finished {
+		f.checkUnused()
+	}
 	if err := d.faults.err(); err != nil {
 		return nil, err
 	}
@@ -273,9 +278,7 @@ func (t TableDescription) has(key string) bool {
 	return false
 }
 
-// check asks the kind about every distinct point, and reports the parameters that
-// the file sets and no point makes use of, such as a rule for rings beside
-// topologies without any.
+// check asks the kind about every distinct point.
 func (f *File) check() {
 	seen := map[string]bool{}
 	warned := map[Warning]bool{}
@@ -297,6 +300,11 @@ func (f *File) check() {
 			warned[w] = true
 		}
 	}
+}
+
+// checkUnused reports the parameters that the file sets and no point makes use of,
+// such as a rule for rings beside topologies without any.
+func (f *File) checkUnused() {
 	for _, key := range f.shared.unused() {
 		f.doc.unknown(key, "is not used by what it stands with: leave it out", f.sweep)
 	}
@@ -319,9 +327,6 @@ func (f *File) Stem() string {
 
 // Question is the comment at the top of the file, line by line.
 func (f *File) Question() []string { return f.doc.comment }
-
-// Kind is the name of the file's kind.
-func (f *File) Kind() string { return f.kind.name }
 
 // SweptKeys lists the keys that the sweep varies, in order.
 func (f *File) SweptKeys() []string { return f.keys }

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -36,5 +37,28 @@ func TestUnusedSettings(t *testing.T) {
 				t.Errorf("error %v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestResolvedWithoutUnused: the resolved file leaves out what no point uses, so
+// that it can be run; results of earlier versions, whose files have it, are read.
+func TestResolvedWithoutUnused(t *testing.T) {
+	f, err := Load("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(f.Resolved(), "vc_rule") {
+		t.Errorf("the resolved file has vc_rule:\n%s", f.Resolved())
+	}
+	again, err := Load("resolved.toml", f.Resolved(), Options{})
+	if err != nil || hashOf(again.Points) != hashOf(f.Points) {
+		t.Errorf("another experiment: %v", err)
+	}
+	before := strings.Replace(f.Resolved(), "[routing]\n", "[routing]\nvc_rule = \"dateline\"\n", 1)
+	if _, err := Load("resolved.toml", before, Options{}); err == nil {
+		t.Error("vc_rule is not refused")
+	}
+	if again, err = Load("resolved.toml", before, Options{finished: true}); err != nil || hashOf(again.Points) != hashOf(f.Points) {
+		t.Errorf("of an earlier version: %v", err)
 	}
 }
