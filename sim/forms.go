@@ -228,7 +228,7 @@ func (e *entry[E, T]) byNeed(texts []string) string {
 	for i, text := range texts {
 		same = same && text == texts[0]
 		if text != "" {
-			parts = append(parts, "with "+e.forms[i].need.What+", "+text)
+			parts = append(parts, "with "+e.forms[i].need.What+": "+text)
 		}
 	}
 	if same {

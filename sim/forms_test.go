@@ -70,14 +70,14 @@ func TestForms(t *testing.T) {
 		}
 	}
 	d, err := r.Describe("body")
-	if err != nil || d.Doc != "with round, made of rounds; with square, made of squares" {
+	if err != nil || d.Doc != "with round: made of rounds; with square: made of squares" {
 		t.Errorf("%q, %v", d.Doc, err)
 	}
 	// Bounds that differ are those of each form.
-	if p := d.Params[0]; p.Doc != "with round, how large; with square, how wide" || p.Allowed != "with round, 1 to 9; with square, 2 to 9" {
+	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
 		t.Errorf("size: %+v", p)
 	}
-	if p := d.Params[1]; p.Doc != "with round, how dark" || p.Allowed != "light, dark" {
+	if p := d.Params[1]; p.Doc != "with round: how dark" || p.Allowed != "light, dark" {
 		t.Errorf("shade: %+v", p)
 	}
 }

@@ -65,12 +65,12 @@ func TestExtending(t *testing.T) {
 	// Each file with the suite that picks it up, and the subtest that shows it.
 	suites := map[string]struct{ run, shows string }{
 		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
-		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first//mesh"},
+		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first/defaults/mesh"},
 		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
 		"mpi/skeleton_shift.go":             {"TestSkeletonsRun", "TestSkeletonsRun"},
 		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
-		"fabric/traffic/reversal.go":        {"TestWeights", "reversal"},
+		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
 		"experiments/kind_facts.go":         {"TestKinds", "TestKinds"},
 	}
 	for path := range files {
@@ -90,7 +90,7 @@ func TestExtending(t *testing.T) {
 			if !strings.Contains(string(out), suite.shows) {
 				t.Errorf("the suite did not show %s:\n%s", suite.shows, out)
 			}
-			if path == "routing/negative_first.go" && !strings.Contains(string(out), "table//ring_switches=") {
+			if path == "routing/negative_first.go" && !strings.Contains(string(out), "table/defaults/ring_switches=") {
 				t.Errorf("routing \"table\" did not meet the new topology:\n%s", out)
 			}
 		})

@@ -23,7 +23,13 @@ type Variant struct {
 	CanDeadlock bool
 }
 
-func (v Variant) String() string { return strings.Join([]string{v.Routing, v.Key, v.Value}, "/") }
+// String names the variant.
+func (v Variant) String() string {
+	if v.Key == "" {
+		return v.Routing + "/defaults"
+	}
+	return v.Routing + "/" + v.Key + "/" + v.Value
+}
 
 // Variants lists a routing with its defaults, with every allowed value of every
 // setting that has a list of them, and with every switch turned.
