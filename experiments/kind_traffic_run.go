@@ -111,7 +111,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, s
 	if err != nil {
 		return nil, nil, err
 	}
-	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
+	source := f.OpenLoop(parts.pattern, parts.process, parts.sizes)
 	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,

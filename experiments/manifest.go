@@ -179,7 +179,7 @@ func (f *File) baseSettings() []setting {
 	all = slices.DeleteFunc(all, func(s setting) bool { return slices.Contains(f.keys, s.key) })
 	shared := f.sharedSettings()
 	for _, s := range f.Points[0].settings {
-		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] {
+		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] && !f.shared.idle(s.key) {
 			all = append(all, s)
 		}
 	}

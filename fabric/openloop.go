@@ -44,6 +44,11 @@ type openSource struct {
 	state    uint32     // the process's
 }
 
+// OpenLoop makes a source for the terminals of f, with streams of the seed of f.
+func (f *Fabric) OpenLoop(pattern Pattern, process Process, sizes Sizes) *OpenLoop {
+	return NewOpenLoop(f.graph.Terminals(), pattern, process, sizes, f.seed)
+}
+
 // NewOpenLoop makes the source of so many terminals.
 func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, seed uint64) *OpenLoop {
 	o := &OpenLoop{
@@ -57,6 +62,9 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 	}
 	return o
 }
+
+// Terminals is the number of terminals that the source is for.
+func (o *OpenLoop) Terminals() int { return len(o.sources) }
 
 // Next implements Source.
 func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool {

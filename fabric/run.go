@@ -48,8 +48,12 @@ const (
 
 // Run drives the fabric with open-loop traffic: warm-up, window, drain of the
 // window's packets, then of all others, and the audit of flits and credits. offered is the
-// load that source was made for. The fabric must be new.
+// load that source was made for. The fabric must be new, and source have as many
+// terminals.
 func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
+	if err := f.ready(source); err != nil {
+		return nil, err
+	}
 	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
 	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered}
 	if plan.Blame {
@@ -63,7 +67,9 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 			shard.connect(source, r.result.part())
 		}
 	}
-	f.Attach(source, r.result.Meter)
+	if err := f.Attach(source, r.result.Meter); err != nil {
+		return nil, err
+	}
 	if err := r.run(); err != nil {
 		return nil, err
 	}

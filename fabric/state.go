@@ -244,6 +244,7 @@ type Fabric struct {
 	touched    int32      // of no meaning
 	prefetcher prefetcher // the source, if it is one
 
+	seed     uint64
 	horizon  int64   // cycles that wheels file ahead
 	shards   *shards // nil: one thread
 	shardOf  []uint8 // by switch, where there are shards
