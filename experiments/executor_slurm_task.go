@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // SlurmTask computes the points of one task of a job array: what the machines
 // of the cluster run. A task that was lost goes on where it ended.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
-	text, err := os.ReadFile(jobFile)
+	text, err := sim.ReadInput(jobFile, sim.MaxInput)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
 	}
 	var job slurmJob
 	if err := json.Unmarshal(text, &job); err != nil {

@@ -1,10 +1,8 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"reflect"
 	"strings"
 
@@ -61,11 +59,7 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 // ibnetdiscover or of ibsim, told apart by their content.
 func ImportNetwork(path string) (*Network, error) {
 	t, err := topology.ReadFile(path, "")
-	var unreadable *fs.PathError
-	switch {
-	case errors.As(err, &unreadable):
-		return nil, fmt.Errorf("%s: cannot be read: %s", path, reason(err))
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	n := &Network{Topology: t}

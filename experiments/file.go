@@ -2,10 +2,11 @@ package experiments
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // header is the part of a file outside all tables.
@@ -59,9 +60,9 @@ type Options struct {
 // ReadFile loads an experiment file from disk. Failures to read are faults of
 // the file too.
 func ReadFile(path string, options Options) (*File, error) {
-	text, err := os.ReadFile(path)
+	text, err := sim.ReadInput(path, sim.MaxSettings)
 	if err != nil {
-		return nil, Faults{{At: path, Message: "cannot be read: " + reason(err)}}
+		return nil, Faults{{At: path, Message: "cannot be read: " + err.Error()}}
 	}
 	return Load(path, string(text), options)
 }

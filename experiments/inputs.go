@@ -3,9 +3,11 @@ package experiments
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
+	"io"
 	"path/filepath"
 	"reflect"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // fileReader is a configuration that names files to read.
@@ -56,15 +58,20 @@ func (f *File) locateInputs(config any) []setting {
 	return digests
 }
 
-// digest is the SHA-256 of a file, read once for all points.
+// digest is the SHA-256 of what a file holds, decompressed, read once for all
+// points.
 func (f *File) digest(path string) string {
 	d, _ := f.shared.get("digest "+path, func() (any, error) {
-		text, err := os.ReadFile(path)
+		in, err := sim.OpenInput(path, sim.MaxStream)
 		if err != nil {
 			return "", nil
 		}
-		sum := sha256.Sum256(text)
-		return hex.EncodeToString(sum[:]), nil
+		defer in.Close()
+		hash := sha256.New()
+		if _, err := io.Copy(hash, in); err != nil {
+			return "", nil
+		}
+		return hex.EncodeToString(hash.Sum(nil)), nil
 	})
 	return d.(string)
 }

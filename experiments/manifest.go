@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Manifest is the provenance of a result folder.
@@ -39,9 +41,9 @@ type Manifest struct {
 // readManifest reads the manifest of a result folder. The error says what is
 // wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	text, err := sim.ReadInput(filepath.Join(dir, manifestFile), sim.MaxInput)
 	if err != nil {
-		return nil, errors.New(manifestFile + " cannot be read: " + reason(err))
+		return nil, errors.New(manifestFile + " cannot be read: " + err.Error())
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {

@@ -34,6 +34,16 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
 }
 
+// ReadTableFile reads a CSV file, which may be compressed (see [sim.OpenInput]).
+func ReadTableFile(name string) (*Table, error) {
+	in, err := sim.OpenInput(name, sim.MaxInput)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer in.Close()
+	return ReadTable(name, in)
+}
+
 // Write writes the table as CSV.
 func (t *Table) Write(w io.Writer) error {
 	c := csv.NewWriter(w)

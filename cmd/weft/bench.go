@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -127,14 +126,9 @@ func (a *app) compareBenches(files []string) error {
 	var sides [2]map[string]float64
 	var order []string
 	for i, name := range files {
-		f, err := os.Open(name)
+		t, err := readTable(name)
 		if err != nil {
-			return usagef("%v", err)
-		}
-		t, err := experiments.ReadTable(name, f)
-		err = errors.Join(err, f.Close())
-		if err != nil {
-			return usagef("%v", err)
+			return err
 		}
 		at, err := t.Column("workload")
 		if err != nil {

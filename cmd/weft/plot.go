@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,12 +57,7 @@ func (a *app) plotCommand() *cobra.Command {
 
 // readTable reads a CSV file that the user names.
 func readTable(name string) (*experiments.Table, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, usagef("%v", err)
-	}
-	defer file.Close()
-	table, err := experiments.ReadTable(name, file)
+	table, err := experiments.ReadTableFile(name)
 	if err != nil {
 		return nil, &usageError{err}
 	}
