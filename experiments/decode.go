@@ -138,6 +138,10 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 	case reflect.Slice:
 		d.list(path, v, raw)
 	default:
+		if s, ok := raw.(string); ok && sim.HasControl(s) {
+			d.doc.fault(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
+			return
+		}
 		if !setScalar(v, raw) {
 			d.doc.fault(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
 		}
@@ -302,7 +306,7 @@ func showParameter(value any) string {
 	return show(list)
 }
 
-// brief cuts what is too long for a message.
+// brief cuts a value that is too long for a message.
 func brief(s string) string {
 	const longest = 200
 	if len(s) <= longest {

@@ -31,6 +31,9 @@ func parseDocument(name, text string) (*document, error) {
 	if err := sim.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
 		return nil, Faults{{At: name, Message: err.Error(), order: origin{file: name}}}
 	}
+	if err := checkDepth(name, text); err != nil {
+		return nil, err
+	}
 	d := &document{name: name, tree: map[string]any{}, comment: leadingComment(text)}
 	if _, err := toml.Decode(text, &d.tree); err != nil {
 		at := origin{file: name}
@@ -219,6 +222,9 @@ func ParseSetting(s string) (key string, value any, err error) {
 		}
 	}
 	text = strings.TrimSpace(text)
+	if err := checkDepth("", text); err != nil {
+		return "", nil, fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
+	}
 	var wrapper struct{ V any }
 	if _, err := toml.Decode("V = "+text, &wrapper); err != nil || strings.ContainsAny(text, "\n") {
 		return key, text, nil
@@ -256,15 +262,7 @@ type setting struct {
 // flatten lists the leaves of a table in the order of the file. leaf tells
 // which tables count as leaves.
 func (d *document) flatten(path string, table map[string]any, leaf func(map[string]any) bool) []setting {
-	var all []setting
-	for name, value := range table {
-		key := join(path, name)
-		if inner, ok := value.(map[string]any); ok && !leaf(inner) {
-			all = append(all, d.flatten(key, inner, leaf)...)
-		} else {
-			all = append(all, setting{key, value})
-		}
-	}
+	all := leaves(nil, path, table, leaf)
 	rank := make(map[string]int, len(d.order))
 	for i, key := range d.order {
 		rank[key] = i
@@ -273,6 +271,19 @@ func (d *document) flatten(path string, table map[string]any, leaf func(map[stri
 		a, b := rank[all[i].key], rank[all[j].key]
 		return a < b || a == b && all[i].key < all[j].key
 	})
+	return all
+}
+
+// leaves appends the leaves of a table in any order.
+func leaves(all []setting, path string, table map[string]any, leaf func(map[string]any) bool) []setting {
+	for name, value := range table {
+		key := join(path, name)
+		if inner, ok := value.(map[string]any); ok && !leaf(inner) {
+			all = leaves(all, key, inner, leaf)
+		} else {
+			all = append(all, setting{key, value})
+		}
+	}
 	return all
 }
 

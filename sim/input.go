@@ -15,8 +15,8 @@ import (
 )
 
 // Limits of the files that users name, in bytes of their content: what a
-// compressed file becomes counts, not its size on disk. A device or a pipe is read
-// up to the same limit.
+// compressed file becomes counts, not its size on disk. A pipe is read up to the
+// same limit, a device up to MaxSettings.
 const (
 	// MaxSettings is for files that people write: experiment files.
 	MaxSettings = 16 << 20
@@ -54,6 +54,9 @@ func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if err != nil {
 		f.Close()
 		return nil, err
+	}
+	if info.Mode()&os.ModeDevice != 0 {
+		limit = min(limit, MaxSettings) // a terminal; nothing else that is one has an end
 	}
 	in := &input{file: f, limit: limit, left: limit}
 	err = in.decompress(bufio.NewReaderSize(f, 1<<16))

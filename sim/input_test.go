@@ -99,7 +99,7 @@ func TestInputRefused(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat("/dev/zero"); err == nil {
-		if _, err := ReadInput("/dev/zero", 1<<20); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+		if _, err := ReadInput("/dev/zero", MaxInput); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
 			t.Errorf("a device without end: %v", err)
 		}
 	}

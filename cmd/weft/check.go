@@ -55,7 +55,7 @@ func findings(r *experiments.Report) string {
 		if n.Where != "" {
 			n.Text = n.Where + ": " + n.Text
 		}
-		fmt.Fprintf(&b, "  %-12s %s\n", label, n.Text)
+		fmt.Fprintf(&b, "  %-12s %s\n", label, experiments.Legible(n.Text))
 	}
 	return b.String()
 }

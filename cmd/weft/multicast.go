@@ -72,6 +72,11 @@ func (a *app) multicastFiles(job experiments.MulticastFiles, out string) error {
 	if out == "-" {
 		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
 	}
+	if out == "" {
+		if err := a.needOutput(); err != nil {
+			return err
+		}
+	}
 	_, absent := os.Stat(out)
 	if out != "" {
 		if err := experiments.MakeFolder(out); err != nil {

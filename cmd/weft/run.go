@@ -161,6 +161,11 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
+	if flags.out == "-" {
+		if err := a.needOutput(); err != nil {
+			return err
+		}
+	}
 	files, err := flags.open(names)
 	if err != nil {
 		return err
@@ -274,7 +279,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
 		}
 	}
-	progress := newProgress(a.stderr, f, flags.quiet)
+	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
 	outcome, err := f.Execute(ctx, e)
 	progress.finish()

@@ -33,6 +33,11 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 				}
 				format = ending
 			}
+			if out == "" {
+				if err := a.needOutput(); err != nil {
+					return err
+				}
+			}
 			network, err := a.network(args[0], &flags)
 			if err != nil {
 				return err

@@ -80,7 +80,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	f.draw(draw.New(canvas))
+	f.printable().draw(draw.New(canvas))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
