@@ -57,7 +57,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 	}
 	for _, name := range sortedKeys(values) {
 		if !used[name] && !d.badChoice(fields) {
-			d.unknown[join(path, name)] = unknownKey(path, name, candidates)
+			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
 		}
 	}
 	for _, target := range targets {
@@ -254,7 +254,7 @@ func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, name := range sortedKeys(table) {
 		element := reflect.New(v.Type().Elem())
-		d.value(join(path, name), element.Elem(), table[name])
+		d.value(join(path, tomlKey(name)), element.Elem(), table[name])
 		v.SetMapIndex(reflect.ValueOf(name), element.Elem())
 	}
 }

@@ -59,7 +59,7 @@ func (f *File) figures() {
 			d.fault(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
 		}
 		for _, name := range sortedKeys(of) {
-			e.Of[name] = d.selection(join(path, "of."+name), of[name])
+			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
 		}
 		dec.table(path, without(table, "where", "of"), &e)
 		f.checkExpect(path, &e)
@@ -110,7 +110,7 @@ func (d *document) selection(path string, raw any) map[string]string {
 		return selection
 	}
 	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
-		selection[strings.TrimPrefix(s.key, path+".")] = formatCell(s.value)
+		selection[keyUnder(path, s.key)] = formatCell(s.value)
 	}
 	return selection
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -44,10 +45,7 @@ func fileReaders(config any) []fileReader {
 // on what they hold. Files that cannot be read have none; building the point
 // says what is wrong.
 func (f *File) locateInputs(config any) []setting {
-	dir, err := filepath.Abs(filepath.Dir(f.Name))
-	if err != nil {
-		dir = filepath.Dir(f.Name)
-	}
+	dir := f.inputFolder()
 	var digests []setting
 	for _, r := range fileReaders(config) {
 		r.RelativeTo(dir)
@@ -56,6 +54,23 @@ func (f *File) locateInputs(config any) []setting {
 		}
 	}
 	return digests
+}
+
+// inputFolder is where relative paths of input files start.
+func (f *File) inputFolder() string {
+	dir := f.inputs
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(f.Name), filepath.FromSlash(dir))
+	}
+	if absolute, err := filepath.Abs(dir); err == nil {
+		return absolute
+	}
+	return dir
+}
+
+// readsFiles tells whether a point reads files.
+func (f *File) readsFiles() bool {
+	return slices.ContainsFunc(f.Points, func(p *Point) bool { return len(fileReaders(p.config)) > 0 })
 }
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all

@@ -181,7 +181,7 @@ func (r *runner) write(o *Outcome, performance *Table) error {
 			return err
 		}
 	}
-	if err := WriteFile(filepath.Join(dir, resolvedFile), []byte(r.file.Resolved())); err != nil {
+	if err := WriteFile(filepath.Join(dir, resolvedFile), []byte(r.file.resolvedIn(dir))); err != nil {
 		return err
 	}
 	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")
