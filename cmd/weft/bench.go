@@ -65,7 +65,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		if len(names) > 0 {
 			return usagef("--compare runs nothing: leave out %s", strings.Join(names, ", "))
 		}
-		return a.compareBenches(flags.compare)
+		return a.compareBenches(ctx, flags.compare)
 	}
 	var chosen []experiments.Workload
 	for _, w := range experiments.Workloads {
@@ -119,14 +119,14 @@ func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]str
 }
 
 // compareBenches prints the cost of a unit in two tables and their ratio.
-func (a *app) compareBenches(files []string) error {
+func (a *app) compareBenches(ctx context.Context, files []string) error {
 	if len(files) != 2 {
 		return usagef("--compare wants two files, OLD.csv,NEW.csv")
 	}
 	var sides [2]map[string]float64
 	var order []string
 	for i, name := range files {
-		t, err := readTable(name)
+		t, err := readTable(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -26,12 +26,17 @@ const (
 
 func main() {
 	experiments.ReserveMemory()
+	os.Exit(process())
+}
+
+// process is the command in a process of its own, which Ctrl-C and SIGTERM end.
+func process() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the process at once
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // run is the command without the process around it.

@@ -29,15 +29,15 @@ func TestClosedOutput(t *testing.T) {
 		{"topology x.toml", nil, exitUsage, "standard output is closed"},
 		{"topology x.toml -o x.dot", nil, exitSuccess, ""},
 	} {
-		status, stderr := process(t, c.stdout, strings.Fields(c.args)...)
+		status, stderr := inProcess(t, c.stdout, strings.Fields(c.args)...)
 		if status != c.status || !strings.Contains(stderr, c.want) {
 			t.Errorf("weft %s: status %d, want %d\n%s", c.args, status, c.status, stderr)
 		}
 	}
 }
 
-// process runs the command in a process of its own; a stdout of nil is closed there.
-func process(t *testing.T, stdout *os.File, args ...string) (status int, stderr string) {
+// inProcess runs the command in a process of its own; a stdout of nil is closed there.
+func inProcess(t *testing.T, stdout *os.File, args ...string) (status int, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
