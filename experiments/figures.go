@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -166,7 +167,22 @@ func (f *File) checkTable(path, name string) bool {
 		known := append([]string{resultsTable}, f.kind.tables...)
 		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
 	}
+	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
+		f.doc.fault(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
+	}
 	return name == resultsTable
+}
+
+// sets tells whether a setting is anything but false, 0 or empty in some point.
+func (f *File) sets(key string) bool {
+	for _, p := range f.Points {
+		for _, s := range p.settings {
+			if s.key == key && !reflect.ValueOf(s.value).IsZero() {
+				return true
+			}
+		}
+	}
+	return len(f.Points) == 0
 }
 
 // columnNames lists the columns of results.csv.

@@ -16,7 +16,8 @@ func init() {
 	Register(Kind[latencyConfig, latencyRow]{
 		Name:   "multicast-latency",
 		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables: []string{"groups"},
+		Tables: []string{"groups", "links"},
+		Asked:  map[string]string{"groups": "measure.groups", "links": "measure.links"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"
