@@ -141,6 +141,9 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 }
 
 func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
+	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
 	w, err := c.build()
 	if err != nil || c.Job.Machine == "loggops" {
 		return nil, err
