@@ -10,12 +10,12 @@ import (
 )
 
 // What a run takes at least, in bytes: records of a rank (its state, first
-// operations, receives, place, progress and finish time) and of a phase; a clock of
-// the LogGOPS machine; an entry of an adapter's context cache; a packet that waits
-// in an adapter.
+// operations, receives, place, progress and finish time); of a phase, which check
+// and run keep until memory is collected; a clock of the LogGOPS machine; an entry of
+// an adapter's context cache; a packet that waits in an adapter.
 const (
 	rankBytes    = 300
-	phaseBytes   = 8
+	phaseBytes   = 24
 	clockBytes   = 8
 	contextBytes = 8
 	packetBytes  = 24
