@@ -82,7 +82,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		if len(chosen) != 1 {
 			return usagef("--in-this-process needs one workload")
 		}
-		row, err := chosen[0].Measure(ctx, flags.threads)
+		row, err := experiments.Interruptible(ctx, func() ([]string, error) { return chosen[0].Measure(ctx, flags.threads) })
 		if err != nil {
 			return err
 		}
@@ -112,6 +112,9 @@ func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]str
 	c := exec.CommandContext(ctx, self, "bench", "--in-this-process", fmt.Sprintf("--threads=%d", threads), name)
 	c.Stderr = a.stderr
 	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, experiments.ErrInterrupted
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", name, err)
 	}
