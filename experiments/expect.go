@@ -66,7 +66,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	}
 	for _, name := range names {
 		for _, column := range sortedKeys(e.Of[name]) {
-			f.checkColumn(join(path, "of."+name+"."+column), column)
+			f.checkColumn(join(path, "of."+tomlKey(name)+"."+column), column)
 		}
 	}
 }

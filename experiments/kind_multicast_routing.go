@@ -15,6 +15,7 @@ func init() {
 		Name:   "multicast-routing",
 		Doc:    "multicast trees and forwarding-table entries of many groups on a network, without traffic",
 		Tables: []string{"colours", "efi", "timing"},
+		Asked:  map[string]string{"colours": "measure.colours", "efi": "measure.efi", "timing": "measure.timing"},
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  TopologyTable{Choose(topology.Registry, "fat-tree")},
