@@ -69,105 +69,98 @@ func TestColourBound(t *testing.T) {
 // TestTreeSizes: no bound is above the size of the smallest tree, found by
 // trying all sets of switches, and it is reached often enough to be one.
 func TestTreeSizes(t *testing.T) {
-	for name, g := range smallNets() {
-		env, err := NewEnv(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := g.Switches()
-		reach := make([]uint32, n) // neighbours of each switch
-		for s := range reach {
-			for _, v := range env.Hops.neighbours(topology.SwitchID(s)) {
-				reach[s] |= 1 << v
-			}
-		}
-		var connected []uint32
-		for set := uint32(1); set < 1<<n; set++ {
-			seen := set & -set
-			for fresh := seen; fresh != 0; {
-				more := reach[bits.TrailingZeros32(fresh)] & set &^ seen
-				seen |= more
-				fresh = fresh&(fresh-1) | more
-			}
-			if seen == set {
-				connected = append(connected, set)
-			}
-		}
+	onSmallNets(t, func(t *testing.T, env Env) {
+		trees := connectedSets(env.Hops)
 		sizes := newTreeSizes(env.Hops)
 		draw := sim.NewStream(8, "tree sizes", 0)
 		const groups = 100
 		exact := 0
 		for range groups {
-			group := randomGroup(0, g, &draw)
-			span, want := group.Span(g), n
-			mask := uint32(0)
+			group := randomGroup(0, env.Graph, &draw)
+			span, want := group.Span(env.Graph), env.Graph.Switches()
+			members := uint32(0)
 			for _, s := range span {
-				mask |= 1 << s
+				members |= 1 << s
 			}
-			for _, set := range connected {
-				if set&mask == mask {
+			for _, set := range trees {
+				if set&members == members {
 					want = min(want, bits.OnesCount32(set))
 				}
 			}
 			got := sizes.least(span)
 			if got > want {
-				t.Fatalf("%s: a tree of %v has at least %d switches, but one has %d", name, span, got, want)
+				t.Fatalf("a tree of %v has at least %d switches, but one has %d", span, got, want)
 			}
 			if got == want {
 				exact++
 			}
 		}
 		if exact < groups/2 {
-			t.Errorf("%s: only %d of %d bounds are exact", name, exact, groups)
+			t.Errorf("only %d of %d bounds are exact", exact, groups)
+		}
+	})
+}
+
+// connectedSets lists the sets of switches that hang together, as bits.
+func connectedSets(hops *MinHop) (connected []uint32) {
+	beside := make([]uint32, hops.n)
+	for s := range beside {
+		for _, v := range hops.neighbours(topology.SwitchID(s)) {
+			beside[s] |= 1 << v
 		}
 	}
+	for set := uint32(1); set < 1<<hops.n; set++ {
+		seen := set & -set
+		for fresh := seen; fresh != 0; {
+			more := beside[bits.TrailingZeros32(fresh)] & set &^ seen
+			seen |= more
+			fresh = fresh&(fresh-1) | more
+		}
+		if seen == set {
+			connected = append(connected, set)
+		}
+	}
+	return connected
 }
 
 // TestColoursAtLeast: with every engine and setting, on every small network, as
 // many colours as the bound says where every group has its own tree; and no tree
 // is smaller than the bound on its size, shared or not.
 func TestColoursAtLeast(t *testing.T) {
-	for name, g := range smallNets() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			env, err := NewEnv(g, 1)
+	onSmallNets(t, func(t *testing.T, env Env) {
+		sizes := newTreeSizes(env.Hops)
+		judged := map[string]bool{}
+		for i, v := range engineVariants(t, env) {
+			draw := sim.NewStream(9, "colours at least", i)
+			groups := make([]Group, 40)
+			for id := range groups {
+				groups[id] = randomGroup(GroupID(id), env.Graph, &draw)
+			}
+			r, err := Route(v.engine, groups, false)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s: %v", v.name, err)
 			}
-			sizes := newTreeSizes(env.Hops)
-			judged := map[string]bool{}
-			for i, v := range engineVariants(t, env) {
-				draw := sim.NewStream(9, "colours at least", i)
-				groups := make([]Group, 40)
-				for id := range groups {
-					groups[id] = randomGroup(GroupID(id), g, &draw)
-				}
-				r, err := Route(v.engine, groups, false)
-				if err != nil {
-					t.Fatalf("%s: %v", v.name, err)
-				}
-				for p := range r.Forest.Trees {
-					for _, group := range p.Groups {
-						if least := sizes.least(group.Span(g)); len(p.Switches) < least {
-							t.Fatalf("%s: the tree of group %d has %d switches, fewer than the bound %d", v.name, group.ID, len(p.Switches), least)
-						}
+			for p := range r.Forest.Trees {
+				for _, group := range p.Groups {
+					if least := sizes.least(group.Span(env.Graph)); len(p.Switches) < least {
+						t.Fatalf("%s: the tree of group %d has %d switches, fewer than the bound %d", v.name, group.ID, len(p.Switches), least)
 					}
 				}
-				if r.Refused == 0 && r.Trees == r.Groups {
-					if r.Colours < r.ColourBound {
-						t.Errorf("%s: %d colours, fewer than the bound %d", v.name, r.Colours, r.ColourBound)
-					}
-					engine, _, _ := strings.Cut(v.name, "/")
-					judged[engine] = true
-				}
 			}
-			for _, engine := range Registry.Names() {
-				if judged[engine] == (engine == "one-tree") { // which all groups share
-					t.Errorf("%s: judged: %v", engine, judged[engine])
+			if r.Refused == 0 && r.Trees == r.Groups {
+				if r.Colours < r.ColourBound {
+					t.Errorf("%s: %d colours, fewer than the bound %d", v.name, r.Colours, r.ColourBound)
 				}
+				engine, _, _ := strings.Cut(v.name, "/")
+				judged[engine] = true
 			}
-		})
-	}
+		}
+		for _, engine := range Registry.Names() {
+			if judged[engine] == (engine == "one-tree") { // which all groups share
+				t.Errorf("%s: judged: %v", engine, judged[engine])
+			}
+		}
+	})
 }
 
 // TestPaperBounds: what the bound gives on the paper's networks. The load of one
