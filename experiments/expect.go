@@ -52,6 +52,10 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 		f.checkColumn(join(path, "each"), column)
 	}
 	f.checkColumn(join(path, "counterexample"), e.Counterexample)
+	f.checkColumn(join(path, "steady"), e.Steady)
+	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(number(e.SteadyTo))) {
+		d.fault(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
+	}
 	for _, name := range sortedKeys(e.Baseline) {
 		f.checkColumn(join(path, "baseline."+name), name)
 	}
@@ -90,6 +94,7 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
 func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 	v := Verdict{Target: target, Measured: math.NaN(), Half: math.NaN()}
 	var notes []string
+	unsteady := false
 	cases, err := e.measure(t, nil, target.Unit)
 	switch {
 	case errors.Is(err, errNoRows):
@@ -102,6 +107,10 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		m := e.combine(target, cases)
 		v.Measured, v.Half = m.value, m.half
 		v.Verdict = target.Judge(v.Measured)
+		if unsteady = e.SteadyTo != "" && !sameCell(e.SteadyTo, cases[0].label); unsteady {
+			v.Verdict = Missed
+			notes = append(notes, fmt.Sprintf("no steady value at %s = %s", e.Steady, e.SteadyTo))
+		}
 	}
 	if e.Counterexample != "" && v.Verdict != NotRun {
 		if n, err := e.contradicted(t); err != nil {
@@ -115,14 +124,16 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		v.Verdict = Calibrated
 		notes = append(notes, "fitted to it: "+e.Calibrated)
 	}
-	if v.Verdict == Met || v.Verdict == Missed {
-		if target.undecided(v.Measured, v.Half) {
-			notes = append(notes, IntervalHasBound)
-		}
+	if (v.Verdict == Met || v.Verdict == Missed) && !unsteady && target.undecided(v.Measured, v.Half) {
+		notes = append(notes, IntervalHasBound)
+	}
+	if v.Verdict != NotRun {
 		notes = append(notes, e.againstBaseline(target, t)...)
 	}
 	if len(cases) > 1 {
 		notes = append(notes, casesText(e.Combine, cases))
+	} else if e.Steady != "" && len(cases) == 1 {
+		notes = append(notes, "measured at "+e.Steady+" = "+cases[0].label)
 	}
 	if e.Note != "" {
 		notes = append(notes, e.Note)

@@ -37,6 +37,8 @@ type ExpectConfig struct {
 	Take           string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
 	Each           []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
 	Combine        string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
+	Steady         string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the network keeps up in all selected rows, those of of and of all seeds included"`
+	SteadyTo       string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
 	Of             map[string]map[string]string `toml:"-"`
 	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
 	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: the verdict is calibrated, whatever kind the target has"`

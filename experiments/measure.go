@@ -18,7 +18,7 @@ var errNoRows = errors.New("no row")
 // where there is none.
 type measured struct {
 	value, half float64
-	label       string // the cells of the columns that each names
+	label       string // the cells of the columns that each names, or of the one that steady does
 }
 
 // measure computes the values of an expectation, in the target's unit where the
@@ -35,11 +35,19 @@ func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string)
 	if err != nil {
 		return nil, err
 	}
+	label := ""
+	if e.Steady != "" {
+		if rows, label, err = e.highestSteady(rows); err != nil {
+			return nil, err
+		}
+		where = overlaid(where, map[string]string{e.Steady: label})
+	}
 	if len(e.Each) == 0 {
 		m, err := e.overSeeds(rows, where, unit)
 		if err != nil {
 			return nil, err
 		}
+		m.label = label
 		return []measured{m}, nil
 	}
 	sets, err := rows.distinct(e.Each)
@@ -90,6 +98,66 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 		return measured{value: sum / n, half: math.Sqrt(squares) / n}
 	}
 	return best
+}
+
+// highestSteady are the rows with the highest value of the column steady, up to
+// steady_to, at which the network keeps up in all rows and every part of the
+// formula has some; and that value. Without any at steady_to the error wraps
+// errNoRows.
+func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
+	values, err := t.distinct([]string{e.Steady})
+	if err != nil {
+		return nil, "", err
+	}
+	named := e.SteadyTo == ""
+	for _, v := range values {
+		some, err := t.Where(map[string]string{e.Steady: v[0]})
+		if err != nil {
+			return nil, "", err
+		}
+		complete, steady, err := e.keepsUp(some)
+		if err != nil {
+			return nil, "", err
+		}
+		at := e.SteadyTo != "" && sameCell(v[0], e.SteadyTo)
+		named = named || at && complete
+		above := e.SteadyTo != "" && !at && number(v[0]) > number(e.SteadyTo)
+		if steady && !above && (rows == nil || number(v[0]) > number(value)) {
+			rows, value = some, v[0]
+		}
+	}
+	switch {
+	case !named:
+		return nil, "", fmt.Errorf("%w has %s = %s", errNoRows, e.Steady, e.SteadyTo)
+	case rows == nil:
+		return nil, "", fmt.Errorf("the network keeps up at no %s that all have", e.Steady)
+	}
+	return rows, value, nil
+}
+
+// keepsUp tells whether every part of the formula has rows, and whether the
+// network keeps up in all of them.
+func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
+	parts := []map[string]string{nil}
+	if len(e.Of) > 0 {
+		parts = nil
+	}
+	for _, name := range sortedKeys(e.Of) {
+		parts = append(parts, e.Of[name])
+	}
+	steady = true
+	for _, part := range parts {
+		rows, err := t.Where(part)
+		if err != nil || len(rows.Rows) == 0 {
+			return false, false, err
+		}
+		saturated, err := rows.Column("saturated")
+		if err != nil {
+			return false, false, err
+		}
+		steady = steady && !slices.ContainsFunc(rows.Rows, func(row []string) bool { return row[saturated] == "true" })
+	}
+	return true, steady, nil
 }
 
 // overSeeds computes the value for every seed by itself where the rows have

@@ -204,6 +204,7 @@ far,1,0.9,0
 		note    string
 	}{
 		{"fitted", ExpectConfig{Where: where("far"), Calibrated: "the price of a connection"}, Calibrated, "fitted to it: the price of a connection"},
+		{"fitted, with a baseline", ExpectConfig{Where: where("good"), Calibrated: "the price", Baseline: where("far"), BaselineIs: "for nothing"}, Calibrated, "fitted to it: the price; missed for nothing (0.9)"},
 		{"a fitted row that was not run", ExpectConfig{Where: where("none"), Calibrated: "the price"}, NotRun, "no row has mode = none"},
 		{"refuted", ExpectConfig{Where: where("bad"), Counterexample: "lost", Note: "said"}, Refuted, "lost = 49; said"},
 		{"nothing against it", ExpectConfig{Where: where("good"), Counterexample: "lost"}, Met, ""},
@@ -224,5 +225,48 @@ far,1,0.9,0
 	}
 	if AnyMissed([]Verdict{{Verdict: NotRun}, {Verdict: Refuted}, {Verdict: Calibrated}}) || !AnyMissed([]Verdict{{Verdict: Met}, {Verdict: Missed}}) {
 		t.Error("what was not run or was refuted counts as missed, or a miss does not")
+	}
+}
+
+// TestVerdictSteady: the highest load at which both keep up with every seed is
+// 0.4; at 0.6 b is saturated with seed 2, 0.7 only a has. There the ratios b/a are
+// 0.8 and 0.7.
+func TestVerdictSteady(t *testing.T) {
+	results := table(t, `
+kind,traffic.load,seed,latency_mean_ns,saturated
+a,0.2,1,10,false
+b,0.2,1,10,false
+a,0.4,1,20,false
+b,0.4,1,16,false
+a,0.6,1,30,false
+b,0.6,1,30,false
+a,0.2,2,10,false
+b,0.2,2,10,false
+a,0.4,2,20,false
+b,0.4,2,14,false
+a,0.6,2,30,false
+b,0.6,2,90,true
+a,0.7,1,30,false
+`)
+	e := ExpectConfig{Target: fig8bRatio, Metric: "latency_mean_ns", Steady: "traffic.load", Formula: "b / a",
+		Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}}
+	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Met || v.Note != IntervalHasBound+"; measured at traffic.load = 0.4" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.6"
+	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Missed || v.Note != "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.7" // which only a has
+	if v := judgeOne(results, e); v.Verdict != NotRun || v.Note != "no row has traffic.load = 0.7" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.2" // where the ratio is 1, above 0.9
+	if v := judgeOne(results, e); v.Measured != 1 || v.Verdict != Missed || v.Note != "measured at traffic.load = 0.2" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo, e.Where = "", map[string]string{"traffic.load": "0.6"}
+	if v := judgeOne(results, e); v.Verdict != Missed || v.Note != "not measured: the network keeps up at no traffic.load that all have" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
 	}
 }
