@@ -76,7 +76,7 @@ func ColourBound(env Env, groups []Group) int {
 }
 
 // walkUpTo is the number of switches from which on the walk's square cost is not
-// worth it: so many members lie close together, where it gives less than the
+// worth it: so many members mostly lie close together, where it gives less than the
 // cover.
 const walkUpTo = 1024
 
