@@ -198,7 +198,7 @@ func (rt *runtime) Delivered(id int32) {
 	case stageData:
 		rt.Written(id, now)
 		if m.protocol == collectives.Handshake {
-			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead))
+			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to)))
 		} else {
 			rt.arrive(id, now)
 		}
@@ -212,7 +212,7 @@ func (rt *runtime) Delivered(id int32) {
 // takeIn spends CPU time of r on a message that went into a receive buffer and
 // posts the buffer again.
 func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time) sim.Time {
-	at := rt.occupy(r, now, t)
+	at := rt.occupy(r, now, t+rt.noise.call(r))
 	if !m.shared {
 		rt.connect.putBuffer(m, at)
 	}
@@ -229,7 +229,7 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 	}
 	var at sim.Time
 	if m.stage == stageData {
-		at = rt.occupy(m.hop, now, t)
+		at = rt.occupy(m.hop, now, t+rt.noise.call(m.hop))
 	} else {
 		at = rt.takeIn(m.hop, m, now, t)
 	}
@@ -243,7 +243,7 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 	var at sim.Time
 	switch {
 	case m.stage == stageData:
-		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead)
+		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to))
 	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead+rt.copyTime(m.bytes))
 	default:
@@ -290,7 +290,7 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 	m := &rt.messages[id]
 	m.stage = stageCTS
 	rt.stats.Control++
-	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead)
+	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.noise.call(m.to))
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
 }
 

@@ -132,7 +132,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	case collectives.Compute:
 		op.Kind, op.Size = Calc, int64(o.Time/w.unit)
 	case collectives.Copy:
-		op.Kind, op.Size = Calc, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
+		op.Kind, op.Copy, op.Size = Calc, true, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
 		if op.Size <= 0 {
 			return dst[:len(dst)-1]
 		}

@@ -44,6 +44,7 @@ type Config struct {
 	Placement   Placement
 	Protocols   Protocols
 	Connections Connections
+	Noise       Noise
 	// Adapter gives the CPU times of connecting and the RNR delay.
 	Adapter   hca.Config
 	Transport NewTransport
@@ -149,6 +150,7 @@ type runtime struct {
 	schedule  *ScheduleRun // the workload, if it is one
 	queues    []Op         // the first memory of ranks' queues, shortQueue each
 	firstOwn  int32        // node of match, of rank 0
+	noise     *noise       // nil: none
 	expecter  expecter     // the transport, if it is one and rt looks ahead
 	fault     error        // what a rank stopped at, in place of its next event
 	handled   int          // of its own events
@@ -187,7 +189,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if err := sim.Validate(&c.Protocols); err != nil {
 		return nil, err
 	}
-	if err := sim.Validate(&c.Connections); err != nil {
+	if err := errors.Join(sim.Validate(&c.Connections), sim.Validate(&c.Noise), c.Noise.Check()); err != nil {
 		return nil, err
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {
@@ -199,6 +201,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	}
 	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: sim.HugePages(make([]rank, w.Ranks()))}
 	rt.handler = k.Register(rt)
+	rt.noise = newNoise(&c.Noise, c.Seed, w.Ranks())
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err
 	}
@@ -221,6 +224,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	for r := range rt.ranks {
 		q := &rt.ranks[r]
 		q.posting, q.posted.own = -1, rt.firstOwn+int32(r)*ownNodes
+		q.cpu = c.Noise.skew(c.Seed, r)
 		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return rt, nil
@@ -335,7 +339,11 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		rt.receive(r, op, start)
 		return false
 	case Calc:
-		q.cpu = start + min(sim.Time(op.Size), latest)
+		t := min(sim.Time(op.Size), latest)
+		if !op.Copy {
+			t += rt.noise.compute(r, t)
+		}
+		q.cpu = rt.noise.end(r, start, t)
 		if q.cpu >= latest {
 			rt.fault = errTooLate
 			return true
@@ -355,10 +363,11 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			rt.release(r)
 		}
 		q.posting = rt.newMessage(r, op)
-		q.cpu = start + rt.Protocols.SendOverhead
+		t := rt.Protocols.SendOverhead + rt.noise.call(r)
 		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
-			q.cpu += rt.copyTime(op.Size)
+			t += rt.copyTime(op.Size)
 		}
+		q.cpu = rt.noise.end(r, start, t)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
 	}
 	return true
@@ -379,6 +388,6 @@ func (rt *runtime) done(r, id int32, at sim.Time) {
 // and returns the end.
 func (rt *runtime) occupy(r int32, now, t sim.Time) sim.Time {
 	q := &rt.ranks[r]
-	q.cpu = max(q.cpu, now) + t
+	q.cpu = rt.noise.end(r, max(q.cpu, now), t)
 	return q.cpu
 }

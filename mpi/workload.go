@@ -40,6 +40,8 @@ type Op struct {
 	// Control marks a send that synchronises and carries no data of the
 	// program; it is counted with RTS, CTS and FIN.
 	Control bool
+	// Copy marks a Calc that moves data inside the rank's memory.
+	Copy bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
 }
