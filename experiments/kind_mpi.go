@@ -31,6 +31,7 @@ func init() {
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,
+				Memory:      mpi.DefaultMemory,
 				Measure:     mpiMeasure{Replications: 1},
 				Topology:    TopologyTable{Choose(topology.Registry, "single-switch")},
 				Routing:     RoutingTable{Choose(routing.Registry, "table")},
@@ -52,6 +53,7 @@ type mpiConfig struct {
 	Connections mpi.Connections `toml:"connections" doc:"how processes are connected"`
 	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
 	Noise       mpi.Noise       `toml:"noise" doc:"what puts ranks out of step; not for machine loggops"`
+	Memory      mpi.Memory      `toml:"memory" doc:"a node's memory, which its processes share; not for machine loggops"`
 	Measure     mpiMeasure      `toml:"measure" doc:"how often a point is run"`
 	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
 	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`

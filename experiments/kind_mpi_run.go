@@ -101,7 +101,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 		}
 		return row, nil
 	}
-	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Seed: seed, Progress: progress}
+	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
 	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
 		return mpiRow{}, err
 	}
