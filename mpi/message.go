@@ -20,8 +20,9 @@ type message struct {
 	stage          stage
 	protocol       Protocol
 	shared         bool // through the memory of their node
+	segment        collectives.Segment
 	open           int8 // sides for which it is not over
-	_              [8]byte
+	_              [7]byte
 }
 
 // stage is what the present transfer of a message is.
@@ -50,7 +51,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		rt.stats.Bytes += op.Size
 	}
 	if rt.nodeOf[from] == rt.nodeOf[op.Peer] {
-		m.shared, m.protocol = true, collectives.Eager
+		m.shared, m.segment, m.protocol = true, op.Segment, collectives.Eager
 		rt.stats.Shared++
 		return i
 	}
@@ -75,6 +76,22 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		m.stage, m.open = stageData, 2
 	}
 	return i
+}
+
+// copiedIn tells whether the sender's CPU copies the message, copiedOut whether the
+// receiver's does.
+func (rt *runtime) copiedIn(m *message) bool {
+	if m.shared {
+		return m.segment != collectives.Out
+	}
+	return m.stage == stageEager && rt.Protocols.EagerCopies
+}
+
+func (rt *runtime) copiedOut(m *message) bool {
+	if m.shared {
+		return m.segment != collectives.In
+	}
+	return m.stage == stageEager && rt.Protocols.EagerCopies
 }
 
 // allocate returns the number of a message to be filled in.
@@ -269,7 +286,7 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 	switch {
 	case m.stage == stageData:
 		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to))
-	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
+	case rt.copiedOut(m):
 		then := thenMatched
 		if !ok {
 			then = thenEarly
@@ -314,7 +331,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	switch {
 	case m.stage == stageRTS:
 		rt.clear(early, max(now, m.ready))
-	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies): // out of the unexpected queue
+	case rt.copiedOut(m): // out of the unexpected queue
 		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
 			rt.complete(early, rt.occupy(r, start, rt.copyTime(m.bytes)))
 		}

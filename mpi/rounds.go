@@ -120,7 +120,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	dst = append(dst, Op{})
 	op := &dst[len(dst)-1]
 	// Field by field: what has just been written that way is not copied faster.
-	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Control, p.ready
+	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Segment, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Segment, o.Control, p.ready
 	switch o.Kind {
 	case collectives.Send:
 		op.Kind = Send

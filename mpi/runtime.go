@@ -355,7 +355,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}
-		if m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
+		if rt.copiedIn(m) {
 			if rt.copyMessage(r, start, t, op.Size, thenLeave, q.posting) {
 				return true
 			}
