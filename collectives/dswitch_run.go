@@ -48,7 +48,11 @@ type SessionsResult struct {
 	// sessions proper; RelayedPairs counts the ordered pairs that got it that
 	// way, flit by flit.
 	RelaySessions, RelayedPairs int
-	metrics                     []Metric
+	// AccessBound is how many ordered pairs of processors every rule of
+	// multiple access would leave unserved: a lower bound, 0 where the run
+	// lost none.
+	AccessBound int
+	metrics     []Metric
 }
 
 // Metric is a named number of a result; Unit is part of its column's name
@@ -85,6 +89,9 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if r.Outcome.LostPairs > 0 {
+		r.AccessBound = n.accessBound(schedule)
 	}
 	r.countPackets(n)
 	r.Reach = n.Reach()
@@ -281,6 +288,7 @@ func (r *SessionsResult) collect(n *SessionNetwork) {
 	add("conflicts", float64(o.Conflicts))
 	add("access_drops", float64(o.AccessDrops))
 	add("access_lost_pairs", float64(o.LostPairs))
+	add("access_lost_pairs_any_rule", float64(r.AccessBound))
 	add("unplugged_drops", float64(o.Unplugged))
 	add("fault_drops", float64(o.FaultDrops))
 	add("missing_pairs", float64(o.MissingPairs))

@@ -1,10 +1,11 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,8 +13,11 @@ import (
 type Verdict struct {
 	Target   Target
 	Measured float64 // NaN: not measured
-	Verdict  string
-	Note     string
+	// Half is half the width of the 95 % confidence interval of Measured; NaN
+	// where there is none.
+	Half    float64
+	Verdict string
+	Note    string
 }
 
 // checkExpect finds what is wrong with an [[expect]] table before anything
@@ -37,8 +41,18 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 			d.fault(join(path, "formula"), "= %q: %v", e.Formula, err)
 		}
 	}
+	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
+		d.fault(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
+	}
 	if !f.checkTable(path, e.Table) {
 		return
+	}
+	for _, column := range e.Each {
+		f.checkColumn(join(path, "each"), column)
+	}
+	f.checkColumn(join(path, "counterexample"), e.Counterexample)
+	for _, name := range sortedKeys(e.Baseline) {
+		f.checkColumn(join(path, "baseline."+name), name)
 	}
 	if e.Metric != saturationMetric {
 		f.checkColumn(join(path, "metric"), e.Metric)
@@ -62,82 +76,102 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
 		if err != nil {
 			panic("experiments: " + err.Error()) // Load has checked it
 		}
-		v := Verdict{Target: target, Note: e.Note}
 		table := results
 		if e.Table != resultsTable {
 			table = tables[e.Table]
 		}
-		v.Measured, err = e.measure(table, target.Unit)
-		if err != nil {
-			v.Measured, v.Verdict = math.NaN(), Missed
-			v.Note = strings.TrimPrefix(v.Note+"; not measured: "+err.Error(), "; ")
-		} else {
-			v.Verdict = target.Judge(v.Measured)
-		}
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, e.judge(target, table))
 	}
 	return verdicts
 }
 
-// measure computes the value of an expectation, in the target's unit where the
-// metric has one of the same dimension.
-func (e *ExpectConfig) measure(t *Table, unit string) (float64, error) {
-	if t == nil {
-		return math.NaN(), fmt.Errorf("the run has no table %q", e.Table)
+// judge measures what the target is about and compares.
+func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
+	v := Verdict{Target: target, Measured: math.NaN(), Half: math.NaN()}
+	var notes []string
+	cases, err := e.measure(t, nil, target.Unit)
+	switch {
+	case errors.Is(err, errNoRows):
+		v.Verdict = NotRun
+		notes = append(notes, err.Error())
+	case err != nil:
+		v.Verdict = Missed
+		notes = append(notes, "not measured: "+err.Error())
+	default:
+		m := e.combine(target, cases)
+		v.Measured, v.Half = m.value, m.half
+		v.Verdict = target.Judge(v.Measured)
 	}
-	if e.Formula == "" {
-		return e.selected(t, nil, unit)
-	}
-	values := map[string]float64{}
-	for _, name := range sortedKeys(e.Of) {
-		x, err := e.selected(t, e.Of[name], unit)
-		if err != nil {
-			return math.NaN(), fmt.Errorf("%s: %w", name, err)
+	if e.Counterexample != "" && v.Verdict != NotRun {
+		if n, err := e.contradicted(t); err != nil {
+			notes = append(notes, "no counterexample: "+err.Error())
+		} else if n > 0 {
+			v.Verdict = Refuted
+			notes = []string{e.Counterexample + " = " + formatCell(n)}
 		}
-		values[name] = x
 	}
-	f, err := parseFormula(e.Formula, sortedKeys(e.Of))
-	if err != nil {
-		return math.NaN(), err
+	if e.Calibrated != "" && v.Verdict != NotRun {
+		v.Verdict = Calibrated
+		notes = append(notes, "fitted to it: "+e.Calibrated)
 	}
-	x := f.value(values)
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return math.NaN(), fmt.Errorf("%s has no value", e.Formula)
+	if v.Verdict == Met || v.Verdict == Missed {
+		if target.undecided(v.Measured, v.Half) {
+			notes = append(notes, IntervalHasBound)
+		}
+		notes = append(notes, e.againstBaseline(target, t)...)
 	}
-	return x, nil
+	if len(cases) > 1 {
+		notes = append(notes, casesText(e.Combine, cases))
+	}
+	if e.Note != "" {
+		notes = append(notes, e.Note)
+	}
+	v.Note = strings.Join(notes, "; ")
+	return v
 }
 
-// selected is the metric over the rows that where and the selection name: the
-// mean of a column, or the saturation throughput.
-func (e *ExpectConfig) selected(t *Table, more map[string]string, unit string) (float64, error) {
-	where := maps.Clone(e.Where)
-	if where == nil {
-		where = map[string]string{}
-	}
-	maps.Copy(where, more)
-	rows, err := t.Where(where)
+// IntervalHasBound is what the note of a verdict says that other seeds might
+// turn.
+const IntervalHasBound = "the 95 % interval contains the bound"
+
+// contradicted is the largest count of the counterexample's column over the rows
+// of where.
+func (e *ExpectConfig) contradicted(t *Table) (float64, error) {
+	count := ExpectConfig{Target: e.Target, Metric: e.Counterexample, Table: e.Table, Where: e.Where, Take: "largest"}
+	cases, err := count.measure(t, nil, "")
 	if err != nil {
 		return math.NaN(), err
 	}
-	if len(rows.Rows) == 0 {
-		return math.NaN(), fmt.Errorf("no row has %s", selectionText(where))
-	}
-	if e.Metric == saturationMetric {
-		return saturationThroughput(rows)
-	}
-	values, err := rows.Numbers(e.Metric)
-	if err != nil {
-		return math.NaN(), err
-	}
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	if math.IsNaN(sum) {
-		return math.NaN(), fmt.Errorf("%s has empty cells where %s", e.Metric, selectionText(where))
-	}
-	return sum / float64(len(values)) * unitFactor(columnUnit(e.Metric), unit), nil
+	return cases[0].value, nil
 }
+
+// againstBaseline says whether the rows of baseline meet the target as well.
+func (e *ExpectConfig) againstBaseline(target Target, t *Table) []string {
+	if len(e.Baseline) == 0 {
+		return nil
+	}
+	cases, err := e.measure(t, e.Baseline, target.Unit)
+	if err != nil {
+		return []string{e.BaselineIs + " not measured: " + err.Error()}
+	}
+	value := e.combine(target, cases).value
+	if target.Judge(value) == Met {
+		return []string{fmt.Sprintf("also met %s (%s)", e.BaselineIs, shortNumber(value))}
+	}
+	return []string{fmt.Sprintf("missed %s (%s)", e.BaselineIs, shortNumber(value))}
+}
+
+// casesText lists the values that each gives.
+func casesText(combine string, cases []measured) string {
+	parts := make([]string, len(cases))
+	for i, c := range cases {
+		parts[i] = c.label + ": " + shortNumber(c.value)
+	}
+	return combine + " of " + strings.Join(parts, ", ")
+}
+
+// shortNumber prints a number with the digits that a reader compares.
+func shortNumber(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 func selectionText(where map[string]string) string {
 	if len(where) == 0 {
@@ -182,17 +216,42 @@ func unitFactor(from, to string) float64 {
 
 // VerdictTable is the content of verdicts.csv.
 func VerdictTable(verdicts []Verdict) *Table {
-	t := &Table{Columns: []string{"paper", "artifact", "case", "metric", "target", "measured", "unit", "kind", "verdict", "note"}}
+	t := &Table{Columns: []string{"id", "paper", "artifact", "case", "metric", "target", "measured", "ci95", "unit", "kind", "verdict", "note"}}
 	for _, v := range verdicts {
 		x := v.Target
 		t.Rows = append(t.Rows, []string{
-			x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), x.Unit, x.Kind, v.Verdict, v.Note,
+			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
 		})
 	}
 	return t
 }
 
-// AnyMissed tells whether a target was missed.
+// AnyMissed tells whether a target was missed. What was not run is no miss, and
+// neither is what was refuted.
 func AnyMissed(verdicts []Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Verdict == Missed })
+}
+
+// VerdictCount is how often a verdict was reached.
+type VerdictCount struct {
+	Verdict string
+	N       int
+}
+
+// CountVerdicts counts, in the order of [VerdictNames]; verdicts that were not
+// reached are left out.
+func CountVerdicts(verdicts []Verdict) []VerdictCount {
+	var counts []VerdictCount
+	for _, name := range VerdictNames() {
+		c := VerdictCount{Verdict: name}
+		for _, v := range verdicts {
+			if v.Verdict == name {
+				c.N++
+			}
+		}
+		if c.N > 0 {
+			counts = append(counts, c)
+		}
+	}
+	return counts
 }

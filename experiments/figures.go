@@ -30,13 +30,20 @@ type PlotConfig struct {
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
 // measured value follows from the results.
 type ExpectConfig struct {
-	Target  string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric  string                       `toml:"metric" doc:"column, or saturation_throughput: the highest accepted load among points with accepted >= 0.95 of offered"`
-	Table   string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
-	Where   map[string]string            `toml:"-"`
-	Of      map[string]map[string]string `toml:"-"`
-	Formula string                       `toml:"formula" doc:"arithmetic (+ - * / and parentheses) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
-	Note    string                       `toml:"note" doc:"what to say beside the verdict"`
+	Target         string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
+	Metric         string                       `toml:"metric" doc:"column, or saturation_throughput: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Table          string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
+	Where          map[string]string            `toml:"-"`
+	Take           string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
+	Each           []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
+	Combine        string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
+	Of             map[string]map[string]string `toml:"-"`
+	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
+	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: the verdict is calibrated, whatever kind the target has"`
+	Counterexample string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above 0 over the rows of where, the verdict is refuted"`
+	Baseline       map[string]string            `toml:"-"`
+	BaselineIs     string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
+	Note           string                       `toml:"note" doc:"what to say beside the verdict"`
 }
 
 // figures decodes [[plot]] and [[expect]] and checks that the columns they
@@ -52,8 +59,9 @@ func (f *File) figures() {
 		f.Plots = append(f.Plots, p)
 	}
 	for path, table := range d.elements("expect") {
-		e := ExpectConfig{Table: resultsTable, Of: map[string]map[string]string{}}
+		e := ExpectConfig{Table: resultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
 		e.Where = d.selection(join(path, "where"), table["where"])
+		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
 		if !ok && table["of"] != nil {
 			d.fault(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
@@ -61,7 +69,7 @@ func (f *File) figures() {
 		for _, name := range sortedKeys(of) {
 			e.Of[name] = d.selection(join(path, "of."+name), of[name])
 		}
-		dec.table(path, without(table, "where", "of"), &e)
+		dec.table(path, without(table, "where", "of", "baseline"), &e)
 		f.checkExpect(path, &e)
 		f.Expects = append(f.Expects, e)
 	}

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// formula is arithmetic over named values: + - * /, parentheses, numbers.
+// formula is arithmetic over named values: + - * /, parentheses, numbers, min and
+// max of two.
 type formula struct {
 	text string
 	root ast.Expr
@@ -22,7 +23,7 @@ type formula struct {
 func parseFormula(text string, names []string) (*formula, error) {
 	root, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, fmt.Errorf("not a formula: want + - * / and parentheses over numbers and the names under of")
+		return nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and the names under of")
 	}
 	used := map[string]bool{}
 	if err := checkFormula(root, names, used); err != nil {
@@ -58,6 +59,13 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 				return nil
 			}
 		}
+	case *ast.CallExpr:
+		if _, known := formulaFunction(x); known && len(x.Args) == 2 && !x.Ellipsis.IsValid() {
+			if err := checkFormula(x.Args[0], names, used); err != nil {
+				return err
+			}
+			return checkFormula(x.Args[1], names, used)
+		}
 	case *ast.Ident:
 		if slices.Contains(names, x.Name) {
 			used[x.Name] = true
@@ -65,11 +73,24 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 		}
 		return fmt.Errorf("has the unknown name %q%s: under of are %s", x.Name, didYouMean(x.Name, names), strings.Join(names, ", "))
 	}
-	return fmt.Errorf("not a formula: want + - * / and parentheses over numbers and the names under of")
+	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and the names under of")
 }
 
 // value computes the formula.
 func (f *formula) value(of map[string]float64) float64 { return evaluate(f.root, of) }
+
+// formulaFunction is the function that a call names.
+func formulaFunction(call *ast.CallExpr) (f func(a, b float64) float64, ok bool) {
+	name, _ := call.Fun.(*ast.Ident)
+	switch {
+	case name == nil:
+	case name.Name == "min":
+		return math.Min, true
+	case name.Name == "max":
+		return math.Max, true
+	}
+	return nil, false
+}
 
 func evaluate(e ast.Expr, of map[string]float64) float64 {
 	switch x := e.(type) {
@@ -85,6 +106,10 @@ func evaluate(e ast.Expr, of map[string]float64) float64 {
 		return v
 	case *ast.Ident:
 		return of[x.Name]
+	case *ast.CallExpr:
+		if f, ok := formulaFunction(x); ok {
+			return f(evaluate(x.Args[0], of), evaluate(x.Args[1], of))
+		}
 	case *ast.BinaryExpr:
 		a, b := evaluate(x.X, of), evaluate(x.Y, of)
 		switch x.Op {

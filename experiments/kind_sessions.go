@@ -11,8 +11,9 @@ import (
 
 func init() {
 	Register(Kind[sessionsConfig, sessionsRow]{
-		Name: "sessions",
-		Doc:  "packets through a distributed full switch, flit by flit and without buffers, in sessions that all processors start together: all-to-all, permutations, failures",
+		Name:     "sessions",
+		Revision: 1, // access_lost_pairs_any_rule
+		Doc:      "packets through a distributed full switch, flit by flit and without buffers, in sessions that all processors start together: all-to-all, permutations, failures",
 		Defaults: func() sessionsConfig {
 			return sessionsConfig{
 				Topology: TopologyTable{Choose(topology.Registry, "pk")},
@@ -47,6 +48,7 @@ type sessionsRow struct {
 	Conflicts            int64   `column:"conflicts" doc:"packets dropped at a switch because another had the output port"`
 	AccessDrops          int64   `column:"access_drops" doc:"packets dropped by the multiple access of a joiner"`
 	AccessLostPairs      int64   `column:"access_lost_pairs" doc:"ordered pairs of processors whose packets were dropped by conflicts or multiple access and that no session served"`
+	AccessBound          int64   `column:"access_lost_pairs_any_rule" doc:"ordered pairs that would not be served under any rule of multiple access, by counting: a lower bound, 0 where access_lost_pairs is"`
 	UnpluggedDrops       int64   `column:"unplugged_drops" doc:"packets that left an inner switch by a port without a cable"`
 	FaultDrops           int64   `column:"fault_drops" doc:"packets that ran into a failed part"`
 	MissingPairs         int64   `column:"missing_pairs" doc:"ordered pairs of living processors of which the second never received the first's packet"`

@@ -44,7 +44,7 @@ func Reference(w io.Writer) error {
 	return err
 }
 
-const expectIntroduction = "`[[expect]]` names a row of the targets (`experiments/papers/targets.csv`) and how its\n" +
+const expectIntroduction = "`[[expect]]` names a row of the targets (`experiments/papers/targets.csv` or `claims.csv`) and how its\n" +
 	"value follows from the results. `where` selects rows by column; a column stands\n" +
 	"for its mean over them, in the target's unit. Selections under `of`, laid over\n" +
 	"`where`, can be combined by a `formula`:\n\n" +
@@ -54,7 +54,20 @@ const expectIntroduction = "`[[expect]]` names a row of the targets (`experiment
 	"where = { \"traffic.load\" = 0.2 }\n" +
 	"formula = \"vch / g\"\n" +
 	"of.vch = { \"routing.type\" = \"ugal-l-vch\" }\n" +
-	"of.g = { \"routing.type\" = \"ugal-g\" }\n```\n\n"
+	"of.g = { \"routing.type\" = \"ugal-g\" }\n```\n\n" +
+	"`each` gives a value for every set of cells of some columns, so that a row that\n" +
+	"names several cases is judged by all of them. If the selected rows have several\n" +
+	"seeds (`sweep.seed`), the value is computed for each seed by itself; the mean is\n" +
+	"judged, and its 95 % confidence interval is shown. With one seed the interval is\n" +
+	"that of the columns, where they have one; the parts of a formula are taken for\n" +
+	"independent.\n\n" +
+	"Verdicts are `met` and `missed`; `refuted` if `counterexample`, a count of what\n" +
+	"contradicts the paper in any model, is above 0; `calibrated` if a parameter was\n" +
+	"fitted to the row; `reported` if the row has no tolerance; `not-run` if the run\n" +
+	"has none of the points, as with `--quick`. The note says if the interval contains\n" +
+	"the bound, so that other seeds might turn the verdict, and whether the rows of\n" +
+	"`baseline`, a model without what the row is about, meet it too. `verdicts.csv`\n" +
+	"has all of it.\n\n"
 
 func referenceKind(b *strings.Builder, k *kind) {
 	fmt.Fprintf(b, "\n## Kind %s\n\n%s.\n", k.name, capital(k.doc))

@@ -8,11 +8,15 @@ import (
 	"sync"
 )
 
-// targetsCSV holds the published numbers that the paper experiments are judged
-// by, one row a number.
-//
-//go:embed papers/targets.csv
-var targetsCSV string
+// The published numbers that the paper experiments are judged by, one row a
+// number: targets.csv, and claims.csv with further statements of the papers in
+// the same form.
+var (
+	//go:embed papers/targets.csv
+	targetsCSV string
+	//go:embed papers/claims.csv
+	claimsCSV string
+)
 
 // Target is a published number.
 type Target struct {
@@ -25,9 +29,15 @@ type Target struct {
 	Origin                            string
 }
 
-// Targets lists all targets in the order of the data.
+// Targets lists all targets in the order of the data, those of claims.csv
+// last.
 var Targets = sync.OnceValue(func() []Target {
-	t, err := ReadTable("targets.csv", strings.NewReader(targetsCSV))
+	return append(readTargets("targets.csv", targetsCSV), readTargets("claims.csv", claimsCSV)...)
+})
+
+// readTargets reads the embedded table of that name; a broken one panics.
+func readTargets(name, text string) []Target {
+	t, err := ReadTable(name, strings.NewReader(text))
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}
@@ -39,7 +49,7 @@ var Targets = sync.OnceValue(func() []Target {
 		}
 	}
 	return targets
-})
+}
 
 // targetByID finds a target.
 func targetByID(id string) (Target, error) {
@@ -57,37 +67,70 @@ func targetByID(id string) (Target, error) {
 const (
 	Met        = "met"
 	Missed     = "missed"
+	Refuted    = "refuted"    // what the paper says is contradicted by a count that no model could avoid
 	Calibrated = "calibrated" // the model was fitted to it
 	Reported   = "reported"   // no tolerance: shown beside the paper
+	NotRun     = "not-run"    // the run has none of the points that it is about
 )
 
-// Judge compares a measured value with the target by the target's tolerance.
-// Bounds hold up to the tolerance, relative to the target.
-func (t Target) Judge(measured float64) string {
-	var ok bool
+// VerdictNames lists the verdicts in the order in which they are shown.
+func VerdictNames() []string { return []string{Met, Missed, Refuted, Calibrated, Reported, NotRun} }
+
+// allowed is what the target's tolerance allows: bounds hold up to the
+// tolerance, relative to the target. A side without a bound is infinite. ok is
+// false for a target that is not judged.
+func (t Target) allowed() (low, high float64, ok bool) {
 	slack := t.Tolerance
 	if math.IsNaN(slack) {
 		slack = 0
 	}
-	const rounding = 1e-12 // of decimal fractions
+	low, high = math.Inf(-1), math.Inf(1)
 	switch {
-	case t.Kind == "calibrated":
-		return Calibrated
-	case t.Kind == "reported" || t.ToleranceKind == "":
-		return Reported
+	case t.Kind == "calibrated", t.Kind == "reported", t.ToleranceKind == "":
+		return low, high, false
 	case t.ToleranceKind == "rel":
-		ok = math.Abs(measured-t.Value) <= (slack+rounding)*math.Abs(t.Value)
+		low, high = t.Value-slack*math.Abs(t.Value), t.Value+slack*math.Abs(t.Value)
 	case t.ToleranceKind == "abs":
-		ok = math.Abs(measured-t.Value) <= slack+rounding
+		low, high = t.Value-slack, t.Value+slack
 	case t.ToleranceKind == "at_least":
-		ok = measured >= t.Value-(slack+rounding)*math.Abs(t.Value)
+		low = t.Value - slack*math.Abs(t.Value)
 	case t.ToleranceKind == "at_most":
-		ok = measured <= t.Value+(slack+rounding)*math.Abs(t.Value)
+		high = t.Value + slack*math.Abs(t.Value)
 	default:
 		panic(fmt.Sprintf("experiments: target %s has tolerance kind %q", t.ID, t.ToleranceKind))
 	}
-	if ok {
+	return low, high, true
+}
+
+// Judge compares a measured value with the target by the target's tolerance.
+func (t Target) Judge(measured float64) string {
+	low, high, judged := t.allowed()
+	rounding := 1e-12 * max(1, math.Abs(t.Value)) // of decimal fractions
+	switch {
+	case t.Kind == "calibrated":
+		return Calibrated
+	case !judged:
+		return Reported
+	case measured >= low-rounding && measured <= high+rounding:
 		return Met
 	}
 	return Missed
+}
+
+// undecided tells whether the interval measured +- half contains a bound of
+// what the target allows, so that another set of seeds might turn the verdict.
+func (t Target) undecided(measured, half float64) bool {
+	low, high, judged := t.allowed()
+	return judged && half > 0 && (math.Abs(measured-low) <= half || math.Abs(measured-high) <= half)
+}
+
+// farther tells whether a is farther from meeting the target than b.
+func (t Target) farther(a, b float64) bool {
+	switch t.ToleranceKind {
+	case "at_least":
+		return a < b
+	case "at_most":
+		return a > b
+	}
+	return math.Abs(a-t.Value) > math.Abs(b-t.Value)
 }

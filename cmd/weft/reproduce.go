@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -109,20 +110,37 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{table.Columns}, table.Rows...) {
-		for i, cell := range row {
-			if x, err := strconv.ParseFloat(cell, 64); err == nil {
-				row[i] = strconv.FormatFloat(x, 'g', 5, 64) // verdicts.csv has all digits
-			}
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	if err := w.Flush(); err != nil {
+	if err := printVerdicts(a.stdout, table); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.stderr, countVerdicts(verdicts))
 	if failed || experiments.AnyMissed(verdicts) {
 		return &statusError{status: exitFailure}
 	}
 	return nil
+}
+
+// printVerdicts writes the table of verdicts for a reader: without ids, which
+// verdicts.csv has, and with five digits.
+func printVerdicts(out io.Writer, table *experiments.Table) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{table.Columns}, table.Rows...) {
+		cells := slices.Clone(row[1:])
+		for i, cell := range cells {
+			if x, err := strconv.ParseFloat(cell, 64); err == nil {
+				cells[i] = strconv.FormatFloat(x, 'g', 5, 64)
+			}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// countVerdicts says how often each verdict was reached.
+func countVerdicts(verdicts []experiments.Verdict) string {
+	var parts []string
+	for _, c := range experiments.CountVerdicts(verdicts) {
+		parts = append(parts, fmt.Sprintf("%d %s", c.N, c.Verdict))
+	}
+	return fmt.Sprintf("%d targets: %s", len(verdicts), strings.Join(parts, ", "))
 }

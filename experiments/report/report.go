@@ -27,17 +27,11 @@ type content struct {
 	Title       string
 	Style       template.CSS
 	Version     string
-	Counts      []count     // verdicts of all experiments
-	Verdicts    [][]verdict // by paper
+	Counts      []experiments.VerdictCount // of all experiments
+	Verdicts    [][]verdict                // by paper
 	Experiments []experiment
 	Interrupted []string    // folders without results
 	Script      template.JS // where there is something that it moves
-}
-
-// count is how often a verdict was reached.
-type count struct {
-	Verdict string
-	N       int
 }
 
 // experiment is the part of the page about one result folder.
@@ -131,17 +125,7 @@ func folderName(dir, name string) string {
 
 // sum counts the verdicts and gathers them by paper for the head of the page.
 func (c *content) sum(verdicts []experiments.Verdict) {
-	for _, name := range []string{experiments.Met, experiments.Missed, experiments.Calibrated, experiments.Reported} {
-		n := 0
-		for _, v := range verdicts {
-			if v.Verdict == name {
-				n++
-			}
-		}
-		if n > 0 {
-			c.Counts = append(c.Counts, count{name, n})
-		}
-	}
+	c.Counts = experiments.CountVerdicts(verdicts)
 	if len(c.Experiments) < 2 {
 		return // the only experiment shows them
 	}
@@ -253,7 +237,11 @@ func printVerdicts(verdicts []experiments.Verdict) []verdict {
 			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
 		}
 		if !math.IsNaN(v.Measured) {
-			p.Measured = strings.TrimSpace(short(v.Measured) + " " + unit)
+			p.Measured = short(v.Measured)
+			if v.Half > 0 && !math.IsInf(v.Half, 0) {
+				p.Measured += " ± " + strconv.FormatFloat(v.Half, 'g', 2, 64)
+			}
+			p.Measured = strings.TrimSpace(p.Measured + " " + unit)
 			if t.Value != 0 {
 				p.Difference = percent(v.Measured/t.Value - 1)
 			}
