@@ -13,7 +13,7 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce golden clean help
+.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
 
 all: build
 
@@ -64,11 +64,16 @@ bench: ## run the Go benchmarks ten times, in benchstat's format
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./...
 
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
-	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart
+	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
 	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
 
 reproduce: build ## reproduce the papers' figures and tables
-	$(BIN) reproduce --out $(RESULTS)/papers
+	$(BIN) reproduce --out $(RESULTS)/papers --resume
+
+verdicts: build ## reproduce the papers in full (or go on), then refresh docs/verdicts.csv and the tables of docs/papers.md
+	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed
+	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
+	$(GO) test ./cmd/weft -run TestPapersPage -update
 
 golden: ## rewrite golden files and generated documentation
 	$(GO) test ./cmd/weft -update

@@ -58,20 +58,6 @@ func (s *sequence) Round(rank, round int, dst []Op) []Op {
 	panic("collectives: round out of range")
 }
 
-// Repeat runs a schedule so many times in a row.
-func Repeat(s Schedule, times int) Schedule { return repeat{s, times} }
-
-type repeat struct {
-	Schedule
-	times int
-}
-
-func (r repeat) Rounds(rank int) int { return r.times * r.Schedule.Rounds(rank) }
-
-func (r repeat) Round(rank, round int, dst []Op) []Op {
-	return r.Schedule.Round(rank, round%r.Schedule.Rounds(rank), dst)
-}
-
 // Work is a schedule of one round in which every rank computes for a time.
 func Work(ranks int, t sim.Time) Schedule {
 	return &program{ranks: ranks, rounds: always(1), round: func(_, _ int, dst []Op) []Op {

@@ -25,9 +25,10 @@ import (
 type Choice[E, T any] struct {
 	registry *sim.Registry[E, T]
 	name     string
-	config   any    // of the registry's type for name
-	table    string // dotted name of the table, for errors
-	key      string // of the choice in its table
+	config   any      // of the registry's type for name
+	table    string   // dotted name of the table, for errors
+	key      string   // of the choice in its table
+	given    []string // parameters that the file sets
 	shared   *sharedBuilds
 }
 
@@ -51,6 +52,12 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	if err != nil {
 		var zero T
 		return zero, Under(c.table, join(c.table, c.faulty()), err)
+	}
+	if c.shared != nil {
+		unused := c.registry.Unused(c.name, env, built)
+		for _, key := range fieldsOf(reflect.ValueOf(c.config).Elem()).names {
+			c.shared.note(join(c.table, key), !slices.Contains(unused, key), slices.Contains(c.given, key))
+		}
 	}
 	return built, nil
 }
@@ -94,8 +101,42 @@ func (c *Choice[E, T]) fingerprint() string {
 	return key.String()
 }
 
-// sharedBuilds keeps what the points of a file share.
-type sharedBuilds struct{ entries sync.Map }
+// sharedBuilds keeps what the points of a file share, and which parameters
+// something built has made use of.
+type sharedBuilds struct {
+	entries     sync.Map
+	used, given sync.Map // by dotted key: bool
+}
+
+// note says whether something built uses a parameter, and whether the file sets it.
+func (s *sharedBuilds) note(key string, used, given bool) {
+	s.used.LoadOrStore(key, false)
+	if used {
+		s.used.Store(key, true)
+	}
+	if given {
+		s.given.Store(key, true)
+	}
+}
+
+// idle tells whether nothing built makes use of a parameter.
+func (s *sharedBuilds) idle(key string) bool {
+	used, known := s.used.Load(key)
+	return known && !used.(bool)
+}
+
+// unused lists the parameters that the file sets and nothing built uses.
+func (s *sharedBuilds) unused() []string {
+	var keys []string
+	s.given.Range(func(key, _ any) bool {
+		if s.idle(key.(string)) {
+			keys = append(keys, key.(string))
+		}
+		return true
+	})
+	slices.Sort(keys)
+	return keys
+}
 
 type sharedBuild struct {
 	once  sync.Once
@@ -122,6 +163,7 @@ type chooser interface {
 	describe(name string) sim.Description
 	kind() string
 	share(*sharedBuilds)
+	give(parameter string)
 }
 
 func (c *Choice[E, T]) choose(table, key, name string) error {
@@ -129,11 +171,13 @@ func (c *Choice[E, T]) choose(table, key, name string) error {
 	if err != nil {
 		return err
 	}
-	c.name, c.config, c.table, c.key = name, config, table, key
+	c.name, c.config, c.table, c.key, c.given = name, config, table, key, nil
 	return nil
 }
 
 func (c *Choice[E, T]) share(s *sharedBuilds) { c.shared = s }
+
+func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
 
 func (c *Choice[E, T]) names() []string { return c.registry.Names() }
 

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -18,6 +19,7 @@ const (
 	Unclear     = "not significant"
 	Equal       = "equal"       // the same numbers, without any spread
 	NotSteady   = "saturated"   // a time that grows with the length of the run
+	NotDecided  = "undecided"   // a time that may do so
 	NoInterval  = "no interval" // neither a confidence interval nor several seeds
 	familyError = 0.05          // of all judgements of a comparison together
 )
@@ -97,7 +99,7 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 			c.OnlyA++
 			continue
 		}
-		c.Differences = append(c.Differences, difference(s, other, unitScales[0][columnUnit(metric)] != 0))
+		c.Differences = append(c.Differences, difference(s, other, isTime(metric)))
 	}
 	c.OnlyB = len(ofB) - len(c.Differences)
 	if len(c.Differences) == 0 {
@@ -126,9 +128,9 @@ type sample struct {
 	first     []string // its first row
 	seeds     []string
 	values    []float64
-	halfWidth float64 // of a single row; NaN if unknown
-	runs      float64 // replications that a single row sums up
-	saturated bool
+	halfWidth float64      // of a single row; NaN if unknown
+	runs      float64      // replications that a single row sums up
+	state     fabric.State // of the worst row: saturated, undecided, steady
 }
 
 // samples gathers the rows by key, in the order of first appearance.
@@ -164,6 +166,7 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 		s := byKey[n.name]
 		if s == nil {
 			s = n
+			s.state = fabric.Steady
 			byKey[n.name] = s
 			all = append(all, s)
 		}
@@ -178,9 +181,19 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 		}
 		s.values = append(s.values, values[i])
 		s.seeds = append(s.seeds, cell(row, "seed"))
-		s.saturated = s.saturated || cell(row, "saturated") == "true"
+		s.state = worse(s.state, t.State(i))
 	}
 	return all, nil
+}
+
+// worse is the verdict on two rows together.
+func worse(a, b fabric.State) fabric.State {
+	for _, s := range []fabric.State{fabric.Saturated, fabric.Undecided} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return fabric.Steady
 }
 
 // canonicalCell writes numbers in one way, so that 0.30 matches 0.3.
@@ -235,8 +248,10 @@ func difference(a, b *sample, isTime bool) Difference {
 		standardError, d.DF = math.Sqrt(r.Variance()/float64(r.N())), float64(r.N()-1)
 	}
 	switch {
-	case isTime && (a.saturated || b.saturated):
+	case isTime && worse(a.state, b.state) == fabric.Saturated:
 		d.Significance, d.DF = NotSteady, math.NaN()
+	case isTime && worse(a.state, b.state) == fabric.Undecided:
+		d.Significance, d.DF = NotDecided, math.NaN()
 	case math.IsNaN(d.Delta) || math.IsNaN(standardError):
 		d.Significance, d.DF = NoInterval, math.NaN()
 	case standardError == 0 && d.Delta == 0:

@@ -15,7 +15,7 @@ func csvTable(t *testing.T, lines ...string) *Table {
 	return table(t, strings.Join(lines, "\n"))
 }
 
-const compared = "point,load,seed,replications,latency_mean_ns,latency_ci95_ns,saturated"
+const compared = "point,load,seed,replications,latency_mean_ns,latency_ci95_ns,state"
 
 // TestCompare: t, degrees of freedom, p and half-width by hand.
 func TestCompare(t *testing.T) {
@@ -32,25 +32,26 @@ func TestCompare(t *testing.T) {
 		// sin(theta) = t/sqrt(t^2+4) = 0.87831: s(1 + cos^2/2) = 0.97869.
 		// t quantile of 4: 2.77645.
 		{
-			"other seeds", []string{"0,0.1,1,1,1,,false", "1,0.1,2,1,2,,false", "2,0.1,3,1,3,,false"},
-			[]string{"0,0.1,4,1,4,,false", "1,0.10,5,1,5,,false", "2,0.1,6,1,6,,false"}, 3.67423, 4, 0.02131, 2.26696, false, Higher,
+			"other seeds", []string{"0,0.1,1,1,1,,steady", "1,0.1,2,1,2,,steady", "2,0.1,3,1,3,,steady"},
+			[]string{"0,0.1,4,1,4,,steady", "1,0.10,5,1,5,,steady", "2,0.1,6,1,6,,steady"}, 3.67423, 4, 0.02131, 2.26696, false, Higher,
 		},
 		// Differences 1, 1.1, 0.9: mean 1, standard error 0.1/sqrt(3), t =
 		// sqrt(300), df 2: p = 1 - t/sqrt(t^2 + 2). Quantile 4.30265.
 		{
-			"same seeds", []string{"0,0.1,1,1,2,,false", "1,0.1,2,1,3.1,,false", "2,0.1,3,1,3.9,,false"},
-			[]string{"0,0.1,1,1,1,,false", "1,0.1,2,1,2,,false", "2,0.1,3,1,3,,false"}, -17.32051, 2, 0.0033167, 0.248414, true, Lower,
+			"same seeds", []string{"0,0.1,1,1,2,,steady", "1,0.1,2,1,3.1,,steady", "2,0.1,3,1,3.9,,steady"},
+			[]string{"0,0.1,1,1,1,,steady", "1,0.1,2,1,2,,steady", "2,0.1,3,1,3,,steady"}, -17.32051, 2, 0.0033167, 0.248414, true, Lower,
 		},
 		// Half-widths 1 by quantile 2.02269 of 39: standard errors 0.494391
 		// and 0.699174 together; df 19+19; quantile 2.02439 of 38.
-		{"intervals", []string{"0,0.1,1,1,10,1,false"}, []string{"0,0.1,1,1,12,1,false"}, 2.860520, 38, 0.0068379, 1.415404, false, Higher},
+		{"intervals", []string{"0,0.1,1,1,10,1,steady"}, []string{"0,0.1,1,1,12,1,steady"}, 2.860520, 38, 0.0068379, 1.415404, false, Higher},
 		// Two replications: quantile 12.7062 of 1, so standard errors 1 and 1;
 		// df 2, t = 3/sqrt(2): p = 1 - 3/sqrt(13). Half-width 4.30265*sqrt(2).
-		{"replications", []string{"0,0.1,1,2,10,12.7062047,false"}, []string{"0,0.1,1,2,13,12.7062047,false"}, 2.12132, 2, 0.1679497, 6.084869, false, Unclear},
-		{"saturated", []string{"0,0.1,1,1,10,1,false"}, []string{"0,0.1,1,1,99,1,true"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, NotSteady},
-		{"no interval", []string{"0,0.1,1,1,10,,false"}, []string{"0,0.1,1,1,99,1,false"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, NoInterval},
-		{"no spread", []string{"0,0.1,1,1,10,0,false"}, []string{"0,0.1,1,1,10,0,false"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, Equal},
-		{"no spread, different", []string{"0,0.1,1,1,10,0,false"}, []string{"0,0.1,1,1,9,0,false"}, math.Inf(-1), math.NaN(), 0, 0, false, Lower},
+		{"replications", []string{"0,0.1,1,2,10,12.7062047,steady"}, []string{"0,0.1,1,2,13,12.7062047,steady"}, 2.12132, 2, 0.1679497, 6.084869, false, Unclear},
+		{"saturated", []string{"0,0.1,1,1,10,1,steady"}, []string{"0,0.1,1,1,99,1,saturated"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, NotSteady},
+		{"undecided", []string{"0,0.1,1,1,10,1,undecided"}, []string{"0,0.1,1,1,99,1,steady"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, NotDecided},
+		{"no interval", []string{"0,0.1,1,1,10,,steady"}, []string{"0,0.1,1,1,99,1,steady"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, NoInterval},
+		{"no spread", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,10,0,steady"}, math.NaN(), math.NaN(), math.NaN(), math.NaN(), false, Equal},
+		{"no spread, different", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,9,0,steady"}, math.Inf(-1), math.NaN(), 0, 0, false, Lower},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := Compare(csvTable(t, append([]string{compared}, c.a...)...), csvTable(t, append([]string{compared}, c.b...)...), "latency_mean_ns", nil)

@@ -44,6 +44,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			for _, p := range parameters.list {
 				used[p.name] = true
 				if raw, given := values[p.name]; given {
+					c.give(p.name)
 					d.value(join(path, p.name), p.value, raw)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -77,6 +78,9 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	if f.XLabel == "" {
 		f.XLabel = AxisLabel(p.X)
 	}
+	if f.Style == figure.Histogram {
+		return f, p.histogram(f, t)
+	}
 	if f.YLabel == "" {
 		f.YLabel = commonLabel(p.Y)
 	}
@@ -84,9 +88,18 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.LegendTitle = nameGroups(groups, len(p.By) > 0, len(p.Y) == 1)
+	category, err := p.categories(t, groups)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
+		points, err := p.points(g.rows)
+		if err != nil {
+			return nil, err
+		}
 		for _, y := range p.Y {
-			s, err := p.series(g.rows, y)
+			s, err := p.series(g.rows, points, y)
 			if err != nil {
 				return nil, err
 			}
@@ -95,9 +108,7 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 				s.Name = strings.TrimPrefix(g.name+", "+quantity(y), ", ")
 			}
 			if f.Style == figure.Bar {
-				if err := categorise(f, &s, g.rows, p.X); err != nil {
-					return nil, err
-				}
+				categorise(f, &s, g.rows, points, category)
 			}
 			f.Series = append(f.Series, s)
 		}
@@ -105,123 +116,63 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	return f, nil
 }
 
-// group is the rows of one combination of the By columns.
-type group struct {
-	name string
-	rows *Table
-}
-
-// groups divides the rows by the By columns, in the order of first appearance.
-func (p *PlotConfig) groups(t *Table) ([]*group, error) {
-	by := p.By
-	if len(by) == 0 {
-		by = p.defaultBy(t)
-	}
-	var columns []int
-	for _, name := range by {
-		i, err := t.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, i)
-	}
-	byName := map[string]*group{}
-	var all []*group
-	for _, row := range t.Rows {
-		var parts []string
-		for j, i := range columns {
-			parts = append(parts, seriesName(by[j], row[i]))
-		}
-		name := strings.Join(parts, ", ")
-		g := byName[name]
-		if g == nil {
-			g = &group{name, &Table{Columns: t.Columns}}
-			byName[name] = g
-			all = append(all, g)
-		}
-		g.rows.Rows = append(g.rows.Rows, row)
-	}
-	return all, nil
-}
-
-// defaultBy finds the swept keys that tell series apart: those with several
-// values, but not x, nor what x follows (the load that is swept behind the
-// offered load on the axis). If x is a metric that follows none of them, the
-// longest axis of the sweep runs along the series.
-func (p *PlotConfig) defaultBy(t *Table) []string {
-	x := slices.Index(t.Columns, p.X)
-	if x < 0 {
-		return nil // the caller reports it
-	}
-	var by []string
-	longest, most, along := -1, 1, slices.Contains(p.swept, p.X)
-	for _, key := range p.swept {
-		column := slices.Index(t.Columns, key)
-		if column < 0 || key == p.X {
-			continue
-		}
-		xs := map[string]map[string]bool{} // values of x for each value of the key
-		follows := true
-		for _, row := range t.Rows {
-			if xs[row[column]] == nil {
-				xs[row[column]] = map[string]bool{}
-			}
-			xs[row[column]][row[x]] = true
-			follows = follows && len(xs[row[column]]) == 1
-		}
-		switch {
-		case len(xs) < 2:
-		case follows:
-			along = true
-		default:
-			by = append(by, key)
-			if len(xs) > most {
-				longest, most = len(by)-1, len(xs)
-			}
-		}
-	}
-	if !along && longest >= 0 && p.Table == resultsTable {
-		by = slices.Delete(by, longest, longest+1)
-	}
-	return by
-}
-
-// seriesName shows a cell in the legend: names as they are, numbers with what
-// they count.
-func seriesName(column, cell string) string {
-	if name := knownCells[column+" "+cell]; name != "" {
-		return name
-	}
-	if x := number(cell); x == x {
-		return strings.ReplaceAll(column[strings.LastIndexByte(column, '.')+1:], "_", " ") + " " + cell
-	}
-	return cell
-}
-
-// series reads the points of one series, in the order of x.
-func (p *PlotConfig) series(t *Table, y string) (figure.Series, error) {
+// series reads the points of one series, in the order of x. A point that
+// several seeds have computed is their mean, with Student's 95 % interval.
+func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, error) {
 	var s figure.Series
-	var err error
-	if s.X, err = t.Numbers(p.X); err != nil {
+	xs, err := t.Numbers(p.X)
+	if err != nil {
 		return s, err
 	}
-	if s.Y, err = t.Numbers(y); err != nil {
+	ys, err := t.Numbers(y)
+	if err != nil {
 		return s, err
+	}
+	intervals := make([]float64, len(ys))
+	for i := range intervals {
+		intervals[i] = math.NaN()
 	}
 	if ci := t.intervalColumn(y); ci != "" {
-		if s.HalfWidth, err = t.Numbers(ci); err != nil {
+		if intervals, err = t.Numbers(ci); err != nil {
 			return s, err
 		}
 	}
-	if i := slices.Index(t.Columns, "saturated"); i >= 0 {
-		for _, row := range t.Rows {
-			s.Saturated = append(s.Saturated, row[i] == "true")
+	bars := p.Style == string(figure.Bar) // over categories, which need be no numbers
+	for _, rows := range points {
+		var x, y sim.Running
+		verdict, interval := figure.Steady, intervals[rows[0]]
+		for _, i := range rows {
+			x.Add(xs[i])
+			if !math.IsNaN(ys[i]) {
+				y.Add(ys[i])
+			}
+			verdict = max(verdict, t.verdict(i))
 		}
+		mean := math.NaN()
+		if y.N() > 0 {
+			mean = y.Mean()
+		}
+		if y.N() > 1 {
+			interval = y.HalfWidth(0.95)
+		}
+		s.X, s.Y = append(s.X, x.Mean()), append(s.Y, mean)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdict)
 	}
-	if p.Style != string(figure.Bar) {
+	if !bars {
 		sortSeries(&s)
 	}
 	return s, nil
+}
+
+// verdict is the state of row i as figures show it.
+func (t *Table) verdict(i int) figure.State {
+	switch t.State(i) {
+	case fabric.Saturated:
+		return figure.Saturated
+	case fabric.Undecided:
+		return figure.Undecided
+	}
+	return figure.Steady
 }
 
 // sortSeries orders the points by x; equal ones keep their order.
@@ -240,9 +191,10 @@ func sortSeries(s *figure.Series) {
 		return 0
 	})
 	permute(s.X, order)
+	permute(s.XEnd, order)
 	permute(s.Y, order)
 	permute(s.HalfWidth, order)
-	permute(s.Saturated, order)
+	permute(s.States, order)
 }
 
 func permute[T any](list []T, order []int) {
@@ -253,22 +205,4 @@ func permute[T any](list []T, order []int) {
 	for i, from := range order {
 		list[i] = old[from]
 	}
-}
-
-// categorise replaces x by the index of its cell among the categories, in the
-// order of first appearance.
-func categorise(f *figure.Figure, s *figure.Series, t *Table, x string) error {
-	column, err := t.Column(x)
-	if err != nil {
-		return err
-	}
-	for i, row := range t.Rows {
-		at := slices.Index(f.Categories, row[column])
-		if at < 0 {
-			at = len(f.Categories)
-			f.Categories = append(f.Categories, row[column])
-		}
-		s.X[i] = float64(at)
-	}
-	return nil
 }

@@ -1,9 +1,13 @@
 package experiments
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/fabric"
 )
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
@@ -32,7 +36,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	if !f.Series[3].Saturated[0] || f.YLabel != "Mean latency (ns)" {
+	if f.Series[3].States[0] != figure.Saturated || f.YLabel != "Mean latency (ns)" {
 		t.Errorf("last series %+v, label %q", f.Series[3], f.YLabel)
 	}
 
@@ -66,13 +70,13 @@ func TestSeriesName(t *testing.T) {
 // TestDefaultBy: series are told apart by what is swept, except what x follows.
 func TestDefaultBy(t *testing.T) {
 	results := table(t, `
-point,routing.type,traffic.load,switch.vcs,offered_load,accepted_load
-0,min,0.1,2,0.1,0.10
-1,min,0.2,2,0.2,0.19
-2,min,0.3,2,0.3,0.28
-3,val,0.1,2,0.1,0.11
-4,val,0.2,2,0.2,0.20
-5,val,0.3,2,0.3,0.22
+point,routing.type,traffic.load,switch.vcs,seed,replications,offered_load,accepted_load
+0,min,0.1,2,1,1,0.1,0.10
+1,min,0.2,2,2,1,0.2,0.19
+2,min,0.3,2,1,1,0.3,0.28
+3,val,0.1,2,2,1,0.1,0.11
+4,val,0.2,2,1,1,0.2,0.20
+5,val,0.3,2,2,1,0.3,0.22
 `)
 	for x, want := range map[string]string{
 		"traffic.load":  "routing.type", // switch.vcs has one value
@@ -80,9 +84,254 @@ point,routing.type,traffic.load,switch.vcs,offered_load,accepted_load
 		"accepted_load": "routing.type", // a metric: the longest axis, the load, runs along
 		"routing.type":  "traffic.load",
 	} {
-		p := PlotConfig{Table: resultsTable, X: x, swept: []string{"routing.type", "traffic.load", "switch.vcs"}}
+		p := PlotConfig{X: x}
 		if got := strings.Join(p.defaultBy(results), " "); got != want {
 			t.Errorf("over %s: by %q, want %q", x, got, want)
 		}
+	}
+}
+
+// TestSweptKeyAlongX: variants are series whether the figure is asked for in the
+// file or of the table, as weft plot does.
+func TestSweptKeyAlongX(t *testing.T) {
+	results := table(t, `
+point,routing.type,traffic.load,seed,replications,offered_load,latency_mean_ns
+0,min,0.2,1,1,0.2,20
+1,min,0.1,1,1,0.1,10
+2,val,0.1,1,1,0.1,30
+3,val,0.2,1,1,0.2,40
+`)
+	for _, x := range []string{"traffic.load", "offered_load"} {
+		p := PlotConfig{Style: "line", X: x, Y: []string{"latency_mean_ns"}}
+		f, err := p.figure(results)
+		if err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || !slices.Equal(f.Series[1].Y, []float64{30, 40}) {
+			t.Errorf("over %s: %v, %+v", x, err, f)
+		}
+	}
+}
+
+// TestSeedsAreReplications: rows that differ only in their seed are one point,
+// their mean, with Student's interval: 10, 12 and 14 have the mean 12, the
+// standard deviation 2, and t = 4.302653 of 2 degrees of freedom, so that the
+// half-width is 4.302653 * 2 / sqrt(3) = 4.968275. A point with one seed keeps
+// the interval of its row, and one is saturated if any of its runs is.
+func TestSeedsAreReplications(t *testing.T) {
+	results := table(t, `
+point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,latency_ci95_ns,saturated
+0,1,0.1,min,1,0.1,10,1,false
+1,1,0.2,min,1,0.2,20,1,false
+2,2,0.1,min,1,0.1,12,1,false
+3,2,0.2,min,1,0.2,26,1,true
+4,3,0.1,min,1,0.1,14,1,false
+5,1,0.3,min,1,0.3,99,3,false
+6,1,0.1,val,1,0.1,30,2,false
+7,1,0.4,min,1,0.4,,,true
+`)
+	for _, style := range []string{"line", "bar"} {
+		p := PlotConfig{Style: style, X: "offered_load", Y: []string{"latency_mean_ns"}}
+		f, err := p.figure(results)
+		if err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || f.Series[1].Name != "val" {
+			t.Fatalf("%s: %v, %+v", style, err, f)
+		}
+		s := f.Series[0]
+		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []figure.State{figure.Steady, figure.Saturated, figure.Steady, figure.Saturated}) {
+			t.Errorf("%s: %+v", style, s)
+		}
+		// Nothing arrived at load 0.4: the point has a place, but no value.
+		if style == "line" && s.X[3] != 0.4 || !math.IsNaN(s.Y[3]) {
+			t.Errorf("%s: %+v", style, s)
+		}
+	}
+	// Those who ask for the seeds get them.
+	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "seed"}}
+	if f, err := p.figure(results); err != nil || len(f.Series) != 4 {
+		t.Errorf("by seed: %v, %+v", err, f)
+	}
+	p = PlotConfig{Style: "line", X: "seed", Y: []string{"latency_mean_ns"}, Where: map[string]string{"routing.type": "min", "traffic.load": "0.1"}}
+	if f, err := p.figure(results); err != nil || len(f.Series) != 1 || !slices.Equal(f.Series[0].Y, []float64{10, 12, 14}) {
+		t.Errorf("over seed: %v, %+v", err, f)
+	}
+	// In a table with several rows a point, those with the same x are one.
+	further := table(t, `
+point,seed,traffic.load,rank,flits
+0,1,0.1,0,5
+0,1,0.1,1,7
+1,2,0.1,0,9
+1,2,0.1,1,11
+`)
+	p = PlotConfig{Style: "line", Table: "fairness", X: "rank", Y: []string{"flits"}}
+	if f, err := p.figure(further); err != nil || len(f.Series) != 1 || !slices.Equal(f.Series[0].Y, []float64{7, 9}) {
+		t.Errorf("further table: %v, %+v", err, f)
+	}
+}
+
+// TestMixedSeries: a series that would jump between variants at one x is refused.
+func TestMixedSeries(t *testing.T) {
+	results := table(t, `
+point,routing.type,switch.vcs,traffic.load,seed,replications,offered_load,latency_mean_ns,hops_mean
+0,min,2,0.1,1,1,0.1,10,3
+1,min,4,0.1,1,1,0.1,11,3
+2,min,2,0.2,1,1,0.2,12,3
+3,min,4,0.2,1,1,0.2,13,3
+`)
+	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type"}}
+	if _, err := p.figure(results); err == nil || err.Error() != "points of one series at offered_load = 0.1 differ in switch.vcs: name it under by, or select one value under where" {
+		t.Error(err)
+	}
+	p.Where = map[string]string{"switch.vcs": "4"}
+	if f, err := p.figure(results); err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}) {
+		t.Errorf("%v, %+v", err, f)
+	}
+}
+
+// TestCategories: no two bars of a series stand in one place; variants with the
+// same x are told apart by as few other keys as it takes.
+func TestCategories(t *testing.T) {
+	results := table(t, `
+point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replications,colours
+0,minhop,tree,34,2x2,1,1,10
+1,minhop,tree,160,2x2,1,1,11
+2,minhop,torus,34,2x2,1,1,12
+3,minhop,torus,34,8x8,1,1,13
+4,sssp,tree,34,2x2,1,1,20
+5,sssp,tree,160,2x2,1,1,21
+6,sssp,torus,34,2x2,1,1,22
+7,sssp,torus,34,8x8,1,1,23
+`)
+	p := PlotConfig{Style: "bar", X: "groups.dims", Y: []string{"colours"}, By: []string{"multicast.engine"}}
+	f, err := p.figure(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.Categories, "; "); got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8" {
+		t.Errorf("categories %s", got)
+	}
+	// Keys in lockstep with the series do not make their bars different places.
+	lockstep := table(t, `
+point,connections.mode,job.per_node,job.ranks,seed,replications,memory
+0,rc,8,8000,1,1,10
+1,srq,8,8000,1,1,11
+2,rc,16,16000,1,1,12
+3,srq,16,16000,1,1,13
+`)
+	p2 := PlotConfig{Style: "bar", X: "connections.mode", Y: []string{"memory"}, By: []string{"job.per_node"}}
+	if g, err := p2.figure(lockstep); err != nil || strings.Join(g.Categories, "; ") != "rc; srq" || g.LegendTitle != "per node" {
+		t.Errorf("lockstep: %v, %+v", err, g)
+	}
+	for i, s := range f.Series {
+		if !slices.Equal(s.X, []float64{0, 1, 2, 3}) || s.Y[2] != float64(12+10*i) {
+			t.Errorf("series %d: %+v", i, s)
+		}
+	}
+}
+
+// TestDensity: bins of unequal width and two seeds. 6 + 2 of 16 packets in a bin
+// of 1 ns are 0.5 a ns, 8 in one of 4 ns are 8 / 16 / 4 = 0.125; the bin from 5
+// to 8 is empty.
+func TestDensity(t *testing.T) {
+	bins := table(t, `
+point,seed,latency_from_ns,latency_to_ns,packets
+0,1,4,5,6
+0,1,8,12,4
+1,2,4,5,2
+1,2,8,12,4
+`)
+	for _, y := range [][]string{{"packets"}, nil} {
+		p := PlotConfig{Style: "histogram", Table: "histogram", X: "latency_from_ns", Y: y}
+		f, err := p.figure(bins)
+		if err != nil || len(f.Series) != 1 {
+			t.Fatal(err, f)
+		}
+		s := f.Series[0]
+		if !slices.Equal(s.X, []float64{4, 8}) || !slices.Equal(s.XEnd, []float64{5, 12}) || !slices.Equal(s.Y, []float64{0.5, 0.125}) {
+			t.Errorf("%+v", s)
+		}
+		if f.YLabel != "Share of packets per ns" || f.XLabel != "Latency (ns)" {
+			t.Errorf("labels %q, %q", f.XLabel, f.YLabel)
+		}
+	}
+	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
+	if _, err := p.figure(bins); err == nil || !strings.Contains(err.Error(), "want x to be the column of their lower edges, such as latency_from_ns") {
+		t.Error(err)
+	}
+}
+
+// TestLegendNames: what all series share is said once, and where one key tells
+// them apart, its name is.
+func TestLegendNames(t *testing.T) {
+	results := table(t, `
+point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,latency_mean_ns,latency_p99_ns
+0,min,2,64,0.1,1,1,10,11
+1,min,4,64,0.1,1,1,10,11
+2,val,4,65536,0.1,1,1,10,11
+`)
+	for _, c := range []struct {
+		p           PlotConfig
+		title, want string
+	}{
+		{PlotConfig{By: []string{"routing.type", "switch.vcs"}}, "", "min, vcs 2; min, vcs 4; val, vcs 4"},
+		{PlotConfig{By: []string{"routing.type", "switch.vcs"}, Where: map[string]string{"routing.type": "min"}}, "min, vcs", "2; 4"},
+		{PlotConfig{By: []string{"workload.bytes"}, Where: map[string]string{"switch.vcs": "4"}}, "", "64 B; 64 KiB"},
+		{PlotConfig{By: []string{"routing.type"}, Where: map[string]string{"switch.vcs": "4"}}, "", "min; val"},
+		{PlotConfig{By: []string{"routing.type"}, Where: map[string]string{"point": "0"}}, "", "min"},
+		{PlotConfig{}, "", "min, vcs 2; min, vcs 4; val, vcs 4"}, // bytes tell no more
+		{PlotConfig{Y: []string{"latency_mean_ns", "latency_p99_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"routing.type": "min"}}, "",
+			"vcs 2, mean latency; vcs 2, 99th percentile of latency; vcs 4, mean latency; vcs 4, 99th percentile of latency"},
+	} {
+		c.p.X, c.p.Style = "traffic.load", "line"
+		if c.p.Y == nil {
+			c.p.Y = []string{"latency_mean_ns"}
+		}
+		f, err := c.p.figure(results)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var names []string
+		for _, s := range f.Series {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, "; "); got != c.want || f.LegendTitle != c.title {
+			t.Errorf("%+v: %q, %q, want %q, %q", c.p, f.LegendTitle, got, c.title, c.want)
+		}
+	}
+}
+
+// TestLabelOfSeveralColumns: an axis says what its columns share, or names them.
+func TestLabelOfSeveralColumns(t *testing.T) {
+	for want, columns := range map[string][]string{
+		"Latency (ns)":                        {"latency_mean_ns", "network_latency_mean_ns"},
+		"Load (flits per terminal and cycle)": {"offered_load", "accepted_load"},
+		"Mean latency (ns), mean hops":        {"latency_mean_ns", "hops_mean"},
+		"Packets":                             {"packets_measured", "packets_dropped"},
+		"Memory per process (B)":              {"memory_static_per_process_b", "memory_per_process_b"},
+		"Time (s)":                            {"elapsed_s", "steady_iteration_s"},
+		"95th percentile of latency (ns), accepted load (flits per terminal and cycle)": {"latency_p95_ns", "accepted_load"},
+	} {
+		if got := commonLabel(columns); got != want {
+			t.Errorf("%v: %q, want %q", columns, got, want)
+		}
+	}
+}
+
+// TestVerdictOfRow: the state says it where there is one; of seeds, the worst
+// counts.
+func TestVerdictOfRow(t *testing.T) {
+	results := table(t, `
+point,seed,traffic.load,replications,latency_mean_ns,state,saturated
+0,1,0.1,1,10,steady,false
+1,2,0.1,1,10,steady,false
+2,1,0.2,1,10,steady,false
+3,2,0.2,1,10,undecided,false
+4,1,0.3,1,10,saturated,true
+5,2,0.3,1,10,undecided,false
+`)
+	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
+	f, err := p.figure(results)
+	if err != nil || !slices.Equal(f.Series[0].States, []figure.State{figure.Steady, figure.Undecided, figure.Saturated}) {
+		t.Errorf("%v, %+v", err, f)
+	}
+	if results.State(3) == fabric.Saturated || results.State(4) != fabric.Saturated {
+		t.Error("rows 3 and 4")
 	}
 }

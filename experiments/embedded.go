@@ -39,7 +39,8 @@ func Open(name string, options Options) (*File, error) {
 }
 
 // embeddedTitle is the title of a file that comes with weft. Reading the file in
-// full would build the networks of all its points.
+// full builds the networks of all its points: that is done only where the title
+// speaks of them.
 func embeddedTitle(name string) string {
 	text, err := embedded.ReadFile(name)
 	if err != nil {
@@ -50,6 +51,13 @@ func embeddedTitle(name string) string {
 		panic("experiments: " + err.Error()) // a test loads them all
 	}
 	title, _ := d.tree["title"].(string)
+	if placeholder.MatchString(title) {
+		f, err := Open(name, Options{})
+		if err != nil {
+			panic("experiments: " + err.Error())
+		}
+		return f.Title
+	}
 	return title
 }
 

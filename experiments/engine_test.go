@@ -52,9 +52,9 @@ func TestResults(t *testing.T) {
 	if err := o.Results.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := "point,shape.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,draw,saturated\n" +
-		"0,ring,0.5,5,1,0.5,0.5,80,D,false\n1,ring,0.75,5,1,0.75,0.6,160,D,true\n" +
-		"2,box,0.5,5,1,0.5,0.5,4,D,false\n3,box,0.75,5,1,0.75,0.6,8,D,true\n"
+	want := "point,shape.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,draw,state\n" +
+		"0,ring,0.5,5,1,0.5,0.5,80,D,steady\n1,ring,0.75,5,1,0.75,0.6,160,D,saturated\n" +
+		"2,box,0.5,5,1,0.5,0.5,4,D,steady\n3,box,0.75,5,1,0.75,0.6,8,D,saturated\n"
 	// Common random numbers: the same draw in every point.
 	draw := o.Results.Rows[0][8]
 	if got := strings.ReplaceAll(b.String(), ","+draw+",", ",D,"); got != want {

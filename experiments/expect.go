@@ -28,7 +28,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 		d.fault(join(path, "target"), "= %q: %v", e.Target, err)
 	}
 	if e.Metric == "" {
-		d.fault(path, "has no metric: name a column, or %s", saturationMetric)
+		d.fault(path, "has no metric: name a column, or %s", strings.Join(sortedKeys(derivedMetrics), " or "))
 	}
 	names := sortedKeys(e.Of)
 	switch {
@@ -51,10 +51,14 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 		f.checkColumn(join(path, "each"), column)
 	}
 	f.checkColumn(join(path, "counterexample"), e.Counterexample)
+	f.checkColumn(join(path, "steady"), e.Steady)
+	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(number(e.SteadyTo))) {
+		d.fault(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
+	}
 	for _, name := range sortedKeys(e.Baseline) {
 		f.checkColumn(join(path, "baseline."+name), name)
 	}
-	if e.Metric != saturationMetric {
+	if derivedMetrics[e.Metric] == nil {
 		f.checkColumn(join(path, "metric"), e.Metric)
 	}
 	for _, name := range sortedKeys(e.Where) {
@@ -89,6 +93,7 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
 func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 	v := Verdict{Target: target, Measured: math.NaN(), Half: math.NaN()}
 	var notes []string
+	unsteady := false
 	cases, err := e.measure(t, nil, target.Unit)
 	switch {
 	case errors.Is(err, errNoRows):
@@ -101,6 +106,10 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		m := e.combine(target, cases)
 		v.Measured, v.Half = m.value, m.half
 		v.Verdict = target.Judge(v.Measured)
+		if unsteady = e.SteadyTo != "" && !sameCell(e.SteadyTo, cases[0].label); unsteady {
+			v.Verdict = Missed
+			notes = append(notes, fmt.Sprintf("no steady value at %s = %s", e.Steady, e.SteadyTo))
+		}
 	}
 	if e.Counterexample != "" && v.Verdict != NotRun {
 		if n, err := e.contradicted(t); err != nil {
@@ -114,14 +123,19 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		v.Verdict = Calibrated
 		notes = append(notes, "fitted to it: "+e.Calibrated)
 	}
-	if v.Verdict == Met || v.Verdict == Missed {
-		if target.undecided(v.Measured, v.Half) {
-			notes = append(notes, IntervalHasBound)
-		}
+	if (v.Verdict == Met || v.Verdict == Missed) && !unsteady && target.undecided(v.Measured, v.Half) {
+		notes = append(notes, IntervalHasBound)
+	}
+	if v.Verdict != NotRun {
 		notes = append(notes, e.againstBaseline(target, t)...)
+	}
+	if slices.ContainsFunc(cases, func(m measured) bool { return m.moving }) {
+		notes = append(notes, MayMove)
 	}
 	if len(cases) > 1 {
 		notes = append(notes, casesText(e.Combine, cases))
+	} else if e.Steady != "" && len(cases) == 1 {
+		notes = append(notes, "measured at "+e.Steady+" = "+cases[0].label)
 	}
 	if e.Note != "" {
 		notes = append(notes, e.Note)
@@ -133,6 +147,10 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 // IntervalHasBound is what the note of a verdict says that other seeds might
 // turn.
 const IntervalHasBound = "the 95 % interval contains the bound"
+
+// MayMove is what the note of a verdict says of a time at a point that is not
+// steady.
+const MayMove = "at points that are not steady: may grow with the length of the run"
 
 // contradicted is the largest count of the counterexample's column over the rows
 // of where.
@@ -183,6 +201,9 @@ func selectionText(where map[string]string) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// isTime tells whether a column holds times.
+func isTime(column string) bool { return unitScales[0][columnUnit(column)] != 0 }
 
 // unitScales lists the units that convert into one another.
 var unitScales = []map[string]float64{

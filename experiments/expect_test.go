@@ -29,12 +29,12 @@ func TestSaturationThroughput(t *testing.T) {
 		{"none keeps up", "0.3,0.03\n0.1,0.04\n0.2,0.05", 0.04},
 		{"none at all", "", math.NaN()},
 	} {
-		got, err := saturationThroughput(table(t, "offered_load,accepted_load\n"+c.rows))
+		got, err := acceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
 		if err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
 		}
 	}
-	if _, err := saturationThroughput(table(t, "offered_load\n1")); err == nil {
+	if _, err := acceptedAt95(table(t, "offered_load\n1")); err == nil {
 		t.Error("no error without accepted_load")
 	}
 }

@@ -104,10 +104,10 @@ func (x *failures) checkReach(eras []topology.Era, g *topology.Graph) error {
 // around builds a routing around faults: for every era the routing of its own,
 // and all of them together; nil without faults.
 func (r *RoutingTable) around(eras []topology.Era, env routing.Env) (*routing.Eras, error) {
-	if name := r.Type.Name(); len(eras) > 0 && !slices.Contains(routing.AroundFaults, name) {
+	if name := r.Type.Name(); len(eras) > 0 && !slices.Contains(routing.AroundFaults(), name) {
 		worst := slices.MaxFunc(eras, func(a, b topology.Era) int { return a.Down.Links() - b.Down.Links() })
 		return nil, At("routing.type", fmt.Errorf("= %q does not route around faults (%s); routings that do: %s",
-			name, worst.Down.Describe(), strings.Join(routing.AroundFaults, ", ")))
+			name, worst.Down.Describe(), strings.Join(routing.AroundFaults(), ", ")))
 	}
 	return routing.BuildEras(env, eras, r.Type.Build)
 }

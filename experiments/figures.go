@@ -24,19 +24,21 @@ type PlotConfig struct {
 	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
 	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
 
-	swept []string // keys of the file's sweep, from which By is found if it is not given
+	rawTitle string // with names of settings in the place of some of their values
 }
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
 // measured value follows from the results.
 type ExpectConfig struct {
 	Target         string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric         string                       `toml:"metric" doc:"column, or saturation_throughput: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Metric         string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
 	Table          string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
 	Where          map[string]string            `toml:"-"`
 	Take           string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
 	Each           []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
 	Combine        string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
+	Steady         string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the state is steady in all selected rows, those of of and of all seeds included"`
+	SteadyTo       string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
 	Of             map[string]map[string]string `toml:"-"`
 	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
 	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: the verdict is calibrated, whatever kind the target has"`
@@ -52,7 +54,7 @@ func (f *File) figures() {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
-		p := PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}
+		p := PlotConfig{Style: "line", Table: resultsTable, Formats: defaultFormats()}
 		p.Where = d.selection(join(path, "where"), table["where"])
 		dec.table(path, without(table, "where"), &p)
 		f.plotDefaults(path, &p)
@@ -77,6 +79,15 @@ func (f *File) figures() {
 		d.fault(key, "%s", dec.unknown[key])
 	}
 }
+
+// PictureFormats are the forms in which figures can be drawn.
+var PictureFormats = []string{"svg", "png", "pdf"}
+
+// defaultFormats are those of a figure whose file names none.
+func defaultFormats() []string { return []string{"svg", "png"} }
+
+// figureName is the name of a figure's files where none is given.
+func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
 
 // resultsTable is the name of the table that every kind has.
 const resultsTable = "results"
@@ -136,7 +147,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.fault(path, "has no y: name a column or a list of columns")
 	}
 	if p.File == "" {
-		p.File = strings.Join(append(slices.Clone(p.Y), p.X), "-")
+		p.File = figureName(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
@@ -146,7 +157,6 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
 		d.fault(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
-	p.swept = f.keys
 	if !f.checkTable(path, p.Table) {
 		return
 	}

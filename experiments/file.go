@@ -19,6 +19,7 @@ type header struct {
 type File struct {
 	Name     string // as given by the user
 	Title    string
+	rawTitle string // with names of settings in the place of some of their values
 	Seed     uint64
 	Points   []*Point
 	Plots    []PlotConfig
@@ -54,6 +55,8 @@ type Options struct {
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
+
+	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
 
 // ReadFile loads an experiment file from disk. Failures to read are faults of
@@ -99,6 +102,12 @@ func Load(name, text string, options Options) (*File, error) {
 		return nil, err
 	}
 	f.check()
+	if !options.finished {
+		f.checkUnused()
+	}
+	if len(d.faults) == 0 {
+		f.fillTitles(options.Set)
+	}
 	if err := d.faults.err(); err != nil {
 		return nil, err
 	}
@@ -297,6 +306,14 @@ func (f *File) check() {
 	}
 }
 
+// checkUnused reports the parameters that the file sets and no point makes use of,
+// such as a rule for rings beside topologies without any.
+func (f *File) checkUnused() {
+	for _, key := range f.shared.unused() {
+		f.doc.unknown(key, "is not used by what it stands with: leave it out", f.sweep)
+	}
+}
+
 func (f *File) sweptOrigins() map[string]origin {
 	at := map[string]origin{}
 	for _, a := range f.sweep {
@@ -314,9 +331,6 @@ func (f *File) Stem() string {
 
 // Question is the comment at the top of the file, line by line.
 func (f *File) Question() []string { return f.doc.comment }
-
-// Kind is the name of the file's kind.
-func (f *File) Kind() string { return f.kind.name }
 
 // SweptKeys lists the keys that the sweep varies, in order.
 func (f *File) SweptKeys() []string { return f.keys }

@@ -50,7 +50,7 @@ func ReadFolder(dir string) (*Folder, error) {
 		return nil, &FolderError{dir, err.Error()}
 	}
 	f := &Folder{Dir: dir, Manifest: *m, Tables: map[string]*Table{}}
-	f.File, err = Load(filepath.Join(dir, resolvedFile), m.Resolved, Options{})
+	f.File, err = Load(filepath.Join(dir, resolvedFile), m.Resolved, Options{finished: true})
 	if err != nil {
 		return nil, &FolderError{dir, fmt.Sprintf("its settings, of weft %s, are not valid in this version: %v; run the experiment again", m.Weft, err)}
 	}

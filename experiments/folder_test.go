@@ -28,7 +28,7 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("question %q", got)
 	}
 	// The same folder once more, by an experiment without that table.
-	execute(t, load(t, smallTorus, Options{}), Execution{Dir: dir})
+	execute(t, load(t, smallTorus, Options{}), Execution{Dir: dir, Force: true})
 	if f, err = ReadFolder(dir); err != nil || len(f.Tables) != 0 || f.Failures != nil {
 		t.Errorf("%v, %+v", err, f)
 	}

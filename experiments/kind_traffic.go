@@ -79,10 +79,10 @@ type trafficTable struct {
 type measureTable struct {
 	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0" max:"1000000000000"`
 	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
-	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
+	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
 	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
 	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
-	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network keeps up, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
+	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network is steady, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
 	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
 	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
@@ -106,8 +106,10 @@ type trafficRow struct {
 	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets sent by a minimal path"`
 	Packets         int64   `column:"packets_measured" doc:"packets born in the window and delivered"`
 	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain, of all replications"`
-	Saturated       bool    `column:"saturated" doc:"the network did not keep up: latencies grow with the length of the run"`
-	Converged       bool    `column:"converged" doc:"warm-up settled and precision reached within the budget"`
+	State           string  `column:"state" doc:"whether the network keeps up: steady, saturated (latencies grow with the length of the run) or undecided"`
+	StateReason     string  `column:"state_reason" doc:"what state follows from"`
+	Saturated       bool    `column:"saturated" doc:"state is saturated"`
+	Converged       bool    `column:"converged" doc:"state is steady, the warm-up settled, and precision was reached within the budget"`
 	Dropped         int64   `column:"packets_dropped" doc:"transmissions of packets that faults discarded in the network, in the whole run, as the next three columns"`
 	Retransmitted   int64   `column:"packets_retransmitted" doc:"transmissions that repeated another one"`
 	Lost            int64   `column:"packets_lost" doc:"packets given up after their last transmission was dropped"`

@@ -38,7 +38,9 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 		return err
 	}
 	if c.Traffic.Pattern.Name() == "uniform" {
-		p.bisection(parts.topology, timings)
+		if bound, cut := bisectionBound(parts.topology, timings); bound > 0 && bound < 1 {
+			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
+		}
 	}
 	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
 	load, err := c.loads(p.shared, n, parts)
@@ -82,19 +84,50 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficPa
 	return load.(*routing.Load), nil
 }
 
-// bisection bounds uniform traffic by the channels between two halves: of n
+// bisectionBound bounds uniform traffic by the channels between two halves: of n
 // terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
-// to the other, over as many channels as cables are cut.
-func (p *Preflight) bisection(topo topology.Topology, timings []fabric.ChannelTiming) {
-	cut, n := float64(topo.Facts().Bisection), float64(topo.Graph().Terminals())
+// to the other, over as many channels as cables are cut. 0: no bound is known.
+func bisectionBound(topo topology.Topology, timings []fabric.ChannelTiming) (bound float64, cut int) {
 	for _, t := range timings {
 		if t.CyclesPerFlit != 1 {
-			return // which classes are cut is not known
+			return 0, 0 // which classes are cut is not known
 		}
 	}
-	if bound := cut * 4 * (n - 1) / (n * n); bound > 0 && bound < 1 {
-		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %.0f cables between two halves", bound, cut)
+	cut = topo.Facts().Bisection
+	n := float64(topo.Graph().Terminals())
+	return max(0, float64(cut)*4*(n-1)/(n*n)), cut
+}
+
+// bound is the highest load that the point's channels can carry, proven: by the
+// channel loads of an oblivious routing, or by the bisection under uniform
+// traffic. 0: none is known. Cost: that of the channel loads, once for all points
+// that share network and pattern.
+func (c *trafficConfig) bound(seed uint64) (float64, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return 0, err
 	}
+	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
+	if err != nil {
+		return 0, err
+	}
+	shared := c.Topology.Type.shared
+	if shared == nil {
+		shared = &sharedBuilds{}
+	}
+	least := math.Inf(1)
+	if load, err := c.loads(shared, c.network(seed), parts); err == nil {
+		least, _ = load.Bound(cyclesPerFlit(timings))
+	}
+	if c.Traffic.Pattern.Name() == "uniform" {
+		if bound, _ := bisectionBound(parts.topology, timings); bound > 0 {
+			least = min(least, bound)
+		}
+	}
+	if math.IsInf(least, 0) {
+		return 0, nil
+	}
+	return least, nil
 }
 
 // forecast is what channel loads tell about an oblivious routing.
@@ -115,10 +148,7 @@ type forecast struct {
 // number of steps: latency is then an upper bound. Where a packet is longer than
 // the buffers, and these are shorter than the credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
-	cycles := make([]float64, len(timings))
-	for i, t := range timings {
-		cycles[i] = t.CyclesPerFlit
-	}
+	cycles := cyclesPerFlit(timings)
 	f := forecast{most: config.Switch.CyclesVary()}
 	long := sizes.Max() > config.Switch.BufferFlits
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
@@ -148,6 +178,15 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	return f
 }
 
+// cyclesPerFlit is the capacity of the channel classes.
+func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
+	cycles := make([]float64, len(timings))
+	for i, t := range timings {
+		cycles[i] = t.CyclesPerFlit
+	}
+	return cycles
+}
+
 // forecast writes the bound and the latency down.
 func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 	full := "only the terminals' own channels are full"
@@ -170,28 +209,53 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
-// predictWork estimates what the point costs. A run without a fixed window
-// takes at least what is counted here.
+// predictWork estimates what the point costs, all its replications, and of a
+// search all loads tried. A run whose window is not fixed takes some thousand
+// cycles at least and its budget at most.
 func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64) {
-	warmup, window := c.Measure.Warmup, c.Measure.Window
-	if warmup == 0 {
-		warmup = 2000
-	}
-	if window == 0 {
-		window = 4000
+	least, most := c.cycles()
+	loads := []float64{c.Traffic.Load}
+	if c.Measure.Find != "" {
+		loads = c.searchedLoads(bound)
 	}
 	terminals, ports := float64(o.graph.Terminals()), float64(o.graph.NumPorts())
-	flits := min(c.Traffic.Load, bound) * terminals * float64(warmup+window)
+	hopsPerCycle, highest := 0.0, 0.0
+	for _, load := range loads {
+		hopsPerCycle += min(load, bound) * terminals * hops * float64(c.Measure.Replications)
+		highest = max(highest, load)
+	}
 	// Records of a port, of its virtual channels, and of a terminal with its
 	// random streams; of a flit in a buffer or on a channel.
 	bytes := ports*(100+60*float64(o.vcs)) + terminals*400
-	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), c.Traffic.Load*terminals*hops*100)
+	bytes += 60 * min(ports*float64(o.vcs*c.Switch.BufferFlits), highest*terminals*hops*100)
 	if c.Measure.Blame {
 		p.Slower(blameTimes)
 		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
-		bytes += 64*(ports*float64(o.vcs+1)+terminals) + 32*c.Traffic.Load*terminals*hops*10
+		bytes += 64*(ports*float64(o.vcs+1)+terminals) + 32*highest*terminals*hops*10
 	}
-	p.Work(flits*hops, bytes)
+	p.Work(hopsPerCycle*float64(least), hopsPerCycle*float64(most), bytes)
+}
+
+// cycles is how long a replication takes at least and at most, warm-up and
+// window. Beside a fixed one of the two the budget bounds the other.
+func (c *trafficConfig) cycles() (least, most int64) {
+	const shortWarmup, shortWindow = 2000, 4000
+	warmup, window := c.Measure.Warmup, c.Measure.Window
+	least = warmup + window
+	if warmup > 0 && window > 0 {
+		return least, least
+	}
+	if warmup == 0 {
+		least += shortWarmup
+	}
+	if window == 0 {
+		least += shortWindow
+	}
+	budget := c.Measure.Budget
+	if budget == 0 {
+		budget = fabric.DefaultBudget
+	}
+	return least, max(least, budget)
 }
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load

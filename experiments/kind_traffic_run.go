@@ -64,10 +64,12 @@ type trafficOutcome struct {
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal sim.Running
 
-	halfWidth            float64 // of a single replication, by batch means
-	packets, cycles      int64
-	saturated, converged bool // of any, of all
-	faults               fabric.FaultTally
+	halfWidth       float64 // of a single replication, by batch means
+	packets, cycles int64
+	window          int64           // the longest
+	evidence        fabric.Evidence // of all
+	settled         bool            // all: warm-up and precision
+	faults          fabric.FaultTally
 }
 
 // replicationSeed is the seed of replication i: the point's own for the first,
@@ -82,9 +84,13 @@ func replicationSeed(seed uint64, i int) uint64 {
 
 // replicate runs all replications of a point.
 func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcome, error) {
-	o := &trafficOutcome{offered: c.Traffic.Load, latency: &sim.Histogram{}, converged: true}
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &sim.Histogram{}, settled: true}
+	bound, err := c.bound(run.Seed)
+	if err != nil {
+		return nil, err
+	}
 	for i := range c.Measure.Replications {
-		built, result, err := c.simulate(ctx, run, replicationSeed(run.Seed, i))
+		built, result, err := c.simulate(ctx, run, bound, replicationSeed(run.Seed, i))
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +101,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcom
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (topology.Topology, *fabric.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, seed uint64) (topology.Topology, *fabric.Result, error) {
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, nil, err
@@ -105,16 +111,22 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, seed uint64) (to
 	if err != nil {
 		return nil, nil, err
 	}
-	source := fabric.NewOpenLoop(graph.Terminals(), parts.pattern, parts.process, parts.sizes, seed)
+	source := f.OpenLoop(parts.pattern, parts.process, parts.sizes)
 	count := fabricCounter(f, run)
 	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	count()
 	return parts.topology, result, nil
+}
+
+// steady tells whether the network keeps up with the load.
+func (o *trafficOutcome) steady() bool {
+	state, _ := o.evidence.Judge()
+	return state == fabric.Steady
 }
 
 // add enters a replication.
@@ -140,21 +152,23 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 	}
 	o.packets += r.Packets()
 	o.cycles += r.Cycles
+	o.window = max(o.window, r.Window)
 	o.faults.Add(r.Faults)
-	o.saturated = o.saturated || r.Saturated
-	o.converged = o.converged && r.Converged
+	o.evidence.Add(r.Evidence)
+	o.settled = o.settled && r.Settled
 }
 
 // row is the outcome in the columns of the results; clock is the length of a
 // cycle in nanoseconds.
 func (o *trafficOutcome) row(clock float64) trafficRow {
+	state, reason := o.evidence.Judge()
 	return trafficRow{
 		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
 		LatencyMean: o.mean.Mean() * clock, LatencyCI95: finite(o.halfWidth * clock),
 		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
 		LatencyMax:     float64(o.latency.Max()) * clock,
 		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
-		Packets: o.packets, Cycles: o.cycles, Saturated: o.saturated, Converged: o.converged,
+		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == fabric.Saturated, Converged: o.settled && state == fabric.Steady,
 		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
 	}
 }

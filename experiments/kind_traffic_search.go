@@ -5,31 +5,71 @@ import (
 	"math"
 	"sort"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/traffic"
 )
 
-// findSaturation looks for the highest load at which the network keeps up,
-// among the multiples of measure.load_precision up to the highest load that
-// the process can offer, by bisection: the load found keeps up, and the next
-// one does not. If even the lowest does not, the outcome is that of the lowest,
-// which says so. The loads tried are written to search.csv.
+// findSaturation looks for the highest load at which the network is steady, among
+// the multiples of measure.load_precision up to the highest load that the process
+// can offer and the channels can carry, by bisection: the load found is steady,
+// and the next one is not. If even the lowest is not, the outcome is that of the
+// lowest, which says so. The runs are written to search.csv.
 //
-// Bisection takes for granted that a network which keeps up at some load does
-// so below; where noise makes both answers possible at neighbouring loads, it
-// ends at one of the changes. Cost: about log2(1/load_precision) points.
+// A load that a window of measure.window leaves undecided is run again with one
+// four times as long, up to measure.budget, so that the load found does not hang
+// on the window. What is undecided even then counts as not steady.
+//
+// Bisection takes for granted that a network which is steady at some load is so
+// below; where noise makes both answers possible at neighbouring loads, it ends at
+// one of the changes. Cost: about log2(1/load_precision) points.
 func (c *trafficConfig) findSaturation(ctx context.Context, run *Run) (*trafficOutcome, error) {
-	t := run.Table("search", "step", "offered_load", "accepted_load", "latency_mean_ns", "saturated")
+	t := run.Table("search", "step", "offered_load", "accepted_load", "latency_mean_ns", "window_cycles", "state", "state_reason")
 	clock := c.Fabric.Clock.Nanoseconds()
+	bound, err := c.atLoad(c.searchLoad(1)).bound(run.Seed)
+	if err != nil {
+		return nil, err
+	}
 	steps := 0
 	try := func(k int) (*trafficOutcome, error) {
-		o, err := c.atLoad(c.searchLoad(k)).replicate(ctx, run)
-		if err == nil {
-			t.Add(steps, o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.saturated)
+		at := c.atLoad(c.searchLoad(k))
+		for longest := at.longestWindow(); ; at.Measure.Window = min(4*at.Measure.Window, longest) {
+			o, err := at.replicate(ctx, run)
+			if err != nil {
+				return nil, err
+			}
+			state, reason := o.evidence.Judge()
+			t.Add(steps, o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
 			steps++
+			if state != fabric.Undecided || at.Measure.Window == 0 || at.Measure.Window >= longest {
+				return o, nil
+			}
 		}
-		return o, err
 	}
-	return bisect(c.highestStep(), try, func(o *trafficOutcome) bool { return !o.saturated })
+	highest := c.highestStep()
+	if bound > 0 {
+		highest = max(1, min(highest, int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
+	}
+	return bisect(highest, try, (*trafficOutcome).steady)
+}
+
+// longestWindow is what findSaturation lengthens a window to.
+func (c *trafficConfig) longestWindow() int64 {
+	if c.Measure.Budget > 0 {
+		return c.Measure.Budget
+	}
+	return fabric.DefaultBudget
+}
+
+// searchedLoads lists the loads that a search tries if the network keeps up to
+// the bound and not beyond.
+func (c *trafficConfig) searchedLoads(bound float64) []float64 {
+	var loads []float64
+	try := func(k int) (float64, error) {
+		loads = append(loads, c.searchLoad(k))
+		return c.searchLoad(k), nil
+	}
+	_, _ = bisect(c.highestStep(), try, func(load float64) bool { return load <= bound }) // try does not fail
+	return loads
 }
 
 // searchLoad is the load of step k, as a decimal fraction.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric"
 )
 
 // TestBisect: for every number of steps and every place of the change, the
@@ -28,36 +30,51 @@ func TestBisect(t *testing.T) {
 }
 
 // TestFindSaturation: tornado on a ring of 8 sends everything 3 switches on,
-// so that each channel carries 3 terminals' packets and the network saturates
-// at 1/3 flit. A load counts as carried while 0.95 of it arrives, less what
-// chance explains: up to 1/3/0.95 = 0.351, and with 8000 terminal-cycles
-// 3*sqrt(0.36*8000)/8000 = 0.02 more.
+// so that each channel carries 3 terminals' packets and can take 1/3 flit of each:
+// in steps of 0.02 the last load below that is 0.32, which is steady (a queue at
+// 0.96 of its capacity), and no load above 1/3 is tried. A window ten times as long
+// finds the same.
 func TestFindSaturation(t *testing.T) {
 	text := smallTorus + "find = \"saturation\"\nload_precision = 0.02\n"
-	f := load(t, strings.Replace(text, "load = 0.2\n", "", 1), Options{})
-	o := execute(t, f, Execution{})
-	found := numbers(t, o.Results, "offered_load")[0]
-	if found < 0.32 || found > 0.38 {
-		t.Errorf("found %v, want 1/3", found)
+	var found [2]float64
+	for i, window := range []string{"window = 1000\n", "window = 10000\n"} {
+		text := strings.Replace(strings.Replace(text, "load = 0.2\n", "", 1), "window = 1000\n", window, 1)
+		o := execute(t, load(t, text, Options{}), Execution{})
+		found[i] = numbers(t, o.Results, "offered_load")[0]
+		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != fabric.Steady {
+			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
+		}
+		search := o.Tables["search"]
+		for i, tried := range numbers(t, search, "offered_load") {
+			if tried > 1.0/3 {
+				t.Errorf("tried %v: the channels carry 1/3", tried)
+			}
+			// An undecided load is tried again, with a window four times as long.
+			if next := i + 1; search.State(i) == fabric.Undecided && next < len(search.Rows) {
+				windows, loads := numbers(t, search, "window_cycles"), numbers(t, search, "offered_load")
+				if windows[i] < fabric.DefaultBudget && (loads[next] != tried || windows[next] != min(4*windows[i], fabric.DefaultBudget)) {
+					t.Errorf("step %d is undecided in %v cycles, then load %v in %v", i, windows[i], loads[next], windows[next])
+				}
+			}
+		}
+		// The row is that of an ordinary point at the load and window found.
+		last := search.Rows[0]
+		for i, row := range search.Rows {
+			if search.State(i) == fabric.Steady {
+				last = row
+			}
+		}
+		at, err := search.Column("window_cycles")
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct := execute(t, load(t, smallTorus, Options{Set: []string{"measure.window=" + last[at], "traffic.load=" + formatCell(found[i])}}), Execution{})
+		if got, want := o.Results.Rows[0], direct.Results.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
+			t.Errorf("row\n%v\nof a point\n%v", got, want)
+		}
 	}
-	// The row is that of an ordinary point at the load found; the next load
-	// is saturated.
-	direct := execute(t, load(t, smallTorus+"[sweep]\n\"traffic.load\" = ["+formatCell(found)+", "+formatCell(found+0.02)+"]\n", Options{}), Execution{})
-	got, want := o.Results.Rows[0][2:], direct.Results.Rows[0][3:]
-	if strings.Join(got, ",") != strings.Join(want, ",") {
-		t.Errorf("row\n%v\nof a point\n%v", got, want)
-	}
-	at, err := direct.Results.Column("saturated")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if direct.Results.Rows[0][at] != "false" || direct.Results.Rows[1][at] != "true" {
-		t.Errorf("saturated: %v", direct.Results.Rows)
-	}
-	// 50 steps take 5 or 6 tries, the first at half the range.
-	search := o.Tables["search"]
-	if n := len(search.Rows); n < 5 || n > 6 || numbers(t, search, "offered_load")[0] != 0.5 {
-		t.Errorf("search %v", search.Rows)
+	if math.Abs(found[0]-found[1]) >= 0.02 {
+		t.Errorf("found %v, and %v with a window ten times as long", found[0], found[1])
 	}
 	if w := load(t, text, Options{}).Warnings; len(w) != 1 || w[0].Key != "traffic.load" {
 		t.Errorf("warnings %v", w)

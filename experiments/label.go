@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -65,25 +66,74 @@ func AxisLabel(column string) string {
 	return withUnit(capital(quantity(column)), unit)
 }
 
-// commonLabel labels an axis of several columns: what they share.
+// commonLabel labels an axis of several columns: with what they share, or with
+// all of them.
 func commonLabel(columns []string) string {
-	if len(columns) == 0 {
-		return "Count"
-	}
 	if len(columns) == 1 {
 		return AxisLabel(columns[0])
 	}
-	noun, _, unit := splitColumn(columns[0])
-	for _, c := range columns[1:] {
-		n, _, u := splitColumn(c)
-		if n != noun {
-			noun = ""
+	var nouns []string // without what stands in the legend: statistic and unit
+	var labels []string
+	var units []string
+	for _, c := range columns {
+		noun, _, unit := splitColumn(c)
+		if known := knownLabels[c]; known != "" {
+			noun, unit = splitLabel(known)
 		}
-		if u != unit {
-			unit = ""
+		nouns, units = append(nouns, strings.ToLower(noun)), append(units, unit)
+		label := AxisLabel(c)
+		if len(labels) > 0 {
+			label = strings.ToLower(label[:1]) + label[1:]
 		}
+		labels = append(labels, label)
 	}
-	return withUnit(capital(noun), unit)
+	if len(slices.Compact(units)) > 1 {
+		return strings.Join(labels, ", ")
+	}
+	if common := commonWords(nouns); common != "" {
+		return withUnit(capital(common), units[0])
+	}
+	return withUnit(capital(strings.Join(nouns, ", ")), units[0])
+}
+
+// splitLabel parts a label from the unit at its end.
+func splitLabel(label string) (text, unit string) {
+	text, unit, _ = strings.Cut(strings.TrimSuffix(label, ")"), " (")
+	return text, unit
+}
+
+// commonWords is the longest sequence of words that all texts have, in this
+// order.
+func commonWords(texts []string) string {
+	common := strings.Fields(texts[0])
+	for _, text := range texts[1:] {
+		words := strings.Fields(text)
+		// best[i][j] belongs to the words from i and j on.
+		best := make([][][]string, len(common)+1)
+		for i := len(common); i >= 0; i-- {
+			best[i] = make([][]string, len(words)+1)
+			for j := len(words) - 1; j >= 0 && i < len(common); j-- {
+				best[i][j] = best[i+1][j]
+				if len(best[i][j+1]) > len(best[i][j]) {
+					best[i][j] = best[i][j+1]
+				}
+				if with := best[i+1][j+1]; common[i] == words[j] && len(with)+1 > len(best[i][j]) {
+					best[i][j] = append([]string{words[j]}, with...)
+				}
+			}
+		}
+		common = best[0][0]
+	}
+	return strings.Join(common, " ")
+}
+
+// densityLabel labels the axis of a histogram.
+func densityLabel(counts, x string) string {
+	_, _, unit := splitColumn(x)
+	if unit == "" {
+		unit = "unit"
+	}
+	return "Share of " + quantity(counts) + " per " + unit
 }
 
 func withUnit(text, unit string) string {

@@ -73,8 +73,8 @@ func TestFaults(t *testing.T) {
 		{"what the settings describe together", "kind = \"toy\"\n[shape]\ntype = \"ring\"\nk = 9\n[sweep]\n\"traffic.limit\" = [9, 8]\n", nil, []string{
 			`x.toml:4:1: shape.k = 9: want at most traffic.limit = 8`}},
 		{"plots", "kind = \"toy\"\n[[plot]]\nx = \"ofered_load\"\ny = \"latency_mean_ns\"\n[[plot]]\nx = \"offered_load\"\ny = \"draw\"\nby = \"shape.type\"\nlog = true\n", nil, []string{
-			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
-			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
+			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
+			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
 			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are by, file, formats, log_x, log_y, style, table, title, x, x_label, y, y_label, y_max`}},
 		{"files and tables of plots", "kind = \"toy\"\n[[plot]]\nfile = \"a\"\nx = \"seed\"\ny = \"draw\"\n[[plot]]\nfile = \"A\"\nx = \"seed\"\ny = \"draw\"\n" +
 			"[[plot]]\nfile = \"..\"\ntable = \"link\"\nx = \"seed\"\ny = \"draw\"\n", nil, []string{
@@ -83,9 +83,9 @@ func TestFaults(t *testing.T) {
 			`x.toml:12:1: plot[2].table = "link": not a table of kind "toy" (did you mean "links"?): there are results, links`}},
 		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
 			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
-			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`,
+			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
 			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): under of are a, b`,
-			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, saturated`}},
+			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Load("x.toml", c.text, Options{Set: c.set})

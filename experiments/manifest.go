@@ -107,7 +107,7 @@ func (f *File) Resolved() string {
 	for _, line := range f.doc.comment {
 		b.WriteString(strings.TrimSpace("# "+line) + "\n")
 	}
-	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", tomlValue(f.Title), tomlValue(f.kind.name), f.Seed)
+	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", tomlValue(f.rawTitle), tomlValue(f.kind.name), f.Seed)
 	table := ""
 	for _, s := range f.baseSettings() {
 		if p := parent(s.key); p != table {
@@ -141,11 +141,17 @@ func (f *File) Resolved() string {
 		}
 	}
 	for _, name := range []string{"plot", "expect"} {
+		i := 0
 		for _, table := range f.doc.elements(name) {
 			fmt.Fprintf(&b, "\n[[%s]]\n", name)
 			for _, key := range sortedKeys(table) {
-				fmt.Fprintf(&b, "%s = %s\n", tomlKey(key), tomlValue(table[key]))
+				value := table[key]
+				if name == "plot" && key == "title" {
+					value = f.Plots[i].rawTitle
+				}
+				fmt.Fprintf(&b, "%s = %s\n", tomlKey(key), tomlValue(value))
 			}
+			i++
 		}
 	}
 	return b.String()
@@ -173,7 +179,7 @@ func (f *File) baseSettings() []setting {
 	all = slices.DeleteFunc(all, func(s setting) bool { return slices.Contains(f.keys, s.key) })
 	shared := f.sharedSettings()
 	for _, s := range f.Points[0].settings {
-		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] {
+		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] && !f.shared.idle(s.key) {
 			all = append(all, s)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -18,7 +19,8 @@ var errNoRows = errors.New("no row")
 // where there is none.
 type measured struct {
 	value, half float64
-	label       string // the cells of the columns that each names
+	label       string // the cells of the columns that each names, or of the one that steady does
+	moving      bool   // a time at a point that is saturated or undecided: it may grow with the length of the run
 }
 
 // measure computes the values of an expectation, in the target's unit where the
@@ -35,11 +37,19 @@ func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string)
 	if err != nil {
 		return nil, err
 	}
+	label := ""
+	if e.Steady != "" {
+		if rows, label, err = e.highestSteady(rows); err != nil {
+			return nil, err
+		}
+		where = overlaid(where, map[string]string{e.Steady: label})
+	}
 	if len(e.Each) == 0 {
 		m, err := e.overSeeds(rows, where, unit)
 		if err != nil {
 			return nil, err
 		}
+		m.label = label
 		return []measured{m}, nil
 	}
 	sets, err := rows.distinct(e.Each)
@@ -92,6 +102,64 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 	return best
 }
 
+// highestSteady are the rows with the highest value of the column steady, up to
+// steady_to, at which the network keeps up in all rows and every part of the
+// formula has some; and that value. Without any at steady_to the error wraps
+// errNoRows.
+func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
+	values, err := t.distinct([]string{e.Steady})
+	if err != nil {
+		return nil, "", err
+	}
+	named := e.SteadyTo == ""
+	for _, v := range values {
+		some, err := t.Where(map[string]string{e.Steady: v[0]})
+		if err != nil {
+			return nil, "", err
+		}
+		complete, steady, err := e.keepsUp(some)
+		if err != nil {
+			return nil, "", err
+		}
+		at := e.SteadyTo != "" && sameCell(v[0], e.SteadyTo)
+		named = named || at && complete
+		above := e.SteadyTo != "" && !at && number(v[0]) > number(e.SteadyTo)
+		if steady && !above && (rows == nil || number(v[0]) > number(value)) {
+			rows, value = some, v[0]
+		}
+	}
+	switch {
+	case !named:
+		return nil, "", fmt.Errorf("%w has %s = %s", errNoRows, e.Steady, e.SteadyTo)
+	case rows == nil:
+		return nil, "", fmt.Errorf("the network keeps up at no %s that all have", e.Steady)
+	}
+	return rows, value, nil
+}
+
+// keepsUp tells whether every part of the formula has rows, and whether the
+// network is steady in all of them.
+func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
+	parts := []map[string]string{nil}
+	if len(e.Of) > 0 {
+		parts = nil
+	}
+	for _, name := range sortedKeys(e.Of) {
+		parts = append(parts, e.Of[name])
+	}
+	steady = true
+	for _, part := range parts {
+		rows, err := t.Where(part)
+		if err != nil || len(rows.Rows) == 0 {
+			return false, false, err
+		}
+		for i := range rows.Rows {
+			steady = steady && rows.State(i) == fabric.Steady
+		}
+	}
+	return true, steady, nil
+}
+
 // overSeeds computes the value for every seed by itself where the rows have
 // several, so that variants that met the same random numbers are compared: the
 // mean, with the interval of Student's t. With one seed the interval is that of
@@ -105,6 +173,7 @@ func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit stri
 		return e.value(rows, where, unit)
 	}
 	var all sim.Running
+	moving := false
 	for _, seed := range seeds {
 		where := overlaid(where, map[string]string{seedColumn: seed[0]})
 		rows, err := e.rows(rows, where)
@@ -116,12 +185,10 @@ func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit stri
 			return measured{}, err
 		}
 		all.Add(m.value)
+		moving = moving || m.moving
 	}
-	return measured{value: all.Mean(), half: all.HalfWidth(0.95)}, nil
+	return measured{value: all.Mean(), half: all.HalfWidth(0.95), moving: moving}, nil
 }
-
-// seedColumn is the column of the results with the seed of a point.
-const seedColumn = "seed"
 
 // value is the metric over the rows, or the formula over selections of them. The
 // parts of a formula are taken for independent: each moves the value by its own
@@ -136,6 +203,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 		return measured{}, err
 	}
 	values, halves := map[string]float64{}, map[string]float64{}
+	moving := false
 	for _, name := range names {
 		part := overlaid(where, e.Of[name])
 		some, err := e.rows(rows, part)
@@ -147,6 +215,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 			return measured{}, fmt.Errorf("%s: %w", name, err)
 		}
 		values[name], halves[name] = m.value, m.half
+		moving = moving || m.moving
 	}
 	x := f.value(values)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -159,15 +228,15 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 		by := f.value(moved) - x
 		squares += by * by
 	}
-	return measured{value: x, half: math.Sqrt(squares)}, nil
+	return measured{value: x, half: math.Sqrt(squares), moving: moving}, nil
 }
 
 // selected is the metric over all rows: the mean, largest or smallest of a
-// column, the number of the rows, or the saturation throughput. where says which
+// column, the number of the rows, or a metric of all of them. where says which
 // rows they are.
 func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit string) (measured, error) {
-	if e.Metric == saturationMetric {
-		x, err := saturationThroughput(rows)
+	if derive := derivedMetrics[e.Metric]; derive != nil {
+		x, err := derive(rows)
 		return measured{value: x, half: math.NaN()}, err
 	}
 	values, err := rows.Numbers(e.Metric)
@@ -187,7 +256,9 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 		}
 	}
 	sum, squares, extreme := 0.0, 0.0, 0
+	moving := false
 	for i, x := range values {
+		moving = moving || isTime(e.Metric) && rows.State(i) != fabric.Steady
 		sum += x
 		squares += halves[i] * halves[i]
 		if e.Take == "largest" && x > values[extreme] || e.Take == "smallest" && x < values[extreme] {
@@ -199,9 +270,9 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 	}
 	n, factor := float64(len(values)), unitFactor(columnUnit(e.Metric), unit)
 	if e.Take == "largest" || e.Take == "smallest" {
-		return measured{value: values[extreme] * factor, half: halves[extreme] * factor}, nil
+		return measured{value: values[extreme] * factor, half: halves[extreme] * factor, moving: moving}, nil
 	}
-	return measured{value: sum / n * factor, half: math.Sqrt(squares) / n * factor}, nil
+	return measured{value: sum / n * factor, half: math.Sqrt(squares) / n * factor, moving: moving}, nil
 }
 
 // rows are the rows that a selection names; none are an error that wraps

@@ -58,7 +58,9 @@ func (c *latencyConfig) simulation(p *latencyParts, run *Run) (*latencySimulatio
 			return nil, err
 		}
 	}
-	s.fabric.Attach(s.hosts, s.hosts)
+	if err := s.fabric.Attach(s.hosts, s.hosts); err != nil {
+		return nil, err
+	}
 	s.kernel.RegisterClocked(s.fabric)
 	return s, nil
 }

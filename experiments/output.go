@@ -43,8 +43,8 @@ func (r *runner) open() error {
 		return err
 	}
 	path := filepath.Join(dir, journalFile)
-	if !r.execution.Resume && exists(path) && !exists(filepath.Join(dir, manifestFile)) {
-		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, choose another folder with --out, or remove it"}
+	if err := CheckFolder(dir, r.execution.Resume, r.execution.Force); err != nil {
+		return err
 	}
 	j, records, err := openJournal(path, r.execution.Resume)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *runner) open() error {
 		for _, name := range m.Tables {
 			old = append(old, filepath.Base(name)+".csv")
 		}
-		for _, name := range m.Files {
+		for _, name := range append(slices.Clone(m.Files), m.figures()...) {
 			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
 				old = append(old, path)
 			}
@@ -74,6 +74,9 @@ func (r *runner) open() error {
 		if filepath.Dir(name) != "." {
 			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
 		}
+	}
+	if !r.execution.Resume {
+		_ = os.RemoveAll(filepath.Join(dir, slurmFolder)) // of tasks that have failed
 	}
 	wanted := map[string]bool{}
 	for _, p := range r.file.Points {

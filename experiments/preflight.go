@@ -21,6 +21,7 @@ type Preflight struct {
 	warnings []Warning
 	curves   []curve
 	flitHops float64
+	most     float64 // flit-hops if nothing ends the point early
 	times    float64 // as long for each as usual; 0: once
 	bytes    float64
 }
@@ -59,29 +60,50 @@ func (p *Preflight) Warn(key, format string, args ...any) {
 }
 
 // Work adds the expected number of flits crossing a switch and the bytes of
-// memory to what the file will take.
-func (p *Preflight) Work(flitHops, bytes float64) {
-	p.flitHops += flitHops
+// memory to what the file will take: the least and the most number, which are
+// equal where the length of the run is fixed.
+func (p *Preflight) Work(least, most, bytes float64) {
+	p.flitHops += least
+	p.most += most
 	p.bytes = max(p.bytes, bytes)
 }
 
 // Slower says that the work takes so many times as long as usual.
 func (p *Preflight) Slower(times float64) { p.times = times }
 
-// work is what points take.
-type work struct{ flitHops, nanoseconds float64 }
+// work is what points take: at least, and at most where a run ends when it has
+// seen enough.
+type work struct{ least, most effort }
+
+type effort struct{ flitHops, nanoseconds float64 }
+
+func (e *effort) add(times float64, other effort) {
+	e.flitHops += times * other.flitHops
+	e.nanoseconds += times * other.nanoseconds
+}
 
 func (w *work) add(times float64, other work) {
-	w.flitHops += times * other.flitHops
-	w.nanoseconds += times * other.nanoseconds
+	w.least.add(times, other.least)
+	w.most.add(times, other.most)
 }
 
 func (w work) String() string {
-	return fmt.Sprintf("%.2g events, %v of one core", 2*w.flitHops, time.Duration(w.nanoseconds).Round(100*time.Millisecond))
+	span := func(least, most string) string {
+		if least == most {
+			return least
+		}
+		return least + " to " + most
+	}
+	events := func(e effort) string { return fmt.Sprintf("%.2g", 2*e.flitHops) }
+	long := func(e effort) string {
+		return time.Duration(e.nanoseconds).Round(100 * time.Millisecond).String()
+	}
+	return span(events(w.least), events(w.most)) + " events, " + span(long(w.least), long(w.most)) + " of one core"
 }
 
 func (p *Preflight) work() work {
-	return work{p.flitHops, p.flitHops * nanosecondsPerFlitHop * max(1, p.times)}
+	one := nanosecondsPerFlitHop * max(1, p.times)
+	return work{effort{p.flitHops, p.flitHops * one}, effort{p.most, p.most * one}}
 }
 
 // Rough figures of what a flit that crosses a switch takes on one core, and the
@@ -139,7 +161,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 	if f.refine != nil {
 		report.Refined, more = f.refine.most(f, func(p *Point) work { return byHash[p.Hash].work() })
 	}
-	if all.flitHops > 0 {
+	if all.most.flitHops > 0 {
 		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("roughly %v, %.0f MB", all, (bytes+programBytes)/1e6)})
 		if report.Refined > 0 {
 			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/fabric"
 )
 
-// refinement adds points to a sweep where the network ceases to keep up:
-// between the last value of an axis at which it does and the first at which it
-// does not, by bisection, until they are at most spacing apart. Which points
+// refinement adds points to a sweep where the network ceases to be steady:
+// between the last value of an axis at which it is and the first at which it
+// is not, by bisection, until they are at most spacing apart. Which points
 // those are follows from the results of the others and from nothing else, so
 // that a run, one resumed, and a result folder read back agree on them.
 type refinement struct {
@@ -24,9 +26,6 @@ type refinement struct {
 
 // refinePrefix leads the keys of [sweep.refine].
 const refinePrefix = "sweep.refine."
-
-// saturatedColumn tells whether the network kept up.
-const saturatedColumn = "saturated"
 
 // readRefinement reads [sweep.refine].
 func (f *File) readRefinement(given []setting) {
@@ -65,7 +64,7 @@ func (f *File) readRefinement(given []setting) {
 				break
 			}
 		}
-		if f.saturatedCell() < 0 {
+		if f.stateCell() < 0 {
 			d.fault(s.key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
 		}
 		f.refine = r
@@ -96,9 +95,9 @@ func (r *refinement) position(f *File, p *Point) float64 {
 }
 
 // next lists the points that one more step of bisection adds to those that
-// there are, variant by variant; none at the end. saturated tells of a point
-// whether the network kept up, if that is known.
-func (r *refinement) next(f *File, points []*Point, saturated func(*Point) (saturated, known bool)) []added {
+// there are, variant by variant; none at the end. steady tells of a point
+// whether the network was, if that is known.
+func (r *refinement) next(f *File, points []*Point, steady func(*Point) (steady, known bool)) []added {
 	var names []string
 	variants := map[string][]*Point{}
 	for _, p := range points {
@@ -110,7 +109,7 @@ func (r *refinement) next(f *File, points []*Point, saturated func(*Point) (satu
 	}
 	var all []added
 	for _, name := range names {
-		if value, ok := r.middle(f, variants[name], saturated); ok {
+		if value, ok := r.middle(f, variants[name], steady); ok {
 			all = append(all, added{r.variant(variants[name][0]), value})
 		}
 	}
@@ -125,16 +124,16 @@ func (r *refinement) variant(p *Point) []int {
 }
 
 // middle is the value to try next among the points of a variant. The values
-// tried are whole spacings above the last at which the network kept up.
-func (r *refinement) middle(f *File, points []*Point, saturated func(*Point) (saturated, known bool)) (value float64, ok bool) {
+// tried are whole spacings above the last at which the network was steady.
+func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (steady, known bool)) (value float64, ok bool) {
 	low, high := math.Inf(-1), math.Inf(1)
 	for _, p := range points {
-		if bad, known := saturated(p); known && bad {
+		if good, known := steady(p); known && !good {
 			high = min(high, r.position(f, p))
 		}
 	}
 	for _, p := range points {
-		if bad, known := saturated(p); known && !bad && r.position(f, p) < high {
+		if good, known := steady(p); known && good && r.position(f, p) < high {
 			low = max(low, r.position(f, p))
 		}
 	}
@@ -180,11 +179,11 @@ func (r *refinement) most(f *File, cost func(*Point) work) (points int, more wor
 			steps = max(steps, k)
 			var w work
 			w.add(float64(k), cost(list[i]))
-			if high := cost(p); high.nanoseconds*float64(k) > w.nanoseconds {
+			if high := cost(p); high.most.nanoseconds*float64(k) > w.most.nanoseconds {
 				w = work{}
 				w.add(float64(k), high)
 			}
-			if w.nanoseconds > dearest.nanoseconds {
+			if w.most.nanoseconds > dearest.most.nanoseconds {
 				dearest = w
 			}
 		}
@@ -221,9 +220,9 @@ func (f *File) refined(a added, index int) (*Point, error) {
 	return p, err
 }
 
-// saturatedCell is where a row of the kind tells whether the network kept up.
-func (f *File) saturatedCell() int {
-	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == saturatedColumn })
+// stateCell is where a row of the kind tells whether the network keeps up.
+func (f *File) stateCell() int {
+	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == stateColumn })
 }
 
 // extend adds the points of one step of refinement to those of the run and
@@ -232,11 +231,11 @@ func (r *runner) extend() []*Point {
 	if r.file.refine == nil {
 		return nil
 	}
-	cell := r.file.saturatedCell()
+	cell := r.file.stateCell()
 	first := len(r.points)
 	for _, a := range r.file.refine.next(r.file, r.points, func(p *Point) (bool, bool) {
 		rec := r.records[p.Hash]
-		return rec != nil && rec.Cells[cell] == "true", rec != nil
+		return rec != nil && rec.Cells[cell] == fabric.Steady.String(), rec != nil
 	}) {
 		p, err := r.file.refined(a, len(r.points))
 		if err != nil {
@@ -255,7 +254,7 @@ func (f *File) replay(results *Table) error {
 		return nil
 	}
 	point, err := results.Column("point")
-	saturated, err2 := results.Column(saturatedColumn)
+	state, err2 := results.Column(stateColumn)
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
@@ -265,12 +264,12 @@ func (f *File) replay(results *Table) error {
 		if err != nil {
 			return fmt.Errorf("point %q: want a number", row[point])
 		}
-		known[i] = row[saturated] == "true"
+		known[i] = row[state] == fabric.Steady.String()
 	}
 	for {
 		list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) {
-			bad, ok := known[p.Index]
-			return bad, ok
+			good, ok := known[p.Index]
+			return good, ok
 		})
 		if len(list) == 0 {
 			return nil

@@ -113,9 +113,9 @@ func TestRefineAtMost(t *testing.T) {
 	f := load(t, toyRefined, Options{})
 	points, more := f.refine.most(f, func(p *Point) work {
 		load := number(p.Swept[1])
-		return work{flitHops: load, nanoseconds: 10 * load}
+		return work{most: effort{load, 10 * load}}
 	})
-	if points != 8 || math.Abs(more.flitHops-7.2) > 1e-9 || math.Abs(more.nanoseconds-72) > 1e-9 {
+	if points != 8 || math.Abs(more.most.flitHops-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
 		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)
 	}
 	report, err := f.Preflight(true)
@@ -197,8 +197,8 @@ func TestRefineEnds(t *testing.T) {
 // refinement of its variant.
 func TestRefineFailed(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.2, 0.8]\nrefine = { \"traffic.load\" = 0.1 }\n", Options{})
-	saturated := func(p *Point) (bool, bool) { return p.Swept[0] == "0.8", p.Swept[0] != "0.5" }
-	list := f.refine.next(f, f.Points, saturated)
+	steady := func(p *Point) (bool, bool) { return p.Swept[0] != "0.8", p.Swept[0] != "0.5" }
+	list := f.refine.next(f, f.Points, steady)
 	if len(list) != 1 || list[0].Value != 0.5 {
 		t.Fatalf("%+v", list)
 	}
@@ -206,7 +206,7 @@ func TestRefineFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list = f.refine.next(f, append(f.Points, p), saturated); len(list) != 0 {
+	if list = f.refine.next(f, append(f.Points, p), steady); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -215,7 +215,7 @@ func TestRefineFailed(t *testing.T) {
 // between 1 and 17.
 func TestRefineInteger(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n", Options{})
-	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index == 1, true })
+	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index != 1, true })
 	p, err := f.refined(list[0], 2)
 	if err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n") {
 		t.Errorf("%v, %v\n%s", p.Swept, err, f.Resolved())

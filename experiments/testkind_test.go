@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -75,11 +76,11 @@ type toyChannel struct {
 }
 
 type toyRow struct {
-	Offered   float64 `column:"offered_load" doc:"as set"`
-	Accepted  float64 `column:"accepted_load" doc:"min(load, 0.6)"`
-	Latency   float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
-	Draw      int     `column:"draw" doc:"first random number"`
-	Saturated bool    `column:"saturated" doc:"load above 0.6"`
+	Offered  float64 `column:"offered_load" doc:"as set"`
+	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)"`
+	Latency  float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
+	Draw     int     `column:"draw" doc:"first random number"`
+	State    string  `column:"state" doc:"saturated if the load is above 0.6, steady otherwise"`
 }
 
 // toyGate lets tests hold points of mode "wait" until they say so.
@@ -104,5 +105,9 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 	links.Add("b", c.Traffic.Load/2)
 	run.Count(1000, 100)
 	load := c.Traffic.Load
-	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), load > 0.6}, nil
+	state := fabric.Steady
+	if load > 0.6 {
+		state = fabric.Saturated
+	}
+	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), state.String()}, nil
 }

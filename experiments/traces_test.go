@@ -282,7 +282,7 @@ func TestTraceFiles(t *testing.T) {
 			t.Errorf("%s differs", name)
 		}
 	}
-	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1), Options{}), Execution{Dir: dir})
+	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1), Options{}), Execution{Dir: dir, Force: true})
 	if entries, err := os.ReadDir(filepath.Join(dir, "traces")); err == nil {
 		t.Errorf("left behind: %v", entries)
 	}

@@ -90,7 +90,9 @@ func newFabricTransport(k *sim.Kernel, f *fabric.Fabric, flit sim.Bytes, adapter
 		t.nodes[i].HCA = h
 	}
 	t.handler = k.Register(t)
-	f.Attach(t, t)
+	if err := f.Attach(t, t); err != nil {
+		return nil, err
+	}
 	k.RegisterClocked(f)
 	return t, nil
 }

@@ -15,7 +15,7 @@ import (
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation.csv and its figure (takes a minute)")
 
 // peerCase is a curve of BookSim2 with the settings that give the same switch
-// and traffic here. testdata/booksim holds the curves; they were measured with
+// and traffic here. booksim/curves holds the curves; they were measured with
 // the public snapshot of 2017-06-27.
 type peerCase struct {
 	name, file, curve string
@@ -39,7 +39,7 @@ type peerPoint struct {
 
 func (c peerCase) points(t *testing.T) []peerPoint {
 	t.Helper()
-	name := filepath.Join("testdata", "booksim", c.curve+".csv")
+	name := filepath.Join("booksim", "curves", c.curve+".csv")
 	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package fabric
 import "github.com/weft-sim/weft/sim"
 
 // behind ends the waiting of flits that have crossed their switch: when their
-// channel takes them, or, where the routing is a [SlotCounter], when their credit
-// is sent. Only for occupancy readers.
+// channel takes them, or, where the routing is a [SlotCounter], when sensing lets
+// their credit go. Only for occupancy readers.
 //
 // Most flits leave within a cycle or two, and every one passes here: those go to
 // plain lists, only the others to a wheel.
@@ -12,14 +12,14 @@ type behind struct {
 	soon    [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
 	until   *sim.Wheel[int32]   // the same, later cycles
 	crossed []int32             // flits in either, by output virtual channel; nil unless a CrossedReader asks
-	slots   bool                // until credits are sent
+	slots   bool                // until credits are let go
 }
 
 const soonCycles = 4
 
 // SlotCounter is implemented by credit sensers for which a flit goes on
-// waiting, as [View] shows it, until its credit is sent: its slot is occupied
-// for that long.
+// waiting, as [View] shows it, until sensing lets its credit go: its slot is
+// occupied for that long.
 type SlotCounter interface{ CountsHeldSlots() bool }
 
 // CrossedReader is implemented by occupancy readers that read [View.Crossed].

@@ -14,7 +14,9 @@ import (
 // the result. The fabric must be new; progress, which may be nil, is called
 // every hundred cycles.
 func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progress func()) error {
-	f.Attach(source, sink)
+	if err := f.Attach(source, sink); err != nil {
+		return err
+	}
 	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
 	for {
 		if _, more := f.nextArrival(); !more && !f.anyActive() && f.settled() {

@@ -39,6 +39,7 @@ type SwitchConfig struct {
 	SwitchAllocCycles int      `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
 	CrossbarCycles    int      `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
 	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
+	CreditsPerCycle   int      `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
 	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
 	Allocator         string   `toml:"allocator" doc:"order of the separable allocators: islip grants at outputs first, input-first chooses at inputs first" choices:"islip|input-first"`
 	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step" min:"1" max:"16"`
@@ -71,7 +72,7 @@ func DefaultConfig() Config {
 		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
 			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},

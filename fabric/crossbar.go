@@ -256,7 +256,7 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
-		back, late := t.credit+int64(in.delay), int64(0)
+		late := int64(0)
 		ov := sw.outVC(uint32(v.out))
 		if f.sensing != nil && o.bounded != 0 {
 			p := &f.sensing.probes[sw.port0*int32(vcs)+v.out]
@@ -265,14 +265,22 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 			if f.sensing.allCongested(sw.port0) {
 				late = max(0, late-f.sensing.findLeast(f, sw.port0))
 			}
-			back += late
 		}
-		credits := f.credits[in.wheel&15]
-		credit := credits.Room(back)
-		if credit == nil {
-			credit = credits.Place(back)
+		if late == 0 {
+			// As sendCredit, inlined: nothing predicts which time is the later one.
+			wait := in.nextCredit - t.credit
+			send := t.credit + wait&^(wait>>63)
+			in.nextCredit = send + f.creditInterval
+			back := send>>intervalShift + int64(in.delay)
+			credits := f.credits[in.wheel&15]
+			credit := credits.Room(back)
+			if credit == nil {
+				credit = credits.Place(back)
+			}
+			*credit = in.upstream + int32(vcIn)
+		} else {
+			f.holdCredit(sw.port0+int32(port), in.upstream+int32(vcIn), t.credit, late)
 		}
-		*credit = in.upstream + int32(vcIn)
 
 		// The output queue is not simulated: the channel's next free time is.
 		wait := o.nextFree - t.depart

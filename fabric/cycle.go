@@ -42,6 +42,11 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
+	if f.held != nil {
+		if c, ok := f.held.NextCycle(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
 	if f.behind != nil {
 		if c, ok := f.behind.next(f.cycle); ok && (!any || c < cycle) {
 			cycle, any = c, true
@@ -87,6 +92,9 @@ func (f *Fabric) tick(c int64) {
 		f.faults.tick(f, c)
 	}
 	f.arriveCredits(c)
+	if f.held != nil {
+		f.releaseCredits(c)
+	}
 	if f.behind != nil {
 		f.behind.release(f, c)
 	}

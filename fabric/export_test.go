@@ -91,3 +91,21 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
 	return unpack(f.matchPair(sw, a, b)), unpack(f.match(sw, []request{a, b}, nil)[0])
 }
+
+// CreditsBack are the credits that have come back to virtual channel vc of the end
+// of a channel that feeds an input, plus a constant.
+func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
+	o := &f.outVC[f.in[in].upstream+int32(vc)]
+	return int64(o.credits) + int64(o.flits)
+}
+
+// SendCredit and HoldCredit have an input return a credit as the crossbar does that
+// may leave in a cycle or, held back, so many cycles later.
+func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
+	p := &f.in[in]
+	f.sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
+}
+
+func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
+	f.holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
+}

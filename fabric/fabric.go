@@ -13,10 +13,13 @@ import (
 )
 
 // New builds the network of g in its idle state. Faults of the settings are
-// returned together, each a *sim.ParamError with its dotted key. Cost: linear
-// in ports*vcs.
+// returned together, each a *sim.ParamError with its dotted key; a routing of
+// another network is an error. Cost: linear in ports*vcs.
 func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
 	if err := config.validate(routing); err != nil {
+		return nil, err
+	}
+	if err := checkRouting(g, routing); err != nil {
 		return nil, err
 	}
 	timings, err := config.resolveChannels(g)
@@ -28,7 +31,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		vcs = max(1, routing.VCs())
 	}
 	f := &Fabric{
-		graph: g, config: config, routing: routing, vcs: vcs, buffer: int32(config.Switch.BufferFlits), cycle: -1,
+		graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits), cycle: -1,
 		cutThrough: config.Switch.FlowControl == "cut-through",
 		inputFirst: config.Switch.Allocator == "input-first",
 		steps:      newStepTimes(&config.Switch),
@@ -64,6 +67,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
 	}
+	f.creditInterval = creditIntervalOf(config.Switch.CreditsPerCycle)
 	reach := f.reach(timings)
 	f.openWheels(reach)
 	if f.occupancy {
@@ -77,6 +81,9 @@ func (f *Fabric) openWheels(reach int64) {
 	f.horizon = reach
 	f.flits[toTerminals], f.flits[toSwitches] = sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)
 	f.credits[0], f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	if f.sensing != nil {
+		f.held = sim.NewWheel[heldCredit](reach)
+	}
 }
 
 // validate checks what the tags cannot.

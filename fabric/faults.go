@@ -84,6 +84,11 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
+	for _, r := range plan.Routing {
+		if err := checkRouting(f.graph, r); err != nil {
+			return err
+		}
+	}
 	x := &faults{plan: plan, down: plan.Eras[0].Down}
 	x.learn(f, 0)
 	f.faults = x

@@ -52,6 +52,53 @@ func TestGoldenPlainNever(t *testing.T) {
 }
 
 func testGolden(t *testing.T) {
+	for _, c := range goldenCases() {
+		t.Run(c.name, func(t *testing.T) {
+			for _, credits := range []struct {
+				perCycle int
+				want     uint64
+			}{{1, c.want}, {0, c.unlimited}} {
+				got, counters := c.digest(t, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = credits.perCycle })
+				if got != credits.want {
+					t.Errorf("credits_per_cycle %d: digest %#x, want %#x: %+v", credits.perCycle, got, credits.want, counters)
+				}
+			}
+		})
+	}
+}
+
+// goldenCase is a network with its switches and traffic, and what comes out of it.
+type goldenCase struct {
+	name      string
+	network   func(testing.TB) network
+	set       func(*fabric.Config)
+	load      float64 // flits per terminal and cycle
+	flits     mixed
+	want      uint64
+	unlimited uint64 // with credits_per_cycle = 0
+}
+
+// digest runs a case with settings of its own and hashes what it delivers.
+func (c *goldenCase) digest(t *testing.T, set func(*fabric.SwitchConfig)) (uint64, fabric.Counters) {
+	t.Helper()
+	n := c.network(t)
+	config := fabric.DefaultConfig()
+	c.set(&config)
+	set(&config.Switch)
+	f := n.fabric(t, config)
+	terminals := n.topo.Graph().Terminals()
+	mean := float64(1+c.flits.most) / 2
+	d := &digest{}
+	f.Attach(fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+	cycles := int64(2000)
+	if terminals > 500 {
+		cycles = 300
+	}
+	f.Advance(cycles)
+	return d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops), f.Counters
+}
+
+func goldenCases() []goldenCase {
 	dragonfly := func(algorithm string) func(testing.TB) network {
 		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
 	}
@@ -82,57 +129,31 @@ func testGolden(t *testing.T) {
 			return n
 		}
 	}
-	for _, c := range []struct {
-		name    string
-		network func(testing.TB) network
-		set     func(*fabric.Config)
-		load    float64 // flits per terminal and cycle
-		flits   mixed
-		want    uint64
-	}{
-		{"default", dragonfly("min"), func(c *fabric.Config) {}, 0.4, mixed{1}, 0x900a6f730b040ccf},
-		{"saturated", dragonfly("min"), func(c *fabric.Config) { c.Switch.BufferFlits = 4 }, 1, mixed{1}, 0xab24b1e4ec026b27},
-		{"wormhole", dragonfly("val"), func(c *fabric.Config) { c.Switch.BufferFlits = 5 }, 0.5, mixed{6}, 0x18abbb5975d6918b},
-		{"cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.BufferFlits = "cut-through", 9 }, 0.5, mixed{6}, 0x1b67f67fd5d81f5a},
-		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x8559758818e68847},
-		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0xeaaa069ed0016b2e},
-		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0xf1ec20cc129a3f46},
-		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x701a002ab1bb0250},
-		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0xeb830614d67960a6},
+	return []goldenCase{
+		{"default", dragonfly("min"), func(c *fabric.Config) {}, 0.4, mixed{1}, 0x900a6f730b040ccf, 0x900a6f730b040ccf},
+		{"saturated", dragonfly("min"), func(c *fabric.Config) { c.Switch.BufferFlits = 4 }, 1, mixed{1}, 0xa5964151b5448807, 0xab24b1e4ec026b27},
+		{"wormhole", dragonfly("val"), func(c *fabric.Config) { c.Switch.BufferFlits = 5 }, 0.5, mixed{6}, 0xe5af5b0d2bb6f377, 0x18abbb5975d6918b},
+		{"cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.BufferFlits = "cut-through", 9 }, 0.5, mixed{6}, 0xf9c692d5e6e746ce, 0x1b67f67fd5d81f5a},
+		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x8559758818e68847, 0x8559758818e68847},
+		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0x938affb3812b0060, 0xeaaa069ed0016b2e},
+		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0xd8ca392535cba49c, 0xf1ec20cc129a3f46},
+		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x701a002ab1bb0250, 0x701a002ab1bb0250},
+		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0x13ef5f0361e8156d, 0xeb830614d67960a6},
 		{"slow channels", dragonfly("min"), func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}, "terminal": {CyclesPerFlit: 1.3}}
-		}, 0.6, mixed{3}, 0x62cc31c895ea82a},
+		}, 0.6, mixed{3}, 0x597c6345c5e5cfaa, 0x62cc31c895ea82a},
 		{"deep stages", dragonfly("min"), func(c *fabric.Config) {
 			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = 2, 3, 4, 5
-		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f},
-		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0x86e5234377011fcf},
-		{"credit sensing", dragonfly("val"), func(c *fabric.Config) { c.Switch.CreditSensing, c.Switch.BufferFlits = "on", 6 }, 0.5, mixed{2}, 0xd35b3957a33dbe71},
-		{"adaptive", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x33d6fd127e2d6e55},
-		{"adaptive decided at switches", ugal("switch", "greedy"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0xd80f66666df3994a},
-		{"adaptive sequential", ugal("switch", "sequential"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0xb307f8cb2146bf52},
-		{"adaptive with credit sensing", dragonfly("ugal-l-cr"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x40036f2a6fd766ab},
-		{"torus", torus, func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 6, 8 }, 0.9, mixed{4}, 0x2a293ce7e4ed9aa8},
-		{"torus with injection delay", torus, func(c *fabric.Config) { c.Switch.BufferFlits, c.Terminal.InjectionCycles = 3, 7 }, 0.9, mixed{9}, 0xef97d386c08a7169},
-		{"tree", tree("random"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 3, 4 }, 0.9, mixed{2}, 0xfeb5ed2d33b1a8ed},
-		{"tree by load", tree("least-loaded"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{3}, 0x6fc82d2aaecfab2a},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			n := c.network(t)
-			config := fabric.DefaultConfig()
-			c.set(&config)
-			f := n.fabric(t, config)
-			terminals := n.topo.Graph().Terminals()
-			mean := float64(1+c.flits.most) / 2
-			d := &digest{}
-			f.Attach(fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
-			cycles := int64(2000)
-			if terminals > 500 {
-				cycles = 300
-			}
-			f.Advance(cycles)
-			if got := d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops); got != c.want {
-				t.Errorf("digest %#x, want %#x: %+v", got, c.want, f.Counters)
-			}
-		})
+		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f, 0xfd3c99fa67a9229f},
+		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0x86e5234377011fcf, 0x86e5234377011fcf},
+		{"credit sensing", dragonfly("val"), func(c *fabric.Config) { c.Switch.CreditSensing, c.Switch.BufferFlits = "on", 6 }, 0.5, mixed{2}, 0x5585b09a441c41d0, 0xd35b3957a33dbe71},
+		{"adaptive", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x7c1802e723c35bf1, 0x33d6fd127e2d6e55},
+		{"adaptive decided at switches", ugal("switch", "greedy"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0xd4a6075754f2a38c, 0xd80f66666df3994a},
+		{"adaptive sequential", ugal("switch", "sequential"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x44afa5acf3b1b61, 0xb307f8cb2146bf52},
+		{"adaptive with credit sensing", dragonfly("ugal-l-cr"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x24d5d01f74d84344, 0x40036f2a6fd766ab},
+		{"torus", torus, func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 6, 8 }, 0.9, mixed{4}, 0x876b82fce08c8b62, 0x2a293ce7e4ed9aa8},
+		{"torus with injection delay", torus, func(c *fabric.Config) { c.Switch.BufferFlits, c.Terminal.InjectionCycles = 3, 7 }, 0.9, mixed{9}, 0xe20a5371932916be, 0xef97d386c08a7169},
+		{"tree", tree("random"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 3, 4 }, 0.9, mixed{2}, 0xac1292a8a3eac6a2, 0xfeb5ed2d33b1a8ed},
+		{"tree by load", tree("least-loaded"), func(c *fabric.Config) { c.Switch.VCs, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{3}, 0xe01c5e054d953d5a, 0x6fc82d2aaecfab2a},
 	}
 }

@@ -107,9 +107,9 @@ func (m *Meter) Deliver(d *Delivery) {
 	}
 }
 
-// TakeSlice returns the mean latency of the packets delivered since the last
-// call, in cycles; NaN if there were none.
-func (m *Meter) TakeSlice() float64 {
+// takeSlice returns the packets delivered since the last call, whenever born, and
+// the sum of their latencies.
+func (m *Meter) takeSlice() slice {
 	t := m.trailing
 	m.trailing = slice{}
 	for _, p := range m.parts {
@@ -117,7 +117,7 @@ func (m *Meter) TakeSlice() float64 {
 		t.packets += p.trailing.packets
 		p.trailing = slice{}
 	}
-	return float64(t.latency) / float64(t.packets)
+	return t
 }
 
 // Packets is the number of packets measured.

@@ -271,7 +271,7 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 func (m *multicast) free(f *Fabric, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
 	place := f.alloc.places[local]
 	in := sw.inPort(uint32(place.port))
-	*f.credits[in.wheel&15].Place(t.credit + int64(in.delay)) = in.upstream + int32(place.vc)
+	f.sendCredit(in, in.upstream+int32(place.vc), t.credit)
 	r.freed++
 	v.count--
 	if len(r.branches) > 0 {

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -43,6 +44,11 @@ type openSource struct {
 	state    uint32     // the process's
 }
 
+// OpenLoop makes a source for the terminals of f, with streams of the seed of f.
+func (f *Fabric) OpenLoop(pattern Pattern, process Process, sizes Sizes) *OpenLoop {
+	return NewOpenLoop(f.graph.Terminals(), pattern, process, sizes, f.seed)
+}
+
 // NewOpenLoop makes the source of so many terminals.
 func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, seed uint64) *OpenLoop {
 	o := &OpenLoop{
@@ -56,6 +62,9 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 	}
 	return o
 }
+
+// Terminals is the number of terminals that the source is for.
+func (o *OpenLoop) Terminals() int { return len(o.sources) }
 
 // Next implements Source.
 func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool {
@@ -94,4 +103,19 @@ func (o *OpenLoop) Behind(c int64) bool {
 		}
 	}
 	return false
+}
+
+// behindBy is how long the oldest packets that wait at their sources have done so
+// at cycle now: the root of the mean square over all terminals, those with none
+// counting as 0. (A square, so that a few terminals that fall further and further
+// behind are seen among many that do not.) In a run without end, it is bounded
+// if all queues are.
+func (o *OpenLoop) behindBy(now int64) float64 {
+	squares := 0.0
+	for t := range o.sources {
+		if age := float64(now - o.sources[t].next); age > 0 {
+			squares += age * age
+		}
+	}
+	return math.Sqrt(squares / float64(len(o.sources)))
 }

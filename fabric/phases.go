@@ -16,24 +16,23 @@ func (r *runner) warmUp() error {
 		if err := r.advance(r.plan.Warmup); err != nil {
 			return err
 		}
-		r.result.Warmup = r.plan.Warmup
+		r.result.Warmup, r.warm = r.plan.Warmup, true
 		return nil
 	}
 	var series []float64
 	limit := r.slicesLeft(warmupSlices)
-	for settled := false; !settled && len(series) < limit; {
+	for !r.warm && len(series) < limit {
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
-		if mean := r.result.TakeSlice(); !math.IsNaN(mean) || len(series) > 0 {
-			series = append(series, mean)
+		if r.last.packets > 0 || len(series) > 0 {
+			series = append(series, float64(r.last.latency)/float64(r.last.packets))
 		} else {
 			limit--
 		}
 		if len(series)%5 == 0 && len(series) >= 20 {
-			_, settled = sim.TruncationPoint(withoutGaps(series))
+			_, r.warm = sim.TruncationPoint(withoutGaps(series))
 		}
-		r.result.Converged = settled
 	}
 	r.result.Warmup = r.f.Cycle()
 	return nil
@@ -57,12 +56,12 @@ func (r *runner) slicesLeft(n int) int {
 	return min(n, max(0, int((r.plan.Budget-r.f.Cycle())/sliceCycles)))
 }
 
-// measure opens the window and extends it until the confidence interval is
-// narrow enough, the network proves saturated, or the budget ends.
+// measure opens the window and extends it until the network proves saturated, or
+// steady with a confidence interval that is narrow enough, or the budget ends.
 func (r *runner) measure() error {
 	start := r.f.Cycle()
 	r.result.Open(start)
-	r.delivered, r.givenUp = r.f.usefulFlits(), r.f.FaultTally().GivenUpFlits
+	r.delivered = r.f.usefulFlits()
 	r.sent = r.f.ChannelFlits()
 	if r.plan.Series > 0 {
 		r.series = newSeriesRecorder(r.f, r.plan.Series)
@@ -77,25 +76,23 @@ func (r *runner) measure() error {
 	}
 	budget := r.plan.Budget
 	if budget == 0 {
-		budget = defaultBudget
+		budget = DefaultBudget
 	}
 	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
 		if err := r.advanceWindow(next * sliceCycles); err != nil {
 			return err
 		}
 		r.close(start)
-		precise := r.result.HalfWidth() <= r.plan.Precision*r.result.MeanLatency()
-		if precise || r.result.Saturated || r.f.Cycle() >= budget {
-			r.result.Converged = r.result.Converged && precise && !r.result.Saturated
+		if r.result.Settled && r.result.State == Steady || r.result.State == Saturated || r.f.Cycle() >= budget {
 			return nil
 		}
 		r.result.Close(Never)
 	}
 }
 
-// defaultBudget is the most cycles of warm-up and window where the experiment
-// does not say.
-const defaultBudget = 100_000
+// DefaultBudget is the most cycles of warm-up and window where the plan does not
+// say.
+const DefaultBudget = 100_000
 
 // close ends the window at the present cycle, and judges it.
 func (r *runner) close(start int64) {
@@ -105,18 +102,43 @@ func (r *runner) close(start int64) {
 	r.result.Window = end - start
 	delivered := float64(r.f.usefulFlits() - r.delivered)
 	terminals := float64(r.f.graph.Terminals())
-	cycles := float64(end-start) * terminals
 	r.result.Accepted = delivered / float64(end-start) / terminals
-	// What is born in a window varies; a network that delivers less than its
-	// share by less than three standard deviations of that is not blamed.
-	flits := float64(r.f.DeliveredFlits) / float64(max(1, r.f.Packets))
-	spread := 3 * math.Sqrt(r.result.Offered*cycles*flits)
-	givenUp := float64(r.f.FaultTally().GivenUpFlits - r.givenUp)
-	r.result.Saturated = delivered+givenUp < keepUp*r.result.Offered*cycles-spread
 	r.result.ChannelFlits = r.f.ChannelFlits()
 	for i, before := range r.sent {
 		r.result.ChannelFlits[i] -= before
 	}
+	r.judge(start)
+}
+
+// judge finds the verdict on the run so far. It looks at the window, and at the
+// second half of the run if the window is shorter than that.
+func (r *runner) judge(start int64) {
+	precise := r.plan.Window > 0 || r.result.HalfWidth() <= r.plan.Precision*r.result.MeanLatency()
+	e := Evidence{Offered: r.result.Offered, Bound: r.plan.Bound, Packets: r.result.Packets()}
+	e.measure(r.progress.since(min(start, r.f.Cycle()/2)), r.f.graph.Terminals(), r.f.idleLatency(r.result.ChannelFlits))
+	r.result.Evidence, r.result.Settled = e, r.warm && precise
+	r.conclude()
+}
+
+func (r *runner) conclude() {
+	r.result.State, r.result.Reason = r.result.Evidence.Judge()
+}
+
+// idleLatency is the mean latency in cycles of packets that cross channels as
+// often as given (len = (ports+terminals)*vcs) and never wait, their flits
+// following each other in a flit a cycle.
+func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
+	var flits, cycles float64
+	for ov, n := range channelFlits {
+		latency := float64(f.out[ov/f.vcs].latency)
+		if int32(ov) >= f.terminalOV0 {
+			flits += float64(n)
+		} else {
+			latency += float64(f.config.Switch.Cycles())
+		}
+		cycles += float64(n) * latency
+	}
+	return cycles/flits + float64(f.DeliveredFlits)/float64(max(1, f.Packets)) - 1
 }
 
 // channelFlits is the number of flits sent so far on every virtual channel,
@@ -132,20 +154,24 @@ func (f *Fabric) ChannelFlits() []uint32 {
 // drain goes on, with traffic, until the packets of the window have arrived.
 // A network that needs far longer than its window is saturated.
 func (r *runner) drain() error {
-	if r.result.Saturated {
+	if r.result.State == Saturated {
 		return nil
 	}
 	end := r.result.to
 	limit := end + 2*r.result.Window + 10*r.f.longestLatency() + r.f.patience()
 	for r.source.Behind(end) || r.f.oldestBirth() < end {
 		if r.f.Cycle() > limit {
-			r.result.Saturated, r.result.Converged = true, false
+			r.result.Evidence.Stuck = true
+			r.conclude()
 			return nil
 		}
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
 	}
+	r.result.gather()
+	r.result.Evidence.Packets = r.result.Packets()
+	r.conclude()
 	return nil
 }
 

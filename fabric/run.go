@@ -8,6 +8,7 @@ type Plan struct {
 	Warmup    int64     // cycles before the window; 0: found by the run
 	Window    int64     // cycles of the window; 0: as long as Precision needs
 	Budget    int64     // most cycles of warm-up and window together, where they are found
+	Bound     float64   // highest load that the channels can carry, proven, in flits per terminal and cycle; 0: none is known
 	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
@@ -19,18 +20,20 @@ type Plan struct {
 // Result is the outcome of an open-loop run. Times are in cycles.
 type Result struct {
 	*Meter
-	Warmup    int64   // cycles before the window
-	Window    int64   // cycles of the window
-	Cycles    int64   // simulated in all
-	Offered   float64 // flits per terminal and cycle, as asked for
-	Accepted  float64 // flits per terminal and cycle delivered in the window
-	Saturated bool    // the network did not keep up: latencies would grow with the run's length
+	Warmup   int64   // cycles before the window
+	Window   int64   // cycles of the window
+	Cycles   int64   // simulated in all
+	Offered  float64 // flits per terminal and cycle, as asked for
+	Accepted float64 // flits per terminal and cycle delivered in the window
+	State    State   // whether the network keeps up
+	Reason   string  // of State
+	Evidence Evidence
 	// ChannelFlits counts the flits sent in the window (len =
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
 	Faults       FaultTally     // of the whole run
-	Converged    bool           // warm-up settled, and Precision reached (where asked for)
+	Settled      bool           // the warm-up settled and Precision was reached (where asked for)
 	Series       *Series        // where asked for
 	Blame        *Blame         // where asked for
 	Traces       []*PacketTrace // likewise
@@ -41,18 +44,18 @@ const (
 	leastSlices  = 40   // of a window: 4,000 cycles
 	warmupSlices = 200  // most slices of a warm-up that is found
 	stallCycles  = 5000 // without any movement: a deadlock; longer than any channel in use
-
-	// keepUp is the share of the offered load that an unsaturated network
-	// accepts.
-	keepUp = 0.95
 )
 
 // Run drives the fabric with open-loop traffic: warm-up, window, drain of the
 // window's packets, then of all others, and the audit of flits and credits. offered is the
-// load that source was made for. The fabric must be new.
+// load that source was made for. The fabric must be new, and source have as many
+// terminals.
 func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch()}
-	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Converged: true}
+	if err := f.ready(source); err != nil {
+		return nil, err
+	}
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
+	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
@@ -64,7 +67,9 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 			shard.connect(source, r.result.part())
 		}
 	}
-	f.Attach(source, r.result.Meter)
+	if err := f.Attach(source, r.result.Meter); err != nil {
+		return nil, err
+	}
 	if err := r.run(); err != nil {
 		return nil, err
 	}
@@ -82,8 +87,11 @@ type runner struct {
 	result *Result
 
 	watch     *Watchdog
-	delivered int64 // flits, when the window opened
-	givenUp   int64 // likewise
+	progress  *progress // nil: nobody asks
+	last      slice     // of its last entry
+	useful    int64     // flits delivered or given up, when its last slice ended
+	warm      bool      // the warm-up has settled
+	delivered int64     // flits, when the window opened
 	sent      []uint32
 	series    *seriesRecorder // nil: off
 }
@@ -103,6 +111,9 @@ func (r *runner) advance(cycles int64) error {
 		n := min(cycles, sliceCycles)
 		r.f.Advance(n)
 		cycles -= n
+		if r.progress != nil {
+			r.note(n)
+		}
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -114,6 +125,16 @@ func (r *runner) advance(cycles int64) error {
 		}
 	}
 	return nil
+}
+
+// note enters the last cycles into the progress of the run.
+func (r *runner) note(cycles int64) {
+	slice, useful := r.result.takeSlice(), r.f.usefulFlits()+r.f.FaultTally().GivenUpFlits
+	r.progress.add(progressSlice{
+		end: r.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
+		delivered: useful - r.useful, behind: r.source.behindBy(r.f.Cycle()) * float64(cycles),
+	})
+	r.last, r.useful = slice, useful
 }
 
 // longestLatency is the latency of the slowest channel.

@@ -19,7 +19,8 @@ type CreditSenser interface{ SensesCredits() bool }
 // is sent upstream late, by t_d(O) less the smallest t_d of the switch, so that
 // the buffers upstream seem shallower and congestion is felt earlier. Credits
 // over the channel classes of credits_undelayed are never late, which keeps
-// the mechanism free of cycles.
+// the mechanism free of cycles. What is sent late joins its input's queue of credits
+// when its time has come (heldCredit).
 //
 // Minimal and Valiant flits that leave by the same output do so on virtual
 // channels of their own, and only the minimal ones meet congestion: one t_crt a

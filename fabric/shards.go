@@ -237,9 +237,12 @@ func (c *Counters) add(o *Counters) {
 // creditsUnderWay tells whether any credit has not come back.
 func (f *Fabric) creditsUnderWay() bool {
 	if f.shards == nil {
-		return f.credits[0].Len() > 0
+		return f.credits[0].Len() > 0 || f.held != nil && f.held.Len() > 0
 	}
 	for _, shard := range f.shards.all {
+		if shard.held != nil && shard.held.Len() > 0 {
+			return true
+		}
 		for _, w := range shard.credits {
 			if w != nil && w.Len() > 0 {
 				return true

@@ -69,7 +69,7 @@ func TestThreads(t *testing.T) {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
 					got := fmt.Sprint(f.Counters, r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.5), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(),
-						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.Saturated, r.Converged, r.ChannelFlits)
+						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.State, r.Reason, r.Settled, r.ChannelFlits)
 					if want == "" {
 						want = got
 					}

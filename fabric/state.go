@@ -88,13 +88,14 @@ type pace struct {
 
 func (f *Fabric) pace(o *outPort) *pace { return of(f.paces, uint32(o.pace)) }
 
-// inPort is the receiving end of a channel. 16 bytes.
+// inPort is the receiving end of a channel. 24 bytes.
 type inPort struct {
-	upstream int32  // ov of virtual channel 0 at the sending end
-	delay    int32  // cycles that a credit takes back, processing included
-	accept   uint16 // round-robin pointer over local output ports
-	vc       uint16 // round-robin pointer over virtual channels
-	wheel    uint8  // of Fabric.credits, for what is sent
+	nextCredit int64  // when the next credit may leave, in cycles << intervalShift
+	upstream   int32  // ov of virtual channel 0 at the sending end
+	delay      int32  // cycles that a credit takes back, processing included
+	accept     uint16 // round-robin pointer over local output ports
+	vc         uint16 // round-robin pointer over virtual channels
+	wheel      uint8  // of Fabric.credits, for what is sent
 }
 
 // Round-robin pointers stand one behind the last choice. They are not wrapped
@@ -188,34 +189,36 @@ type Fabric struct {
 	buffer  int32 // flits a queue holds
 	cycle   int64 // cycle being simulated, or last simulated
 
-	queues       []inVC // by queue
-	outVC        []outVC
-	out          []outPort // by port, then by terminal
-	in           []inPort  // by port
-	paces        []pace
-	leastWindow  int64 // of them
-	switches     []switchState
-	masks        []masks // by queue / 64
-	wordSwitch   []int32 // switch of each mask word
-	waitNext     []int32 // by queue: next packet that waits for the same port, + 1
-	acceptOV     []int32 // by queue: round-robin pointer over local output virtual channels
-	terminalOV0  int32
-	terminalOut0 int32  // a terminal's sending end is f.out[terminalOut0+t]
-	injection    uint32 // virtual channels that terminals may inject on; 0: asked for each packet
-	terminals    []terminal
-	streams      []sim.Stream // routing decisions, by switch
-	departures   []sim.Stream // those of a Departer, by terminal
+	queues         []inVC // by queue
+	outVC          []outVC
+	out            []outPort // by port, then by terminal
+	in             []inPort  // by port
+	paces          []pace
+	leastWindow    int64 // of them
+	creditInterval int64 // of a credit on its wires, in cycles << intervalShift
+	switches       []switchState
+	masks          []masks // by queue / 64
+	wordSwitch     []int32 // switch of each mask word
+	waitNext       []int32 // by queue: next packet that waits for the same port, + 1
+	acceptOV       []int32 // by queue: round-robin pointer over local output virtual channels
+	terminalOV0    int32
+	terminalOut0   int32  // a terminal's sending end is f.out[terminalOut0+t]
+	injection      uint32 // virtual channels that terminals may inject on; 0: asked for each packet
+	terminals      []terminal
+	streams        []sim.Stream // routing decisions, by switch
+	departures     []sim.Stream // those of a Departer, by terminal
 
 	pool       []buffered
 	poolFree   int32 // + 1
 	packets    packetTable
 	packetFree []int32
 
-	flits   [16]*sim.Wheel[flit]  // to terminals, to switches, and to the switches of each shard
-	credits [16]*sim.Wheel[int32] // ov: to switches and terminals, and to the switches of each shard
-	wakes   *sim.Wheel[int32]     // terminal
-	active  []uint64              // mask words with a bit set
-	woken   []int32               // terminals to serve in this cycle because of a credit
+	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each shard
+	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each shard
+	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
+	wakes   *sim.Wheel[int32]      // terminal
+	active  []uint64               // mask words with a bit set
+	woken   []int32                // terminals to serve in this cycle because of a credit
 
 	steps      stepTimes
 	alloc      allocator
@@ -241,6 +244,7 @@ type Fabric struct {
 	touched    int32      // of no meaning
 	prefetcher prefetcher // the source, if it is one
 
+	seed     uint64
 	horizon  int64   // cycles that wheels file ahead
 	shards   *shards // nil: one thread
 	shardOf  []uint8 // by switch, where there are shards

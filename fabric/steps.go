@@ -18,7 +18,7 @@ type stepTimes struct {
 // stepTime is what a step means on the flit clock.
 type stepTime struct {
 	number uint32 // of the step, modulo 2^32
-	credit int64  // cycle in which the credit of a flit granted the crossbar leaves
+	credit int64  // when the credit of a flit granted the crossbar may leave, in cycles << intervalShift
 	depart int64  // when the flit may use the channel, in cycles << intervalShift
 }
 
@@ -38,7 +38,7 @@ func (s *stepTimes) set(c int64) {
 	s.n = int(s.firstStep(c+1) - s.first)
 	for i := range s.n {
 		k := s.first + int64(i)
-		s.at[i] = stepTime{number: uint32(k), credit: s.cycleFrom(k + s.alloc), depart: s.cycleFrom(k+s.traverse) << intervalShift}
+		s.at[i] = stepTime{number: uint32(k), credit: s.cycleFrom(k+s.alloc) << intervalShift, depart: s.cycleFrom(k+s.traverse) << intervalShift}
 	}
 }
 

@@ -77,8 +77,12 @@ const (
 
 // Attach connects the end points: where packets come from and who hears of
 // their arrival. It starts every terminal and must be called once, before the
-// first cycle.
-func (f *Fabric) Attach(source Source, sink Sink) {
+// first cycle; a second call, and a source of another number of terminals, are
+// errors.
+func (f *Fabric) Attach(source Source, sink Sink) error {
+	if err := f.ready(source); err != nil {
+		return err
+	}
 	if f.faults != nil {
 		source, sink = f.faulty(source, sink)
 	}
@@ -87,6 +91,7 @@ func (f *Fabric) Attach(source Source, sink Sink) {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.owner(topology.TerminalID(t)).Wake(topology.TerminalID(t))
 	}
+	return nil
 }
 
 // connect is Attach for f alone, which may be a part: it starts no terminal.

@@ -75,7 +75,7 @@ func TestTraceZeroLoad(t *testing.T) {
 // traced runs a network with uniform traffic, recording packets.
 func traced(t *testing.T, n network, config fabric.Config, load float64, flits int, plan fabric.TracePlan) (*fabric.Fabric, *fabric.Result) {
 	t.Helper()
-	return n.run(t, config, load, flits, fabric.Plan{Warmup: 200, Window: 300, Blame: true, Trace: plan})
+	return n.run(t, config, load, flits, fabric.Plan{Warmup: 200, Window: 400, Blame: true, Trace: plan})
 }
 
 // TestTrace: under every setting, at low load and beyond saturation, every

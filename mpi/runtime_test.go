@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/collectives/collectivestest"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 )
@@ -311,7 +312,12 @@ func TestCollectivesOnTheRuntime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: 5, Bytes: bytes})
+			perNode := 5
+			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
+			if collectivestest.Refused(err) {
+				perNode = 4
+				s, err = collectives.Registry.Build(name, config, collectives.Env{Ranks: 16, PerNode: perNode, Bytes: bytes})
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,7 +331,7 @@ func TestCollectivesOnTheRuntime(t *testing.T) {
 					}
 				}
 			}
-			r, err := testConfig(5).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
+			r, err := testConfig(perNode).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

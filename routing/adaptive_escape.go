@@ -6,17 +6,16 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
 type AdaptiveEscapeConfig struct {
 	Escape string `toml:"escape" doc:"escape channels: dimension order (grids), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
-	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none"`
+	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none" deadlocks:"none"`
 }
 
 func init() {
-	sim.Register(Registry, "adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
+	Register("adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", Use{}, AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
 }
 
 // adaptiveEscape is fully adaptive minimal routing: a packet may take any port
@@ -94,6 +93,17 @@ func shortestPaths(g *topology.Graph) (*table, error) {
 	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
 	return t, nil
 }
+
+// UnusedSettings implements [sim.Skipper]: rings are a matter of dimension order.
+func (r *adaptiveEscape) UnusedSettings() []string {
+	if dor, ok := r.escape.(*escapeDOR); ok {
+		return dor.UnusedSettings()
+	}
+	return []string{"vc_rule"}
+}
+
+// Graph implements [fabric.GraphRouting].
+func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.

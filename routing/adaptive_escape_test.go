@@ -10,8 +10,10 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -59,7 +61,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 		if !errors.As(err, &deadlock) || len(deadlock.Waits) == 0 {
 			t.Fatalf("%s: %v", flow, err)
 		}
-		_, all := certificate(t, topo, r, r.VCs())
+		_, all := routingtest.Certificate(t, topo, r, r.VCs())
 		for _, w := range deadlock.Waits {
 			if !all.Has(w.Dependency()) {
 				t.Errorf("%s: %+v is no dependency", flow, w)
@@ -80,7 +82,7 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow strin
 		t.Fatal(err)
 	}
 	n := topo.Graph().Terminals()
-	source := fabric.NewOpenLoop(n, uniformly{n}, steadily{sim.NewGeometric(1 / float64(flits))}, fixedFlits(flits), 1)
+	source := fabric.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
 	_, err = f.Run(context.Background(), source, 1, fabric.Plan{Warmup: 100, Window: cycles})
 	return err
 }
@@ -89,14 +91,14 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow strin
 // packets live on escape channels, neither with long packets in short buffers.
 func TestEscapeUnderLoad(t *testing.T) {
 	random := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
-	for _, n := range []network{{"torus", torus(t, 2, 5, 4)}, {"mesh", mesh(t, 2, 4, 4)}, {"random", random}, {"dragonfly", dragonfly(t, 2, 4, 2, 0)}} {
+	for _, n := range []topologytest.Network{{Name: "torus", Topology: torus(t, 2, 5, 4)}, {Name: "mesh", Topology: mesh(t, 2, 4, 4)}, {Name: "random", Topology: random}, {Name: "dragonfly", Topology: dragonfly(t, 2, 4, 2, 0)}} {
 		for _, flow := range []string{"wormhole", "cut-through"} {
-			r := adaptiveEscape(t, n.topo, nil)
-			if c := extended(t, n.topo, r, flow == "wormhole"); !c.Acyclic() {
-				t.Errorf("%s, %s: %s", n.name, flow, c.Describe(n.topo.Graph()))
+			r := adaptiveEscape(t, n.Topology, nil)
+			if c := extended(t, n.Topology, r, flow == "wormhole"); !c.Acyclic() {
+				t.Errorf("%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
 			}
-			if err := overload(t, n.topo, r, flow, 3, 1500); err != nil {
-				t.Errorf("%s, %s: %v", n.name, flow, err)
+			if err := overload(t, n.Topology, r, flow, 3, 1500); err != nil {
+				t.Errorf("%s, %s: %v", n.Name, flow, err)
 			}
 		}
 	}
@@ -216,7 +218,7 @@ func TestAdaptsToTranspose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := fabric.NewOpenLoop(36, turned{}, steadily{sim.NewGeometric(0.4)}, single{}, 1)
+		source := fabric.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
 		result, err := f.Run(context.Background(), source, 0.4, fabric.Plan{Warmup: 2000, Window: 4000})
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
-	"github.com/weft-sim/weft/sim"
 )
 
 // recorder keeps the heads that a running fabric asks about.
@@ -56,7 +55,7 @@ func BenchmarkRoute(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			f.Attach(fabric.NewOpenLoop(g.Terminals(), uniformly{g.Terminals()}, steadily{sim.NewGeometric(0.2)}, single{}, 1), &counter{})
+			f.Attach(fabric.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
 			f.Advance(int64(100000 / g.Terminals()))
 			b.ReportAllocs()
 			b.ResetTimer()

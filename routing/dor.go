@@ -8,11 +8,11 @@ import (
 
 // DORConfig holds the settings of routing "dor".
 type DORConfig struct {
-	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen; none can deadlock" choices:"dateline|by-coordinates|none"`
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen; none can deadlock" choices:"dateline|by-coordinates|none" deadlocks:"none"`
 }
 
 func init() {
-	sim.Register(Registry, "dor", "dimension order on meshes, tori and hypercubes, with datelines on rings", DORConfig{ruleDateline}, newDOR)
+	Register("dor", "dimension order on meshes, tori and hypercubes, with datelines on rings", Use{On: Coordinates}, DORConfig{ruleDateline}, newDOR)
 }
 
 // dor is dimension-order routing (Sullivan and Bashkow 1977; Dally and Seitz,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 )
 
 // TestDORPaths: path lengths are the distances of the graph, and there are two
@@ -94,7 +95,7 @@ func TestDORWithoutDatelines(t *testing.T) {
 	}
 	// Rings of three have no two hops in a row.
 	short := torus(t, 1, 3, 3)
-	if c, _ := certificate(t, short, makeRouting[routing.DORConfig](t, "dor", short, nil), 1); !c.Acyclic() {
+	if c, _ := routingtest.Certificate(t, short, makeRouting[routing.DORConfig](t, "dor", short, nil), 1); !c.Acyclic() {
 		t.Error(c.Describe(short.Graph()))
 	}
 }

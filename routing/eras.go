@@ -7,10 +7,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// AroundFaults lists the routings that can be built for a network with faults
-// (Env.Down), in alphabetical order.
-var AroundFaults = []string{"min", "nca", "table", "ugal-g", "ugal-l", "ugal-l-cr", "ugal-l-vc", "ugal-l-vch", "ugal-pb", "val"}
-
 // Eras is a routing in a network whose faults come and go: one routing for each
 // era, of the same algorithm, so that packets under way can go on with the next
 // one. As a routing of its own it is what the deadlock certificate needs: every

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -42,7 +43,7 @@ func TestGoldenAdaptive(t *testing.T) {
 		"ugal-pb":    0xe30cc97699c90f27,
 		"par":        0x5f5a31ae5dfbaa3f,
 	} {
-		all := variants(t, name)
+		all := routingtest.Variants(t, name)
 		eager, err := routing.Registry.Config(name)
 		if err != nil {
 			t.Fatal(err)
@@ -53,12 +54,12 @@ func TestGoldenAdaptive(t *testing.T) {
 		if pb, ok := eager.(*routing.PiggybackConfig); ok {
 			pb.Factor, pb.Offset = 0.5, 0 // two global channels a switch never differ by more than twice the mean
 		}
-		all = append(all, variant{name: name, config: eager})
+		all = append(all, routingtest.Variant{Routing: name, Config: eager})
 		got := uint64(0)
 		for _, v := range all {
 			for _, topo := range nets {
-				r, err := routing.Registry.Build(name, v.config, routing.Env{Topology: topo})
-				if err != nil || canDeadlock(v) {
+				r, err := routing.Registry.Build(name, v.Config, routing.Env{Topology: topo})
+				if err != nil || v.CanDeadlock {
 					continue
 				}
 				got = got*31 + digestOf(t, topo, r)
@@ -77,12 +78,13 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	g := topo.Graph()
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
+	config.Switch.CreditsPerCycle = 0 // as recorded
 	f, err := fabric.New(g, config, r, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &digest{}
-	f.Attach(fabric.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily{sim.NewGeometric(0.3)}, mixed{}, 5), d)
+	f.Attach(fabric.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
 }

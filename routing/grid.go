@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -44,7 +45,7 @@ const noDimension = 255
 func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	grid, ok := env.Topology.(topology.Grid)
 	if !ok {
-		return nil, lacks(name, "coordinates", env)
+		return nil, env.Lacks(name, []string{Coordinates.What})
 	}
 	g, dims := grid.Graph(), grid.Dims()
 	if len(dims) >= noDimension {
@@ -75,6 +76,15 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 		}
 	}
 	return w, nil
+}
+
+// UnusedSettings implements [sim.Skipper]: without a ring there is no rule for
+// rings.
+func (w *gridWalk) UnusedSettings() []string {
+	if slices.Contains(w.wraps, true) {
+		return nil
+	}
+	return []string{"vc_rule"}
 }
 
 // turn is the first dimension in which a packet at switch s has still to go to
@@ -183,3 +193,6 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	}
 	return true
 }
+
+// Graph implements [fabric.GraphRouting].
+func (w *gridWalk) Graph() *topology.Graph { return w.graph }

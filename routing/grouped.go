@@ -114,10 +114,7 @@ func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
 
 // newGroupWalk prepares the tables for routing name.
 func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
-	grouped, ok := env.Topology.(topology.Grouped)
-	if !ok {
-		return nil, lacks(name, "groups", env)
-	}
+	grouped := env.Topology.(topology.Grouped)
 	g := env.Topology.Graph()
 	w := &groupWalk{
 		graph: g, groups: grouped.Groups(), at: make([]seat, g.Switches()), size: make([]int32, grouped.Groups()),
@@ -383,3 +380,6 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 		yield(hop, head.State, weight/float64(n))
 	}
 }
+
+// Graph implements [fabric.GraphRouting].
+func (w *groupWalk) Graph() *topology.Graph { return w.graph }

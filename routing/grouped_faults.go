@@ -3,7 +3,6 @@ package routing
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -168,16 +167,4 @@ func (w *groupWalk) drawDetour(here, there int32, random *sim.Stream) (group int
 		return 0, false
 	}
 	return left[random.IntN(len(left))], true
-}
-
-// refuseFaults reports that routing name cannot go around what is down.
-func refuseFaults(name string, env Env) error {
-	if env.Down == nil {
-		return nil
-	}
-	topology := ""
-	if env.TopologyName != "" {
-		topology = " on topology " + env.TopologyName
-	}
-	return fmt.Errorf("routing %q does not route around faults%s (%s); routings that can: %s", name, topology, env.Down.Describe(), strings.Join(AroundFaults, ", "))
 }

@@ -61,7 +61,7 @@ func TestDragonflyBounds(t *testing.T) {
 		global float64 // greatest load of a global channel
 	}{
 		{"WC MIN", min, next, 1. / 32, "global", 32},
-		{"UR MIN", min, uniformly{1056}, 1, "injection", 32 * 32 / 1056.},
+		{"UR MIN", min, uniformly(1056), 1, "injection", 32 * 32 / 1056.},
 		{"WC VAL", val, next, 31. / 64, "", 64 / 31.},
 	} {
 		if testing.Short() && c.r == val {
@@ -101,7 +101,7 @@ func TestGridBounds(t *testing.T) {
 		bound float64
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := makeRouting[routing.DORConfig](t, "dor", c.topo, nil)
-		load, err := routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly{64})
+		load, err := routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestFaultyRouting(t *testing.T) {
 	if _, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}); err == nil {
 		t.Error("dependencies of a faulty routing")
 	}
-	if _, err := routing.Loads(topo.Graph(), r, 2, uniformly{72}); err == nil {
+	if _, err := routing.Loads(topo.Graph(), r, 2, uniformly(72)); err == nil {
 		t.Error("loads of a faulty routing")
 	}
 }

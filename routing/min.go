@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 // MinConfig holds the settings of routing "min".
@@ -14,7 +13,7 @@ type MinConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "min", "minimal on groups: local, global, local hop; the virtual channel rises at the global hop",
+	Register("min", "minimal on groups: local, global, local hop; the virtual channel rises at the global hop", Use{On: Groups, Faults: true},
 		MinConfig{GroupSettings: defaultGroups()}, newMin)
 }
 

@@ -124,7 +124,7 @@ func TestMinSpreadsOverGateways(t *testing.T) {
 	grouped, g := topo.(topology.Grouped), topo.Graph()
 	for _, gateway := range []string{"random", "hashed"} {
 		r := makeRouting(t, "min", topo, func(m *routing.MinConfig) { m.Gateway = gateway })
-		load, err := routing.Loads(g, r, 2, uniformly{g.Terminals()})
+		load, err := routing.Loads(g, r, 2, uniformly(g.Terminals()))
 		if err != nil {
 			t.Fatal(err)
 		}

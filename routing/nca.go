@@ -16,7 +16,7 @@ type NCAConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "nca", "nearest common ancestor on trees: up by any port, down by the only way", NCAConfig{"random", "random"}, newNCA)
+	Register("nca", "nearest common ancestor on trees: up by any port, down by the only way", Use{On: Levels, Faults: true}, NCAConfig{"random", "random"}, newNCA)
 }
 
 // nca is nearest-common-ancestor routing on fat trees (Leiserson 1985; Dally
@@ -63,10 +63,7 @@ type descent struct{ first, count uint16 }
 const maxDescents = 1 << 27
 
 func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
-	tree, ok := env.Topology.(topology.Tree)
-	if !ok {
-		return nil, lacks("nca", "levels", env)
-	}
+	tree := env.Topology.(topology.Tree)
 	if env.Down != nil {
 		return newNCAAround(config, tree, env)
 	}
@@ -224,3 +221,6 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 		yield(fabric.Hop{Port: first + topology.PortID(i), VCs: allVCs(vcs)}, h.State, weight)
 	}
 }
+
+// Graph implements [fabric.GraphRouting].
+func (r *nca) Graph() *topology.Graph { return r.graph }

@@ -50,7 +50,7 @@ func TestNCAHashed(t *testing.T) {
 			t.Errorf("%d paths to %d, want 1", count, dst)
 		}
 	}
-	load, err := routing.Loads(g, r, 1, uniformly{g.Terminals()})
+	load, err := routing.Loads(g, r, 1, uniformly(g.Terminals()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,10 @@ package routing
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
-	sim.Register(Registry, "par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group",
+	Register("par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group", Use{On: Groups},
 		UGALLConfig{defaultUGAL()}, newPAR)
 }
 

@@ -3,7 +3,6 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // PiggybackConfig holds the settings of routing "ugal-pb".
@@ -14,7 +13,7 @@ type PiggybackConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested",
+	Register("ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested", Use{On: Groups, Faults: true},
 		PiggybackConfig{2, 3, defaultUGAL()}, newPiggyback)
 }
 

@@ -90,3 +90,6 @@ func (x *portSets) last(h *fabric.Head, vcs int, down *topology.Down) fabric.Hop
 	}
 	return fabric.Hop{Port: x.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
 }
+
+// Graph implements [fabric.GraphRouting].
+func (x *portSets) Graph() *topology.Graph { return x.graph }

@@ -5,21 +5,23 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/weft-sim/weft/routing/routingtest"
 )
 
 // TestRandomFabrics checks 200 random fabrics with random settings; see
-// trial.check.
+// routingtest.Trial.Check.
 func TestRandomFabrics(t *testing.T) {
 	trials := 200 // 5 s
 	if testing.Short() {
 		trials = 40
 	}
-	var all tally
+	var all routingtest.Tally
 	for seed := range uint64(trials) {
-		all.add(drawTrial(t, seed).check(t, 1500))
+		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
 	}
 	t.Log(all)
-	if all.certified < trials/2 || all.stopped == 0 || all.bounded < trials/4 {
+	if all.Certified < trials/2 || all.Stopped == 0 || all.Bounded < trials/4 {
 		t.Errorf("%v: not a test of all", all)
 	}
 }
@@ -29,7 +31,7 @@ func FuzzFabrics(f *testing.F) {
 	for seed := range uint64(4) {
 		f.Add(1000 + seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) { drawTrial(t, seed).check(t, 1500) })
+	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawTrial(t, seed).Check(t, 1500) })
 }
 
 // TestSoak checks random fabrics, in long runs, for as long as SOAK_TIME says
@@ -50,28 +52,14 @@ func TestSoak(t *testing.T) {
 			t.Fatalf("SOAK_SEED = %q: want a number", setting)
 		}
 	}
-	var all tally
+	var all routingtest.Tally
 	seed, report := first, time.Now()
 	for start := time.Now(); time.Since(start) < limit && !t.Failed(); seed++ {
-		all.add(drawTrial(t, seed).check(t, 20_000))
+		all.Add(routingtest.DrawTrial(t, seed).Check(t, 20_000))
 		if time.Since(report) > time.Minute {
 			report = time.Now()
 			fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), all)
 		}
 	}
 	t.Logf("seeds %d to %d: %v", first, seed-1, all)
-}
-
-// tally counts what came out of trials.
-type tally struct{ trials, certified, stopped, bounded int }
-
-func (a *tally) add(o tally) {
-	a.trials += o.trials
-	a.certified += o.certified
-	a.stopped += o.stopped
-	a.bounded += o.bounded
-}
-
-func (a tally) String() string {
-	return fmt.Sprintf("%d fabrics, %d certified, %d held to a throughput bound, %d stopped", a.trials, a.certified, a.bounded, a.stopped)
 }

@@ -3,7 +3,6 @@ package routing
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -26,9 +25,6 @@ type Env struct {
 	Down *topology.Down
 }
 
-// Registry holds every routing that experiment files can name.
-var Registry = sim.NewRegistry[Env, fabric.Routing]("routing")
-
 // maxVCs is the number of virtual channels that the switch can have.
 const maxVCs = 16
 
@@ -42,15 +38,6 @@ func checkVCs(name string, need int, env Env) error {
 		return &sim.ParamError{Key: "switch.vcs", Value: env.VCs, Want: fmt.Sprintf("at least %d, which routing %q needs to be free from deadlock here", need, name)}
 	}
 	return nil
-}
-
-// lacks reports that the topology of env has not got what routing name needs.
-func lacks(name, what string, env Env) error {
-	topology := env.TopologyName
-	if topology == "" {
-		topology = "this topology"
-	}
-	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, what, topology)
 }
 
 // homes lists the switch of every terminal.

@@ -14,7 +14,7 @@ type TableConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "table", "shortest paths on any graph, by tables; the virtual channel rises at every hop", TableConfig{"hashed"}, newTable)
+	Register("table", "shortest paths on any graph, by tables; the virtual channel rises at every hop", Use{Faults: true}, TableConfig{"hashed"}, newTable)
 }
 
 // table routes by shortest paths, in switch-switch hops, on any connected

@@ -3,7 +3,6 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // UGALGConfig holds the settings of routing "ugal-g".
@@ -13,7 +12,7 @@ type UGALGConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "ugal-g", "UGAL-G: minimal or Valiant by the queues of the global channels themselves (ideal knowledge)",
+	Register("ugal-g", "UGAL-G: minimal or Valiant by the queues of the global channels themselves (ideal knowledge)", Use{On: Groups, Faults: true},
 		UGALGConfig{"global-queue", defaultUGAL()}, func(c UGALGConfig, env Env) (fabric.Routing, error) {
 			if c.Estimate == "path-queues" {
 				return newUGAL("ugal-g", c.UGALSettings, env, pathGauge{})
@@ -62,6 +61,15 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 		sum += u.sense.queue(v, p)
 	}
 	return sum / int(out.own)
+}
+
+// UnusedSettings implements [sim.Skipper]: sums along paths are not multiplied by
+// anything.
+func (u *ugal) UnusedSettings() []string {
+	if _, sums := u.gauge.(pathGauge); sums {
+		return []string{"weight"}
+	}
+	return nil
 }
 
 // pathGauge is UGAL-G as the sum of the queues of all outputs along either path,

@@ -2,14 +2,13 @@ package routing
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 // UGALLConfig holds the settings of routings "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr".
 type UGALLConfig struct{ UGALSettings }
 
 func init() {
-	sim.Register(Registry, "ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch",
+	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
 		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
 			return newUGAL("ugal-l", c.UGALSettings, env, portGauge{})
 		})

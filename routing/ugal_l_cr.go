@@ -2,7 +2,6 @@ package routing
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 // UGALCRConfig holds the settings of routing "ugal-l-cr".
@@ -12,7 +11,7 @@ type UGALCRConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs",
+	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
 		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
@@ -38,6 +37,15 @@ func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	return creditRoundTrip{u, c.HeldSlots == "counted"}, nil
+}
+
+// UnusedSettings implements [sim.Skipper]: slots are not looked at where credits
+// alone are.
+func (c creditRoundTrip) UnusedSettings() []string {
+	if c.settings.Sensing == "credits" {
+		return []string{"held_slots"}
+	}
+	return nil
 }
 
 // CountsHeldSlots implements [fabric.SlotCounter].

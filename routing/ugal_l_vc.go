@@ -2,11 +2,10 @@ package routing
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
-	sim.Register(Registry, "ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use",
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
 		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
 			return newUGAL("ugal-l-vc", c.UGALSettings, env, vcGauge{})
 		})

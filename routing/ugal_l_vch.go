@@ -2,11 +2,10 @@ package routing
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
-	sim.Register(Registry, "ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere",
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
 		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
 			return newUGAL("ugal-l-vch", c.UGALSettings, env, hybridGauge{})
 		})

@@ -5,33 +5,18 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
-// ValConfig holds the settings of routing "val".
+// ValConfig holds the settings of routing "val" on groups.
 type ValConfig struct {
-	Intermediate string `toml:"intermediate" doc:"on groups: what is drawn at random, a group or a router; on grids always a router" choices:"group|router"`
+	Intermediate string `toml:"intermediate" doc:"what is drawn at random: a group or a router" choices:"group|router"`
 	GroupSettings
-	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none"`
 }
 
 func init() {
-	sim.Register(Registry, "val", "Valiant: minimal to a random intermediate group or router, then minimal to the destination",
-		ValConfig{"group", defaultGroups(), ruleDateline}, newVal)
-}
-
-func newVal(config ValConfig, env Env) (fabric.Routing, error) {
-	switch env.Topology.(type) {
-	case topology.Grouped:
-		return newGroupVal(config, env)
-	case topology.Grid:
-		if err := refuseFaults("val", env); err != nil {
-			return nil, err
-		}
-		return newGridVal(config, env)
-	}
-	return nil, lacks("val", "groups or coordinates", env)
+	Register("val", "Valiant: minimal to a random intermediate group or router, then minimal to the destination", Use{On: Groups, Faults: true},
+		ValConfig{"group", defaultGroups()}, newGroupVal)
 }
 
 // groupVal is VAL on a dragonfly (Valiant 1982; Kim, Dally, Scott, Abts, ISCA

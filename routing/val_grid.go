@@ -8,6 +8,15 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// GridValConfig holds the settings of routing "val" on grids.
+type GridValConfig struct {
+	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none" deadlocks:"none"`
+}
+
+func init() {
+	Register("val", "Valiant: in dimension order to a random switch, then to the destination", Use{On: Coordinates}, GridValConfig{ruleDateline}, newGridVal)
+}
+
 // gridVal is VAL on a grid (Valiant 1982; Dally and Towles 2004, section 9.2):
 // in dimension order to a switch drawn uniformly from all of the grid, in
 // dimension order from there to the destination.
@@ -20,7 +29,7 @@ import (
 // minimally, in the phase that it is left with.
 type gridVal struct{ *gridWalk }
 
-func newGridVal(config ValConfig, env Env) (fabric.Routing, error) {
+func newGridVal(config GridValConfig, env Env) (fabric.Routing, error) {
 	walk, err := newGridWalk("val", env, config.Rule)
 	if err != nil {
 		return nil, err

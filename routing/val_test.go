@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -70,7 +71,7 @@ func TestValOnTwoVirtualChannels(t *testing.T) {
 // checkCycle wants a cycle, made of dependencies, and described.
 func checkCycle(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int) []topology.Channel {
 	t.Helper()
-	c, g := certificate(t, topo, r, vcs)
+	c, g := routingtest.Certificate(t, topo, r, vcs)
 	if c.Acyclic() {
 		t.Fatalf("no cycle in %d dependencies", c.Dependencies)
 	}
@@ -90,7 +91,7 @@ func checkCycle(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int)
 // those by way of source or destination are marked.
 func TestValOnGrid(t *testing.T) {
 	topo := mesh(t, 1, 4, 4)
-	r := makeRouting[routing.ValConfig](t, "val", topo, nil)
+	r := makeRouting[routing.GridValConfig](t, "val", topo, nil)
 	if r.VCs() != 2 {
 		t.Errorf("%d virtual channels on a mesh, want 2", r.VCs())
 	}
@@ -113,7 +114,7 @@ func TestValOnGrid(t *testing.T) {
 	if count != 16 || marked != 14 || hops != 16*6 {
 		t.Errorf("%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
 	}
-	if n := makeRouting[routing.ValConfig](t, "val", torus(t, 1, 4, 4), nil).VCs(); n != 4 {
+	if n := makeRouting[routing.GridValConfig](t, "val", torus(t, 1, 4, 4), nil).VCs(); n != 4 {
 		t.Errorf("%d virtual channels on a torus, want 4", n)
 	}
 }
@@ -125,7 +126,7 @@ func TestCapabilities(t *testing.T) {
 		topo          topology.Topology
 	}{
 		{"min", `routing "min" needs a topology with groups; torus has none`, torus(t, 1, 4)},
-		{"val", `routing "val" needs a topology with groups or coordinates; fat-tree has none`, build[topology.FatTreeConfig](t, "fat-tree", nil)},
+		{"val", `routing "val" needs a topology with coordinates or groups; fat-tree has none`, build[topology.FatTreeConfig](t, "fat-tree", nil)},
 		{"dor", `routing "dor" needs a topology with coordinates; dragonfly has none`, dragonfly(t, 1, 2, 1, 0)},
 		{"nca", `routing "nca" needs a topology with levels; mesh has none`, mesh(t, 1, 4)},
 	} {

@@ -10,7 +10,6 @@ type Kernel struct {
 	queue    eventQueue
 	handlers []Handler
 	clocked  []Clocked
-	canceled map[uint64]struct{}
 	seq      uint64
 	handled  uint64
 	stopped  bool
@@ -36,8 +35,7 @@ func (k *Kernel) Now() Time { return k.now }
 // Handled is the number of events handled so far, ticks not counted.
 func (k *Kernel) Handled() uint64 { return k.handled }
 
-// Pending is the number of events scheduled and not yet handled, canceled
-// ones included.
+// Pending is the number of events scheduled and not yet handled.
 func (k *Kernel) Pending() int { return k.queue.size }
 
 // Register adds a handler and returns the name to schedule its events by.
@@ -51,31 +49,18 @@ func (k *Kernel) Register(h Handler) HandlerID {
 // which they were added.
 func (k *Kernel) RegisterClocked(c Clocked) { k.clocked = append(k.clocked, c) }
 
-// TimerID names a scheduled event, for cancellation.
-type TimerID uint64
-
 // Schedule enters an event at time at, which must not be in the past.
-func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg int64) TimerID {
+func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg int64) {
 	if at < k.now {
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
 	k.seq++
 	k.queue.push(at, h, kind, target, arg, k.seq)
-	return TimerID(k.seq)
 }
 
 // After schedules an event a delay from now.
-func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg int64) TimerID {
-	return k.Schedule(k.now+delay, h, kind, target, arg)
-}
-
-// Cancel drops an event that has been scheduled and not yet handled. To cancel
-// one that has been handled is an error of the model that goes unnoticed.
-func (k *Kernel) Cancel(id TimerID) {
-	if k.canceled == nil {
-		k.canceled = map[uint64]struct{}{}
-	}
-	k.canceled[uint64(id)] = struct{}{}
+func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg int64) {
+	k.Schedule(k.now+delay, h, kind, target, arg)
 }
 
 // Stop makes the running Run return after the present event or tick.
@@ -95,10 +80,8 @@ func (k *Kernel) Run(until Time) (more bool) {
 		switch {
 		case e != nil:
 			k.now = e.At
-			if len(k.canceled) == 0 || !k.drops(e.seq) {
-				k.handled++
-				k.handlers[e.Handler].Handle(k, *e)
-			}
+			k.handled++
+			k.handlers[e.Handler].Handle(k, *e)
 		case tick > until || tick == MaxTime:
 			return k.rest(until, tick)
 		default:
@@ -124,13 +107,4 @@ func (k *Kernel) rest(until, tick Time) (more bool) {
 	}
 	k.now = until
 	return true
-}
-
-// drops tells whether an event was canceled.
-func (k *Kernel) drops(seq uint64) bool {
-	_, gone := k.canceled[seq]
-	if gone {
-		delete(k.canceled, seq)
-	}
-	return gone
 }

@@ -20,9 +20,7 @@ type Registry[E, T any] struct {
 }
 
 type entry[E, T any] struct {
-	doc      string
-	defaults func() any // a pointer to a fresh configuration, defaults filled in
-	build    func(config any, env E) (T, error)
+	forms []*form[E, T] // by need; one without a need is alone
 }
 
 // NewRegistry makes an empty registry; kind names its things in messages
@@ -42,16 +40,9 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 //	choices:"a|b|c"     allowed values of a string
 //
 // A configuration with a method Validate() error is asked after the tags are.
-// Registering a name twice panics.
+// Registering a name twice panics; [RegisterFor] gives a name several forms.
 func Register[C, E, T any](r *Registry[E, T], name, doc string, defaults C, build func(config C, env E) (T, error)) {
-	if _, taken := r.entries[name]; taken {
-		panic(fmt.Sprintf("sim: %s %q registered twice", r.kind, name))
-	}
-	r.entries[name] = &entry[E, T]{
-		doc:      doc,
-		defaults: func() any { c := cloneConfig(defaults); return &c },
-		build:    func(config any, env E) (T, error) { return build(*config.(*C), env) },
-	}
+	RegisterFor(r, Need[E]{}, name, doc, defaults, build)
 }
 
 // cloneConfig copies a configuration so that decoding into a slice or map of
@@ -98,46 +89,53 @@ func (e *UnknownNameError) Error() string {
 }
 
 // Config returns a pointer to a fresh configuration of name with its defaults,
-// for decoding user input into.
+// for decoding user input into. Of a name with several forms it is a struct with
+// the settings of all.
 func (r *Registry[E, T]) Config(name string) (any, error) {
 	e, ok := r.entries[name]
 	if !ok {
 		return nil, &UnknownNameError{r.kind, name, r.Names()}
 	}
-	return e.defaults(), nil
+	return e.config(), nil
 }
 
 // Build constructs name from a configuration that [Registry.Config] returned,
-// after checking it with [Validate]. Errors about single settings are
-// *ParamError, possibly joined.
+// after checking it with [Validate]. Of several forms it takes the one whose need
+// env meets, and leaves alone the settings of the others. Errors about single
+// settings are *ParamError, possibly joined.
 func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
+	var zero T
+	f, err := r.formFor(name, config, env)
+	if err != nil {
+		return zero, err
+	}
+	if reflect.TypeOf(config) != f.config {
+		config = f.fill(config)
+	}
+	if err := Validate(config); err != nil {
+		return zero, err
+	}
+	return f.build(config, env)
+}
+
+// Make is Config, then set, then Build: the short way for tests and for code
+// that composes by hand. C must be the configuration of name, or of one of its
+// forms.
+func Make[C, E, T any](r *Registry[E, T], name string, env E, set func(*C)) (T, error) {
 	var zero T
 	e, ok := r.entries[name]
 	if !ok {
 		return zero, &UnknownNameError{r.kind, name, r.Names()}
 	}
-	if err := Validate(config); err != nil {
-		return zero, err
+	for _, f := range e.forms {
+		if c, ok := f.defaults().(*C); ok {
+			if set != nil {
+				set(c)
+			}
+			return r.Build(name, c, env)
+		}
 	}
-	return e.build(config, env)
-}
-
-// Make is Config, then set, then Build: the short way for tests and for code
-// that composes by hand. C must be the registered configuration's type.
-func Make[C, E, T any](r *Registry[E, T], name string, env E, set func(*C)) (T, error) {
-	var zero T
-	c, err := r.Config(name)
-	if err != nil {
-		return zero, err
-	}
-	typed, ok := c.(*C)
-	if !ok {
-		return zero, fmt.Errorf("sim: %s %q is configured by %T, not %T", r.kind, name, c, typed)
-	}
-	if set != nil {
-		set(typed)
-	}
-	return r.Build(name, c, env)
+	return zero, fmt.Errorf("sim: %s %q is configured by %v, not %T", r.kind, name, e.configs(), (*C)(nil))
 }
 
 // Description is what users see of a registered thing.
@@ -157,7 +155,7 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 	if !ok {
 		return Description{}, &UnknownNameError{r.kind, name, r.Names()}
 	}
-	return Description{Name: name, Doc: e.doc, Params: DescribeParams(e.defaults())}, nil
+	return e.describe(name), nil
 }
 
 // DescribeParams lists the settings of a pointer to a configuration struct
@@ -165,7 +163,7 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 // [Register].
 func DescribeParams(config any) []Param {
 	var params []Param
-	eachField(config, func(f reflect.StructField, v reflect.Value) {
+	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		params = append(params, Param{
 			Key:     f.Tag.Get("toml"),
 			Type:    typeName(v),
@@ -178,7 +176,9 @@ func DescribeParams(config any) []Param {
 	return params
 }
 
-func eachField(config any, visit func(reflect.StructField, reflect.Value)) {
+// EachSetting visits the settings of a pointer to a configuration struct: its
+// fields with a toml tag, those of embedded structs in their place.
+func EachSetting(config any, visit func(field reflect.StructField, value reflect.Value)) {
 	v := reflect.ValueOf(config)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -279,7 +279,7 @@ func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.K
 // returned together, each a *ParamError.
 func Validate(config any) error {
 	var faults []error
-	eachField(config, func(f reflect.StructField, v reflect.Value) {
+	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		faults = append(faults, checkTags(f, v)...)
 	})
 	if len(faults) == 0 {
@@ -354,40 +354,4 @@ func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
 		panic(fmt.Sprintf("sim: tag %s:%q of %s: %v", tag, s, f.Name, err))
 	}
 	return &x
-}
-
-// Nearest returns the candidate that differs from name by the fewest edits, if
-// those are few enough for a typing error; otherwise "".
-func Nearest(name string, candidates []string) string {
-	best, bestDistance := "", max(1, len(name)/3)+1
-	for _, c := range candidates {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// editDistance counts insertions, deletions, substitutions and swaps of
-// neighbours (optimal string alignment).
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -1,13 +1,16 @@
 package sim
 
-import "unsafe"
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+)
 
 // Wheel is the near future of a clocked component: values of one type filed
 // by the cycle in which they are due. Items live in chunks that are handed on
 // from emptied cycles to filling ones, so that memory follows the number of
 // items in flight and stays warm. Items beyond the wheel's reach wait in a
-// heap. The order of items within a cycle is not part of the contract;
-// whoever takes them must not depend on it.
+// heap. The items of a cycle come in the order in which they were filed.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
 	first *wheelSlot[T] // of slots
@@ -18,6 +21,7 @@ type Wheel[T any] struct {
 	open  *wheelChunk[T] // chunk last handed out
 	filed int            // chunks in slots
 	far   []farItem[T]
+	count uint64 // of items that have been far, which orders those of a cycle
 }
 
 const (
@@ -38,8 +42,14 @@ type wheelChunk[T any] struct {
 }
 
 type farItem[T any] struct {
-	cycle int64
-	item  T
+	cycle  int64
+	number uint64 // in order of filing
+	item   T
+}
+
+// before tells whether an item comes before another.
+func (a *farItem[T]) before(b *farItem[T]) bool {
+	return a.cycle < b.cycle || a.cycle == b.cycle && a.number < b.number
 }
 
 // NewWheel makes a wheel that files items up to reach cycles ahead directly;
@@ -213,6 +223,7 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 	}
 	far := w.far
 	w.far = nil
+	slices.SortFunc(far, func(a, b farItem[T]) int { return cmp.Compare(a.number, b.number) })
 	for i := range far {
 		if !drop(&far[i].item) {
 			*w.placeFar(far[i].cycle) = far[i].item
@@ -224,11 +235,12 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 func (w *Wheel[T]) placeFar(cycle int64) *T {
 	h := append(w.far, farItem[T]{})
 	i := len(h) - 1
-	for i > 0 && h[(i-1)/2].cycle > cycle {
+	for i > 0 && h[(i-1)/2].cycle > cycle { // the new one comes last in its cycle
 		h[i] = h[(i-1)/2]
 		i = (i - 1) / 2
 	}
-	h[i].cycle = cycle
+	h[i].cycle, h[i].number = cycle, w.count
+	w.count++
 	w.far = h
 	return &h[i].item
 }
@@ -246,10 +258,10 @@ func (w *Wheel[T]) fetchFar() {
 			if c >= len(h) {
 				break
 			}
-			if c+1 < len(h) && h[c+1].cycle < h[c].cycle {
+			if c+1 < len(h) && h[c+1].before(&h[c]) {
 				c++
 			}
-			if h[c].cycle >= last.cycle {
+			if !h[c].before(&last) {
 				break
 			}
 			h[i] = h[c]

@@ -35,7 +35,8 @@ intervals, or on replications; with the same seeds on both sides, Student's on
 the differences seed by seed. P values are adjusted for the number of tests
 (Holm), for all of one pair of variants together: where nothing differs, a
 difference is reported in at most 5 % of comparisons. Times at saturated points
-are not judged: they grow with the length of the run.
+are not judged, nor those at undecided ones: they grow with the length of the run,
+or may do so.
 
 Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
 compared, or have neither intervals nor replications to judge differences by.`,
@@ -154,7 +155,7 @@ func printComparison(out io.Writer, p pair) error {
 		}
 		return fmt.Sprintf(format, x)
 	}
-	saturated, paired := 0, false
+	saturated, undecided, paired := 0, 0, false
 	for _, d := range p.Differences {
 		interval := ""
 		if !math.IsNaN(d.HalfWidth) {
@@ -163,8 +164,11 @@ func printComparison(out io.Writer, p pair) error {
 		cells := append(append([]string{}, d.Key...),
 			short(d.A, "%.5g"), short(d.B, "%.5g"), short(d.Delta, "%+.4g"), interval, short(100*d.Delta/d.A, "%+.2f %%"), short(d.Holm, "%.2g"), d.Significance)
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
-		if d.Significance == experiments.NotSteady {
+		switch d.Significance {
+		case experiments.NotSteady:
 			saturated++
+		case experiments.NotDecided:
+			undecided++
 		}
 		paired = paired || d.Paired
 	}
@@ -181,6 +185,7 @@ func printComparison(out io.Writer, p pair) error {
 		text string
 	}{
 		{saturated, "saturated and not judged: latencies grow with the length of the run"},
+		{undecided, "undecided and not judged: latencies may grow with the length of the run"},
 		{p.OnlyA, "only in a"}, {p.OnlyB, "only in b"},
 	} {
 		if rest.n > 0 {

@@ -33,7 +33,7 @@ func (a *app) plotCommand() *cobra.Command {
 				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
 			}
 			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
-			if formats := []string{"svg", "png", "pdf"}; !slices.Contains(formats, format) {
+			if !slices.Contains(experiments.PictureFormats, format) {
 				return usagef("-o %s: want a name that ends in .svg, .png or .pdf", out)
 			}
 			picture, err := p.Picture(table, format)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +18,35 @@ import (
 
 func (a *app) reproduceCommand() *cobra.Command {
 	var flags runFlags
+	var data string
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
+		Long: `Run the experiments of papers and judge them by the published numbers.
+
+In the place of papers, booksim, or booksim/CURVE, holds weft against curves
+measured with BookSim2: those that come with weft or, with --data, those of a
+folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
+avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
+table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
 		Example: `  weft reproduce --quick
-  weft reproduce dragonfly/fig10a connections`,
-		RunE: func(c *cobra.Command, args []string) error { return a.reproduce(c, args, &flags) },
+  weft reproduce dragonfly/fig10a connections
+  weft reproduce booksim --data measured/`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			peer, err := namesPeer(args, data)
+			if err != nil {
+				return err
+			}
+			if peer {
+				return a.reproducePeer(c.Context(), args, data, &flags)
+			}
+			return a.reproduce(c, args, &flags)
+		},
 	}
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)
@@ -63,9 +84,6 @@ func paperFiles(names []string) ([]string, error) {
 }
 
 func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error {
-	if err := flags.check(); err != nil {
-		return err
-	}
 	paths, err := paperFiles(names)
 	if err != nil {
 		return err
@@ -78,6 +96,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	folders := make([]string, len(files))
 	for i, path := range paths {
 		folders[i] = filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml"))
+	}
+	if err := flags.checkFolders(folders); err != nil {
+		return err
 	}
 	if err := a.preflightRun(files, folders, flags.resume); err != nil {
 		return err
@@ -123,17 +144,17 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 // printVerdicts writes the table of verdicts for a reader: without ids, which
 // verdicts.csv has, and with five digits.
 func printVerdicts(out io.Writer, table *experiments.Table) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{table.Columns}, table.Rows...) {
+	shown := &experiments.Table{Columns: table.Columns[1:]}
+	for _, row := range table.Rows {
 		cells := slices.Clone(row[1:])
 		for i, cell := range cells {
 			if x, err := strconv.ParseFloat(cell, 64); err == nil {
 				cells[i] = strconv.FormatFloat(x, 'g', 5, 64)
 			}
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		shown.Rows = append(shown.Rows, cells)
 	}
-	return w.Flush()
+	return aligned(out, shown)
 }
 
 // countVerdicts says how often each verdict was reached.

@@ -69,6 +69,7 @@ type runFlags struct {
 	format        string // of results on standard output
 	jobs, threads int
 	resume, quiet bool
+	force         bool
 	executor      string
 	chunk         int
 	sbatch        []string
@@ -113,6 +114,7 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
 }
 
@@ -126,6 +128,12 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.out == "-" {
 		return usagef("--resume needs a result folder; --out - has none")
+	}
+	if f.force && f.out == "-" {
+		return usagef("--force needs a result folder; --out - has none")
+	}
+	if f.resume && f.force {
+		return usagef("--resume keeps what --force replaces: give one of them")
 	}
 	switch f.executor {
 	case "", "local":
@@ -168,6 +176,9 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	a.warn(files)
 	folders, err := resultFolders(files, flags.out)
 	if err != nil {
+		return err
+	}
+	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
 	if err := a.preflightRun(files, folders, flags.resume); err != nil {
@@ -215,6 +226,25 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 		taken[folders[i]] = f.Name
 	}
 	return folders, nil
+}
+
+// checkFolders finds the folders that hold other results, before anything is
+// computed for any of them.
+func (f *runFlags) checkFolders(folders []string) error {
+	const most = 3
+	var occupied []error
+	for _, dir := range folders {
+		if dir == "" {
+			continue
+		}
+		if err := experiments.CheckFolder(dir, f.resume, f.force); err != nil {
+			occupied = append(occupied, err)
+		}
+	}
+	if more := len(occupied) - most; more > 0 {
+		occupied = append(occupied[:most], fmt.Errorf("and %d more folders", more))
+	}
+	return errors.Join(occupied...)
 }
 
 // warn prints what the kinds have to say about the files.
@@ -267,7 +297,7 @@ func (a *app) preflightRun(files []*experiments.File, folders []string, resume b
 
 // execute runs one file and writes its figures; dir "" means standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume}
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {

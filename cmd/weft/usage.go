@@ -165,9 +165,9 @@ func experimentNames([]string) []string {
 	return names
 }
 
-// paperNames are the papers and their artifacts.
+// paperNames are the papers and their artifacts, and what can stand in their place.
 func paperNames([]string) []string {
-	var names []string
+	names := []string{peerName}
 	for _, file := range experiments.Embedded("papers") {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml")
 		paper, _, _ := strings.Cut(name, "/")

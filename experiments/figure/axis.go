@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -48,7 +49,10 @@ func manyDigits(most, least float64, unit string) bool {
 // numberLabel chooses how the numbers of an axis are written: with all their
 // digits, or with the prefixes of SI and the unit where those would be many.
 func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
-	if manyDigits(most, least, unit) {
+	switch {
+	case unit == "" && most < 1 && manyDigits(most, least, unit):
+		return func(x float64, _ int) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	case manyDigits(most, least, unit):
 		return func(x float64, _ int) string { return prefixed(x, unit) }
 	}
 	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
@@ -76,6 +80,88 @@ func hasUnits(a *plot.Axis, unit string) bool {
 		}
 	}
 	return false
+}
+
+// axes sets the ranges, scales and ticks.
+func (f *Figure) axes(p *plot.Plot) {
+	x, y := f.ranges()
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.min, x.max, y.min, y.max
+	for _, a := range []struct {
+		*plot.Axis
+		log bool
+	}{{&p.X, f.LogX && f.Style != Bar}, {&p.Y, f.LogY}} {
+		unit, bare := unitOf(a.Label.Text)
+		a.Tick.Marker = ticker(unit, a.log)
+		if a.log {
+			a.Scale = plot.LogScale{}
+		}
+		if a.Axis == &p.Y {
+			a.Tick.Marker = below{a.Tick.Marker, f.ceiling()}
+		}
+		if hasUnits(a.Axis, unit) {
+			a.Label.Text = bare
+		}
+	}
+	if f.Style == Bar {
+		p.X.Tick.Marker = categories(f.Categories)
+		p.X.Tick.LineStyle.Color = color.Transparent // the names keep their distance
+	}
+}
+
+// ticker chooses the ticks of an axis.
+func ticker(unit string, log bool) plot.Ticker {
+	switch {
+	case unit == "B" && log:
+		return logByteTicks{}
+	case unit == "B":
+		return byteTicks{}
+	case log:
+		return logTicks{unit}
+	}
+	return ticks{unit}
+}
+
+// below leaves out the ticks above a limit, from where on the axis is none.
+type below struct {
+	plot.Ticker
+	limit float64
+}
+
+// Ticks implements plot.Ticker.
+func (b below) Ticks(least, most float64) []plot.Tick {
+	return b.Ticker.Ticks(least, min(most, b.limit))
+}
+
+// upright turns the names of categories that do not fit side by side, and
+// returns the height that they take beyond one line. Of more than there is room
+// for, some have no name.
+func (f *Figure) upright(p *plot.Plot) vg.Length {
+	if f.Style != Bar || len(f.Categories) == 0 {
+		return 0
+	}
+	style := &p.X.Tick.Label
+	slot := labelWidth / vg.Length(len(f.Categories))
+	flat, widest := style.Height("x"), vg.Length(0)
+	for _, name := range f.Categories {
+		widest = max(widest, style.Width(name))
+	}
+	if widest <= slot-6 {
+		return 0
+	}
+	const most, smallest = 130, 6 // points
+	style.Font.Size = min(style.Font.Size, max(smallest, slot))
+	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, text.XRight, text.YCenter
+	every := int(math.Ceil(float64(smallest / slot)))
+	names := make(categories, len(f.Categories))
+	widest = 0
+	for i, name := range f.Categories {
+		if i%max(1, every) == 0 {
+			names[i] = elide(*style, name, most)
+			widest = max(widest, style.Width(names[i]))
+		}
+	}
+	p.X.Tick.Marker = names
+	return widest - flat
 }
 
 // prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.

@@ -11,37 +11,65 @@ import (
 // bars draws a series as one bar in each category; the series of a figure
 // stand side by side.
 type bars struct {
-	series        *Series
-	look          appearance
-	index, groups int
+	figure *Figure
+	series *Series
+	look   appearance
+	index  int // among the series
 }
 
 // groupWidth is the share of a category that its bars take together.
 const groupWidth = 0.8
 
-// Plot implements plot.Plotter.
-func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+// box is bar i.
+func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
-	s := b.series
-	one := groupWidth / float64(b.groups)
-	for i := range s.X {
-		if s.Y[i] != s.Y[i] {
+	one := groupWidth / float64(len(b.figure.Series))
+	left := b.series.X[i] - groupWidth/2 + one*float64(b.index)
+	y := b.series.Y[i]
+	return vg.Rectangle{
+		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, min(0, y)))},
+		Max: vg.Point{X: trX(left + one), Y: trY(min(max(0, y), p.Y.Max))},
+	}
+}
+
+// whisker is the interval of bar i, as a line upwards.
+func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) {
+	trX, trY := p.Transforms(&c)
+	one := groupWidth / float64(len(b.figure.Series))
+	x := trX(b.series.X[i] - groupWidth/2 + one*(float64(b.index)+0.5))
+	y, h := b.series.Y[i], b.series.interval(i)
+	return vg.Point{X: x, Y: trY(max(y-h, p.Y.Min))}, vg.Point{X: x, Y: trY(y + h)}
+}
+
+// shapes is what the bars, or the dots in their place, cover.
+func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	for i := range b.series.X {
+		if !b.figure.visible(b.series, i) {
 			continue
 		}
-		left := s.X[i] - groupWidth/2 + one*float64(b.index)
-		x0, x1 := trX(left), trX(left+one)
-		y0, y1 := trY(max(p.Y.Min, 0)), trY(min(s.Y[i], p.Y.Max))
-		box := []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
+		low, high := b.whisker(p, c, i)
+		all = append(all, shape{a: low, b: high, margin: markerRadius + 1})
+		if !b.figure.LogY {
+			box := b.box(p, c, i)
+			all = append(all, shape{a: box.Min, b: box.Max, area: true})
+		}
+	}
+	return all
+}
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	for i := range b.series.X {
+		if !b.figure.visible(b.series, i) {
+			continue
+		}
+		box := corners(b.box(p, c, i))
 		c.FillPolygon(b.look.pale(0xd0), box)
 		c.StrokeLines(draw.LineStyle{Color: b.look.color, Width: 0.8}, append(box, box[0]))
-		if i < len(s.HalfWidth) && s.HalfWidth[i] > 0 {
-			middle := (x0 + x1) / 2
-			style := draw.LineStyle{Color: color.Black, Width: 0.8}
-			low, high := trY(max(s.Y[i]-s.HalfWidth[i], p.Y.Min)), trY(min(s.Y[i]+s.HalfWidth[i], p.Y.Max))
-			c.StrokeLine2(style, middle, low, middle, high)
-			for _, end := range []vg.Length{low, high} {
-				c.StrokeLine2(style, middle-2, end, middle+2, end)
-			}
+		if b.series.interval(i) > 0 {
+			low, high := b.whisker(p, c, i)
+			whisker(c, color.Black, low.X, low.Y, high.Y)
 		}
 	}
 }
@@ -51,48 +79,31 @@ func (b *bars) Thumbnail(c *draw.Canvas) { swatch(c, b.look) }
 
 // swatch is the sample of a filled series in the legend.
 func swatch(c *draw.Canvas, l appearance) {
-	box := []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}}
+	box := corners(c.Rectangle)
 	c.FillPolygon(l.pale(0xd0), box)
 	c.StrokeLines(draw.LineStyle{Color: l.color, Width: 0.8}, append(box, box[0]))
 }
 
-// steps draws a series as the outline of a histogram, filled if it is the only
-// one.
-type steps struct {
-	series *Series
-	look   appearance
-	alone  bool
-}
+// dots stand for bars on a logarithmic axis, which has no zero for them to
+// begin at: the length of a bar from anywhere else says nothing.
+type dots struct{ bars }
 
 // Plot implements plot.Plotter.
-func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
-	trX, trY := p.Transforms(&c)
-	s := h.series
-	if len(s.X) == 0 {
-		return
-	}
-	floor := trY(max(p.Y.Min, 0))
-	if p.Y.Min > 0 {
-		floor = trY(p.Y.Min)
-	}
-	outline := []vg.Point{{X: trX(s.X[0]), Y: floor}}
-	for i := range s.X {
-		y := floor
-		if s.Y[i] > p.Y.Min {
-			y = trY(s.Y[i])
+func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
+	_, trY := p.Transforms(&c)
+	for i := range d.series.X {
+		if !d.figure.visible(d.series, i) {
+			continue
 		}
-		outline = append(outline, vg.Point{X: trX(s.X[i]), Y: y}, vg.Point{X: trX(s.X[i] + binWidth(s.X, i)), Y: y})
-	}
-	outline = append(outline, vg.Point{X: outline[len(outline)-1].X, Y: floor})
-	alpha := uint8(0x30)
-	if h.alone {
-		alpha = 0x90
-	}
-	c.FillPolygon(h.look.pale(alpha), c.ClipPolygonXY(outline))
-	for _, line := range c.ClipLinesXY(outline) {
-		c.StrokeLines(draw.LineStyle{Color: h.look.color, Width: 1}, line)
+		low, high := d.whisker(p, c, i)
+		if d.series.interval(i) > 0 {
+			whisker(c, d.look.color, low.X, low.Y, high.Y)
+		}
+		if at := (vg.Point{X: low.X, Y: trY(d.series.Y[i])}); c.Contains(at) {
+			d.look.mark(c, at, Steady)
+		}
 	}
 }
 
 // Thumbnail implements plot.Thumbnailer.
-func (h *steps) Thumbnail(c *draw.Canvas) { swatch(c, h.look) }
+func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), Steady) }

@@ -12,83 +12,139 @@ import (
 
 // curve draws a series as markers joined by lines over its confidence band.
 type curve struct {
-	figure *Figure
-	series *Series
-	look   appearance
+	figure  *Figure
+	series  *Series
+	look    appearance
+	ceiling float64 // of the axis
+	level   float64 // of the line for saturated points, as a part of the strip above the ceiling
+}
+
+func (f *Figure) newCurve(i int) *curve {
+	k := &curve{figure: f, series: &f.Series[i], look: look(i), ceiling: f.ceiling()}
+	levels := f.levels()
+	k.level = float64(slices.Index(levels, i)+1) / float64(len(levels)+1)
+	return k
+}
+
+// shown is where point i is drawn on the vertical axis, which ends at top.
+func (k *curve) shown(i int, top float64) float64 {
+	s := k.series
+	switch {
+	case math.IsInf(k.ceiling, 0):
+		return s.Y[i]
+	case s.saturated(i):
+		return k.ceiling + (top-k.ceiling)*k.level
+	case s.Y[i] > k.ceiling:
+		return top + s.Y[i] // beyond y_max: off the axis, not in the strip
+	}
+	return s.Y[i]
 }
 
 // Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
-	k.band(c, p)
-	points, saturated := k.points(c, p)
+	upper, lower := k.band(c, p)
+	if len(upper) > 1 {
+		area := slices.Clone(upper)
+		for _, at := range slices.Backward(lower) {
+			area = append(area, at)
+		}
+		c.FillPolygon(k.look.pale(0x40), c.ClipPolygonXY(area))
+	} else {
+		for i := range upper {
+			whisker(c, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
+		}
+	}
+	points, states := k.points(c, p)
 	for _, line := range c.ClipLinesXY(points) {
 		c.StrokeLines(k.look.line(), line)
 	}
 	for i, at := range points {
-		switch {
-		case c.Contains(at):
-			k.look.mark(c, at, saturated[i])
-		case at.Y > c.Max.Y && saturated[i] && i > 0 && (c.Contains(points[i-1]) || !saturated[i-1]):
-			// The first saturated point beyond the top: on the edge, at
-			// its own load.
-			k.look.mark(c, vg.Point{X: at.X, Y: c.Max.Y}, true)
+		if c.Contains(at) {
+			k.look.mark(c, at, states[i])
 		}
 	}
 }
 
 // points are the visible points on the canvas.
-func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, saturated []bool) {
+func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State) {
 	trX, trY := p.Transforms(&c)
 	s := k.series
 	for i := range s.X {
-		if k.figure.visible(s.X[i], s.Y[i]) {
-			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(s.Y[i])})
-			saturated = append(saturated, s.saturated(i))
+		if k.figure.visible(s, i) || k.figure.lost(s, i) && !math.IsInf(k.ceiling, 0) {
+			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(k.shown(i, p.Y.Max))})
+			states = append(states, s.state(i))
 		}
 	}
-	return points, saturated
+	return points, states
 }
 
-// band fills the area of the confidence intervals.
-func (k *curve) band(c draw.Canvas, p *plot.Plot) {
+// band is the confidence intervals of the points that kept up.
+func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 	trX, trY := p.Transforms(&c)
 	s := k.series
-	var upper, lower []vg.Point
-	for i := range s.HalfWidth {
-		if h := s.HalfWidth[i]; k.figure.visible(s.X[i], s.Y[i]) && !math.IsNaN(h) && !math.IsInf(h, 0) && !s.saturated(i) {
-			least := s.Y[i] - h
-			if p.Y.Min > least {
-				least = p.Y.Min // below a logarithmic axis there is nothing
-			}
-			upper = append(upper, vg.Point{X: trX(s.X[i]), Y: trY(s.Y[i] + h)})
-			lower = append(lower, vg.Point{X: trX(s.X[i]), Y: trY(least)})
+	for i := range s.X {
+		h := s.interval(i)
+		if h == 0 || !k.figure.visible(s, i) || s.saturated(i) {
+			continue
+		}
+		least := max(s.Y[i]-h, p.Y.Min) // below a logarithmic axis there is nothing
+		upper = append(upper, vg.Point{X: trX(s.X[i]), Y: trY(s.Y[i] + h)})
+		lower = append(lower, vg.Point{X: trX(s.X[i]), Y: trY(least)})
+	}
+	return upper, lower
+}
+
+// shapes is what the curve covers.
+func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	points, _ := k.points(c, p)
+	for i, at := range points {
+		all = append(all, shape{a: points[max(0, i-1)], b: at, margin: markerRadius + 1})
+	}
+	upper, lower := k.band(c, p)
+	const slices = 16 // between two points
+	for i := range upper {
+		from := max(0, i-1)
+		all = append(all, shape{a: upper[from], b: upper[i]}, shape{a: lower[from], b: lower[i]})
+		for j := range slices + 1 {
+			part := vg.Length(j) / slices
+			between := func(a, b vg.Point) vg.Point { return a.Add(b.Sub(a).Scale(part)) }
+			all = append(all, shape{a: between(lower[from], lower[i]), b: between(upper[from], upper[i]), margin: 1})
 		}
 	}
-	if len(upper) < 2 {
-		return
+	return all
+}
+
+// whisker draws a confidence interval as a line with ends, those that lie
+// between the axes.
+func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
+	style := draw.LineStyle{Color: ink, Width: 0.8}
+	if from, to := max(low, c.Min.Y), min(high, c.Max.Y); from <= to {
+		c.StrokeLine2(style, x, from, x, to)
 	}
-	for i := len(lower) - 1; i >= 0; i-- {
-		upper = append(upper, lower[i])
+	for _, end := range []vg.Length{low, high} {
+		if c.ContainsY(end) {
+			c.StrokeLine2(style, x-2, end, x+2, end)
+		}
 	}
-	c.FillPolygon(k.look.pale(0x40), c.ClipPolygonXY(upper))
 }
 
 // Thumbnail implements plot.Thumbnailer.
 func (k *curve) Thumbnail(c *draw.Canvas) {
 	y := c.Center().Y
 	c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
-	k.look.mark(*c, c.Center(), false)
+	k.look.mark(*c, c.Center(), Steady)
 }
 
-// anySaturated tells whether a point is marked.
-func (f *Figure) anySaturated() bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.Saturated, true) })
+// has tells whether a point is in a state.
+func (f *Figure) has(state State) bool {
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) })
 }
 
-// hollow explains the hollow markers in the legend.
-type hollow struct{}
+// marker explains the markers of a state in the legend.
+type marker struct{ state State }
 
 // Thumbnail implements plot.Thumbnailer.
-func (hollow) Thumbnail(c *draw.Canvas) {
-	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), true)
+func (m marker) Thumbnail(c *draw.Canvas) {
+	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), m.state)
 }

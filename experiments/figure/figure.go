@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -24,7 +21,17 @@ type Style string
 const (
 	Line      Style = "line"      // markers joined by lines
 	Bar       Style = "bar"       // groups of bars over categories
-	Histogram Style = "histogram" // steps over bins; x is the lower edge of each
+	Histogram Style = "histogram" // steps over bins from X to XEnd
+)
+
+// State is what is known of whether the network kept up at a point.
+type State int
+
+// States, from the best to the worst.
+const (
+	Steady    State = iota // filled markers
+	Undecided              // markers with a hole
+	Saturated              // hollow markers
 )
 
 // Figure is one pair of axes with its series.
@@ -34,20 +41,22 @@ type Figure struct {
 	LogX, LogY            bool
 	YMax                  float64  // end of the vertical axis; 0: found from the data
 	Categories            []string // of bars: X of a series is an index into it
+	LegendTitle           string   // what all names in the legend have in common
 	Series                []Series
 }
 
-// Series is a set of points that belong together. All slices but Saturated and
-// HalfWidth, which may be nil, are of equal length. Points with a coordinate
-// that is not a number are left out.
+// Series is a set of points that belong together. All slices but XEnd, States
+// and HalfWidth, which may be nil, are of equal length. Points with a
+// coordinate that is not a number are left out.
 type Series struct {
 	Name      string
 	X, Y      []float64
+	XEnd      []float64 // of a histogram: upper edges of the bins
 	HalfWidth []float64 // of the confidence interval of Y
-	Saturated []bool    // points to be marked: the network did not keep up
+	States    []State   // of the points; nil: all steady
 }
 
-// Size of the picture.
+// Size of the picture, before what a long title or legend adds to its height.
 const (
 	width  = 6.2 * vg.Inch
 	height = 4.0 * vg.Inch
@@ -66,21 +75,22 @@ func init() {
 
 // Render draws the figure as "svg", "png" or "pdf".
 func (f *Figure) Render(format string) ([]byte, error) {
-	var canvas vg.CanvasWriterTo
-	switch format {
-	case "svg":
-		canvas = vgsvg.New(width, height)
-	case "png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}
-	case "pdf":
-		canvas = vgpdf.New(width, height)
-	default:
-		return nil, fmt.Errorf("unknown picture format %q: known are svg, png, pdf", format)
-	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	f.draw(draw.New(canvas))
+	l := f.layout()
+	var canvas vg.CanvasWriterTo
+	switch format {
+	case "svg":
+		canvas = vgsvg.New(l.size.X, l.size.Y)
+	case "png":
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.size.X, l.size.Y), vgimg.UseDPI(dpi))}
+	case "pdf":
+		canvas = vgpdf.New(l.size.X, l.size.Y)
+	default:
+		return nil, fmt.Errorf("unknown picture format %q: known are svg, png, pdf", format)
+	}
+	l.draw(draw.New(canvas))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
@@ -90,9 +100,9 @@ func (f *Figure) Render(format string) ([]byte, error) {
 
 // check finds out whether there is anything to draw.
 func (f *Figure) check() error {
-	for _, s := range f.Series {
-		for i := range s.X {
-			if f.visible(s.X[i], s.Y[i]) {
+	for i := range f.Series {
+		for j := range f.Series[i].X {
+			if f.visible(&f.Series[i], j) {
 				return nil
 			}
 		}
@@ -103,84 +113,35 @@ func (f *Figure) check() error {
 	return fmt.Errorf("no point to draw: no row has a number in both columns")
 }
 
-// visible tells whether a point can be drawn on the axes.
-func (f *Figure) visible(x, y float64) bool {
-	finite := !math.IsNaN(x) && !math.IsInf(x, 0) && !math.IsNaN(y) && !math.IsInf(y, 0)
-	return finite && !(f.LogX && x <= 0) && !(f.LogY && y <= 0)
+// visible tells whether point i of a series can be drawn on the axes.
+func (f *Figure) visible(s *Series, i int) bool {
+	x, y := s.X[i], s.Y[i]
+	if f.Style == Histogram {
+		x = s.XEnd[i] // the first bin may begin at 0
+	}
+	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
 }
 
-// textFont is the face of all text.
-func textFont(size vg.Length) font.Font {
-	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+// onAxis tells whether the horizontal axis can show x.
+func (f *Figure) onAxis(x float64) bool {
+	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && f.Style != Bar && x <= 0)
 }
 
-func (f *Figure) draw(c draw.Canvas) {
-	c.SetColor(plotter.DefaultLineStyle.Color)
-	p := plot.New()
-	p.Title.Text = f.Title
-	p.Title.TextStyle.Font = textFont(11.5)
-	p.Title.Padding = 8
-	for w := p.Title.TextStyle.Width(f.Title); w > width-20 && p.Title.TextStyle.Font.Size > 6; w = p.Title.TextStyle.Width(f.Title) {
-		p.Title.TextStyle.Font.Size -= 0.5
+// interval is the half-width of the confidence interval of point i; 0 if there
+// is none.
+func (s *Series) interval(i int) float64 {
+	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
+		return 0
 	}
-	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Tick.Label.Font = textFont(9)
-		axis.Padding = 0
-		axis.LineStyle.Width = 0 // the frame draws it
-		axis.Tick.LineStyle.Width = 0.6
-		axis.Tick.Length = 4
-	}
-	f.axes(p)
-	legend := newLegend()
-	p.Add(grid{})
-	for i := range f.Series {
-		l := look(i)
-		var drawn interface {
-			plot.Plotter
-			plot.Thumbnailer
-		}
-		switch f.Style {
-		case Bar:
-			drawn = &bars{series: &f.Series[i], look: l, index: i, groups: len(f.Series)}
-		case Histogram:
-			drawn = &steps{series: &f.Series[i], look: l, alone: len(f.Series) == 1}
-		default:
-			drawn = &curve{figure: f, series: &f.Series[i], look: l}
-		}
-		p.Add(drawn)
-		if f.Series[i].Name != "" {
-			legend.Add(f.Series[i].Name, drawn)
-		}
-	}
-	if f.Style == Line && f.anySaturated() {
-		legend.Add("hollow: saturated", hollow{})
-	}
-	p.Add(frame{})
-	c = draw.Crop(c, 8, -12, 6, -8)
-	l := takeLabels(p)
-	l.draw(c, f.place(p, legend, l.inside(c)))
+	return s.HalfWidth[i]
 }
 
-// axes sets the ranges, scales and ticks.
-func (f *Figure) axes(p *plot.Plot) {
-	x, y := f.ranges()
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.min, x.max, y.min, y.max
-	for _, a := range []struct {
-		*plot.Axis
-		log bool
-	}{{&p.X, f.LogX}, {&p.Y, f.LogY}} {
-		unit, bare := unitOf(a.Label.Text)
-		a.Tick.Marker = ticks{unit}
-		if a.log {
-			a.Scale, a.Tick.Marker = plot.LogScale{}, logTicks{unit}
-		}
-		if hasUnits(a.Axis, unit) {
-			a.Label.Text = bare
-		}
+// state is that of point i.
+func (s *Series) state(i int) State {
+	if i >= len(s.States) {
+		return Steady
 	}
-	if f.Style == Bar {
-		p.X.Tick.Marker = categories(f.Categories)
-		p.X.Tick.LineStyle.Width = 0
-	}
+	return s.States[i]
 }
+
+func (s *Series) saturated(i int) bool { return s.state(i) == Saturated }

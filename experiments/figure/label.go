@@ -13,44 +13,56 @@ import (
 // on a logarithmic axis it takes the label's place for the value halfway
 // between the ends, far from the middle, and leaves the room that the label
 // would need there.
-type labels struct {
+type labels struct{ x, y label }
+
+type label struct {
+	text  string // in lines
 	style text.Style
-	x, y  string
 }
 
 const labelGap = 4
 
+// Room for the labels along the axes, whatever the ticks and the title take.
+const (
+	labelWidth  = width - 70
+	labelHeight = height - 85
+)
+
 // takeLabels moves the labels out of p.
 func takeLabels(p *plot.Plot) labels {
-	l := labels{style: p.X.Label.TextStyle, x: p.X.Label.Text, y: p.Y.Label.Text}
-	l.style.Font = textFont(10)
+	style := p.X.Label.TextStyle
+	style.Font = textFont(10)
+	var l labels
+	l.x.text, l.x.style = fit(style, p.X.Label.Text, labelWidth, 1)
+	l.y.text, l.y.style = fit(style, p.Y.Label.Text, labelHeight, 1)
 	p.X.Label.Text, p.Y.Label.Text = "", ""
 	return l
 }
 
 // size is the room that a label takes across its axis.
-func (l labels) size(label string) vg.Length {
-	if label == "" {
+func (l label) size() vg.Length {
+	if l.text == "" {
 		return 0
 	}
-	return l.style.Height(label) + l.style.FontExtents().Descent + labelGap
+	return l.style.Height(l.text) + l.style.FontExtents().Descent + labelGap
 }
 
 // inside is what the labels leave of a canvas.
 func (l labels) inside(c draw.Canvas) draw.Canvas {
-	return draw.Crop(c, l.size(l.y), 0, l.size(l.x), 0)
+	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }
 
 // draw writes the labels along the edges of c, each in the middle of its axis;
 // data is the area between the axes.
 func (l labels) draw(c, data draw.Canvas) {
-	descent := l.style.FontExtents().Descent
-	if l.x != "" {
-		c.FillText(l.style, vg.Point{X: data.Center().X, Y: c.Min.Y + descent}, l.x)
+	if l.x.text != "" {
+		descent := l.x.style.FontExtents().Descent
+		c.FillText(l.x.style, vg.Point{X: data.Center().X, Y: c.Min.Y + descent}, l.x.text)
 	}
-	if l.y != "" {
-		style := l.style
+	if l.y.text != "" {
+		style := l.y.style
+		descent := style.FontExtents().Descent
 		style.Rotation = math.Pi / 2
-		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y) - descent, Y: data.Center().Y}, l.y)
+		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y.text) - descent, Y: data.Center().Y}, l.y.text)
 	}
 }

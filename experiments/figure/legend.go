@@ -4,133 +4,113 @@ import (
 	"image/color"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-func newLegend() *plot.Legend {
-	l := plot.NewLegend()
-	l.TextStyle.Font = textFont(9)
-	l.ThumbnailWidth = 26
-	l.Padding = 3
-	l.Left = true
-	l.Top = true
-	return &l
+// legend is the names of the series beside samples of how they are drawn, in
+// columns, below what all of them have in common.
+type legend struct {
+	title   string
+	entries []entry
+	columns int
+	style   text.Style
 }
 
-// legendGap is the space around the legend.
-const legendGap = 6
-
-// place draws the plot with its legend in a corner that the data leave free,
-// or beside the axes if there is none. It returns the area between the axes.
-func (f *Figure) place(p *plot.Plot, legend *plot.Legend, c draw.Canvas) draw.Canvas {
-	box := legend.Rectangle(c).Size()
-	if box.X <= 0 || f.unnamed() {
-		p.Draw(c)
-		return p.DataCanvas(c)
-	}
-	data := p.DataCanvas(c)
-	obstacles := f.obstacles(data, p)
-	size := vg.Point{X: box.X + legendGap, Y: box.Y + legendGap}
-	for _, corner := range []struct{ right, top bool }{{false, true}, {true, true}, {true, false}, {false, false}} {
-		r := vg.Rectangle{Min: data.Min, Max: data.Min.Add(vg.Point{X: size.X + legendGap, Y: size.Y + legendGap})}
-		if corner.right {
-			r.Min.X, r.Max.X = data.Max.X-size.X-legendGap, data.Max.X
-		}
-		if corner.top {
-			r.Min.Y, r.Max.Y = data.Max.Y-size.Y-legendGap, data.Max.Y
-		}
-		if size.X+legendGap > 0.6*data.Size().X || size.Y+legendGap > 0.7*data.Size().Y || f.hit(r, obstacles) {
-			continue
-		}
-		p.Draw(c)
-		inner := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: r.Min.Add(vg.Point{X: legendGap, Y: legendGap}),
-			Max: r.Max.Sub(vg.Point{X: legendGap, Y: legendGap}),
-		}}
-		c.FillPolygon(color.White, rectangle(inner.Rectangle, 2))
-		legend.Draw(inner)
-		return data
-	}
-	left := draw.Crop(c, 0, -size.X-legendGap, 0, 0)
-	p.Draw(left)
-	data = p.DataCanvas(left)
-	legend.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-		Min: vg.Point{X: c.Max.X - size.X, Y: c.Min.Y},
-		Max: vg.Point{X: c.Max.X, Y: data.Max.Y},
-	}})
-	return data
+type entry struct {
+	name   string
+	sample plot.Thumbnailer
 }
 
-// unnamed tells whether no series has a name.
-func (f *Figure) unnamed() bool {
-	for _, s := range f.Series {
-		if s.Name != "" {
-			return false
+// Sizes in the legend and the space around it.
+const (
+	legendGap   = 6
+	sampleWidth = 26
+	sampleGap   = 4
+	columnGap   = 12
+	rowHeight   = 12.5
+	legendInset = 3
+)
+
+// newLegend is the legend of a figure; nil if there is nothing to say.
+func newLegend(f *Figure) *legend {
+	l := &legend{title: f.LegendTitle, columns: 1, style: plot.New().Legend.TextStyle}
+	l.style.Font = textFont(9)
+	l.style.XAlign, l.style.YAlign = text.XLeft, text.YCenter
+	for i := range f.Series {
+		if f.Series[i].Name != "" {
+			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i)})
 		}
 	}
-	return true
+	if f.Style == Line && f.has(Undecided) {
+		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}})
+	}
+	if f.Style == Line && f.has(Saturated) {
+		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}})
+	}
+	if len(l.entries) == 0 && l.title == "" {
+		return nil
+	}
+	return l
 }
 
-func rectangle(r vg.Rectangle, margin vg.Length) []vg.Point {
-	return []vg.Point{
-		{X: r.Min.X - margin, Y: r.Min.Y - margin}, {X: r.Max.X + margin, Y: r.Min.Y - margin},
-		{X: r.Max.X + margin, Y: r.Max.Y + margin}, {X: r.Min.X - margin, Y: r.Max.Y + margin},
+// columnWidth is that of the widest entry.
+func (l *legend) columnWidth() vg.Length {
+	widest := vg.Length(0)
+	for _, e := range l.entries {
+		widest = max(widest, sampleWidth+sampleGap+l.style.Width(e.name))
+	}
+	return widest
+}
+
+// rows is how many rows the legend has in so many columns, without its title.
+func (l *legend) rows(columns int) int { return (len(l.entries) + columns - 1) / columns }
+
+// size is what the legend takes in so many columns.
+func (l *legend) size(columns int) vg.Point {
+	rows := l.rows(columns)
+	wide := l.columnWidth()*vg.Length(columns) + columnGap*vg.Length(columns-1)
+	if l.title != "" {
+		rows++
+		wide = max(wide, l.style.Width(l.title))
+	}
+	return vg.Point{X: wide + 2*legendInset, Y: rowHeight*vg.Length(rows) + 2*legendInset}
+}
+
+// columnsIn is how many columns fit side by side.
+func (l *legend) columnsIn(room vg.Length) int {
+	n := int((room - 2*legendInset + columnGap) / (l.columnWidth() + columnGap))
+	return max(1, min(n, len(l.entries)))
+}
+
+// fitInto shortens what is wider than the room.
+func (l *legend) fitInto(room vg.Length) {
+	room -= 2 * legendInset
+	l.title = elide(l.style, l.title, room)
+	for i := range l.entries {
+		l.entries[i].name = elide(l.style, l.entries[i].name, room-sampleWidth-sampleGap)
 	}
 }
 
-// obstacles samples what the series draw, densely enough that nothing as large
-// as a marker falls between.
-func (f *Figure) obstacles(c draw.Canvas, p *plot.Plot) []vg.Point {
-	trX, trY := p.Transforms(&c)
-	var all []vg.Point
-	for _, s := range f.Series {
-		var last vg.Point
-		first := true
-		for i := range s.X {
-			if !f.visible(s.X[i], s.Y[i]) {
-				continue
-			}
-			at := vg.Point{X: trX(s.X[i]), Y: trY(s.Y[i])}
-			switch {
-			case f.Style != Line:
-				for y := c.Min.Y; y <= min(at.Y, c.Max.Y); y += 4 {
-					all = append(all, vg.Point{X: at.X, Y: y})
-				}
-				all = append(all, at)
-			case first:
-				all = append(all, at)
-			default:
-				all = append(all, between(last, at)...)
-			}
-			last, first = at, false
-		}
+// draw fills c, column by column.
+func (l *legend) draw(c draw.Canvas) {
+	c.FillPolygon(color.White, corners(c.Rectangle))
+	c.Rectangle = grown(c.Rectangle, -legendInset)
+	top := c.Max.Y
+	if l.title != "" {
+		c.FillText(l.style, vg.Point{X: c.Min.X, Y: top - rowHeight/2}, l.title)
+		top -= rowHeight
 	}
-	return all
-}
-
-// between samples a line, both ends included.
-func between(a, b vg.Point) []vg.Point {
-	const samples = 64
-	points := make([]vg.Point, samples+1)
-	for i := range points {
-		points[i] = a.Add(b.Sub(a).Scale(vg.Length(i) / samples))
+	rows := l.rows(l.columns)
+	for i, e := range l.entries {
+		column, row := i/rows, i%rows
+		left := c.Min.X + vg.Length(column)*(l.columnWidth()+columnGap)
+		y := top - (vg.Length(row)+0.5)*rowHeight
+		e.sample.Thumbnail(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: left, Y: y - rowHeight/2 + 2},
+			Max: vg.Point{X: left + sampleWidth, Y: y + rowHeight/2 - 2},
+		}})
+		c.FillText(l.style, vg.Point{X: left + sampleWidth + sampleGap, Y: y}, e.name)
 	}
-	return points
-}
-
-// hit tells whether a marker at one of the points would touch r. Bars are
-// wider than their middle.
-func (f *Figure) hit(r vg.Rectangle, points []vg.Point) bool {
-	margin := vg.Length(markerRadius + 1)
-	for _, at := range points {
-		wide := margin
-		if f.Style != Line {
-			wide = 12
-		}
-		if at.X > r.Min.X-wide && at.X < r.Max.X+wide && at.Y > r.Min.Y-margin && at.Y < r.Max.Y+margin {
-			return true
-		}
-	}
-	return false
 }

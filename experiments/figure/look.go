@@ -58,25 +58,28 @@ func (a appearance) pale(alpha uint8) color.NRGBA {
 
 const markerRadius = 2.7 // points
 
-// mark draws the series' marker at a point, hollow or filled.
-func (a appearance) mark(c draw.Canvas, at vg.Point, hollow bool) {
-	path := a.outline(at)
+// mark draws the series' marker at a point: filled where the network kept up,
+// hollow where it did not, with a hole where that is not decided.
+func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
+	path := a.outline(at, markerRadius)
 	c.SetLineDash(nil, 0)
-	if hollow {
+	c.SetColor(a.color)
+	if state == Saturated {
 		c.SetColor(color.White)
-		c.Fill(path)
-	} else {
-		c.SetColor(a.color)
-		c.Fill(path)
 	}
+	c.Fill(path)
 	c.SetColor(a.color)
 	c.SetLineWidth(1.1)
 	c.Stroke(path)
+	if state == Undecided {
+		c.SetColor(color.White)
+		c.Fill(a.outline(at, 0.45*markerRadius))
+	}
 }
 
-func (a appearance) outline(at vg.Point) vg.Path {
+func (a appearance) outline(at vg.Point, radius float64) vg.Path {
 	m := markers[a.marker]
-	radius := markerRadius * m.scale
+	radius *= m.scale
 	var path vg.Path
 	if m.corners == 0 {
 		path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})

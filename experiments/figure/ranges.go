@@ -1,50 +1,86 @@
 package figure
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // span is the range of an axis.
 type span struct{ min, max float64 }
 
-// ranges finds the ranges of the axes: from zero where the data come near it,
-// and without the tail of saturated points, whose latency grows with the
-// length of the run and would squash the curve.
+func (s *span) include(x float64) { s.min, s.max = min(s.min, x), max(s.max, x) }
+
+// ranges finds the ranges of the axes: all points with the confidence intervals
+// of those that kept up, from zero where the data come near it. A strip for
+// saturated points comes on top.
 func (f *Figure) ranges() (x, y span) {
 	x, y = span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
-	top := f.top()
-	for _, s := range f.Series {
-		for i := range s.X {
-			if !f.visible(s.X[i], s.Y[i]) {
+	ceiling := f.ceiling()
+	for i := range f.Series {
+		s := &f.Series[i]
+		for j := range s.X {
+			if f.lost(s, j) && !math.IsInf(ceiling, 0) {
+				x.include(s.X[j])
+			}
+			if !f.visible(s, j) {
 				continue
 			}
-			right := s.X[i]
-			if f.Style == Histogram {
-				right += binWidth(s.X, i)
+			if !(f.LogX && s.X[j] <= 0) {
+				x.include(s.X[j])
 			}
-			x = span{min(x.min, s.X[i]), max(x.max, right)}
-			y = span{min(y.min, s.Y[i]), max(y.max, min(s.Y[i], top))}
+			if f.Style == Histogram {
+				x.include(s.XEnd[j])
+			}
+			y.include(min(s.Y[j], ceiling))
 		}
 	}
+	y = f.withIntervals(y)
 	switch {
 	case f.Style == Bar:
 		x = span{-0.5, float64(len(f.Categories)) - 0.5}
-	case f.Style != Histogram:
+	case f.Style == Histogram && x.max > x.min:
+	default:
 		x = widen(x, f.LogX)
 	}
-	y = widen(y, f.LogY)
 	if f.Style != Line && !f.LogY {
-		y.min = min(y.min, 0)
+		y.include(0)
 	}
-	if f.YMax > 0 && f.YMax > y.min {
+	y = widen(y, f.LogY)
+	switch {
+	case !math.IsInf(ceiling, 0):
+		y.max = ceiling
+		if !f.LogY {
+			share := strip(len(f.levels()))
+			y.max += (y.max - y.min) * share / (1 - share)
+		}
+	case f.YMax > 0 && f.YMax > y.min:
 		y.max = f.YMax
 	}
 	return x, y
 }
 
-// widen rounds a range outwards: to powers of ten on logarithmic axes if it
-// spans any, otherwise by a margin, and to zero if that is near.
+// withIntervals extends a range to the confidence intervals: those of bars
+// whole, bands by at most half of what the points take, so that one wide
+// interval does not squash all else.
+func (f *Figure) withIntervals(y span) span {
+	wider, slack := y, (y.max-y.min)/2
+	if f.Style == Bar || slack == 0 {
+		slack = math.Inf(1)
+	}
+	for i := range f.Series {
+		s := &f.Series[i]
+		for j := range s.X {
+			h := s.interval(j)
+			if h == 0 || !f.visible(s, j) || s.saturated(j) {
+				continue
+			}
+			wider.max = max(wider.max, min(s.Y[j]+h, y.max+slack))
+			if low := max(s.Y[j]-h, y.min-slack); low >= 0 && !f.LogY || low > 0 || y.min < 0 {
+				wider.min = min(wider.min, low)
+			}
+		}
+	}
+	return wider
+}
+
+// widen rounds a range outwards by a margin, and to zero if that is near.
 func widen(s span, log bool) span {
 	if log {
 		if s.max/s.min < 1.001 {
@@ -63,54 +99,8 @@ func widen(s span, log bool) span {
 	if s.min != 0 {
 		s.min -= 0.05 * extent
 	}
-	s.max += 0.05 * extent
+	if s.max != 0 {
+		s.max += 0.05 * extent
+	}
 	return s
-}
-
-// steepness is how far above the flat part of a curve the vertical axis ends,
-// in multiples of it, where there are saturated points.
-const steepness = 6
-
-// top is the largest value worth showing: with saturated points, what the
-// points that keep up reach, but not far above the flat part of the curves.
-func (f *Figure) top() float64 {
-	if f.YMax > 0 {
-		return f.YMax
-	}
-	kept, flat, highest := math.Inf(-1), math.Inf(-1), math.Inf(-1)
-	for _, s := range f.Series {
-		least := math.Inf(1)
-		for i := range s.X {
-			if !f.visible(s.X[i], s.Y[i]) {
-				continue
-			}
-			least = min(least, s.Y[i])
-			if s.saturated(i) {
-				highest = max(highest, s.Y[i])
-			} else {
-				kept = max(kept, s.Y[i])
-			}
-		}
-		if !math.IsInf(least, 0) && slices.ContainsFunc(s.Saturated, func(b bool) bool { return !b }) {
-			flat = max(flat, least)
-		}
-	}
-	if highest <= 2*kept || math.IsInf(highest, 0) || math.IsInf(flat, 0) || f.LogY {
-		return math.Inf(1)
-	}
-	return max(min(kept*1.3, steepness*flat), flat*2)
-}
-
-func (s *Series) saturated(i int) bool { return i < len(s.Saturated) && s.Saturated[i] }
-
-// binWidth is the width of bin i of a histogram: to the next lower edge, the
-// last as wide as the one before.
-func binWidth(edges []float64, i int) float64 {
-	switch {
-	case i+1 < len(edges):
-		return edges[i+1] - edges[i]
-	case i > 0:
-		return edges[i] - edges[i-1]
-	}
-	return 1
 }

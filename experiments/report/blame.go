@@ -39,6 +39,7 @@ type blamedPoint struct {
 	parts    [fabric.NumParts]float64 // nanoseconds
 	total    float64
 	channels []blamedChannel
+	places   map[[3]string]int // of channels, by their ends and class
 }
 
 type blamedChannel struct {
@@ -62,6 +63,9 @@ func newBlame(f *experiments.Folder) *blame {
 	if len(shown) > mostBars {
 		shown = shown[:mostBars]
 		b.Note += fmt.Sprintf(" The first %d of %d points; blame.csv has them all.", mostBars, len(points))
+	}
+	if slices.Contains(f.File.SweptKeys(), seedKey) {
+		b.Note += " Each is the mean of its seeds."
 	}
 	b.Picture = stackedBars(shown)
 	slowest := slices.MaxFunc(points, func(a, b blamedPoint) int { return cmp.Compare(a.total, b.total) })
@@ -115,13 +119,12 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	}
 	labels := map[string]string{}
 	for _, p := range f.File.Points {
-		labels[strconv.Itoa(p.Index)] = f.File.Describe(p)
+		labels[strconv.Itoa(p.Index)] = withoutSeed(f.File, p)
 	}
 	saturated := map[string]bool{}
-	if i := slices.Index(f.Results.Columns, saturatedColumn); i >= 0 {
-		point := slices.Index(f.Results.Columns, "point")
-		for _, r := range f.Results.Rows {
-			saturated[r[point]] = r[i] == "true"
+	if point := slices.Index(f.Results.Columns, "point"); point >= 0 {
+		for i, r := range f.Results.Rows {
+			saturated[r[point]] = f.Results.State(i) == fabric.Saturated
 		}
 	}
 	number := func(cell string) float64 {
@@ -149,7 +152,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 			last.channels = append(last.channels, c)
 		}
 	}
-	return points, nil
+	return meanOfSeeds(points), nil
 }
 
 // stackedBars draws a bar for each point: its label above, its parts from left

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -57,8 +56,12 @@ func linkMaps(f *experiments.Folder) (maps []linkMap, note string) {
 // atMost keeps the first of the variants to show and says so; all of them are
 // in a file.
 func atMost(f *experiments.Folder, chosen []*experiments.Point, most int, all string) (kept []*experiments.Point, note string) {
-	if f.File.SweptKeys() != nil {
+	keys := f.File.SweptKeys()
+	if keys != nil {
 		note = " Each variant is shown at its highest load."
+	}
+	if slices.Contains(keys, seedKey) {
+		note += " Of several seeds, the first is shown."
 	}
 	if len(chosen) > most {
 		note += fmt.Sprintf(" The first %d of %d variants; %s has them all.", most, len(chosen), all)
@@ -104,9 +107,10 @@ func channelLoads(t *experiments.Table) (map[int][]channel, error) {
 }
 
 // variants lists the points to show: those with links, of each combination of
-// the swept keys other than the load the one with the highest load.
+// the swept keys other than the load the one with the highest load. Seeds are
+// replications: the first stands for all.
 func variants(f *experiments.Folder, loads map[int][]channel) []*experiments.Point {
-	at := slices.Index(f.File.SweptKeys(), "traffic.load")
+	at, seed := slices.Index(f.File.SweptKeys(), "traffic.load"), slices.Index(f.File.SweptKeys(), seedKey)
 	load := func(p *experiments.Point) float64 {
 		x, err := strconv.ParseFloat(p.Swept[at], 64)
 		if err != nil {
@@ -120,11 +124,12 @@ func variants(f *experiments.Folder, loads map[int][]channel) []*experiments.Poi
 		if loads[p.Index] == nil {
 			continue
 		}
-		others := slices.Clone(p.Swept)
-		if at >= 0 {
-			others = slices.Delete(others, at, at+1)
+		name := ""
+		for i, cell := range p.Swept {
+			if i != at && i != seed {
+				name += cell + "\x00"
+			}
 		}
-		name := strings.Join(others, "\x00")
 		i, known := place[name]
 		switch {
 		case !known:

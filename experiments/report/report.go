@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
 )
 
 //go:embed page.html
@@ -66,8 +67,8 @@ type table struct {
 }
 
 type row struct {
-	Cells     []string
-	Saturated bool // the network did not keep up
+	Cells []string
+	State string // where the network did not show that it keeps up: saturated or undecided
 }
 
 type cell struct{ Name, Value string }
@@ -268,7 +269,7 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 func printResults(t *experiments.Table) (shared []cell, rest table) {
 	narrow := &experiments.Table{Rows: make([][]string, len(t.Rows))}
 	for i, name := range t.Columns {
-		if name == saturatedColumn {
+		if name == "state" || name == "saturated" {
 			continue // marked in the first column
 		}
 		same := len(t.Rows) > 1
@@ -287,15 +288,13 @@ func printResults(t *experiments.Table) (shared []cell, rest table) {
 		}
 	}
 	rest = printTable(narrow)
-	if i := slices.Index(t.Columns, saturatedColumn); i >= 0 {
-		for j, r := range t.Rows {
-			rest.Rows[j].Saturated = r[i] == "true"
+	for j := range t.Rows {
+		if state := t.State(j); state != fabric.Steady {
+			rest.Rows[j].State = state.String()
 		}
 	}
 	return shared, rest
 }
-
-const saturatedColumn = "saturated"
 
 // printTable shortens the numbers of a table.
 func printTable(t *experiments.Table) table {

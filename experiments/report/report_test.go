@@ -158,7 +158,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("caption %q", got)
 		}
 	}
-	// A row is saturated in the page where it is in the results.
+	// A row is marked in the page where it is not steady in the results.
 	results, err := os.ReadFile(filepath.Join(dir, "results.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := table.Column("saturated")
+	at, err := table.Column("state")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,12 +177,60 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%d rows of results", len(rows))
 	}
 	for i, r := range rows {
-		if got, want := r.Attr["class"] == "saturated" && strings.Contains(r.Text, "saturated"), table.Rows[i][at] == "true"; got != want {
-			t.Errorf("row %d: saturated %v, want %v", i, got, want)
+		want := table.Rows[i][at]
+		if want == "steady" {
+			want = ""
+		}
+		if r.Attr["class"] != want || !strings.Contains(r.Text, want) {
+			t.Errorf("row %d: %q, want %q", i, r.Attr["class"], want)
 		}
 	}
 	if got := root.all("pre"); len(got) != 12 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
 		t.Errorf("%d tables of settings", len(got))
+	}
+}
+
+// TestSeedsAreNoVariants: a page about a sweep of seeds has as many maps, bars of
+// blame and lines of a figure as one without, and its blame is the mean.
+func TestSeedsAreNoVariants(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.Replace(strings.Replace(ring, "links = true", "links = true\nblame = true", 1), "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]", 1)
+	resultFolder(t, dir, text)
+	f, err := experiments.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if maps, note := linkMaps(f); len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown.") {
+		t.Errorf("%d maps, %s", len(maps), note)
+	}
+	points, err := blamedPoints(f, f.Tables["blame"])
+	if err != nil || len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1" {
+		t.Fatalf("%v, %d points, %+v", err, len(points), points[0].label)
+	}
+	results, err := f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	means, err := results.Numbers("latency_mean_ns")
+	if err != nil || len(means) != 3 {
+		t.Fatal(err, means)
+	}
+	parts, roots := 0.0, 0.0
+	for _, x := range points[0].parts {
+		parts += x
+	}
+	for _, c := range points[0].channels {
+		roots += c.root
+	}
+	if want := (means[0] + means[1] + means[2]) / 3; math.Abs(parts-want) > 1e-6*want || math.Abs(points[0].total-want) > 1e-6*want {
+		t.Errorf("parts %v, total %v, want %v", parts, points[0].total, want)
+	}
+	if roots > 1+1e-9 {
+		t.Errorf("shares of the channels come to %v", roots)
+	}
+	picture, err := figure(f, &f.File.Plots[0])
+	if err != nil || strings.Contains(string(picture), "seed") || strings.Count(string(picture), ">vcs<") != 1 {
+		t.Errorf("%v\n%s", err, picture)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package hca models an InfiniBand host channel adapter: send queues of queue
 // pairs (QPs), the arbiter that shares the DMA engine among the active ones, the
-// cache of QP contexts, the receive engine and shared receive queues.
+// cache of QP contexts and the receive engine.
 //
 // A message passes these stages:
 //

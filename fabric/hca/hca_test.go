@@ -194,19 +194,6 @@ func TestContextCache(t *testing.T) {
 	}
 }
 
-func TestBuffers(t *testing.T) {
-	b := NewBuffers(2)
-	for i, want := range []bool{true, true, false} {
-		if b.Take() != want {
-			t.Errorf("buffer %d taken: %v, want %v", i, !want, want)
-		}
-	}
-	b.Put()
-	if !b.Take() {
-		t.Error("a buffer posted again is not there")
-	}
-}
-
 func TestPresets(t *testing.T) {
 	for _, name := range Registry.Names() {
 		if _, err := sim.Make[Config](Registry, name, struct{}{}, nil); err != nil {

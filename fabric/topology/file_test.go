@@ -146,7 +146,7 @@ func FuzzReadJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		checkGraph(t, g)
+		CheckGraph(t, g)
 		var b bytes.Buffer
 		if err := WriteJSON(&b, g); err != nil {
 			t.Fatal(err)

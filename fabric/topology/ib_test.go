@@ -87,7 +87,7 @@ func TestRealClusters(t *testing.T) {
 				t.Errorf("counts %+v, want %+v", im.Summary, c.want)
 			}
 			g := im.Graph()
-			checkGraph(t, g)
+			CheckGraph(t, g)
 			terminals, links := classCounts(g)
 			if !reflect.DeepEqual(terminals, c.terminals) || !reflect.DeepEqual(links, c.links) {
 				t.Errorf("terminals %v links %v, want %v and %v", terminals, links, c.terminals, c.links)
@@ -164,7 +164,7 @@ func readSmall(t *testing.T, text string) *Imported {
 func TestIBNetDiscoverFields(t *testing.T) {
 	im := readSmall(t, smallFabric)
 	g, n := im.Graph(), im.Graph().Names
-	checkGraph(t, g)
+	CheckGraph(t, g)
 	for _, c := range []struct {
 		what      string
 		got, want any

@@ -31,7 +31,7 @@ func TestIBWritersRepeatTheTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGraph(t, sim.Graph())
+	CheckGraph(t, sim.Graph())
 	out.Reset()
 	if err := WriteIBSim(&out, sim.Graph()); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func fuzzIB(f *testing.F, read func(string) (*Imported, error), write func(*Grap
 		}
 		g := im.Graph()
 		if !slices.Contains(g.DistancesFrom(0, nil), Unreachable) {
-			checkGraph(t, g)
+			CheckGraph(t, g)
 		}
 		written := write(g)
 		again, err := read(written)

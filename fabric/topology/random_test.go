@@ -31,7 +31,7 @@ func randomRegular(t testing.TB, c RandomRegularConfig) *Graph {
 // terminals, 20 to other switches. Regular and simple; neighbours in order.
 func TestRandomRegularOfPaper(t *testing.T) {
 	g := randomRegular(t, RandomRegularConfig{2048, 20, 20, 1})
-	checkGraph(t, g)
+	CheckGraph(t, g)
 	if g.Terminals() != 40960 {
 		t.Errorf("%d terminals", g.Terminals())
 	}

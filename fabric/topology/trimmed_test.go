@@ -46,7 +46,7 @@ func TestSunwayTrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			x, g := topo.(*TrimmedTree), topo.Graph()
-			checkGraph(t, g)
+			CheckGraph(t, g)
 			if got := x.Facts(); got != c.facts || got.Switches != g.Switches() || got.Links != g.SwitchLinks() {
 				t.Errorf("facts %+v, want %+v; the graph has %d switches, %d links", got, c.facts, g.Switches(), g.SwitchLinks())
 			}

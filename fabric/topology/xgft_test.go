@@ -54,13 +54,13 @@ func TestTaperedTree(t *testing.T) {
 	if got, want := x.Facts(), (Facts{1280 + 320 + 64, 40960, 10240 + 2560, 4, 1280}); got != want {
 		t.Errorf("facts %+v, want %+v", got, want)
 	}
-	checkGraph(t, x.Graph())
+	CheckGraph(t, x.Graph())
 	for s := range SwitchID(x.Graph().Switches()) {
 		if d := x.Graph().Degree(s); d != 40 {
 			t.Fatalf("switch %d has %d ports", s, d)
 		}
 	}
-	if d := diameter(x.Graph()); d != 4 {
+	if d := Diameter(x.Graph()); d != 4 {
 		t.Errorf("diameter %d", d)
 	}
 }
@@ -109,7 +109,7 @@ func TestFatTreeOfPaper(t *testing.T) {
 		t.Errorf("facts %+v, want %+v", got, want)
 	}
 	g := topo.Graph()
-	checkGraph(t, g)
+	CheckGraph(t, g)
 	if g.Switches() != 2000 || g.Terminals() != 16000 || g.SwitchLinks() != 32000 {
 		t.Errorf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
 	}

@@ -1,23 +1,26 @@
-package routing_test
+package routingtest
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 )
 
-// trial is a random network under random settings.
-type trial struct {
+// Trial is a random network under random settings.
+type Trial struct {
 	seed    uint64
-	topo    topology.Topology
+	network topologytest.Network
 	routing fabric.Routing
 	name    string
 	config  fabric.Config
@@ -26,35 +29,31 @@ type trial struct {
 	latency int64 // of every channel
 }
 
-type fixedFlits int
-
-func (n fixedFlits) Draw(*sim.Stream) int { return int(n) }
-
-// drawTrial draws a network that some routing carries, one in three with fewer
-// virtual channels than it asks for.
-func drawTrial(t *testing.T, seed uint64) *trial {
+// DrawTrial draws a network of a registered family that a registered routing
+// carries, one in three with fewer virtual channels than it asks for.
+func DrawTrial(t testing.TB, seed uint64) *Trial {
 	t.Helper()
 	random := sim.NewStream(seed, "fabrics", 0)
 	stream := &random
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
+	families, routings := topologytest.Families(), routing.Registry.Names()
 	for {
-		nets := randomNetworks(t, stream)
-		topo := nets[stream.IntN(len(nets))]
-		if topo.Graph().Terminals() < 2 {
+		n, ok := topologytest.Draw(families[stream.IntN(len(families))], stream, topologytest.Small)
+		if !ok || n.Topology.Graph().Terminals() < 2 {
 			continue
 		}
-		name := routing.Registry.Names()[stream.IntN(len(routing.Registry.Names()))]
-		all := variants(t, name)
+		name := routings[stream.IntN(len(routings))]
+		all := Variants(t, name)
 		v := all[stream.IntN(len(all))]
-		r, err := routing.Registry.Build(name, v.config, routing.Env{Topology: topo, Seed: 1})
+		r, err := routing.Registry.Build(name, v.Config, routing.Env{Topology: n.Topology, Seed: 1})
 		if err != nil {
 			continue
 		}
-		tr := &trial{seed: seed, topo: topo, name: name + " " + v.key + " " + v.value, vcs: min(r.VCs()+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
+		tr := &Trial{seed: seed, network: n, name: v.String(), vcs: min(r.VCs()+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
 		if stream.IntN(3) == 0 {
 			tr.vcs = max(1, r.VCs()-1)
 		}
-		if tr.routing, err = routing.Registry.Build(name, v.config, routing.Env{Topology: topo, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
+		if tr.routing, err = routing.Registry.Build(name, v.Config, routing.Env{Topology: n.Topology, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
 			t.Fatal(err)
 		}
 		c := fabric.DefaultConfig()
@@ -63,14 +62,15 @@ func drawTrial(t *testing.T, seed uint64) *trial {
 		s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
 		s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
 		s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
-		s.Allocator = []string{"islip", "input-first"}[stream.IntN(2)]
+		allocators := choices(s, "allocator")
+		s.Allocator = allocators[stream.IntN(len(allocators))]
 		if stream.IntN(2) == 0 {
 			s.FlowControl = "cut-through"
 			tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
 		}
 		c.Terminal.InjectionCycles = some(0, 3)
 		c.Channels = map[string]fabric.ChannelConfig{}
-		for _, class := range topo.Graph().Classes {
+		for _, class := range n.Topology.Graph().Classes {
 			c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}
 		}
 		tr.config = c
@@ -78,28 +78,38 @@ func drawTrial(t *testing.T, seed uint64) *trial {
 	}
 }
 
-// check holds a trial to what must be, in runs of so many cycles:
+// choices lists the allowed values of a setting.
+func choices(config any, key string) (all []string) {
+	sim.EachSetting(config, func(f reflect.StructField, _ reflect.Value) {
+		if f.Tag.Get("toml") == key {
+			all = strings.Split(f.Tag.Get("choices"), "|")
+		}
+	})
+	return all
+}
+
+// Check holds a trial to what must be, in runs of so many cycles:
 //   - a network with a certificate never stops, and the audit at the end of
 //     its run finds every flit and credit;
 //   - a network that does stop has a wait-for cycle, in the dependency graph;
 //   - single packets in the idle network take the time of the hand formula;
 //   - the throughput of oblivious routings keeps to the bound of the channel
 //     loads.
-func (tr *trial) check(t *testing.T, cycles int64) (all tally) {
+func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	t.Helper()
-	all.trials = 1
-	c, dependencies := certificate(t, tr.topo, tr.routing, tr.vcs)
+	all.Trials = 1
+	c, dependencies := Certificate(t, tr.network.Topology, tr.routing, tr.vcs)
 	if c.Acyclic() {
-		all.certified = 1
+		all.Certified = 1
 	}
 	tr.checkIdle(t)
 	err := tr.overload(t, cycles)
 	var deadlock *fabric.DeadlockError
 	switch {
 	case errors.As(err, &deadlock):
-		all.stopped = 1
+		all.Stopped = 1
 		if c.Acyclic() || len(deadlock.Waits) == 0 {
-			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.topo.Graph()), err)
+			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.network.Topology.Graph()), err)
 		}
 		for i, w := range deadlock.Waits {
 			if !dependencies.Has(w.Dependency()) || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
@@ -109,18 +119,18 @@ func (tr *trial) check(t *testing.T, cycles int64) (all tally) {
 	case err != nil:
 		t.Errorf("%v: %v", tr, err)
 	case tr.checkBound(t, cycles):
-		all.bounded = 1
+		all.Bounded = 1
 	}
 	return all
 }
 
-func (tr *trial) String() string {
-	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %+v", tr.seed, tr.name, tr.vcs, tr.topo.Facts())
+func (tr *Trial) String() string {
+	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %s", tr.seed, tr.name, tr.vcs, tr.network.Name)
 }
 
-func (tr *trial) fabric(t *testing.T) *fabric.Fabric {
+func (tr *Trial) fabric(t testing.TB) *fabric.Fabric {
 	t.Helper()
-	f, err := fabric.New(tr.topo.Graph(), tr.config, tr.routing, 5)
+	f, err := fabric.New(tr.network.Topology.Graph(), tr.config, tr.routing, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,13 +138,13 @@ func (tr *trial) fabric(t *testing.T) *fabric.Fabric {
 }
 
 // flood is as much uniform traffic as the network takes.
-func (tr *trial) flood() *fabric.OpenLoop {
-	n := tr.topo.Graph().Terminals()
-	return fabric.NewOpenLoop(n, uniformly{n}, steadily{sim.NewGeometric(1 / float64(tr.flits))}, fixedFlits(tr.flits), 5)
+func (tr *Trial) flood() *fabric.OpenLoop {
+	n := tr.network.Topology.Graph().Terminals()
+	return fabric.NewOpenLoop(n, Uniform(n), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
 }
 
 // overload runs the network with as much traffic as it takes.
-func (tr *trial) overload(t *testing.T, cycles int64) error {
+func (tr *Trial) overload(t testing.TB, cycles int64) error {
 	_, err := tr.fabric(t).Run(context.Background(), tr.flood(), 1, fabric.Plan{Warmup: 500, Window: cycles})
 	return err
 }
@@ -153,9 +163,9 @@ func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
 // number in a fixed sum of throughputs spreads by at most its root: six times
 // that, and what can stand in the buffers behind the channel when the count
 // begins, are allowed for.
-func (tr *trial) checkBound(t *testing.T, cycles int64) bool {
-	g := tr.topo.Graph()
-	load, err := routing.Loads(g, tr.routing, tr.vcs, uniformly{g.Terminals()})
+func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
+	g := tr.network.Topology.Graph()
+	load, err := routing.Loads(g, tr.routing, tr.vcs, Uniform(g.Terminals()))
 	if err != nil {
 		return false
 	}
@@ -165,7 +175,7 @@ func (tr *trial) checkBound(t *testing.T, cycles int64) bool {
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
-	const path = 12 // switches, as good as all of any path
+	path := 2*topologytest.Diameter(g) + 4 // switches, as good as all of any path
 	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
 	n := float64(cycles) + held
 	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))
@@ -205,9 +215,9 @@ func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered,
 // A buffer shorter than the credit round trip holds the flits behind the head
 // up, and so does an output buffer shorter than the way to it, as flits have
 // their place there from switch allocation on; there the packets have one flit.
-func (tr *trial) checkIdle(t *testing.T) {
+func (tr *Trial) checkIdle(t testing.TB) {
 	t.Helper()
-	n := tr.topo.Graph().Terminals()
+	n := tr.network.Topology.Graph().Terminals()
 	s := &tr.config.Switch
 	flits := int32(1)
 	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
@@ -232,4 +242,20 @@ func (tr *trial) checkIdle(t *testing.T) {
 			return
 		}
 	}
+}
+
+// Tally counts what came out of trials.
+type Tally struct{ Trials, Certified, Stopped, Bounded int }
+
+// Add adds up.
+func (a *Tally) Add(o Tally) {
+	a.Trials += o.Trials
+	a.Certified += o.Certified
+	a.Stopped += o.Stopped
+	a.Bounded += o.Bounded
+}
+
+// String tells the counts.
+func (a Tally) String() string {
+	return fmt.Sprintf("%d fabrics, %d certified, %d held to a throughput bound, %d stopped", a.Trials, a.Certified, a.Bounded, a.Stopped)
 }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMakeAgain: what make runs into a folder of its own can be run again.
+func TestMakeAgain(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	for line := range strings.Lines(string(text)) {
+		command, isWeft := strings.CutPrefix(strings.TrimSpace(line), "$(BIN) ")
+		if !isWeft || !strings.Contains(command, "--out") {
+			continue
+		}
+		runs++
+		if !strings.Contains(command, "--force") && !strings.Contains(command, "--resume") {
+			t.Errorf("%s: refused the second time", command)
+		}
+	}
+	if runs < 2 {
+		t.Errorf("%d commands", runs)
+	}
+}

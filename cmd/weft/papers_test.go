@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft
+// reproduce.
+type judgedRow struct {
+	target         experiments.Target
+	measured, half float64 // NaN: empty
+	verdict, note  string
+}
+
+// readVerdicts reads docs/verdicts.csv and checks that it is whole: every target
+// once, as it stands in the data, and judged as it would be today.
+func readVerdicts(t *testing.T) []judgedRow {
+	file, err := os.Open(filepath.Join(root, "docs", "verdicts.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	table, err := experiments.ReadTable("verdicts.csv", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := experiments.VerdictTable(nil).Columns; !slices.Equal(table.Columns, want) {
+		t.Fatalf("columns %v, want %v", table.Columns, want)
+	}
+	measured, err := table.Numbers("measured")
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := table.Numbers("ci95")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID := map[string]judgedRow{}
+	for i, cells := range table.Rows {
+		byID[cells[0]] = judgedRow{measured: measured[i], half: half[i], verdict: cells[len(cells)-2], note: cells[len(cells)-1]}
+	}
+	var rows []judgedRow
+	for _, target := range experiments.Targets() {
+		row, ok := byID[target.ID]
+		if !ok {
+			t.Errorf("docs/verdicts.csv lacks %s: make verdicts", target.ID)
+			continue
+		}
+		row.target = target
+		if today := target.Judge(row.measured); row.verdict != today && (row.verdict == experiments.Met || row.verdict == experiments.Missed) {
+			t.Errorf("%s: %v is called %s, which is %s", target.ID, row.measured, row.verdict, today)
+		}
+		if !slices.Contains(experiments.VerdictNames(), row.verdict) {
+			t.Errorf("%s: no verdict is called %q", target.ID, row.verdict)
+		}
+		rows = append(rows, row)
+	}
+	if len(table.Rows) != len(rows) {
+		t.Errorf("docs/verdicts.csv has %d rows for %d targets", len(table.Rows), len(rows))
+	}
+	return rows
+}
+
+// TestPapersPage: the counts and tables of docs/papers.md are those of
+// docs/verdicts.csv. With -update they are written anew.
+func TestPapersPage(t *testing.T) {
+	rows := readVerdicts(t)
+	path := filepath.Join(root, "docs", "papers.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile(`(?s)<!-- verdicts: (\S+) -->\n.*?<!-- end of verdicts -->`)
+	page := block.ReplaceAllStringFunc(string(text), func(found string) string {
+		name := block.FindStringSubmatch(found)[1]
+		body := countsTable(rows)
+		if name != "counts" {
+			body = paperTable(rows, name)
+		}
+		if body == "" {
+			t.Errorf("docs/papers.md asks for the verdicts of %q, a paper without targets", name)
+		}
+		return "<!-- verdicts: " + name + " -->\n" + body + "<!-- end of verdicts -->"
+	})
+	if !strings.Contains(page, "<!-- verdicts: counts -->") {
+		t.Error("docs/papers.md has no counts")
+	}
+	golden(t, path, []byte(page))
+}
+
+// countsTable counts verdicts by paper.
+func countsTable(rows []judgedRow) string {
+	var b strings.Builder
+	names := experiments.VerdictNames()
+	fmt.Fprintf(&b, "| paper | rows | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+	var papers []string
+	for _, r := range rows {
+		if !slices.Contains(papers, r.target.Paper) {
+			papers = append(papers, r.target.Paper)
+		}
+	}
+	slices.Sort(papers)
+	for _, paper := range append(papers, "") {
+		counts, all := map[string]int{}, 0
+		for _, r := range rows {
+			if paper == "" || r.target.Paper == paper {
+				counts[r.verdict]++
+				all++
+			}
+		}
+		cells := []string{paper, strconv.Itoa(all)}
+		if paper == "" {
+			cells[0] = "all"
+		}
+		for _, name := range names {
+			cells = append(cells, strconv.Itoa(counts[name]))
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	undecided, idle := 0, 0
+	for _, r := range rows {
+		if strings.Contains(r.note, experiments.IntervalHasBound) {
+			undecided++
+		}
+		if r.verdict == experiments.Met && strings.Contains(r.note, "also met ") {
+			idle++
+		}
+	}
+	fmt.Fprintf(&b, "\nOf the rows met or missed, %d have their bound within the 95 %% interval; %d of those met are\nalso met by a model without what they are about.\n", undecided, idle)
+	return b.String()
+}
+
+// paperTable is the table of a paper: a line for each row, but one for all that
+// are exact and met in an artifact; empty if there are none.
+func paperTable(rows []judgedRow, paper string) string {
+	var b strings.Builder
+	exact := map[string][]judgedRow{}
+	for _, r := range rows {
+		if r.target.Paper == paper && r.target.Kind == "exact" && r.verdict == experiments.Met {
+			exact[r.target.Artifact] = append(exact[r.target.Artifact], r)
+		}
+	}
+	for _, r := range rows {
+		x := r.target
+		if x.Paper != paper {
+			continue
+		}
+		if same := exact[x.Artifact]; x.Kind == "exact" && r.verdict == experiments.Met && len(same) > 2 {
+			if same[0].target.ID == x.ID {
+				worst := 0.0
+				for _, s := range same {
+					if s.measured != s.target.Value { // which may be 0
+						worst = max(worst, math.Abs(s.measured/s.target.Value-1))
+					}
+				}
+				fmt.Fprintf(&b, "| %s | %d rows, such as %s | | largest difference %.2g %% | met | |\n", x.Artifact, len(same), cell(x.Case), 100*worst)
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s: %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, cell(r.note))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "| where | case | published | measured | verdict | remark |\n|---|---|---|---|---|---|\n" + b.String()
+}
+
+// published is the target as a reader would put it.
+func published(x experiments.Target) string {
+	value := strconv.FormatFloat(x.Value, 'g', 5, 64)
+	if x.Unit != "ratio" && x.Unit != "fraction" {
+		value += " " + x.Unit
+	}
+	switch x.ToleranceKind {
+	case "at_least":
+		return "at least " + value
+	case "at_most":
+		return "at most " + value
+	}
+	return value
+}
+
+// measuredCell is the measured value with its interval.
+func measuredCell(r judgedRow) string {
+	if math.IsNaN(r.measured) {
+		return "none"
+	}
+	value := strconv.FormatFloat(r.measured, 'g', 5, 64)
+	if r.half > 0 {
+		value += " ± " + strconv.FormatFloat(r.half, 'g', 2, 64)
+	}
+	return value
+}
+
+// cell escapes what would end a cell of a Markdown table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

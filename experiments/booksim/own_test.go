@@ -1,0 +1,147 @@
+package booksim
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// own reads the curves that come with weft.
+func own(t *testing.T) []Curve {
+	t.Helper()
+	curves, ignored, err := ReadFolder(Own(), "curves")
+	if err != nil || len(ignored) > 0 {
+		t.Fatal(err, ignored)
+	}
+	return curves
+}
+
+// judged runs a curve with five seeds at its loads, or those given, and judges it.
+func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
+	t.Helper()
+	if loads == nil {
+		loads = c.loads()
+	}
+	text, _, err := c.Config.Experiment(c.Name, loads, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := experiments.Load(c.Name, text, experiments.Options{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := file.Execute(context.Background(), experiments.Execution{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.Judge(outcome.Results, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestOwnCurvesMap: all curves that come with weft are carried over.
+func TestOwnCurvesMap(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range own(t) {
+		names[c.Name] = true
+		text, _, err := c.Config.Experiment(c.Name, c.loads(), 5)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		} else if _, err := experiments.Load(c.Name, text, experiments.Options{}); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if len(names) != 9 {
+		t.Errorf("%d curves, want 9", len(names))
+	}
+}
+
+// TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
+// BookSim2's at every load: no mean differs by more than the rules allow. The rules
+// tell a switch that sends every credit at once from BookSim2's: on the torus at 0.7
+// it accepts 5 % more.
+func TestLongPackets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for half a minute")
+	}
+	seen := 0
+	var rows []Row
+	for _, c := range own(t) {
+		if c.File != "longpackets_seeds.csv" {
+			continue
+		}
+		seen++
+		all := judged(t, c, nil)
+		rows = append(rows, all...)
+		for _, r := range all {
+			if len(r.Peer) != 5 || len(r.Own) != 5 {
+				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
+			}
+			if r.Verdict != Agrees && r.Verdict != NotJudged {
+				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
+			}
+		}
+		if strings.HasPrefix(c.Name, "torus") {
+			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
+				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != Differs {
+					t.Errorf("all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
+				}
+			}
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d curves with seeds, want 3", seen)
+	}
+	if *updateValidation {
+		writeValidation(t, rows)
+	}
+}
+
+var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation-longpackets.csv and its figure")
+
+// writeValidation writes the verdicts on the curves with five seeds, and a figure of
+// their latencies with 95 % confidence intervals of both simulators, to the
+// documentation.
+func writeValidation(t *testing.T, rows []Row) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Table(rows).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	docs := filepath.Join("..", "..", "docs")
+	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.csv"), b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
+	for _, r := range rows {
+		if r.Metric != "latency" || r.Verdict != Agrees {
+			continue
+		}
+		for i, s := range []sample{r.Own, r.Peer} {
+			mean, variance := s.moments()
+			n := float64(len(s))
+			half := math.Sqrt(variance/n) * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.ReplaceAll(r.Curve, "_dor_uniform_8flit_", ", "), "_speedup2"),
+				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
+		}
+	}
+	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"case", "simulator"}, Style: "line", YMax: 350, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
+	picture, err := p.Picture(table, "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture); err != nil {
+		t.Fatal(err)
+	}
+}

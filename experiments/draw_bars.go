@@ -1,0 +1,115 @@
+package experiments
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// categorise replaces x by the index of its category, in the order of first
+// appearance.
+func categorise(f *figure.Figure, s *figure.Series, t *Table, points [][]int, category func(row []string) string) {
+	for i, rows := range points {
+		name := category(t.Rows[rows[0]])
+		at := slices.Index(f.Categories, name)
+		if at < 0 {
+			at = len(f.Categories)
+			f.Categories = append(f.Categories, name)
+		}
+		s.X[i] = float64(at)
+	}
+}
+
+// variant is a category under way: rows that differ in what tells series apart
+// and in their seeds only.
+type variant struct {
+	name   string
+	cells  []string // of columns
+	series []int    // that have it
+}
+
+// categories names the category of a row: by its x, and where a series has
+// several variants with that, by the first swept keys that tell them apart, so
+// that no two bars of a series stand in one place.
+func (p *PlotConfig) categories(t *Table, groups []*group) (func(row []string) string, error) {
+	x, err := t.Column(p.X)
+	if err != nil || len(groups) == 0 {
+		return nil, err
+	}
+	var columns []int
+	for _, name := range t.sweptKeys() {
+		if name != p.X && name != seedColumn && !slices.Contains(groups[0].by, name) {
+			columns = append(columns, slices.Index(t.Columns, name))
+		}
+	}
+	cellsOf := func(row []string) []string {
+		var cells []string
+		for _, j := range columns {
+			cells = append(cells, row[j])
+		}
+		return cells
+	}
+	keyOf := func(row []string) string { return strings.Join(append(cellsOf(row), row[x]), "\x00") }
+	var all []*variant
+	byKey := map[string]*variant{}
+	for i, g := range groups {
+		for _, row := range g.rows.Rows {
+			v := byKey[keyOf(row)]
+			if v == nil {
+				v = &variant{name: cellName(p.X, row[x]), cells: cellsOf(row)}
+				byKey[keyOf(row)] = v
+				all = append(all, v)
+			}
+			if !slices.Contains(v.series, i) {
+				v.series = append(v.series, i)
+			}
+		}
+	}
+	names := make([]string, len(columns))
+	for j, column := range columns {
+		names[j] = t.Columns[column]
+	}
+	tellApart(names, all)
+	return func(row []string) string { return byKey[keyOf(row)].name }, nil
+}
+
+// tellApart lengthens the names of variants of one series that share one, until
+// none do.
+func tellApart(columns []string, all []*variant) {
+	same := map[string][]*variant{}
+	var names []string
+	for _, v := range all {
+		if same[v.name] == nil {
+			names = append(names, v.name)
+		}
+		same[v.name] = append(same[v.name], v)
+	}
+	for _, name := range names {
+		list := same[name]
+		for j, column := range columns {
+			if !tells(list, j) {
+				continue
+			}
+			for _, v := range list {
+				v.name += ", " + seriesName(column, v.cells[j])
+			}
+			tellApart(columns, list)
+			break
+		}
+	}
+}
+
+// tells finds two variants of one series that differ in column j.
+func tells(list []*variant, j int) bool {
+	first := map[int]string{} // cell by series
+	for _, v := range list {
+		for _, i := range v.series {
+			if cell, known := first[i]; known && cell != v.cells[j] {
+				return true
+			}
+			first[i] = v.cells[j]
+		}
+	}
+	return false
+}

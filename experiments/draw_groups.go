@@ -1,0 +1,283 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// group is the rows of one combination of the By columns: a series.
+type group struct {
+	by    []string // columns
+	cells []string // their values
+	name  string   // in the legend
+	rows  *Table
+}
+
+// seedColumn is swept for replications: rows that differ only in it are
+// estimates of the same numbers.
+const seedColumn = "seed"
+
+// sweptKeys lists the swept keys of a table of results or of a further one:
+// settings have dots in their names, columns of a kind have none.
+func (t *Table) sweptKeys() []string {
+	var keys []string
+	for _, name := range t.Columns {
+		if strings.Contains(name, ".") || name == seedColumn {
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}
+
+// ofResults tells a table with one row a point from the further ones of a kind.
+func (t *Table) ofResults() bool { return slices.Contains(t.Columns, "replications") }
+
+// groups divides the rows by the By columns, in the order of first appearance.
+func (p *PlotConfig) groups(t *Table) ([]*group, error) {
+	by := p.By
+	if len(by) == 0 {
+		by = p.defaultBy(t)
+	}
+	var columns []int
+	for _, name := range by {
+		i, err := t.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, i)
+	}
+	byCells := map[string]*group{}
+	var all []*group
+	for _, row := range t.Rows {
+		cells := make([]string, len(columns))
+		for j, i := range columns {
+			cells[j] = row[i]
+		}
+		key := strings.Join(cells, "\x00")
+		g := byCells[key]
+		if g == nil {
+			g = &group{by: by, cells: cells, rows: &Table{Columns: t.Columns}}
+			byCells[key] = g
+			all = append(all, g)
+		}
+		g.rows.Rows = append(g.rows.Rows, row)
+	}
+	return all, nil
+}
+
+// nameGroups names the groups for the legend and returns its title. What all
+// groups share stands in the title, once; where they differ in one column, the
+// title says which, and they are called by their values alone, if short is set. Of columns that
+// are not given, but found, those stand in the names that it takes.
+func nameGroups(groups []*group, given, short bool) (title string) {
+	if len(groups) == 0 {
+		return ""
+	}
+	by := groups[0].by
+	var shared, different []int
+	for j := range by {
+		if slices.ContainsFunc(groups, func(g *group) bool { return g.cells[j] != groups[0].cells[j] }) {
+			different = append(different, j)
+		} else {
+			shared = append(shared, j)
+		}
+	}
+	if len(groups) == 1 {
+		shared, different = nil, shared
+	} else if !given {
+		different = needed(groups, different)
+	}
+	var parts []string
+	for _, j := range shared {
+		parts = append(parts, seriesName(by[j], groups[0].cells[j]))
+	}
+	if short && len(groups) > 1 && len(different) == 1 {
+		j := different[0]
+		for _, g := range groups {
+			g.name = cellName(by[j], g.cells[j])
+		}
+		if slices.ContainsFunc(groups, func(g *group) bool { return seriesName(by[j], g.cells[j]) != g.name }) {
+			parts = append(parts, settingName(by[j]))
+		}
+		return strings.Join(parts, ", ")
+	}
+	for _, g := range groups {
+		var names []string
+		for _, j := range different {
+			names = append(names, seriesName(by[j], g.cells[j]))
+		}
+		g.name = strings.Join(names, ", ")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// needed drops the columns that tell no groups apart that those before do not:
+// of keys swept in lockstep, all but the first.
+func needed(groups []*group, columns []int) []int {
+	var kept []int
+	classes := 1
+	for _, j := range columns {
+		seen := map[string]bool{}
+		for _, g := range groups {
+			key := ""
+			for _, k := range append(slices.Clone(kept), j) {
+				key += g.cells[k] + "\x00"
+			}
+			seen[key] = true
+		}
+		if len(seen) > classes {
+			kept, classes = append(kept, j), len(seen)
+		}
+	}
+	return kept
+}
+
+// defaultBy finds the swept keys that tell series apart: those with several
+// values, but not x, nor what x follows (the load that is swept behind the
+// offered load on the axis), nor the seed. If x is a metric that follows none of
+// them, the longest axis of the sweep runs along the series.
+func (p *PlotConfig) defaultBy(t *Table) []string {
+	x := slices.Index(t.Columns, p.X)
+	if x < 0 {
+		return nil // the caller reports it
+	}
+	var by []string
+	swept := t.sweptKeys()
+	longest, most, along := -1, 1, slices.Contains(swept, p.X)
+	for _, key := range swept {
+		if key == p.X || key == seedColumn {
+			continue
+		}
+		values, follows := t.follows(p.X, key)
+		switch {
+		case values < 2:
+		case follows:
+			along = true
+		default:
+			by = append(by, key)
+			if values > most {
+				longest, most = len(by)-1, values
+			}
+		}
+	}
+	if !along && longest >= 0 && t.ofResults() {
+		by = slices.Delete(by, longest, longest+1)
+	}
+	return by
+}
+
+// follows counts the values of a key and tells whether x, if it varies at all,
+// has one value for each.
+func (t *Table) follows(x, key string) (values int, follows bool) {
+	i, j := slices.Index(t.Columns, key), slices.Index(t.Columns, x)
+	of := map[string]string{}
+	follows = slices.ContainsFunc(t.Rows, func(row []string) bool { return row[j] != t.Rows[0][j] })
+	for _, row := range t.Rows {
+		if first, known := of[row[i]]; known && first != row[j] {
+			follows = false
+		} else if !known {
+			of[row[i]] = row[j]
+		}
+	}
+	return len(of), follows
+}
+
+// points parts the rows of a series into those of each point of the figure, by
+// index: rows that differ only in their seed are one. In further tables, which
+// have several rows a point, such rows have the same x, too. The error says
+// what the series mixes: variants that would make it jump at one x.
+func (p *PlotConfig) points(t *Table) ([][]int, error) {
+	x, err := t.Column(p.X)
+	if err != nil {
+		return nil, err
+	}
+	swept := t.sweptKeys()
+	apart := p.X == seedColumn || slices.Contains(p.By, seedColumn)
+	var all [][]int
+	place := map[string]int{}
+	times := map[string]int{} // rows of a key and seed so far
+	for i, row := range t.Rows {
+		key, seed := "", ""
+		for j, name := range t.Columns {
+			switch {
+			case name == seedColumn && !apart:
+				seed = row[j]
+			case slices.Contains(swept, name):
+				key += canonicalCell(row[j]) + "\x00"
+			}
+		}
+		if !t.ofResults() {
+			key += canonicalCell(row[x])
+		}
+		times[key+"\x01"+seed]++
+		key += fmt.Sprint("\x01", times[key+"\x01"+seed])
+		at, known := place[key]
+		if !known {
+			at = len(all)
+			place[key] = at
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	if p.Style == string(figure.Bar) {
+		return all, nil // has a category for each
+	}
+	return all, p.mixed(t, all, x)
+}
+
+// mixed finds two points of a series at the same value of a swept x.
+func (p *PlotConfig) mixed(t *Table, points [][]int, x int) error {
+	swept := t.sweptKeys()
+	if !t.ofResults() || !slices.ContainsFunc(swept, func(key string) bool {
+		values, follows := t.follows(p.X, key)
+		return key == p.X || values > 1 && follows
+	}) {
+		return nil
+	}
+	at := map[string][]string{}
+	for _, rows := range points {
+		row := t.Rows[rows[0]]
+		other := at[canonicalCell(row[x])]
+		if other == nil {
+			at[canonicalCell(row[x])] = row
+			continue
+		}
+		for j, name := range t.Columns {
+			if slices.Contains(swept, name) && name != p.X && canonicalCell(row[j]) != canonicalCell(other[j]) {
+				return fmt.Errorf("points of one series at %s = %s differ in %s: name it under by, or select one value under where", p.X, row[x], name)
+			}
+		}
+	}
+	return nil
+}
+
+// seriesName shows a cell in the legend: names as they are, numbers with what
+// they count.
+func seriesName(column, cell string) string {
+	name := cellName(column, cell)
+	if x := number(cell); x != x || name != cell {
+		return name
+	}
+	return settingName(column) + " " + name
+}
+
+// settingName is a column's name in words, without its table.
+func settingName(column string) string {
+	return strings.ReplaceAll(column[strings.LastIndexByte(column, '.')+1:], "_", " ")
+}
+
+// cellName is how a cell is written in figures.
+func cellName(column, cell string) string {
+	if name := knownCells[column+" "+cell]; name != "" {
+		return name
+	}
+	if _, unit := splitLabel(AxisLabel(column)); unit == "B" {
+		if x := number(cell); x == x {
+			return figure.Bytes(x)
+		}
+	}
+	return cell
+}

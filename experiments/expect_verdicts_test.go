@@ -1,0 +1,272 @@
+package experiments
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTargets: the data are whole, ids are unique, and every row can be judged.
+func TestTargets(t *testing.T) {
+	want := 0
+	for _, name := range []string{"papers/targets.csv", "papers/claims.csv"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += strings.Count(string(text), "\n") - 1
+	}
+	targets := Targets()
+	if len(targets) != want {
+		t.Errorf("%d targets, want %d", len(targets), want)
+	}
+	seen := map[string]bool{}
+	for _, x := range targets {
+		if seen[x.ID] || math.IsNaN(x.Value) {
+			t.Errorf("%s twice, or without value", x.ID)
+		}
+		seen[x.ID] = true
+		x.Judge(x.Value) // panics on an unknown kind of tolerance
+	}
+}
+
+// TestVerdicts: selections, means, units and formulas, by hand.
+func TestVerdicts(t *testing.T) {
+	results := table(t, `
+point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns
+0,a,0.2,1,1,0.2,0.2,30
+1,a,0.4,1,1,0.4,0.39,50
+2,b,0.2,1,1,0.2,0.2,20
+3,b,0.4,1,1,0.4,0.2,900
+`)
+	links := map[string]*Table{"links": table(t, "point,role,utilisation\n0,x,0.5\n0,y,0.2\n1,x,0.7")}
+	const (
+		ratio  = "dragonfly-fig8b-wc-ugal-l-over-ugal-g-saturation-ratio"                                                  // at most 0.9
+		reduce = "dragonfly-fig16-wc-load-0-2-16-flit-buffers-reduction-by-ugal-l-cr-against-ugal-l-vch-latency-reduction" // 0.35, 50 % relative
+		micros = "alltoall-fig6-64-b-no-contention-latency"                                                                // calibrated, us
+		use    = "dragonfly-fig9-ugal-l-same-router-channels-over-the-other-non-minimal-ones-at-wc-high-load-utilisation-ratio"
+	)
+	cell := func(key, value string) map[string]string { return map[string]string{key: value} }
+	for _, c := range []struct {
+		name    string
+		e       ExpectConfig
+		want    float64
+		verdict string
+		note    string
+	}{
+		{"ratio of saturation", ExpectConfig{Target: ratio, Metric: saturationMetric, Formula: "b / a",
+			Of: map[string]map[string]string{"a": cell("routing.type", "a"), "b": cell("routing.type", "b")}},
+			0.2 / 0.39, Met, ""},
+		{"reduction at a load", ExpectConfig{Target: reduce, Metric: "latency_mean_ns", Formula: "1 - b / a", Where: cell("traffic.load", "0.20"),
+			Of: map[string]map[string]string{"a": cell("routing.type", "a"), "b": cell("routing.type", "b")}},
+			1 - 20.0/30, Met, ""},
+		{"unit, mean of rows", ExpectConfig{Target: micros, Metric: "latency_mean_ns", Where: cell("routing.type", "a")}, 0.04, Calibrated, ""},
+		{"other table", ExpectConfig{Target: use, Table: "links", Metric: "utilisation", Formula: "y / x",
+			Of: map[string]map[string]string{"x": cell("role", "x"), "y": cell("role", "y")}},
+			0.2 / 0.6, Met, ""},
+		{"no row", ExpectConfig{Target: ratio, Metric: "accepted_load", Where: cell("routing.type", "c"), Note: "said"}, math.NaN(), NotRun,
+			"no row has routing.type = c; said"},
+		{"no column", ExpectConfig{Target: use, Table: "links", Metric: "use"}, math.NaN(), Missed,
+			`not measured: no column "use": there are point, role, utilisation`},
+		{"no table", ExpectConfig{Target: use, Table: "blame", Metric: "use"}, math.NaN(), Missed, `not measured: the run has no table "blame"`},
+	} {
+		if c.e.Table == "" {
+			c.e.Table = resultsTable
+		}
+		v := (&File{Expects: []ExpectConfig{c.e}}).Verdicts(results, links)[0]
+		same := math.Abs(v.Measured-c.want) < 1e-12 || math.IsNaN(v.Measured) && math.IsNaN(c.want)
+		if !same || v.Verdict != c.verdict || v.Note != c.note {
+			t.Errorf("%s: %v %s %q, want %v %s %q", c.name, v.Measured, v.Verdict, v.Note, c.want, c.verdict, c.note)
+		}
+	}
+}
+
+// fig8bRatio is at most 0.9; fig8bVAL is 0.5 within 15 %, 0.425 to 0.575.
+const (
+	fig8bRatio = "dragonfly-fig8b-wc-ugal-l-over-ugal-g-saturation-ratio"
+	fig8bVAL   = "dragonfly-fig8b-wc-val-saturation-throughput"
+)
+
+// judgeOne judges one expectation over a table of results.
+func judgeOne(results *Table, e ExpectConfig) Verdict {
+	if e.Take == "" {
+		e.Take = "mean"
+	}
+	if e.Combine == "" {
+		e.Combine = "every"
+	}
+	e.Table = resultsTable
+	return (&File{Expects: []ExpectConfig{e}}).Verdicts(results, nil)[0]
+}
+
+// TestVerdictOverSeeds: with several seeds the value is computed for each by
+// itself, and their mean and interval are shown. The ratios b/a of the seeds are
+// 0.88, 0.90, 0.92: mean 0.90, standard deviation 0.02, and with Student's t of
+// 2 degrees of freedom, 4.3027, a half-width of 4.3027*0.02/sqrt(3) = 0.0497. The
+// ratio of the means is 0.9008; the bound, 0.9, lies in the interval.
+func TestVerdictOverSeeds(t *testing.T) {
+	results := table(t, `
+routing.type,seed,offered_load,accepted_load
+a,1,1,0.5
+b,1,1,0.44
+a,2,1,0.4
+b,2,1,0.36
+a,3,1,0.6
+b,3,1,0.552
+`)
+	e := ExpectConfig{Target: fig8bRatio, Metric: "accepted_load", Formula: "b / a",
+		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}}
+	v := judgeOne(results, e)
+	if math.Abs(v.Measured-0.9) > 1e-12 || math.Abs(v.Half-0.0497) > 1e-4 || v.Verdict != Met || v.Note != IntervalHasBound {
+		t.Errorf("%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
+	}
+	e.Formula = "b / a - 0.2" // far from the bound
+	if v := judgeOne(results, e); v.Verdict != Met || v.Note != "" || math.Abs(v.Half-0.0497) > 1e-4 {
+		t.Errorf("%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
+	}
+}
+
+// TestVerdictInterval: with one seed the interval is that of the columns. Means
+// of 30 +- 3 and 24 +- 1 give a ratio of 0.8. Moving them by their half-widths
+// one at a time gives 24/33 = 0.72727 and 25/30 = 0.83333, so that the half-width
+// is sqrt(0.07273^2 + 0.03333^2) = 0.0800.
+func TestVerdictInterval(t *testing.T) {
+	results := table(t, "routing.type,seed,latency_mean_ns,latency_ci95_ns\na,1,30,3\nb,1,24,1")
+	v := judgeOne(results, ExpectConfig{Target: fig8bRatio, Metric: "latency_mean_ns", Formula: "b / a",
+		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}})
+	if math.Abs(v.Measured-0.8) > 1e-12 || math.Abs(v.Half-0.0800) > 1e-4 || v.Note != "" {
+		t.Errorf("%v +- %v %q", v.Measured, v.Half, v.Note)
+	}
+	// The mean of two rows: (3^2 + 1^2)^(1/2) / 2 = 1.5811.
+	if v := judgeOne(results, ExpectConfig{Target: fig8bVAL, Metric: "latency_mean_ns"}); v.Measured != 27 || math.Abs(v.Half-1.5811) > 1e-4 {
+		t.Errorf("%v +- %v", v.Measured, v.Half)
+	}
+	if cell := VerdictTable([]Verdict{{Half: math.Inf(1)}}).Rows[0][7]; cell != "" {
+		t.Errorf("an infinite interval is written %q", cell)
+	}
+}
+
+// TestVerdictEach: every case that a row names is judged, or they are combined.
+// fig8bVAL allows 0.425 to 0.575.
+func TestVerdictEach(t *testing.T) {
+	results := table(t, `
+job.ranks,kind,seed,x
+120,a,1,0.5
+180,a,1,0.56
+240,a,1,0.44
+240,b,1,0.3
+300,b,1,0.9
+`)
+	for _, c := range []struct {
+		name    string
+		e       ExpectConfig
+		want    float64
+		verdict string
+		note    string
+	}{
+		{"farthest shown", ExpectConfig{Where: map[string]string{"kind": "a"}}, 0.56, Met, "every of 120: 0.5, 180: 0.56, 240: 0.44"},
+		{"one misses", ExpectConfig{Where: map[string]string{"job.ranks": "240"}, Each: []string{"kind"}}, 0.3, Missed, "every of a: 0.44, b: 0.3"},
+		{"mean", ExpectConfig{Where: map[string]string{"kind": "a"}, Combine: "mean"}, 0.5, Met, "mean of 120: 0.5, 180: 0.56, 240: 0.44"},
+		{"smallest", ExpectConfig{Where: map[string]string{"kind": "a"}, Combine: "smallest"}, 0.44, Met, "smallest of 120: 0.5, 180: 0.56, 240: 0.44"},
+		{"several columns, largest", ExpectConfig{Where: map[string]string{"job.ranks": "240"}, Each: []string{"kind", "job.ranks"}, Combine: "largest"}, 0.44, Met, "largest of a 240: 0.44, b 240: 0.3"},
+		{"a set without a part of the formula", ExpectConfig{Formula: "a + 0*b", Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}}, 0.44, Met, ""},
+		{"no set has all parts", ExpectConfig{Where: map[string]string{"job.ranks": "120"}, Formula: "a + b", Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}},
+			math.NaN(), NotRun, "b: no row has job.ranks = 120, kind = b"},
+		{"rows counted", ExpectConfig{Take: "count", Each: []string{"seed"}, Where: map[string]string{"kind": "b"}}, 2, Missed, ""},
+		{"the largest row", ExpectConfig{Take: "largest", Each: []string{"seed"}, Where: map[string]string{"kind": "b"}}, 0.9, Missed, ""},
+	} {
+		c.e.Target, c.e.Metric = fig8bVAL, "x"
+		if c.e.Each == nil {
+			c.e.Each = []string{"job.ranks"}
+		}
+		v := judgeOne(results, c.e)
+		if v.Measured != c.want && !(math.IsNaN(v.Measured) && math.IsNaN(c.want)) || v.Verdict != c.verdict || v.Note != c.note {
+			t.Errorf("%s: %v %s %q, want %v %s %q", c.name, v.Measured, v.Verdict, v.Note, c.want, c.verdict, c.note)
+		}
+	}
+}
+
+// TestVerdictKinds: fitted rows, counterexamples, baselines.
+func TestVerdictKinds(t *testing.T) {
+	results := table(t, `
+mode,seed,x,lost
+good,1,0.5,0
+other,1,0.51,0
+bad,1,,49
+far,1,0.9,0
+`)
+	where := func(mode string) map[string]string { return map[string]string{"mode": mode} }
+	for _, c := range []struct {
+		name    string
+		e       ExpectConfig
+		verdict string
+		note    string
+	}{
+		{"fitted", ExpectConfig{Where: where("far"), Calibrated: "the price of a connection"}, Calibrated, "fitted to it: the price of a connection"},
+		{"fitted, with a baseline", ExpectConfig{Where: where("good"), Calibrated: "the price", Baseline: where("far"), BaselineIs: "for nothing"}, Calibrated, "fitted to it: the price; missed for nothing (0.9)"},
+		{"a fitted row that was not run", ExpectConfig{Where: where("none"), Calibrated: "the price"}, NotRun, "no row has mode = none"},
+		{"refuted", ExpectConfig{Where: where("bad"), Counterexample: "lost", Note: "said"}, Refuted, "lost = 49; said"},
+		{"nothing against it", ExpectConfig{Where: where("good"), Counterexample: "lost"}, Met, ""},
+		{"missing, nothing against it", ExpectConfig{Where: where("bad")}, Missed, "not measured: x has empty cells where mode = bad"},
+		{"also met", ExpectConfig{Where: where("good"), Baseline: where("other"), BaselineIs: "without connections"}, Met, "also met without connections (0.51)"},
+		{"the baseline misses", ExpectConfig{Where: where("good"), Baseline: where("far"), BaselineIs: "without connections"}, Met, "missed without connections (0.9)"},
+	} {
+		c.e.Target, c.e.Metric = fig8bVAL, "x"
+		if v := judgeOne(results, c.e); v.Verdict != c.verdict || v.Note != c.note {
+			t.Errorf("%s: %s %q, want %s %q", c.name, v.Verdict, v.Note, c.verdict, c.note)
+		}
+	}
+	if v := judgeOne(results, ExpectConfig{Target: fig8bVAL, Metric: "x", Take: "count", Where: where("none")}); v.Measured != 0 || v.Verdict != Missed {
+		t.Errorf("no rows to count: %v %s", v.Measured, v.Verdict)
+	}
+	if v := judgeOne(&Table{Columns: []string{"mode", "x"}}, ExpectConfig{Target: fig8bVAL, Metric: "x", Take: "count"}); v.Verdict != NotRun {
+		t.Errorf("an empty table: %v %s", v.Measured, v.Verdict)
+	}
+	if AnyMissed([]Verdict{{Verdict: NotRun}, {Verdict: Refuted}, {Verdict: Calibrated}}) || !AnyMissed([]Verdict{{Verdict: Met}, {Verdict: Missed}}) {
+		t.Error("what was not run or was refuted counts as missed, or a miss does not")
+	}
+}
+
+// TestVerdictSteady: the highest load at which both keep up with every seed is
+// 0.4; at 0.6 b is saturated with seed 2, 0.7 only a has. There the ratios b/a are
+// 0.8 and 0.7.
+func TestVerdictSteady(t *testing.T) {
+	results := table(t, `
+kind,traffic.load,seed,latency_mean_ns,state
+a,0.2,1,10,steady
+b,0.2,1,10,steady
+a,0.4,1,20,steady
+b,0.4,1,16,steady
+a,0.6,1,30,steady
+b,0.6,1,30,steady
+a,0.2,2,10,steady
+b,0.2,2,10,steady
+a,0.4,2,20,steady
+b,0.4,2,14,steady
+a,0.6,2,30,steady
+b,0.6,2,90,saturated
+a,0.7,1,30,steady
+`)
+	e := ExpectConfig{Target: fig8bRatio, Metric: "latency_mean_ns", Steady: "traffic.load", Formula: "b / a",
+		Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}}
+	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Met || v.Note != IntervalHasBound+"; measured at traffic.load = 0.4" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.6"
+	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Missed || v.Note != "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.7" // which only a has
+	if v := judgeOne(results, e); v.Verdict != NotRun || v.Note != "no row has traffic.load = 0.7" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo = "0.2" // where the ratio is 1, above 0.9
+	if v := judgeOne(results, e); v.Measured != 1 || v.Verdict != Missed || v.Note != "measured at traffic.load = 0.2" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+	e.SteadyTo, e.Where = "", map[string]string{"traffic.load": "0.6"}
+	if v := judgeOne(results, e); v.Verdict != Missed || v.Note != "not measured: the network keeps up at no traffic.load that all have" {
+		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	}
+}

@@ -1,0 +1,111 @@
+package experiments
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// costRow is a torus of 16 terminals: 0.4 flits each for 600 cycles over 3 hops
+// and 1/15 in the mean (32/15 between switches and one to the terminal) are
+// 0.4 * 16 * 600 * (1+32/15) = 12,032 flit-hops.
+const costRow = `
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[traffic]
+load = 0.4
+[measure]
+warmup = 200
+window = 400
+`
+
+// predicted is the work that weft check says the file takes.
+func predicted(t *testing.T, text string) work {
+	t.Helper()
+	f := load(t, text, Options{})
+	all := work{}
+	for _, point := range f.Points {
+		p := &Preflight{Seed: point.Seed, Thorough: true, shared: f.shared}
+		if err := f.kind.preflight(point.config, p); err != nil {
+			t.Fatal(err)
+		}
+		all.add(1, p.work())
+	}
+	return all
+}
+
+// TestCost: what a file takes counts every replication, every point of a sweep,
+// and every load that a search tries.
+func TestCost(t *testing.T) {
+	const one = 0.4 * 16 * 600 * (1 + 32.0/15)
+	// Four channels a switch share 32/15 hops: 8/15 of a flit each, so that the
+	// bound is that of the terminals, 1. Bisection among 0.1 to 1.0 goes up all
+	// the way: 0.5, 0.8, 0.9, 1.0.
+	const searched = (0.5 + 0.8 + 0.9 + 1.0) * one / 0.4
+	for _, c := range []struct {
+		name, text string
+		want       float64
+	}{
+		{"one run", costRow, one},
+		{"replications", costRow + "replications = 5\n", 5 * one},
+		{"sweep of loads and seeds", costRow + "[sweep]\nseed = [1, 2, 3]\n\"traffic.load\" = [0.1, 0.2]\n", 3 * (0.1 + 0.2) / 0.4 * one},
+		{"search", costRow + "find = \"saturation\"\nload_precision = 0.1\n", searched},
+		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * searched},
+	} {
+		got := predicted(t, c.text)
+		if math.Abs(got.least.flitHops/c.want-1) > 1e-9 || got.most != got.least {
+			t.Errorf("%s: %+v, want %v flit-hops", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCostOfOpenWindow: where the run finds its window, what is said is a range,
+// from 4,000 cycles to the budget.
+func TestCostOfOpenWindow(t *testing.T) {
+	const perCycle = 0.4 * 16 * (1 + 32.0/15)
+	for _, c := range []struct {
+		text        string
+		least, most float64 // cycles
+	}{
+		{strings.Replace(costRow, "window = 400", "window = 0", 1), 4200, 100_000},
+		{strings.Replace(costRow, "window = 400", "window = 0\nbudget = 9000", 1), 4200, 9000},
+		{strings.Replace(costRow, "warmup = 200", "budget = 1000", 1), 2400, 2400},
+	} {
+		got := predicted(t, c.text)
+		if math.Abs(got.least.flitHops/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.flitHops/(c.most*perCycle)-1) > 1e-9 {
+			t.Errorf("%s\n%+v", c.text, got)
+		}
+	}
+	w := work{effort{1e6, 1e9}, effort{2e6, 2e9}}
+	if got := w.String(); got != "2e+06 to 4e+06 events, 1s to 2s of one core" {
+		t.Error(got)
+	}
+}
+
+// TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes
+// are those said before, within a tenth: the drain comes on top, and what
+// Bernoulli sources offer varies.
+func TestCostIsThatOfTheRun(t *testing.T) {
+	text := strings.Replace(costRow, "window = 400", "window = 2000\nreplications = 3", 1) + "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.5]\n"
+	f := load(t, text, Options{})
+	dir := t.TempDir()
+	execute(t, f, Execution{Dir: dir})
+	performance, err := readFolderTable(dir, performanceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := performance.Numbers("flit_hops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0.0
+	for _, n := range counts {
+		got += n
+	}
+	if want := predicted(t, text).least.flitHops; math.Abs(got/want-1) > 0.1 {
+		t.Errorf("the run took %v flit-hops, predicted were %v", got, want)
+	}
+}

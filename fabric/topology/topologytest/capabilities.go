@@ -1,0 +1,184 @@
+package topologytest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+func checkGrouped(t testing.TB, x topology.Grouped) {
+	t.Helper()
+	g := x.Graph()
+	for s := range topology.SwitchID(g.Switches()) {
+		if group := x.GroupOf(s); group < 0 || group >= x.Groups() {
+			t.Fatalf("switch %d in group %d of %d", s, group, x.Groups())
+		}
+	}
+	gateways := make([][]topology.PortID, x.Groups()*x.Groups())
+	local := map[[2]topology.SwitchID]bool{}
+	for p := range topology.PortID(g.NumPorts()) {
+		peer, ok := g.PeerPort(p)
+		if !ok {
+			continue
+		}
+		s, u := g.PortSwitch[p], g.PortSwitch[peer]
+		from, to := x.GroupOf(s), x.GroupOf(u)
+		if from == to {
+			local[[2]topology.SwitchID{s, u}] = true
+		} else {
+			gateways[from*x.Groups()+to] = append(gateways[from*x.Groups()+to], p)
+		}
+	}
+	for from := range x.Groups() {
+		for to := range x.Groups() {
+			if got, want := x.Gateways(from, to), gateways[from*x.Groups()+to]; !slices.Equal(got, want) {
+				t.Errorf("gateways from group %d to %d: %v, the graph has %v", from, to, got, want)
+			}
+		}
+	}
+	for s := range topology.SwitchID(g.Switches()) {
+		for u := range topology.SwitchID(g.Switches()) {
+			p := x.LocalTo(s, u)
+			if p == topology.NoPort != !local[[2]topology.SwitchID{s, u}] {
+				t.Fatalf("LocalTo(%d, %d) = %d, but a local cable exists: %v", s, u, p, local[[2]topology.SwitchID{s, u}])
+			}
+			if p == topology.NoPort {
+				continue
+			}
+			if peer, ok := g.PeerPort(p); !ok || g.PortSwitch[p] != s || g.PortSwitch[peer] != u {
+				t.Fatalf("LocalTo(%d, %d) = %d leads elsewhere", s, u, p)
+			}
+		}
+	}
+}
+
+func checkGrid(t testing.TB, x topology.Grid) {
+	t.Helper()
+	g, dims := x.Graph(), x.Dims()
+	seen := map[topology.PortID]bool{}
+	for s := range topology.SwitchID(g.Switches()) {
+		for d, size := range dims {
+			at := x.Coordinate(s, d)
+			if at < 0 || at >= size {
+				t.Fatalf("switch %d at %d of %d", s, at, size)
+			}
+			for _, up := range []bool{false, true} {
+				p := x.Towards(s, d, up)
+				edge := !up && at == 0 || up && at == size-1
+				if p == topology.NoPort {
+					if !edge || x.Wraps(d) {
+						t.Fatalf("switch %d has no port along dimension %d, up %v", s, d, up)
+					}
+					continue
+				}
+				if edge && !x.Wraps(d) {
+					t.Fatalf("switch %d has port %d over the edge of dimension %d", s, p, d)
+				}
+				if seen[p] {
+					t.Fatalf("port %d leads in two directions", p)
+				}
+				seen[p] = true
+				peer, ok := g.PeerPort(p)
+				if !ok || g.PortSwitch[p] != s {
+					t.Fatalf("port %d is not a cable of switch %d", p, s)
+				}
+				step := -1
+				if up {
+					step = 1
+				}
+				for e, other := range dims {
+					want := x.Coordinate(s, e)
+					if e == d {
+						want = (want + step + other) % other
+					}
+					if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
+						t.Fatalf("switch %d, dimension %d up %v: neighbour at %d in dimension %d, want %d", s, d, up, got, e, want)
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 2*g.SwitchLinks() {
+		t.Errorf("directions name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
+	}
+}
+
+func checkTree(t testing.TB, x topology.Tree) {
+	t.Helper()
+	g := x.Graph()
+	levels := make([][]topology.SwitchID, x.Levels())
+	for s := range topology.SwitchID(g.Switches()) {
+		level := x.LevelOf(s)
+		levels[level] = append(levels[level], s)
+		upFirst, upEnd := x.UpPorts(s)
+		if level == x.Levels()-1 && upFirst != upEnd {
+			t.Fatalf("switch %d at the top has up ports", s)
+		}
+		first, end := g.Ports(s)
+		if upFirst < first || upEnd > end || upFirst > upEnd {
+			t.Fatalf("switch %d has ports [%d, %d), up ports [%d, %d)", s, first, end, upFirst, upEnd)
+		}
+		for p := first; p < end; p++ {
+			peer, ok := g.PeerPort(p)
+			up := p >= upFirst && p < upEnd
+			if !ok {
+				if up || level != 0 {
+					t.Fatalf("a terminal at port %d, level %d, up %v", p, level, up)
+				}
+				continue
+			}
+			want := level - 1
+			if up {
+				want = level + 1
+			}
+			if got := x.LevelOf(g.PortSwitch[peer]); got != want {
+				t.Fatalf("port %d of level %d, up %v, leads to level %d", p, level, up, got)
+			}
+		}
+	}
+	// Level by level: below[s] holds the terminals under s.
+	below := make([][]bool, g.Switches())
+	for _, switches := range levels {
+		for _, s := range switches {
+			below[s] = make([]bool, g.Terminals())
+			checkDownTo(t, x, s, below)
+			// Whoever goes up anywhere must be able to go on to a common ancestor.
+			if first, end := x.UpPorts(s); first == end && slices.Contains(below[s], false) {
+				t.Fatalf("switch %d reaches some terminals neither downwards nor upwards", s)
+			}
+		}
+	}
+}
+
+// checkDownTo finds the terminals below s from those below its children and
+// compares DownTo with them.
+func checkDownTo(t testing.TB, x topology.Tree, s topology.SwitchID, below [][]bool) {
+	t.Helper()
+	g := x.Graph()
+	upFirst, upEnd := x.UpPorts(s)
+	first, end := g.Ports(s)
+	leads := func(p topology.PortID, terminal topology.TerminalID) bool {
+		if p >= upFirst && p < upEnd {
+			return false
+		}
+		if here, ok := g.PeerTerminal(p); ok {
+			return here == terminal
+		}
+		peer, _ := g.PeerPort(p)
+		return below[g.PortSwitch[peer]][terminal]
+	}
+	for terminal := range topology.TerminalID(g.Terminals()) {
+		var want []topology.PortID
+		for p := first; p < end; p++ {
+			if leads(p, terminal) {
+				want = append(want, p)
+			}
+		}
+		below[s][terminal] = len(want) > 0
+		got, count := x.DownTo(s, terminal)
+		if len(want) == 0 && (got != topology.NoPort || count != 0) || len(want) > 0 && (got != want[0] || count != len(want) || want[count-1] != got+topology.PortID(count)-1) {
+			t.Fatalf("DownTo(%d, %d) = %d, %d; the graph has %v", s, terminal, got, count, want)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package topologytest
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Network is a topology with a name for messages.
+type Network struct {
+	Name     string
+	Topology topology.Topology
+}
+
+// Size bounds networks.
+type Size struct{ Switches, Terminals int }
+
+// Small is a size at which all paths of all routings can be walked.
+var Small = Size{Switches: 40, Terminals: 80}
+
+func (s Size) fits(g *topology.Graph) bool {
+	return g.Switches() <= s.Switches && g.Terminals() <= s.Terminals
+}
+
+// Families lists the registered topologies that can be built without a file.
+func Families() []string {
+	return slices.DeleteFunc(topology.Registry.Names(), func(name string) bool {
+		config, err := topology.Registry.Config(name)
+		return err != nil || readsFile(config)
+	})
+}
+
+// readsFile tells whether a topology has no default because it reads a file.
+func readsFile(config any) bool {
+	return slices.ContainsFunc(sim.DescribeParams(config), func(p sim.Param) bool { return p.Key == "path" })
+}
+
+// Networks lists a network of each of the [Families], of no more than a size, the
+// same on every call: of some draws the one with the most switches and terminals,
+// whichever there are fewer of. Families that none was found of are left out.
+func Networks(most Size) []Network {
+	var all []Network
+	for _, name := range Families() {
+		stream := sim.NewStream(1, "topologytest networks "+name, 0)
+		var best Network
+		for range 4 {
+			n, ok := Draw(name, &stream, most)
+			if ok && (best.Topology == nil || n.less() > best.less()) {
+				best = n
+			}
+		}
+		if best.Topology != nil {
+			all = append(all, best)
+		}
+	}
+	return all
+}
+
+// less is the number of switches or of terminals, whichever is less.
+func (n Network) less() int {
+	return min(n.Topology.Graph().Switches(), n.Topology.Graph().Terminals())
+}
+
+// Draw draws a network of a registered family of no more than a size, with
+// settings changed from the defaults at random; false if it comes upon none so
+// small. Nothing but the tags of the settings has to be known: the draw goes in
+// small steps, of which it takes back those that the family refuses or that make
+// the network too large.
+func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
+	config, topo, ok := draw(family, stream, most)
+	if !ok {
+		return Network{}, false
+	}
+	return Network{family + " " + describe(config), topo}, true
+}
+
+// describe lists the settings of a configuration.
+func describe(config any) string {
+	var parts []string
+	for _, p := range sim.DescribeParams(config) {
+		parts = append(parts, p.Key+"="+strings.ReplaceAll(p.Default, " ", ""))
+	}
+	return strings.Join(parts, ",")
+}
+
+// steps is the number of changes that a draw tries.
+const steps = 48
+
+func draw(family string, stream *sim.Stream, most Size) (config any, topo topology.Topology, ok bool) {
+	config, err := topology.Registry.Config(family)
+	if err != nil {
+		return nil, nil, false
+	}
+	if topo, err = topology.Registry.Build(family, config, struct{}{}); err != nil {
+		return nil, nil, false
+	}
+	for range steps {
+		trial := clone(family, config)
+		first := change(trial, stream, !most.fits(topo.Graph()), -1)
+		if stream.IntN(2) == 0 { // some settings go together
+			change(trial, stream, !most.fits(topo.Graph()), first)
+		}
+		next, err := topology.Registry.Build(family, trial, struct{}{})
+		if err == nil && (most.fits(next.Graph()) || next.Graph().NumPorts() <= topo.Graph().NumPorts()) {
+			config, topo = trial, next
+		}
+	}
+	return config, topo, most.fits(topo.Graph())
+}
+
+// clone copies a configuration.
+func clone(family string, config any) any {
+	c, err := topology.Registry.Config(family)
+	if err != nil {
+		panic("topologytest: " + err.Error())
+	}
+	var values []reflect.Value
+	sim.EachSetting(config, func(_ reflect.StructField, v reflect.Value) { values = append(values, v) })
+	i := 0
+	sim.EachSetting(c, func(_ reflect.StructField, v reflect.Value) {
+		v.Set(values[i])
+		if v.Kind() == reflect.Slice {
+			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), values[i]))
+		}
+		i++
+	})
+	return c
+}
+
+// change changes one setting, or now and then the lengths of all lists that are
+// equally long; shrink halves numbers, the larger ones rather than the smaller. It
+// returns the place of the setting, and lets that at except be.
+func change(config any, stream *sim.Stream, shrink bool, except int) (place int) {
+	var fields []reflect.StructField
+	var values []reflect.Value
+	sim.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+		fields, values = append(fields, f), append(values, v)
+	})
+	if len(values) == 0 {
+		return -1
+	}
+	i := stream.IntN(len(values))
+	if j := stream.IntN(len(values)); shrink && magnitude(values[j]) > magnitude(values[i]) {
+		i = j
+	}
+	if i == except {
+		return i
+	}
+	v := values[i]
+	switch choices := fields[i].Tag.Get("choices"); {
+	case choices != "" && v.Kind() == reflect.String:
+		all := strings.Split(choices, "|")
+		v.SetString(all[stream.IntN(len(all))])
+	case v.Kind() == reflect.Bool:
+		v.SetBool(!v.Bool())
+	case v.Kind() != reflect.Slice:
+		step(v, stream, shrink)
+	case v.Len() > 0 && stream.IntN(8) > 0:
+		step(v.Index(stream.IntN(v.Len())), stream, shrink)
+	case v.Len() > 0:
+		longer, n := !shrink && stream.IntN(3) > 0, v.Len()
+		for _, list := range values {
+			if list.Kind() == reflect.Slice && list.Len() == n {
+				resize(list, longer)
+			}
+		}
+	default: // as long as another list
+		other := values[stream.IntN(len(values))]
+		if other.Type() == v.Type() {
+			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, other.Len()), other))
+			for k := range v.Len() {
+				step(v.Index(k), stream, true)
+			}
+		}
+	}
+	return i
+}
+
+// magnitude is the size of a number, or of the largest of a list.
+func magnitude(v reflect.Value) int64 {
+	switch {
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return int64(min(v.Uint(), math.MaxInt64))
+	case v.Kind() != reflect.Slice:
+		return 0
+	}
+	most := int64(0)
+	for i := range v.Len() {
+		most = max(most, magnitude(v.Index(i)))
+	}
+	return most
+}
+
+// resize drops the last element of a list or adds a small one.
+func resize(list reflect.Value, longer bool) {
+	if !longer {
+		list.Set(list.Slice(0, list.Len()-1))
+		return
+	}
+	element := reflect.New(list.Type().Elem()).Elem()
+	step(element, nil, true)
+	list.Set(reflect.Append(list, element))
+}
+
+// step moves a number by 1 or 2, but 1 and 3, which may be exponents, by 1 only;
+// or halves it, and makes 2 of nothing.
+func step(v reflect.Value, stream *sim.Stream, shrink bool) {
+	switch {
+	case v.CanInt() && shrink && v.Int() == 0:
+		v.SetInt(2)
+		return
+	case v.CanInt() && shrink:
+		v.SetInt((v.Int() + 1) / 2)
+		return
+	case v.CanUint() && shrink:
+		v.SetUint((v.Uint() + 1) / 2)
+		return
+	}
+	by := []int64{-2, -1, 1, 2}[stream.IntN(4)]
+	if n := magnitude(v); n == 1 || n == 3 {
+		by /= max(by, -by)
+	}
+	switch {
+	case v.CanInt():
+		v.SetInt(v.Int() + by)
+	case v.CanUint() && (by > 0 || v.Uint() >= uint64(-by)):
+		v.SetUint(v.Uint() + uint64(by))
+	}
+}

@@ -1,0 +1,112 @@
+package fabric_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// judged runs four terminals on a switch at a load; everybody sends to terminal 3
+// (hot) or uniformly.
+func judged(t *testing.T, load float64, hot bool, plan fabric.Plan) *fabric.Result {
+	t.Helper()
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	var pattern fabric.Pattern = uniform{4}
+	if hot {
+		pattern = to(3)
+	}
+	source := fabric.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
+	r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, load, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestVerdicts: one channel of a flit a cycle carries what four terminals send to
+// one of them, at most 1/4 each. 0.2 is 80 % of that, 0.26 is 104 %: a backlog of
+// 0.04 packets a cycle, 3,200 in all at the end of the long window, where an
+// accepted share of 0.96 passes for keeping up by the rule of 0.95. 0.25 is no load
+// to be steady at, ever: the queue diffuses.
+func TestVerdicts(t *testing.T) {
+	long, short := fabric.Plan{Warmup: 1000, Window: 80_000}, fabric.Plan{Warmup: 1000, Window: 5000}
+	for _, c := range []struct {
+		name   string
+		load   float64
+		hot    bool
+		plan   fabric.Plan
+		want   fabric.State
+		reason string
+	}{
+		{"below", 0.2, true, long, fabric.Steady, fabric.ByTests},
+		{"above", 0.26, true, long, fabric.Saturated, fabric.ByGrowth},
+		{"far above, short", 0.5, true, short, fabric.Saturated, fabric.ByGrowth},
+		{"proven", 0.2501, true, fabric.Plan{Warmup: 100, Window: 300, Bound: 0.25}, fabric.Saturated, fabric.ByBound},
+		{"at the bound is not above it", 0.2, true, fabric.Plan{Warmup: 1000, Window: 80_000, Bound: 0.2}, fabric.Steady, fabric.ByTests},
+		{"one packet", 0.001, false, fabric.Plan{Warmup: 100, Window: 300}, fabric.Undecided, fabric.ByPackets},
+		{"seven slices", 0.2, false, fabric.Plan{Warmup: 700, Window: 700}, fabric.Undecided, fabric.ByWindow},
+	} {
+		if r := judged(t, c.load, c.hot, c.plan); r.State != c.want || r.Reason != c.reason {
+			t.Errorf("%s: %v (%s), want %v (%s); accepted %.4f, latency %.1f, %d packets", c.name, r.State, r.Reason, c.want, c.reason, r.Accepted, r.MeanLatency(), r.Packets())
+		}
+	}
+	if r := judged(t, 0.25, true, long); r.State == fabric.Steady {
+		t.Errorf("at the capacity: %v (%s)", r.State, r.Reason)
+	}
+}
+
+// TestVerdictEndsTheWindow: a window of no fixed length goes on until the verdict
+// is there, though the interval of the mean latency would do after the first 4,000
+// cycles; where there is none it ends with the budget.
+func TestVerdictEndsTheWindow(t *testing.T) {
+	plan := fabric.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
+	r := judged(t, 0.235, true, plan)
+	if r.State == fabric.Undecided || r.Window <= 4000 || r.Cycles >= plan.Budget {
+		t.Errorf("0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
+	}
+	plan.Budget = 20_000
+	if r := judged(t, 0.25, true, plan); r.State == fabric.Steady || r.State == fabric.Undecided && r.Warmup+r.Window < plan.Budget {
+		t.Errorf("the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
+	}
+}
+
+// TestEvidenceAddsUp: four runs that leave the verdict open, each for itself, can
+// settle it together: the interval of their mean is half as wide. One run that is
+// stuck makes the point saturated.
+func TestEvidenceAddsUp(t *testing.T) {
+	var all fabric.Evidence
+	open := 0
+	for seed := range uint64(8) {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+		source := fabric.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
+		r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, 0.22, fabric.Plan{Warmup: 1000, Window: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.State == fabric.Undecided {
+			open++
+		}
+		all.Add(r.Evidence)
+	}
+	if state, reason := all.Judge(); state != fabric.Steady || open < 4 {
+		t.Errorf("together %v (%s), %d of 8 undecided alone", state, reason, open)
+	}
+	all.Add(fabric.Evidence{Stuck: true})
+	if state, reason := all.Judge(); state != fabric.Saturated || reason != fabric.ByDrain {
+		t.Errorf("with a run that is stuck: %v (%s)", state, reason)
+	}
+}
+
+func TestParseState(t *testing.T) {
+	for _, s := range []fabric.State{fabric.Undecided, fabric.Steady, fabric.Saturated} {
+		if got, err := fabric.ParseState(s.String()); err != nil || got != s {
+			t.Errorf("%v is read as %v, %v", s, got, err)
+		}
+	}
+	if _, err := fabric.ParseState("Steady"); err == nil {
+		t.Error("names of states are not to the letter")
+	}
+}

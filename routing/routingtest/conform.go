@@ -1,0 +1,140 @@
+package routingtest
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+)
+
+// Conform holds the registered routing name, in all of its variants, to the
+// contracts of [fabric.Routing] and [fabric.Explorer], on a network of each family
+// of topologies that carries it and on those in more.
+func Conform(t *testing.T, name string, more []topologytest.Network) {
+	Each(t, name, more, func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing) {
+		checkPaths(t, n.Topology, v, r)
+		checkWeights(t, n.Topology, r)
+		checkInjection(t, r)
+		if !v.CanDeadlock && !t.Failed() {
+			checkDecisions(t, n.Topology, r)
+		}
+	})
+}
+
+// checkPaths walks every path: all of them are made of ports that exist and end at
+// the destination (Dependencies fails otherwise), and no channel dependencies form
+// a cycle, with as many virtual channels as asked for and with more.
+func checkPaths(t *testing.T, topo topology.Topology, v Variant, r fabric.Routing) {
+	t.Helper()
+	for _, vcs := range []int{r.VCs(), r.VCs() + 1, 2*r.VCs() + 1} {
+		c, _ := Certificate(t, topo, r, vcs)
+		if !c.Acyclic() && !v.CanDeadlock {
+			t.Errorf("%d virtual channels: %s", vcs, c.Describe(topo.Graph()))
+		}
+		if !c.Exact() {
+			t.Error("a walk without budget is not exact")
+		}
+	}
+}
+
+// Certificate proves r on topo, all destinations, whatever the flow control. The
+// graph is that of all dependencies.
+func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, *certify.Graph) {
+	t.Helper()
+	g := certify.New(vcs)
+	walked, all, err := routing.Dependencies(topo.Graph(), r, vcs, 0, g.Add)
+	if e, ok := r.(fabric.EscapeRouting); ok && err == nil {
+		extended := certify.NewEscape(vcs)
+		walked, all, err = routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return extended.Certify(walked, all), g
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if walked != all || all == 0 {
+		t.Fatalf("walked %d of %d destinations", walked, all)
+	}
+	return g.Certify(walked, all), g
+}
+
+// checkWeights holds Explore to its contract at the first switch: probabilities
+// that add up to 1, or all 0.
+func checkWeights(t *testing.T, topo topology.Topology, r fabric.Routing) {
+	t.Helper()
+	g := topo.Graph()
+	for dst := range topology.TerminalID(g.Terminals()) {
+		total, zeros, hops := 0.0, 0, 0
+		port := g.TerminalPort[0]
+		h := fabric.Head{Switch: g.PortSwitch[port], In: port, Dst: dst}
+		r.(fabric.Explorer).Explore(r.VCs(), h, func(hop fabric.Hop, state uint32, weight float64) {
+			hops++
+			total += weight
+			if weight == 0 {
+				zeros++
+			}
+			if state>>fabric.StateBits != 0 {
+				t.Errorf("to terminal %d: state %x does not fit", dst, state)
+			}
+		})
+		if zeros != hops && math.Abs(total-1) > 1e-12 || zeros != 0 && zeros != hops {
+			t.Errorf("to terminal %d: %d hops, %d of weight 0, sum %v", dst, hops, zeros, total)
+		}
+	}
+}
+
+// checkInjection: terminals may inject on some virtual channel, and on none that
+// does not exist.
+func checkInjection(t *testing.T, r fabric.Routing) {
+	t.Helper()
+	for vcs := r.VCs(); vcs <= fabric.MaxVCs; vcs++ {
+		if set := r.InjectionVCs(vcs); set == 0 || bits.Len32(set) > vcs {
+			t.Errorf("InjectionVCs(%d) = %b", vcs, set)
+		}
+	}
+}
+
+// checkDecisions runs the routing in a fabric under uniform traffic. Each decision
+// must be one that Explore lists; and, where it gives them probabilities, the decisions
+// per port must agree with the channel loads that Loads derives from Explore's
+// probabilities. With n packets and an expected share q of them over a port (each
+// crosses it at most twice), the count's standard deviation is at most sqrt(2nq);
+// the bound of 6 of them, and at least 12 packets for the thin tails, fails by
+// chance for one port in about 10^8, and all cases together have some 10^5 ports.
+func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
+	t.Helper()
+	g := topo.Graph()
+	o, observed := Observe(t, r, g)
+	f, err := fabric.New(g, fabric.DefaultConfig(), observed, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern, sink := Uniform(g.Terminals()), &Counter{}
+	source := fabric.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
+	f.Attach(source, sink)
+	source.Stop(int64(30000 / g.Terminals()))
+	f.Advance(int64(30000/g.Terminals()) + 2000)
+	if f.InFlight() != 0 || sink.Delivered == 0 || t.Failed() {
+		t.Fatalf("%d packets delivered, %d left behind", sink.Delivered, f.InFlight())
+	}
+	load, err := routing.Loads(g, r, f.VCs(), pattern)
+	if err != nil {
+		if _, escapes := r.(fabric.EscapeRouting); !escapes && !o.ReadsOccupancy() {
+			t.Fatal(err)
+		}
+		return // adaptive: no loads to compare with
+	}
+	for p, count := range o.Ports {
+		want := load.Port[p] * float64(sink.Delivered) / float64(g.Terminals())
+		if math.Abs(count-want) > max(12, 6*math.Sqrt(2*want)) {
+			t.Errorf("%s: %v packets of %d, expected %.1f", g.PortName(topology.PortID(p)), count, sink.Delivered, want)
+		}
+	}
+}

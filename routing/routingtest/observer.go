@@ -1,0 +1,118 @@
+package routingtest
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Observer passes decisions on and checks that Explore has them.
+type Observer struct {
+	fabric.Routing
+	Ports []float64 // decisions by output port
+	t     testing.TB
+}
+
+// Observe wraps a routing for a fabric of g; observed is what the fabric is given.
+func Observe(t testing.TB, r fabric.Routing, g *topology.Graph) (o *Observer, observed fabric.Routing) {
+	o = &Observer{Routing: r, Ports: make([]float64, g.NumPorts()), t: t}
+	if e, ok := r.(fabric.EscapeRouting); ok {
+		return o, &escapeObserver{o, e}
+	}
+	return o, o
+}
+
+// ReadsOccupancy implements [fabric.OccupancyReader].
+func (o *Observer) ReadsOccupancy() bool {
+	r, ok := o.Routing.(fabric.OccupancyReader)
+	return ok && r.ReadsOccupancy()
+}
+
+// ReadsCrossed implements [fabric.CrossedReader].
+func (o *Observer) ReadsCrossed() bool {
+	r, ok := o.Routing.(fabric.CrossedReader)
+	return ok && r.ReadsCrossed()
+}
+
+// Route implements [fabric.Routing].
+func (o *Observer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	before := *h
+	hop := o.Routing.Route(v, h)
+	found := false
+	o.Routing.(fabric.Explorer).Explore(v.VCs(), before, func(listed fabric.Hop, state uint32, _ float64) {
+		found = found || listed == hop && state == h.State
+	})
+	if !found {
+		o.t.Errorf("Route(%+v) = %+v, state %x, is not among what Explore lists", before, hop, h.State)
+	}
+	o.Ports[hop.Port]++
+	return hop
+}
+
+// escapeObserver does the same for decisions that are made again.
+type escapeObserver struct {
+	*Observer
+	escape fabric.EscapeRouting
+}
+
+func (o *escapeObserver) EscapeVCs(vcs int) uint32 { return o.escape.EscapeVCs(vcs) }
+
+func (o *escapeObserver) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
+	again := *o.Observer
+	again.Routing = rerouted{o.escape}
+	return again.Route(v, h)
+}
+
+// rerouted makes a routing decide again.
+type rerouted struct{ fabric.EscapeRouting }
+
+func (r rerouted) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.Reroute(v, h) }
+
+func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, yield)
+}
+
+// Uniform is uniform traffic between so many terminals, the sender's own among
+// them.
+type Uniform int
+
+// Destination implements [fabric.Pattern].
+func (u Uniform) Destination(_ topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	return topology.TerminalID(r.IntN(int(u)))
+}
+
+// Weights implements [routing.Matrix].
+func (u Uniform) Weights(_ topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	for dst := range topology.TerminalID(u) {
+		yield(dst, 1/float64(u))
+	}
+}
+
+// Steady begins packets with the same probability in every cycle.
+type Steady struct{ gap sim.Geometric }
+
+// AtRate is the process of so many packets a cycle.
+func AtRate(rate float64) Steady { return Steady{sim.NewGeometric(rate)} }
+
+// NextGap implements [fabric.Process].
+func (s Steady) NextGap(r *sim.Stream, _ *uint32) int64 { return s.gap.Draw(r) }
+
+// Single makes packets of one flit.
+type Single struct{}
+
+// Draw implements [fabric.Sizes].
+func (Single) Draw(*sim.Stream) int { return 1 }
+
+// Fixed makes packets of so many flits.
+type Fixed int
+
+// Draw implements [fabric.Sizes].
+func (n Fixed) Draw(*sim.Stream) int { return int(n) }
+
+// Counter is a sink that counts packets.
+type Counter struct{ Delivered int }
+
+// Deliver implements [fabric.Sink].
+func (c *Counter) Deliver(*fabric.Delivery) { c.Delivered++ }

@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Need is what one form of a name asks of its environment, such as groups of a
+// topology. The zero Need asks for nothing.
+type Need[E any] struct {
+	What string           // for messages: "groups"
+	Met  func(env E) bool // nil: always
+}
+
+// form is one constructor of a name.
+type form[E, T any] struct {
+	need     Need[E]
+	doc      string
+	config   reflect.Type // a pointer to the configuration
+	defaults func() any   // a pointer to a fresh configuration, defaults filled in
+	build    func(config any, env E) (T, error)
+}
+
+// RegisterFor is [Register] for environments that meet a need. A name may have
+// several forms, each with a need and settings of its own: one algorithm on
+// several families of networks. Users see one name with the settings of all of
+// them; a key that several forms have must have the same type and default in
+// each. An environment that meets several needs gets the first of them in
+// alphabetical order. A second form of the same need panics, and so does one
+// beside a form without a need.
+func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string, defaults C, build func(config C, env E) (T, error)) {
+	e := r.entries[name]
+	if e == nil {
+		e = &entry[E, T]{}
+		r.entries[name] = e
+	}
+	if slices.ContainsFunc(e.forms, func(f *form[E, T]) bool {
+		return f.need.What == need.What || f.need.Met == nil || need.Met == nil
+	}) {
+		panic(fmt.Sprintf("sim: %s %q registered twice", r.kind, name))
+	}
+	e.forms = append(e.forms, &form[E, T]{
+		need: need, doc: doc, config: reflect.TypeFor[*C](),
+		defaults: func() any { c := cloneConfig(defaults); return &c },
+		build:    func(config any, env E) (T, error) { return build(*config.(*C), env) },
+	})
+	slices.SortFunc(e.forms, func(a, b *form[E, T]) int { return strings.Compare(a.need.What, b.need.What) })
+	if err := e.disagreement(); err != nil {
+		panic(fmt.Sprintf("sim: %s %q: %v", r.kind, name, err))
+	}
+}
+
+// EnvWithNeeds is implemented by environments that word the error of a name none
+// of whose needs they meet.
+type EnvWithNeeds interface {
+	Lacks(name string, needs []string) error
+}
+
+// formFor is the form of name that is configured by config, or else the one whose
+// need env meets.
+func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], error) {
+	e, ok := r.entries[name]
+	if !ok {
+		return nil, &UnknownNameError{r.kind, name, r.Names()}
+	}
+	typ, union := reflect.TypeOf(config), reflect.Type(nil)
+	if len(e.forms) > 1 {
+		union = reflect.TypeOf(e.config())
+	}
+	var needs []string
+	known := false
+	for _, f := range e.forms {
+		if config != nil && typ != f.config && typ != union {
+			continue
+		}
+		if known = true; f.need.Met == nil || f.need.Met(env) {
+			return f, nil
+		}
+		needs = append(needs, f.need.What)
+	}
+	if !known {
+		return nil, fmt.Errorf("sim: %s %q is configured by %v, not %T", r.kind, name, e.configs(), config)
+	}
+	if env, ok := any(env).(EnvWithNeeds); ok {
+		return nil, env.Lacks(name, needs)
+	}
+	return nil, fmt.Errorf("%s %q needs %s", r.kind, name, strings.Join(needs, " or "))
+}
+
+// Settings lists the keys that name takes in an environment: those of the form
+// whose need env meets.
+func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
+	f, err := r.formFor(name, nil, env)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	EachSetting(f.defaults(), func(field reflect.StructField, _ reflect.Value) { keys = append(keys, field.Tag.Get("toml")) })
+	return keys, nil
+}
+
+// Skipper is implemented by what does not use all settings of its configuration:
+// beside others of them, or where it was built for.
+type Skipper interface {
+	// UnusedSettings lists their keys.
+	UnusedSettings() []string
+}
+
+// Unused lists the settings of name that built, which was built in env, makes no
+// use of: those of other forms, and those that it says it skips.
+func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
+	used, err := r.Settings(name, env)
+	if err != nil {
+		return nil
+	}
+	var unused []string
+	EachSetting(r.entries[name].config(), func(field reflect.StructField, _ reflect.Value) {
+		if key := field.Tag.Get("toml"); !slices.Contains(used, key) {
+			unused = append(unused, key)
+		}
+	})
+	if s, ok := any(built).(Skipper); ok {
+		unused = append(unused, s.UnusedSettings()...)
+	}
+	return unused
+}
+
+// fill is a configuration of the form with the values of config, which has at
+// least its settings.
+func (f *form[E, T]) fill(config any) any {
+	values := map[string]reflect.Value{}
+	EachSetting(config, func(field reflect.StructField, v reflect.Value) { values[field.Tag.Get("toml")] = v })
+	c := f.defaults()
+	EachSetting(c, func(field reflect.StructField, v reflect.Value) { v.Set(values[field.Tag.Get("toml")]) })
+	return c
+}
+
+// configs lists the types of the configurations, for messages.
+func (e *entry[E, T]) configs() string {
+	var types []string
+	for _, f := range e.forms {
+		types = append(types, f.config.String())
+	}
+	return strings.Join(types, " or ")
+}
+
+// config is a fresh configuration: of the only form, or a struct of the settings
+// of all.
+func (e *entry[E, T]) config() any {
+	if len(e.forms) == 1 {
+		return e.forms[0].defaults()
+	}
+	var fields []reflect.StructField
+	var values []reflect.Value
+	at := map[string]int{} // by key
+	for _, f := range e.forms {
+		EachSetting(f.defaults(), func(field reflect.StructField, v reflect.Value) {
+			key := field.Tag.Get("toml")
+			i, seen := at[key]
+			if !seen {
+				at[key] = len(fields)
+				fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Setting%d", len(fields)), Type: field.Type, Tag: field.Tag})
+				values = append(values, v)
+			} else if allowed(fields[i]) != allowed(field) { // each form checks its own bounds
+				fields[i].Tag = reflect.StructTag(fmt.Sprintf("toml:%q doc:%q unit:%q", key, field.Tag.Get("doc"), field.Tag.Get("unit")))
+			}
+		})
+	}
+	c := reflect.New(reflect.StructOf(fields))
+	for i, v := range values {
+		c.Elem().Field(i).Set(v)
+	}
+	return c.Interface()
+}
+
+// disagreement reports a key that forms have with different types or defaults.
+func (e *entry[E, T]) disagreement() (err error) {
+	seen := map[string]reflect.Value{}
+	for _, f := range e.forms {
+		EachSetting(f.defaults(), func(field reflect.StructField, v reflect.Value) {
+			key := field.Tag.Get("toml")
+			if other, ok := seen[key]; ok && !reflect.DeepEqual(other.Interface(), v.Interface()) {
+				err = fmt.Errorf("setting %q has default %s in one form and %s in another", key, formatValue(other), formatValue(v))
+			}
+			seen[key] = v
+		})
+	}
+	return err
+}
+
+// describe joins the documentation of the forms: what only some of them have, or
+// what differs, is told with the need.
+func (e *entry[E, T]) describe(name string) Description {
+	d := Description{Name: name, Params: DescribeParams(e.config())}
+	texts := make([]string, len(e.forms))
+	byKey := make([]map[string]Param, len(e.forms))
+	for i, f := range e.forms {
+		texts[i] = f.doc
+		byKey[i] = map[string]Param{}
+		for _, p := range DescribeParams(f.defaults()) {
+			byKey[i][p.Key] = p
+		}
+	}
+	d.Doc = e.byNeed(texts)
+	for i := range d.Params {
+		p := &d.Params[i]
+		for j := range texts {
+			texts[j] = byKey[j][p.Key].Doc
+		}
+		p.Doc = e.byNeed(texts)
+		for j := range texts {
+			texts[j] = byKey[j][p.Key].Allowed
+		}
+		if p.Allowed == "" {
+			p.Allowed = e.byNeed(texts)
+		}
+	}
+	return d
+}
+
+// byNeed joins texts, one of each form, that differ; forms without one are left
+// out.
+func (e *entry[E, T]) byNeed(texts []string) string {
+	var parts []string
+	same := true
+	for i, text := range texts {
+		same = same && text == texts[0]
+		if text != "" {
+			parts = append(parts, "with "+e.forms[i].need.What+": "+text)
+		}
+	}
+	if same {
+		return texts[0]
+	}
+	return strings.Join(parts, "; ")
+}

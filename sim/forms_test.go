@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type roundConfig struct {
+	Size  int    `toml:"size" doc:"how large" min:"1" max:"9"`
+	Shade string `toml:"shade" doc:"how dark" choices:"light|dark"`
+}
+
+type squareConfig struct {
+	Size  int  `toml:"size" doc:"how wide" min:"2" max:"9"`
+	Edge  Time `toml:"edge" doc:"how long"`
+	Names []string
+}
+
+// shapes is a registry of one name with two forms, for environments "round" and
+// "square", and of one without a need.
+func shapes() *Registry[string, string] {
+	r := NewRegistry[string, string]("shape")
+	need := func(what string) Need[string] {
+		return Need[string]{what, func(env string) bool { return strings.Contains(env, what) }}
+	}
+	RegisterFor(r, need("square"), "body", "made of squares", squareConfig{Size: 3, Edge: 5}, func(c squareConfig, env string) (string, error) {
+		return fmt.Sprintf("square %d %v", c.Size, c.Edge), nil
+	})
+	RegisterFor(r, need("round"), "body", "made of rounds", roundConfig{3, "light"}, func(c roundConfig, env string) (string, error) {
+		return fmt.Sprintf("round %d %s", c.Size, c.Shade), nil
+	})
+	Register(r, "point", "nothing", struct{}{}, func(_ struct{}, env string) (string, error) { return "point", nil })
+	return r
+}
+
+func TestForms(t *testing.T) {
+	r := shapes()
+	config, err := r.Config("body")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// "round" comes before "square": its settings are the first.
+	var keys []string
+	for _, p := range DescribeParams(config) {
+		keys = append(keys, p.Key+" = "+p.Default)
+	}
+	if want := []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}; !slices.Equal(keys, want) {
+		t.Errorf("settings %v, want %v", keys, want)
+	}
+	for env, want := range map[string]string{"round": "round 3 light", "square": "square 3 5ps", "square and round": "round 3 light"} {
+		if got, err := r.Build("body", config, env); got != want || err != nil {
+			t.Errorf("in %q: %q, %v; want %q", env, got, err, want)
+		}
+	}
+	// A configuration of one form asks for that form.
+	if got, err := Make(r, "body", "square and round", func(c *squareConfig) { c.Size = 4 }); got != "square 4 5ps" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	for want, err := range map[string]error{
+		`shape "body" needs round or square`:                                       second(r.New("body", "flat")),
+		`shape "body" needs square`:                                                second(Make[squareConfig](r, "body", "round", nil)),
+		`sim: shape "body" is configured by *sim.roundConfig or *sim.squareConfig`: second(Make[struct{}](r, "body", "round", nil)),
+		`size = 1: want 2 to 9`:                                                    second(r.New("body", "square", Set("size", 1))),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	d, err := r.Describe("body")
+	if err != nil || d.Doc != "with round: made of rounds; with square: made of squares" {
+		t.Errorf("%q, %v", d.Doc, err)
+	}
+	// Bounds that differ are those of each form.
+	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
+		t.Errorf("size: %+v", p)
+	}
+	if p := d.Params[1]; p.Doc != "with round: how dark" || p.Allowed != "light, dark" {
+		t.Errorf("shade: %+v", p)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestNew(t *testing.T) {
+	r := shapes()
+	for _, c := range []struct {
+		env      string
+		settings []Setting
+		want     string
+	}{
+		{"round", nil, "round 3 light"},
+		{"round", []Setting{Set("size", 7), Set("shade", "dark")}, "round 7 dark"},
+		{"square", []Setting{Set("edge", "2ns"), Set("size", uint8(2))}, "square 2 2ns"},
+		{"square", []Setting{Set("edge", 7*Nanosecond)}, "square 3 7ns"},
+		{"round", []Setting{Set("size", 10)}, "size = 10: want 1 to 9"},
+		{"round", []Setting{Set("edge", "2ns")}, `edge = 2ns: want it left out: shape "body" does not use it here`},
+		{"round", []Setting{Set("colour", 1), Set("size", "big")},
+			"colour = 1: want a setting of shape \"body\": size, shade, edge\nsize = big: want a value of type integer"},
+		{"square", []Setting{Set("edge", 2)}, "edge = 2: want a value of type time"},
+		{"square", []Setting{Set("edge", nil)}, "edge = <nil>: want a value of type time"},
+		{"square", []Setting{Set("size", 2.5)}, "size = 2.5: want a value of type integer"},
+	} {
+		got, err := r.New("body", c.env, c.settings...)
+		if err != nil {
+			got = err.Error()
+			if !errors.As(err, new(*ParamError)) {
+				t.Errorf("%v: %T", c.settings, err)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%v in %q: %q, want %q", c.settings, c.env, got, c.want)
+		}
+	}
+	if _, err := r.New("bodies", ""); !errors.As(err, new(*UnknownNameError)) {
+		t.Errorf("error %v", err)
+	}
+	if got, err := r.New("point", ""); got != "point" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestRegisterTwice: a name has one constructor for a need, and none beside one
+// without a need; forms agree about what they share.
+func TestRegisterTwice(t *testing.T) {
+	build := func(roundConfig, string) (string, error) { return "", nil }
+	for name, register := range map[string]func(r *Registry[string, string]){
+		"the same need": func(r *Registry[string, string]) {
+			RegisterFor(r, Need[string]{"round", func(string) bool { return true }}, "body", "", roundConfig{3, "light"}, build)
+		},
+		"beside needs":   func(r *Registry[string, string]) { Register(r, "body", "", roundConfig{3, "light"}, build) },
+		"without a need": func(r *Registry[string, string]) { Register(r, "point", "", roundConfig{3, "light"}, build) },
+		"other default": func(r *Registry[string, string]) {
+			RegisterFor(r, Need[string]{"oval", func(string) bool { return true }}, "body", "", roundConfig{4, "light"}, build)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "sim: shape") {
+					t.Errorf("panic %q", text)
+				}
+			}()
+			register(shapes())
+		})
+	}
+}
