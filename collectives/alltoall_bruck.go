@@ -15,20 +15,20 @@ func init() {
 }
 
 // AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn
-// the blocks so that block j is for rank+j; in round k send those whose
-// distance j has bit k to rank+2^k and put what comes from rank-2^k in their
+// the blocks so that block j is for rank+j; in round k pack those whose distance j
+// has bit k, send them to rank+2^k, and unpack what comes from rank-2^k into their
 // places; turn back. Slots 0..N-1 hold the blocks to send, N..2N-1 the result,
-// 2N..3N-1 the turned blocks, 3N.. what a round receives.
+// 2N..3N-1 the turned blocks, 3N.. what a round receives, 4N.. what it sends.
 func AlltoallBruck(e Env) Collective {
 	n, bytes := e.Ranks, int64(e.Bytes)
 	rounds := log2Ceil(n)
 	contract := exchange(e)
-	contract.Slots = 4 * n
+	contract.Slots = 5 * n
 	contract.Bytes = func(int, int) int64 { return bytes }
 	return &program{
 		ranks: n,
-		// Turn, then per step exchange and move, then turn back.
-		rounds: always(2*rounds + 2),
+		// Turn, then per step pack, exchange and unpack, then turn back.
+		rounds: always(3*rounds + 2),
 		round: func(rank, round int, dst []Op) []Op {
 			move := func(from, to, count int) {
 				dst = append(dst, Op{Kind: Copy, Bytes: bytes * int64(count), Data: Range(from, count), Into: Range(to, count)})
@@ -38,25 +38,27 @@ func AlltoallBruck(e Env) Collective {
 				move(rank, 2*n, n-rank)
 				move(0, 3*n-rank, rank)
 				return dst
-			case round == 2*rounds+1:
+			case round == 3*rounds+1:
 				// The block at distance j came from rank-j.
 				for j := range n {
 					move(2*n+j, n+mod(rank-j, n), 1)
 				}
 				return dst
 			}
-			k := (round - 1) / 2
+			k := (round - 1) / 3
 			there := withBit(k, n)
 			size := bytes * int64(there.Count)
-			in := Range(3*n, int(there.Count))
+			in, out := Range(3*n, int(there.Count)), Range(4*n, int(there.Count))
 			there.First += int32(2 * n)
-			if round%2 == 0 {
-				return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
+			switch d := 1 << k; round % 3 {
+			case 1:
+				return append(dst, Op{Kind: Copy, Bytes: size, Data: there, Into: out})
+			case 2:
+				return append(dst,
+					Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(k), Bytes: size, Data: in},
+					Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(k), Bytes: size, Data: out})
 			}
-			d := 1 << k
-			return append(dst,
-				Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(k), Bytes: size, Data: in},
-				Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(k), Bytes: size, Data: there})
+			return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
 		},
 		contract: contract,
 	}

@@ -6,24 +6,33 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// SwitchOver is where an alltoall turns from Bruck's algorithm to the ring.
+type SwitchOver struct {
+	Critical sim.Bytes `toml:"critical" doc:"largest block (aggregated, with leaders) that is exchanged by Bruck's algorithm; larger ones go round the ring" min:"0B"`
+}
+
 // LeaderSettings are the settings of the alltoalls by leaders.
 type LeaderSettings struct {
-	Critical sim.Bytes `toml:"critical" doc:"largest aggregated block that leaders exchange by Bruck's algorithm; larger ones go round the ring" min:"0B"`
+	SwitchOver
+	Segment bool `toml:"segment" doc:"leaders work in a segment of shared memory, into which the ranks copy and out of which they are served; otherwise they exchange messages, copied on both sides"`
 }
 
 // DefaultCritical is where MVAPICH 1.2rc1 turns from Bruck's algorithm to the
 // ring, by which the PLP paper's leaders go, too.
 const DefaultCritical = 8192
 
+// DefaultLeaders are the settings of the paper's algorithms.
+var DefaultLeaders = LeaderSettings{SwitchOver{DefaultCritical}, true}
+
 // registerLeaders registers an alltoall by leaders; choose tells their number
 // on a node.
 func registerLeaders(name, doc string, choose func(perNode int, bytes, critical int64) int) {
-	sim.Register(Registry, name, doc, LeaderSettings{DefaultCritical}, func(c LeaderSettings, e Env) (Collective, error) {
-		return newLeaders(name, e, int64(c.Critical), choose)
+	sim.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) {
+		return newLeaders(name, e, c, choose)
 	})
 }
 
-func newLeaders(name string, e Env, critical int64, choose func(perNode int, bytes, critical int64) int) (Collective, error) {
+func newLeaders(name string, e Env, c LeaderSettings, choose func(perNode int, bytes, critical int64) int) (Collective, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
@@ -33,11 +42,11 @@ func newLeaders(name string, e Env, critical int64, choose func(perNode int, byt
 	if e.PerNode < 1 || e.Ranks%e.PerNode != 0 {
 		return nil, &sim.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, name)}
 	}
-	d := choose(e.PerNode, int64(e.Bytes), critical)
+	d := choose(e.PerNode, int64(e.Bytes), int64(c.Critical))
 	if d < 1 || e.PerNode%d != 0 {
 		return nil, &sim.ParamError{Key: "leaders", Value: d, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
 	}
-	return AlltoallLeaders(e, d, critical), nil
+	return AlltoallLeaders(e, d, c), nil
 }
 
 // AlltoallLeaders is the alltoall by d leaders a node, d a divisor of
@@ -49,20 +58,23 @@ func newLeaders(name string, e Env, critical int64, choose func(perNode int, byt
 //  1. Every rank hands each leader of its node the blocks for that leader's
 //     group on every node, through shared memory.
 //  2. The leaders of equal groups exchange aggregated blocks of M*e of them:
-//     by Bruck's algorithm up to critical bytes, round the ring above.
+//     by Bruck's algorithm up to c.Critical, round the ring above.
 //  3. Every leader hands the ranks of its group what has come for them.
 //
 // Slots 0..N-1 and N..2N-1 are the blocks to and from ranks, as in all
 // alltoalls; behind them lie a leader's aggregated blocks, each of M*e slots by
 // sender and receiver, in the layout of the exchange.
-func AlltoallLeaders(e Env, d int, critical int64) Collective {
+func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 	m, nodes := e.PerNode, e.Ranks/e.PerNode
 	l := &leaders{
 		d: d, m: m, nodes: nodes, group: m / d, ranks: e.Ranks, bytes: int64(e.Bytes),
 		width: m * (m / d), base: 2 * e.Ranks,
 	}
+	if c.Segment {
+		l.gathered, l.scattered = In, Out
+	}
 	inner := Env{Ranks: nodes, PerNode: 1, Bytes: e.Bytes * sim.Bytes(l.width)}
-	if int64(inner.Bytes) <= critical {
+	if inner.Bytes <= c.Critical {
 		l.exchange = AlltoallBruck(inner)
 	} else {
 		l.exchange = AlltoallRing(inner)
@@ -79,6 +91,7 @@ type leaders struct {
 	width                     int // slots of an aggregated block
 	base                      int // first slot of the aggregated blocks
 	exchange                  Collective
+	gathered, scattered       Segment
 }
 
 // place is a rank's node, its group there, and whether it leads it.
@@ -139,7 +152,7 @@ func (l *leaders) gather(rank, node, group int, leads bool, dst []Op) []Op {
 	}
 	for g := range l.d {
 		if to := l.leader(node, g); to != rank {
-			dst = append(dst, Op{Kind: Send, Peer: int32(to), Tag: gatherTag, Bytes: size, Data: blocks(g)})
+			dst = append(dst, Op{Kind: Send, Peer: int32(to), Tag: gatherTag, Bytes: size, Data: blocks(g), Segment: l.gathered})
 		}
 	}
 	return dst
@@ -177,7 +190,7 @@ func (l *leaders) scatter(rank, node int, dst []Op) []Op {
 			dst = append(dst, Op{Kind: Copy, Bytes: size, Data: blocks, Into: Range(l.ranks, l.ranks)})
 			continue
 		}
-		dst = append(dst, Op{Kind: Send, Peer: int32(rank + x), Tag: scatterTag, Bytes: size, Data: blocks})
+		dst = append(dst, Op{Kind: Send, Peer: int32(rank + x), Tag: scatterTag, Bytes: size, Data: blocks, Segment: l.scattered})
 	}
 	return dst
 }

@@ -1,6 +1,10 @@
 package collectives
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
 
 // Every number of ranks up to 70, every division into nodes and groups, by
 // Bruck's algorithm (critical block above all sizes) and round the ring.
@@ -13,7 +17,7 @@ func TestLeadersKeepTheContract(t *testing.T) {
 				}
 				for _, critical := range []int64{0, 1 << 40} {
 					env := Env{Ranks: n, PerNode: m, Bytes: 13}
-					if err := Verify(AlltoallLeaders(env, d, critical)); err != nil {
+					if err := Verify(AlltoallLeaders(env, d, LeaderSettings{SwitchOver{sim.Bytes(critical)}, true})); err != nil {
 						t.Fatalf("%d ranks, %d a node, %d leaders, critical %d: %v", n, m, d, critical, err)
 					}
 				}
@@ -41,7 +45,7 @@ func TestPLPLeaders(t *testing.T) {
 
 func TestLeadersNeedWholeNodes(t *testing.T) {
 	for _, c := range []struct{ ranks, perNode, leaders int }{{10, 4, 0}, {8, 4, 3}, {8, 0, 0}} {
-		config := PLPSettings{LeaderSettings{DefaultCritical}, c.leaders}
+		config := PLPSettings{DefaultLeaders, c.leaders}
 		if _, err := Registry.Build("alltoall-plp", &config, Env{Ranks: c.ranks, PerNode: c.perNode, Bytes: 8}); err == nil {
 			t.Errorf("%+v: no error", c)
 		}

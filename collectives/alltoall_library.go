@@ -3,7 +3,7 @@ package collectives
 import "github.com/weft-sim/weft/sim"
 
 func init() {
-	sim.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", LeaderSettings{DefaultCritical}, func(c LeaderSettings, e Env) (Collective, error) {
+	sim.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

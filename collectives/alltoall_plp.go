@@ -9,12 +9,12 @@ type PLPSettings struct {
 }
 
 func init() {
-	sim.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{LeaderSettings{DefaultCritical}, 0}, func(c PLPSettings, e Env) (Collective, error) {
+	sim.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
 		choose := PLPLeaders
 		if c.Leaders > 0 {
 			choose = func(int, int64, int64) int { return c.Leaders }
 		}
-		return newLeaders("alltoall-plp", e, int64(c.Critical), choose)
+		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
 	})
 }
 

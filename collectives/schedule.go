@@ -39,10 +39,24 @@ func (p Protocol) String() string {
 	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct"}[p]
 }
 
+// Segment says how a message between ranks of a node uses the memory that they
+// share. Between nodes it says nothing.
+type Segment uint8
+
+const (
+	// InAndOut copies the message into shared memory and out of it.
+	InAndOut Segment = iota
+	// In copies it into a segment in which the receiver works with it.
+	In
+	// Out finds it in a segment and copies it out.
+	Out
+)
+
 // Op is one operation of a rank in a round.
 type Op struct {
 	Kind     Kind
 	Protocol Protocol // of a Send; a Recv takes what comes
+	Segment  Segment  // of a Send
 	// Combine reduces what a Recv brings into the slots instead of replacing
 	// them; the rank pays for it.
 	Combine bool

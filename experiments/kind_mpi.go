@@ -1,12 +1,9 @@
 package experiments
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -34,6 +31,9 @@ func init() {
 				HCA:         hcaTable{Choose(hca.Registry, "qdr")},
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
+				Noise:       mpi.DefaultNoise,
+				Memory:      mpi.DefaultMemory,
+				Measure:     mpiMeasure{Replications: 1},
 				Topology:    TopologyTable{Choose(topology.Registry, "single-switch")},
 				Routing:     RoutingTable{Choose(routing.Registry, "table")},
 				Fabric:      d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
@@ -42,6 +42,7 @@ func init() {
 		Check:     checkMPI,
 		Preflight: preflightMPI,
 		Run:       runMPI,
+		Revision:  1,
 	})
 }
 
@@ -52,6 +53,9 @@ type mpiConfig struct {
 	Protocol    mpi.Protocols   `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections `toml:"connections" doc:"how processes are connected"`
 	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
+	Noise       mpi.Noise       `toml:"noise" doc:"what puts ranks out of step; not for machine loggops"`
+	Memory      mpi.Memory      `toml:"memory" doc:"a node's memory, which its processes share; not for machine loggops"`
+	Measure     mpiMeasure      `toml:"measure" doc:"how often a point is run"`
 	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
 	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
 
@@ -78,15 +82,23 @@ type mpiWorkload struct {
 	CombineRate sim.Rate                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
+type mpiMeasure struct {
+	Replications int `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
+}
+
 type hcaTable struct {
 	Preset Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from"`
 }
 
 type mpiRow struct {
 	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
+	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one, as the next three"`
 	Total        float64 `column:"total_s" doc:"the same extrapolated to job.extrapolate iterations"`
+	TotalCI95    float64 `column:"total_ci95_s" doc:"the same for total_s"`
 	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
+	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"the same for first_iteration_s"`
 	Steady       float64 `column:"steady_iteration_s" doc:"mean of the others; empty with fewer than two iterations"`
+	SteadyCI95   float64 `column:"steady_iteration_ci95_s" doc:"the same for steady_iteration_s"`
 	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
 	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
 	Control      int64   `column:"control_messages" doc:"RTS, CTS, FIN and what an algorithm sends to synchronise"`
@@ -151,6 +163,9 @@ func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 	if w.CPUs() > 1 || w.NICs() > 1 {
 		return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
 	}
+	if bad := c.Noise.Check(); bad != nil {
+		return nil, Under("noise", "noise", bad)
+	}
 	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
 	if bad != nil {
 		return nil, Under("placement", "placement", bad)
@@ -168,112 +183,4 @@ func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 		return append(warnings, more...), err
 	}
 	return warnings, nil
-}
-
-func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
-	w, err := c.build()
-	if err != nil {
-		return mpiRow{}, err
-	}
-	counted := int64(0)
-	progress := func(events int64) (stop bool) {
-		run.Count(events-counted, 0)
-		counted = events
-		return ctx.Err() != nil
-	}
-	if c.Job.Machine == "loggops" {
-		r, err := c.LogGOPS.Run(w, progress)
-		if err != nil {
-			return mpiRow{}, stopped(ctx, err)
-		}
-		progress(r.Events)
-		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
-		row.times(c, w, r.Finish, 1e-9)
-		c.finishTimes(run, r.Finish, 1)
-		return row, nil
-	}
-	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Seed: run.Seed, Progress: progress}
-	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
-		return mpiRow{}, err
-	}
-	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
-	if c.Job.Machine == "fabric" {
-		if config.Transport, over, err = c.overFabric(&config.Adapter, run); err != nil {
-			return mpiRow{}, err
-		}
-	} else {
-		network := c.LogGP
-		network.HCA = config.Adapter
-		config.Transport = network.New
-	}
-	r, err := over(config.Run(w))
-	if err != nil {
-		return mpiRow{}, stopped(ctx, err)
-	}
-	progress(int64(r.Stats.Events))
-	ranks := float64(w.Ranks())
-	row := mpiRow{
-		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
-		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
-		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
-		NotReady: r.Stats.NotReady, Leaders: c.leaders(),
-	}
-	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
-	row.Static, row.Memory = memory.ProcessStatic, memory.Process
-	finish := make([]int64, len(r.Finish))
-	for i, t := range r.Finish {
-		finish[i] = int64(t)
-	}
-	row.times(c, w, finish, 1e-12)
-	c.finishTimes(run, finish, 1000)
-	return row, nil
-}
-
-// stopped is the context's error if it ended the run.
-func stopped(ctx context.Context, err error) error {
-	if errors.Is(err, mpi.ErrStopped) {
-		return ctx.Err()
-	}
-	return err
-}
-
-// times fills in the times of a run, given in a unit of so many seconds.
-func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds float64) {
-	last := int64(0)
-	for _, t := range finish {
-		last = max(last, t)
-	}
-	row.Elapsed = float64(last) * seconds
-	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
-	s, ok := w.(*mpi.ScheduleRun)
-	if !ok || len(s.PhaseEnds()) == 0 {
-		return
-	}
-	ends := s.PhaseEnds()
-	row.First = float64(ends[0]) * seconds
-	rest := len(ends) - 1
-	if rest == 0 {
-		return
-	}
-	row.Steady = float64(ends[rest]-ends[0]) * seconds / float64(rest)
-	if n := c.Job.Extrapolate; n > len(ends) {
-		row.Extrapolated = true
-		row.Total = row.Elapsed + row.Steady*float64(n-len(ends))
-	}
-}
-
-// finishTimes writes ranks.csv if asked for, from times in units of which a
-// nanosecond has 1 or 1000: every digit, and none that is not known.
-func (c *mpiConfig) finishTimes(run *Run, finish []int64, unitsPerNanosecond int64) {
-	if !c.Job.FinishTimes {
-		return
-	}
-	t := run.Table("ranks", "rank", "finish_ns")
-	for r, at := range finish {
-		text := strconv.FormatInt(at/unitsPerNanosecond, 10)
-		if fraction := at % unitsPerNanosecond; fraction != 0 {
-			text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
-		}
-		t.Add(r, text)
-	}
 }

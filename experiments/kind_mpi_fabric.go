@@ -74,12 +74,12 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 
 // overFabric makes the transport through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.
-func (c *mpiConfig) overFabric(adapter *hca.Config, run *Run) (mpi.NewTransport, func(mpi.Result, error) (mpi.Result, error), error) {
-	t, config, r, err := c.fabricParts(adapter, run.Seed)
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *Run, seed uint64) (mpi.NewTransport, func(mpi.Result, error) (mpi.Result, error), error) {
+	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := fabric.New(t.Graph(), config, r, run.Seed)
+	f, err := fabric.New(t.Graph(), config, r, seed)
 	if err != nil {
 		return nil, nil, err
 	}

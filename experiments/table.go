@@ -103,10 +103,14 @@ func (t *Table) Column(name string) (int, error) {
 }
 
 // intervalColumn is the column with the half-width of the 95 % confidence
-// interval of a mean; empty if there is none.
+// interval of a mean, such as latency_ci95_ns of latency_mean_ns and elapsed_ci95_s
+// of elapsed_s; empty if there is none.
 func (t *Table) intervalColumn(metric string) string {
-	if ci := strings.Replace(metric, "_mean_", "_ci95_", 1); ci != metric && slices.Contains(t.Columns, ci) {
-		return ci
+	last := strings.LastIndexByte(metric, '_') + 1
+	for _, ci := range []string{strings.Replace(metric, "_mean_", "_ci95_", 1), metric[:last] + "ci95_" + metric[last:]} {
+		if ci != metric && slices.Contains(t.Columns, ci) {
+			return ci
+		}
 	}
 	return ""
 }

@@ -48,7 +48,7 @@ func TestOneLeaderClosedForm(t *testing.T) {
 	c.Protocols.CopyRate = 1 << 60
 	rest := func(nodes int) float64 {
 		env := collectives.Env{Ranks: nodes * perNode, PerNode: perNode, Bytes: bytes}
-		r := runSchedule(t, c, collectives.AlltoallLeaders(env, 1, 0))
+		r := runSchedule(t, c, collectives.AlltoallLeaders(env, 1, collectives.LeaderSettings{}))
 		return float64(r.Elapsed)/us - float64(nodes-1)*(hop+adapters(perNode*perNode*bytes))
 	}
 	for _, nodes := range []int{3, 5, 9} {

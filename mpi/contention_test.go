@@ -49,3 +49,20 @@ func TestContentionOfThePaper(t *testing.T) {
 		})
 	}
 }
+
+// Streams in windows: with 5 round trips a stream has 22 messages to send, in windows of
+// 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
+func TestContentionWindows(t *testing.T) {
+	config := Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
+	p, err := Skeletons.Build("contention", &config, SkeletonEnv{Ranks: 9, PerNode: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := testConfig(3).Run(p.Run(sim.Picosecond, Costs{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(6*(24+3) + 10); r.Stats.Messages != want || r.Stats.Rendezvous != 6*24 {
+		t.Errorf("%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
+	}
+}

@@ -20,8 +20,9 @@ type message struct {
 	stage          stage
 	protocol       Protocol
 	shared         bool // through the memory of their node
+	segment        collectives.Segment
 	open           int8 // sides for which it is not over
-	_              [8]byte
+	_              [7]byte
 }
 
 // stage is what the present transfer of a message is.
@@ -50,7 +51,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		rt.stats.Bytes += op.Size
 	}
 	if rt.nodeOf[from] == rt.nodeOf[op.Peer] {
-		m.shared, m.protocol = true, collectives.Eager
+		m.shared, m.segment, m.protocol = true, op.Segment, collectives.Eager
 		rt.stats.Shared++
 		return i
 	}
@@ -75,6 +76,22 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		m.stage, m.open = stageData, 2
 	}
 	return i
+}
+
+// copiedIn tells whether the sender's CPU copies the message, copiedOut whether the
+// receiver's does.
+func (rt *runtime) copiedIn(m *message) bool {
+	if m.shared {
+		return m.segment != collectives.Out
+	}
+	return m.stage == stageEager && rt.Protocols.EagerCopies
+}
+
+func (rt *runtime) copiedOut(m *message) bool {
+	if m.shared {
+		return m.segment != collectives.In
+	}
+	return m.stage == stageEager && rt.Protocols.EagerCopies
 }
 
 // allocate returns the number of a message to be filled in.
@@ -184,6 +201,17 @@ func (rt *runtime) Delivered(id int32) {
 		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, messageAndPeer(id, m.from))
 		return
 	}
+	if m.stage == stageData && m.hop == m.to {
+		rt.Written(id, now)
+	}
+	if !rt.putsOff(m.hop, id) {
+		rt.handle(id, now)
+	}
+}
+
+// handle is what the CPU of the process does to which a message was delivered.
+func (rt *runtime) handle(id int32, now sim.Time) {
+	m := &rt.messages[id]
 	if _, to := m.ends(); m.hop != to {
 		rt.relay(id, now)
 		return
@@ -196,9 +224,8 @@ func (rt *runtime) Delivered(id int32) {
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
-		rt.Written(id, now)
 		if m.protocol == collectives.Handshake {
-			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead))
+			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to)))
 		} else {
 			rt.arrive(id, now)
 		}
@@ -212,26 +239,37 @@ func (rt *runtime) Delivered(id int32) {
 // takeIn spends CPU time of r on a message that went into a receive buffer and
 // posts the buffer again.
 func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time) sim.Time {
-	at := rt.occupy(r, now, t)
+	at := rt.occupy(r, now, t+rt.noise.call(r))
+	rt.putBuffer(m, at)
+	return at
+}
+
+// putBuffer posts the receive buffer of a message again, if it had one.
+func (rt *runtime) putBuffer(m *message, at sim.Time) {
 	if !m.shared {
 		rt.connect.putBuffer(m, at)
 	}
-	return at
 }
 
 // relay passes a message on: the relay's CPU takes it in and posts it again.
 func (rt *runtime) relay(id int32, now sim.Time) {
 	m := &rt.messages[id]
 	rt.stats.Relayed++
-	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead
+	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead + rt.noise.call(m.hop)
 	if m.stage == stageEager || m.stage == stageData {
+		if rt.copyMessage(m.hop, now, t, m.bytes, thenRelay, id) {
+			return
+		}
 		t += rt.copyTime(m.bytes)
 	}
-	var at sim.Time
-	if m.stage == stageData {
-		at = rt.occupy(m.hop, now, t)
-	} else {
-		at = rt.takeIn(m.hop, m, now, t)
+	rt.passOn(id, rt.occupy(m.hop, now, t))
+}
+
+// passOn is the rest of relay, when the CPU is through at time at.
+func (rt *runtime) passOn(id int32, at sim.Time) {
+	m := &rt.messages[id]
+	if m.stage != stageData {
+		rt.putBuffer(m, at)
 	}
 	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, messageAndPeer(id, m.to))
 }
@@ -240,28 +278,43 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 // request to send, a direct write.
 func (rt *runtime) arrive(id int32, now sim.Time) {
 	m := &rt.messages[id]
+	posted, ok := rt.match.take(&rt.ranks[m.to].posted, m.from, m.tag)
+	if ok {
+		m.recvID = posted
+	}
 	var at sim.Time
 	switch {
 	case m.stage == stageData:
-		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead)
-	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
-		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead+rt.copyTime(m.bytes))
+		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to))
+	case rt.copiedOut(m):
+		then := thenMatched
+		if !ok {
+			then = thenEarly
+		}
+		call := rt.Protocols.RecvOverhead + rt.noise.call(m.to)
+		if rt.copyMessage(m.to, now, call, m.bytes, then, id) {
+			return
+		}
+		at = rt.occupy(m.to, now, call+rt.copyTime(m.bytes))
+		rt.putBuffer(m, at)
 	default:
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead)
 	}
-	r := &rt.ranks[m.to]
-	posted, ok := rt.match.take(&r.posted, m.from, m.tag)
-	if !ok {
+	rt.taken(id, ok, at)
+}
+
+// taken is the rest of arrive, when the message is taken in at time at.
+func (rt *runtime) taken(id int32, matched bool, at sim.Time) {
+	m := &rt.messages[id]
+	switch {
+	case !matched:
 		m.ready = at
-		rt.match.add(&r.early, m.from, m.tag, id)
-		return
-	}
-	m.recvID = posted
-	if m.stage == stageRTS {
+		rt.match.add(&rt.ranks[m.to].early, m.from, m.tag, id)
+	case m.stage == stageRTS:
 		rt.clear(id, at)
-		return
+	default:
+		rt.complete(id, at)
 	}
-	rt.complete(id, at)
 }
 
 // receive posts a receive of r at time now, or matches it with an early
@@ -278,8 +331,10 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	switch {
 	case m.stage == stageRTS:
 		rt.clear(early, max(now, m.ready))
-	case m.stage == stageEager && (m.shared || rt.Protocols.EagerCopies):
-		rt.complete(early, rt.occupy(r, max(now, m.ready), rt.copyTime(m.bytes))) // out of the unexpected queue
+	case rt.copiedOut(m): // out of the unexpected queue
+		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
+			rt.complete(early, rt.occupy(r, start, rt.copyTime(m.bytes)))
+		}
 	default:
 		rt.complete(early, max(now, m.ready))
 	}
@@ -290,7 +345,7 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 	m := &rt.messages[id]
 	m.stage = stageCTS
 	rt.stats.Control++
-	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead)
+	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to))
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
 }
 

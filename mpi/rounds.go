@@ -120,7 +120,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	dst = append(dst, Op{})
 	op := &dst[len(dst)-1]
 	// Field by field: what has just been written that way is not copied faster.
-	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Control, p.ready
+	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Segment, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Segment, o.Control, p.ready
 	switch o.Kind {
 	case collectives.Send:
 		op.Kind = Send
@@ -132,7 +132,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	case collectives.Compute:
 		op.Kind, op.Size = Calc, int64(o.Time/w.unit)
 	case collectives.Copy:
-		op.Kind, op.Size = Calc, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
+		op.Kind, op.Copy, op.Size = Calc, true, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
 		if op.Size <= 0 {
 			return dst[:len(dst)-1]
 		}

@@ -9,41 +9,13 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Costs of the runtime's own work and the thresholds of its protocols.
-type Protocols struct {
-	SendOverhead  sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
-	RecvOverhead  sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
-	PollOverhead  sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
-	EagerLimit    sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
-	ControlBytes  sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
-	CopyRate      sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
-	EagerCopies   bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
-	SharedLatency sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
-	Acknowledge   sim.Time  `toml:"acknowledge" doc:"from an RDMA write's last byte in the peer's memory to its completion at the sender" min:"0ns"`
-	LimitBuffers  bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
-}
-
-// DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
-// adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
-// a calibrated sum; the rest is assumed.
-var DefaultProtocols = Protocols{
-	SendOverhead:  200 * sim.Nanosecond,
-	RecvOverhead:  250 * sim.Nanosecond,
-	PollOverhead:  100 * sim.Nanosecond,
-	EagerLimit:    8192,
-	ControlBytes:  64,
-	CopyRate:      40e9,
-	EagerCopies:   true,
-	SharedLatency: 200 * sim.Nanosecond,
-	Acknowledge:   500 * sim.Nanosecond,
-	LimitBuffers:  true,
-}
-
 // Config is all that a run needs besides its workload.
 type Config struct {
 	Placement   Placement
 	Protocols   Protocols
 	Connections Connections
+	Noise       Noise
+	Memory      Memory
 	// Adapter gives the CPU times of connecting and the RNR delay.
 	Adapter   hca.Config
 	Transport NewTransport
@@ -149,6 +121,8 @@ type runtime struct {
 	schedule  *ScheduleRun // the workload, if it is one
 	queues    []Op         // the first memory of ranks' queues, shortQueue each
 	firstOwn  int32        // node of match, of rank 0
+	noise     *noise       // nil: none
+	copies    *copies      // nil: memory without limit
 	expecter  expecter     // the transport, if it is one and rt looks ahead
 	fault     error        // what a rank stopped at, in place of its next event
 	handled   int          // of its own events
@@ -181,13 +155,15 @@ const (
 	evArrive                // target rank, argument message: a message arrives
 	evRelay                 // target rank, argument message: a relay passes a message on
 	evWritten               // target rank, argument message: an RDMA write is complete at its sender
+	evCopy                  // target rank: a copy begins
+	evCopied                // target rank: a copy is over
 )
 
 func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if err := sim.Validate(&c.Protocols); err != nil {
 		return nil, err
 	}
-	if err := sim.Validate(&c.Connections); err != nil {
+	if err := errors.Join(sim.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
 		return nil, err
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {
@@ -199,9 +175,11 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	}
 	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: sim.HugePages(make([]rank, w.Ranks()))}
 	rt.handler = k.Register(rt)
+	rt.noise = newNoise(&c.Noise, c.Seed, w.Ranks())
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
 		return nil, err
 	}
+	rt.copies = newCopies(rt, nodes)
 	rt.connect = newConnector(rt, nodes)
 	rt.firstOwn = rt.match.reserve(len(rt.ranks))
 	rt.recvBytes = make([]int64, len(rt.match.nodes))
@@ -221,6 +199,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	for r := range rt.ranks {
 		q := &rt.ranks[r]
 		q.posting, q.posted.own = -1, rt.firstOwn+int32(r)*ownNodes
+		q.cpu = c.Noise.skew(c.Seed, r)
 		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return rt, nil
@@ -250,7 +229,7 @@ func (rt *runtime) release(r int32) {
 	}
 	q.stepping = true
 	now := rt.kernel.Now()
-	if !rt.inOrder {
+	if !rt.inOrder || rt.held(r) {
 		q.wait(rt.ready)
 		rt.advance(r, now)
 		return
@@ -291,7 +270,13 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 		_, to := rt.messages[m].ends()
 		rt.transmit(m, e.Target, to)
 	case evWritten:
-		rt.written(int32(e.Arg>>32), k.Now())
+		if id := int32(e.Arg >> 32); !rt.putsOff(e.Target, ^id) {
+			rt.written(id, k.Now())
+		}
+	case evCopy:
+		rt.beginCopy(e.Target, k.Now())
+	case evCopied:
+		rt.copied(e.Target, k.Now())
 	}
 }
 
@@ -311,6 +296,9 @@ func (rt *runtime) step(r int32, now sim.Time) {
 func (rt *runtime) advance(r int32, now sim.Time) {
 	q := &rt.ranks[r]
 	for int(q.head) < len(q.queue) {
+		if rt.stepsLater(r) {
+			return
+		}
 		op := q.queue[q.head]
 		q.head++
 		if rt.occupies(r, q, &op, now) {
@@ -333,9 +321,16 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			rt.release(r)
 		}
 		rt.receive(r, op, start)
-		return false
+		return rt.stepsLater(r)
 	case Calc:
-		q.cpu = start + min(sim.Time(op.Size), latest)
+		if op.Copy && rt.copy(r, start, 0, float64(op.Size)/rt.schedule.costs.Copy, 1/rt.schedule.costs.Copy, thenWorked, op.ID) {
+			return true
+		}
+		t := min(sim.Time(op.Size), latest)
+		if !op.Copy {
+			t += rt.noise.compute(r, t)
+		}
+		q.cpu = rt.noise.end(r, start, t)
 		if q.cpu >= latest {
 			rt.fault = errTooLate
 			return true
@@ -355,10 +350,18 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			rt.release(r)
 		}
 		q.posting = rt.newMessage(r, op)
-		q.cpu = start + rt.Protocols.SendOverhead
-		if m := &rt.messages[q.posting]; m.shared || m.stage == stageEager && rt.Protocols.EagerCopies {
-			q.cpu += rt.copyTime(op.Size)
+		t := rt.Protocols.SendOverhead + rt.noise.call(r)
+		m := &rt.messages[q.posting]
+		if m.stage != stageEager {
+			t += rt.Protocols.register(op.Size)
 		}
+		if rt.copiedIn(m) {
+			if rt.copyMessage(r, start, t, op.Size, thenLeave, q.posting) {
+				return true
+			}
+			t += rt.copyTime(op.Size)
+		}
+		q.cpu = rt.noise.end(r, start, t)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
 	}
 	return true
@@ -379,6 +382,6 @@ func (rt *runtime) done(r, id int32, at sim.Time) {
 // and returns the end.
 func (rt *runtime) occupy(r int32, now, t sim.Time) sim.Time {
 	q := &rt.ranks[r]
-	q.cpu = max(q.cpu, now) + t
+	q.cpu = rt.noise.end(r, max(q.cpu, now), t)
 	return q.cpu
 }

@@ -114,6 +114,78 @@ func TestPointToPoint(t *testing.T) {
 	}
 }
 
+// A message of 8,000 B in a segment of shared memory is copied on one side only.
+func TestSegments(t *testing.T) {
+	for _, c := range []struct {
+		segment          collectives.Segment
+		sender, receiver float64
+	}{
+		{collectives.InAndOut, 0.2 + copied(8000), 0.2 + 0.2 + 0.25 + 2*copied(8000)},
+		{collectives.In, 0.2 + copied(8000), 0.2 + 0.2 + 0.25 + copied(8000)},
+		{collectives.Out, 0.2, 0.2 + 0.2 + 0.25 + copied(8000)},
+	} {
+		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+			if rank == 1 {
+				return append(dst, recvOp(0, 0, 8000))
+			}
+			send := sendOp(1, 0, 8000)
+			send.Segment = c.segment
+			return append(dst, send)
+		}}
+		for _, memory := range []Memory{{}, {1e12, 1}} {
+			config := testConfig(2)
+			config.Memory = memory
+			r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, "sender", r.Finish[0], c.sender)
+			within(t, "receiver", r.Finish[1], c.receiver)
+		}
+	}
+}
+
+// Registering costs both sides of a rendezvous, and only the sender of a direct
+// write: 65,537 B are 17 pages, 10 + 17 us; 64 B eagerly cost nothing.
+func TestRegistration(t *testing.T) {
+	for _, c := range []struct {
+		bytes string
+		more  float64
+	}{{"65537", 2 * 27}, {"64", 0}} {
+		text := "num_ranks 2\nrank 0 {\nsend " + c.bytes + "b to 1\n}\nrank 1 {\nrecv " + c.bytes + "b from 0\n}\n"
+		config := testConfig(1)
+		before, err := runGoal(t, config, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Protocols.RegisterTime, config.Protocols.RegisterPage = 10*sim.Microsecond, sim.Microsecond
+		after, err := runGoal(t, config, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, c.bytes+" B", after.Finish[1]-before.Finish[1], c.more)
+	}
+	direct := func(config Config) sim.Time {
+		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+			if rank == 1 {
+				return append(dst, recvOp(0, 0, 65537))
+			}
+			send := sendOp(1, 0, 65537)
+			send.Protocol = collectives.Direct
+			return append(dst, send)
+		}}
+		r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Finish[1]
+	}
+	config := testConfig(1)
+	before := direct(config)
+	config.Protocols.RegisterTime, config.Protocols.RegisterPage = 10*sim.Microsecond, sim.Microsecond
+	within(t, "direct write", direct(config)-before, 27)
+}
+
 // An RDMA write is complete for the sender Acknowledge after its data are in;
 // a calc behind it shows when.
 func TestRendezvousSender(t *testing.T) {

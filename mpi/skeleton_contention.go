@@ -10,11 +10,12 @@ type Contention struct {
 	Bytes       sim.Bytes `toml:"bytes" doc:"size of the ball" min:"0B"`
 	StreamBytes sim.Bytes `toml:"stream_bytes" doc:"size of the streams' messages" min:"1B"`
 	Iterations  int       `toml:"iterations" doc:"round trips, each a phase" min:"1"`
+	Window      int       `toml:"window" doc:"messages that a stream has under way as the library sends them (by rendezvous, if they are large), each window acknowledged by a short message; 0: all at once, as RDMA writes" min:"0"`
 	DirectFrom  sim.Bytes `toml:"direct_from" doc:"balls of this size and larger are RDMA writes, smaller ones go eagerly" min:"0B"`
 }
 
 func init() {
-	sim.Register(Skeletons, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 8192}, func(c Contention, e SkeletonEnv) (Program, error) {
+	sim.Register(Skeletons, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e SkeletonEnv) (Program, error) {
 		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
@@ -27,8 +28,8 @@ func init() {
 }
 
 // contention is the experiment of the alltoall paper's figure 6: latency while
-// the adapter is shared. A stream posts all its RDMA writes at the start, so that
-// its QP is always active.
+// the adapter is shared. Without windows a stream posts all its RDMA writes at the
+// start, so that its QP is always active.
 type contention struct {
 	Contention
 	m int // streams of a node
@@ -38,6 +39,8 @@ func (c contention) Ranks() int { return 3 * (c.m + 1) }
 
 func (c contention) Rounds(rank int) int {
 	switch node, i := rank/(c.m+1), rank%(c.m+1); {
+	case i < c.m && c.Window > 0:
+		return 2 * ((c.messages() + c.Window - 1) / c.Window)
 	case i < c.m:
 		return 1
 	case node < 2:
@@ -45,6 +48,10 @@ func (c contention) Rounds(rank int) int {
 	}
 	return 0
 }
+
+// messages is how many a stream sends. A ball of the streams' size or smaller waits
+// for one message of each stream; twice as many are enough at any phase.
+func (c contention) messages() int { return 4*c.Iterations + 2 }
 
 // Phases and Phase time the round trips; the streams belong to none.
 func (c contention) Phases() int { return c.Iterations }
@@ -60,12 +67,18 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	node, i := rank/(c.m+1), rank%(c.m+1)
 	at := func(node int) int { return node*(c.m+1) + i }
 	if i < c.m {
-		// A ball of the streams' size or smaller waits for one message of each
-		// stream; twice as many are enough at any phase.
-		for range 4*c.Iterations + 2 {
-			send := sendOp(at((node+1)%3), 0, int64(c.StreamBytes))
-			send.Protocol = collectives.Direct
-			dst = append(dst, recvOp(at((node+2)%3), 0, int64(c.StreamBytes)), send)
+		next, before := at((node+1)%3), at((node+2)%3)
+		if round%2 == 1 {
+			return append(dst, recvOp(next, 1, acknowledgement), sendOp(before, 1, acknowledgement))
+		}
+		count, protocol := c.messages(), collectives.Direct
+		if c.Window > 0 {
+			count, protocol = c.Window, collectives.Auto
+		}
+		for range count {
+			send := sendOp(next, 0, int64(c.StreamBytes))
+			send.Protocol = protocol
+			dst = append(dst, recvOp(before, 0, int64(c.StreamBytes)), send)
 		}
 		return dst
 	}
@@ -79,6 +92,9 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	}
 	return append(dst, send)
 }
+
+// acknowledgement is the size of the message that ends a window.
+const acknowledgement = 4
 
 // Run implements Program.
 func (c contention) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(c, costs, unit) }

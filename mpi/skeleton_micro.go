@@ -84,11 +84,12 @@ type OSUAlltoall struct {
 	Bytes      sim.Bytes `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
 	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
 	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
+	Segment    bool      `toml:"segment" doc:"alltoalls by leaders: they work in a segment of shared memory; otherwise ranks and leaders exchange messages"`
 	Leaders    int       `toml:"leaders" doc:"alltoall-plp: leaders a node; 0: as its rule says" unit:"leaders" min:"0"`
 }
 
 func init() {
-	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, 0}, newOSUAlltoall)
+	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.
@@ -105,8 +106,11 @@ func newOSUAlltoall(c OSUAlltoall, e SkeletonEnv) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plp, ok := config.(*collectives.PLPSettings); ok {
-		plp.Leaders = c.Leaders
+	switch settings := config.(type) {
+	case *collectives.LeaderSettings:
+		settings.Segment = c.Segment
+	case *collectives.PLPSettings:
+		settings.Segment, settings.Leaders = c.Segment, c.Leaders
 	}
 	a, err := collectives.Registry.Build(c.Algorithm, config, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
 	if err != nil {

@@ -1,6 +1,10 @@
 package mpi
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/collectives"
+)
 
 // Kind is what an operation does.
 type Kind uint8
@@ -37,9 +41,13 @@ type Op struct {
 	// Protocol is how a send travels; Auto except where a schedule asks for
 	// more.
 	Protocol Protocol
+	// Segment is how a send inside a node uses shared memory.
+	Segment collectives.Segment
 	// Control marks a send that synchronises and carries no data of the
 	// program; it is counted with RTS, CTS and FIN.
 	Control bool
+	// Copy marks a Calc that moves data inside the rank's memory.
+	Copy bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
 }

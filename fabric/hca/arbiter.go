@@ -32,16 +32,31 @@ type Burst struct {
 
 // arbiter holds the send queues of an adapter and serves the active ones round
 // robin, up to a quantum of bytes at a time. Requests of one QP stay in order.
+//
+// With a limited number of engines so many QPs take part in the round; an engine
+// stays with its QP until a request is sent, and the others wait in the order in
+// which they became active or were last served: with one engine, requests are
+// sent whole. Adapters whose gather engines are fewer than their active QPs are
+// described in Kagan et al., US patent 7,676,597 (filed 2002).
 type arbiter struct {
 	last    QP    // served last
 	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
 	over    bool  // current has had its turn
 	served  bool
-	active  []activeQP   // the ring; freed entries are linked
-	queue   []queued     // requests that are not the first of their QP
-	index   map[QP]int32 // position in active, once scanning gets long
-	free    int32        // list of free entries of active
-	idle    int32        // list of free entries of queue
+	active  []activeQP // the ring; freed entries are linked
+	queue   []queued   // requests that are not the first of their QP
+	crowd   *crowd     // nil: few are active, and there is an engine for all
+	free    int32      // list of free entries of active
+	idle    int32      // list of free entries of queue
+}
+
+// crowd is what an arbiter keeps beyond the ring for many QPs.
+type crowd struct {
+	index   map[QP]int32 // position in active
+	engines int          // 0: as many as there are QPs
+	serving int          // QPs in the ring, where engines are limited
+	waiting []int32      // positions of QPs without an engine, from head on
+	head    int
 }
 
 // activeQP is a QP with its first request, in a cache line.
@@ -67,8 +82,12 @@ const fewActive = 4
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
 
-func newArbiter() arbiter {
-	return arbiter{current: -1, free: -1, idle: -1}
+func newArbiter(engines int) arbiter {
+	a := arbiter{current: -1, free: -1, idle: -1}
+	if engines > 0 {
+		a.crowd = &crowd{index: map[QP]int32{}, engines: engines}
+	}
+	return a
 }
 
 // post appends a request to its QP's send queue.
@@ -98,7 +117,7 @@ func (a *arbiter) post(r *Request) {
 
 // find returns the position of a QP in active, or -1.
 func (a *arbiter) find(qp QP) int32 {
-	if a.index == nil && a.current >= 0 {
+	if a.crowd == nil && a.current >= 0 {
 		at := a.current
 		for visited := 1; ; visited++ {
 			if a.active[at].qp == qp {
@@ -113,24 +132,26 @@ func (a *arbiter) find(qp QP) int32 {
 			}
 		}
 	}
-	if at, ok := a.index[qp]; ok {
-		return at
+	if a.crowd != nil {
+		if at, ok := a.crowd.index[qp]; ok {
+			return at
+		}
 	}
 	return -1
 }
 
 func (a *arbiter) buildIndex() {
-	a.index = map[QP]int32{}
+	a.crowd = &crowd{index: map[QP]int32{}}
 	for at := a.current; ; {
-		a.index[a.active[at].qp] = at
+		a.crowd.index[a.active[at].qp] = at
 		if at = a.active[at].next; at == a.current {
 			return
 		}
 	}
 }
 
-// activate adds a QP with one request at the end of the ring: after all that wait, before the
-// one that is being served.
+// activate adds a QP with one request at the end of the ring, or of those that wait
+// for an engine.
 func (a *arbiter) activate(r *Request) {
 	at := a.free
 	if at >= 0 {
@@ -142,16 +163,64 @@ func (a *arbiter) activate(r *Request) {
 	q := &a.active[at]
 	q.qp, q.left, q.begun, q.last = r.QP, r.Bytes, false, -1
 	q.mark = r.Mark
+	if a.crowd != nil {
+		a.crowd.index[r.QP] = at
+		if !a.crowd.admits(at) {
+			return
+		}
+	}
+	a.link(at)
+}
+
+// admits tells whether there is an engine for the QP at a position; if not, it is
+// kept waiting.
+func (c *crowd) admits(at int32) bool {
+	if c.engines == 0 {
+		return true
+	}
+	if c.serving == c.engines {
+		c.waiting = append(c.waiting, at)
+		return false
+	}
+	c.serving++
+	return true
+}
+
+// link adds a QP at the end of the ring: after all that wait for their turn,
+// before the one that is being served.
+func (a *arbiter) link(at int32) {
+	q := &a.active[at]
 	if a.current < 0 {
 		a.current = at
 		q.next, q.prev = at, at
-	} else {
-		next := &a.active[a.current]
-		q.next, q.prev = a.current, next.prev
-		a.active[next.prev].next, next.prev = at, at
+		return
 	}
-	if a.index != nil {
-		a.index[r.QP] = at
+	next := &a.active[a.current]
+	q.next, q.prev = a.current, next.prev
+	a.active[next.prev].next, next.prev = at, at
+}
+
+// yield gives the engine of the QP at a position, which has sent a request, to the
+// first that waits for one; the QP itself waits then, if it has more to send.
+func (a *arbiter) yield(at int32, more bool) {
+	c := a.crowd
+	if c == nil || c.engines == 0 {
+		return
+	}
+	if c.head == len(c.waiting) {
+		if !more {
+			c.serving--
+		}
+		return
+	}
+	if more {
+		a.unlink(at)
+		c.waiting = append(c.waiting, at)
+	}
+	a.link(c.waiting[c.head])
+	if c.head++; 2*c.head > len(c.waiting) {
+		c.waiting = c.waiting[:copy(c.waiting, c.waiting[c.head:])]
+		c.head = 0
 	}
 }
 
@@ -178,6 +247,7 @@ func (a *arbiter) next(quantum int64, b *Burst) bool {
 	}
 	if q.last < 0 {
 		a.deactivate(at)
+		a.yield(at, false)
 		return true
 	}
 	last := &a.queue[q.last]
@@ -189,6 +259,7 @@ func (a *arbiter) next(quantum int64, b *Burst) bool {
 	}
 	r.next = a.idle
 	a.idle = n
+	a.yield(at, true)
 	return true
 }
 
@@ -216,14 +287,20 @@ func (a *arbiter) coming() (qp QP, to *Mark, ok bool) {
 
 func (a *arbiter) deactivate(at int32) {
 	q := &a.active[at]
-	if a.index != nil {
-		delete(a.index, q.qp)
+	if a.crowd != nil {
+		delete(a.crowd.index, q.qp)
 	}
+	a.unlink(at)
+	q.next = a.free
+	a.free = at
+}
+
+// unlink takes the QP that has just been served out of the ring.
+func (a *arbiter) unlink(at int32) {
+	q := &a.active[at]
 	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
 	a.current, a.over = q.next, false
 	if q.next == at {
 		a.current = -1
 	}
-	q.next = a.free
-	a.free = at
 }

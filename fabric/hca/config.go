@@ -16,6 +16,7 @@ type Config struct {
 	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns"`
 	RecvLatency    sim.Time  `toml:"recv_latency" doc:"from the last byte to a completion that the process can see" min:"0ns"`
 	Quantum        sim.Bytes `toml:"quantum" doc:"bytes that a QP may send before the arbiter turns to the next active one" min:"1B"`
+	Engines        int       `toml:"engines" doc:"QPs that take turns at the same time, each until a request of it is sent; the others wait in line; 1: requests are sent whole, 0: all take turns" unit:"QPs" min:"0"`
 	SwitchTime     sim.Time  `toml:"switch_time" doc:"engine time for turning to another QP" min:"0ns"`
 	ContextEntries int       `toml:"context_entries" doc:"QP contexts that the cache holds; 0: all" unit:"contexts" min:"0"`
 	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns"`

@@ -43,7 +43,7 @@ func New(config *Config, n int) []HCA {
 	common.active = sim.HugePages(make([]activeQP, fewActive*n))
 	all := sim.HugePages(make([]HCA, n))
 	for i := range all {
-		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter()}
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter(config.Engines)}
 		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all

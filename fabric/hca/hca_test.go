@@ -2,6 +2,7 @@ package hca
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -227,5 +228,103 @@ func TestExpressIsPostAndNext(t *testing.T) {
 	}
 	if _, _, ok := both[0].Express(now+sim.Second, 0, int64(QDR.Quantum)+1); ok {
 		t.Error("a request of two turns is sent in one")
+	}
+}
+
+// With two engines and requests of three quanta on QPs 0, 1 and 2, 0 and 1 take
+// turns until both are through; then 2 goes alone, since 0's second request is the
+// last in line and gets the other engine.
+func TestEngines(t *testing.T) {
+	c := QDR
+	c.Engines = 2
+	h := &New(&c, 1)[0]
+	for i, qp := range []QP{0, 1, 2, 0} {
+		h.Post(Request{QP: qp, Bytes: 3 * int64(c.Quantum), Mark: Mark{ID: int32(i)}})
+	}
+	var order []int32
+	for {
+		b, _, end, ok := h.Next(h.BusyUntil())
+		if !ok {
+			break
+		}
+		_ = end
+		order = append(order, b.ID)
+	}
+	// 0 is through at the fifth burst, when 2 comes in its place, behind 1.
+	if want := []int32{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// plainArbiter does what arbiter does with a limited number of engines, in lists.
+type plainArbiter struct {
+	engines       int
+	ring, waiting []QP // the first of ring is next
+	queue         map[QP][]*Request
+	left          map[*Request]int64
+}
+
+func (p *plainArbiter) post(r Request) {
+	p.queue[r.QP] = append(p.queue[r.QP], &r)
+	p.left[&r] = r.Bytes
+	if len(p.queue[r.QP]) > 1 {
+		return
+	}
+	if len(p.ring) < p.engines {
+		p.ring = append(p.ring, r.QP)
+	} else {
+		p.waiting = append(p.waiting, r.QP)
+	}
+}
+
+func (p *plainArbiter) next(quantum int64) (id int32, size int64) {
+	qp := p.ring[0]
+	p.ring = p.ring[1:]
+	r := p.queue[qp][0]
+	size = min(p.left[r], quantum)
+	if p.left[r] -= size; p.left[r] > 0 {
+		p.ring = append(p.ring, qp)
+		return r.ID, size
+	}
+	p.queue[qp] = p.queue[qp][1:]
+	more := len(p.queue[qp]) > 0
+	switch {
+	case more && len(p.waiting) == 0:
+		p.ring = append(p.ring, qp)
+		return r.ID, size
+	case more:
+		p.waiting = append(p.waiting, qp)
+	}
+	if len(p.waiting) > 0 {
+		p.ring = append(p.ring, p.waiting[0])
+		p.waiting = p.waiting[1:]
+	}
+	return r.ID, size
+}
+
+// Few engines against lists. The QP that is served stays at the head of the ring
+// until its turn is over, so posts happen between whole turns here, when the ring's
+// order is that of the lists.
+func TestEnginesAgainstLists(t *testing.T) {
+	s := sim.NewStream(5, "hca", 0)
+	for _, engines := range []int{1, 2, 3, 8} {
+		c := QDR
+		c.Engines = engines
+		h := &New(&c, 1)[0]
+		p := &plainArbiter{engines: engines, queue: map[QP][]*Request{}, left: map[*Request]int64{}}
+		for id := range int32(400) {
+			r := Request{QP: QP(s.IntN(12)), Bytes: int64(1 + s.IntN(40000)), Mark: Mark{ID: id}}
+			h.Post(r)
+			p.post(r)
+		}
+		for bursts := 0; h.Waiting(); bursts++ {
+			b, _, _, _ := h.Next(h.BusyUntil())
+			if id, size := p.next(int64(c.Quantum)); b.ID != id || b.Size != size {
+				t.Fatalf("%d engines, burst %d: request %d with %d B, want %d with %d", engines, bursts, b.ID, b.Size, id, size)
+			}
+		}
+		if len(p.ring)+len(p.waiting) > 0 {
+			t.Errorf("%d engines: requests are left over", engines)
+		}
 	}
 }

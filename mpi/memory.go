@@ -1,0 +1,159 @@
+package mpi
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Memory is that of a node as a resource which its processes share. A copy by
+// itself goes at the rate of one core (protocol.copy_rate, workload.copy_rate);
+// copies at the same time in a domain share its bandwidth equally, but none
+// gets more than its own rate (max-min fair processor sharing). What adapters
+// read and write, and the caches, are left out. Computing and copying take
+// turns on a CPU: while it copies, what arrives for the process waits.
+type Memory struct {
+	Bandwidth sim.Rate `toml:"bandwidth" doc:"what all copies at the same time in a domain move together, every copied byte counted once; 0Gb/s: without limit"`
+	Domains   int      `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`
+}
+
+// DefaultMemory is without limit.
+var DefaultMemory = Memory{Domains: 1}
+
+// check finds what single bounds do not say.
+func (m *Memory) check() error {
+	if m.Bandwidth < 0 || m.Bandwidth > 0 && m.Domains < 1 {
+		return fmt.Errorf("mpi: memory of %v in %d domains", m.Bandwidth, m.Domains)
+	}
+	return nil
+}
+
+// memory is the state of all nodes' memory; nil without a limit.
+type memory struct {
+	kernel    *sim.Kernel
+	handler   sim.HandlerID
+	ended     func(rank int32) // told when a rank's copy is done
+	bandwidth float64          // of a domain, bytes a picosecond
+	domains   []domain
+	of        []int32 // domain of each rank
+}
+
+// domain has the copies that are going on, in the order in which they began.
+type domain struct {
+	copies []copying
+	since  sim.Time // their bytes are counted up to then
+	serial int64    // of the event for the next end; earlier ones are void
+}
+
+type copying struct {
+	rank int32
+	left float64 // bytes
+	most float64 // bytes a picosecond, alone
+	rate float64 // now
+}
+
+func newMemory(k *sim.Kernel, config *Memory, nodeOf []int32, nodes int, ended func(rank int32)) *memory {
+	m := &memory{
+		kernel: k, ended: ended, bandwidth: bytesPerPicosecond(config.Bandwidth),
+		domains: make([]domain, nodes*config.Domains), of: make([]int32, len(nodeOf)),
+	}
+	on := make([]int, nodes)
+	for _, node := range nodeOf {
+		on[node]++
+	}
+	index := make([]int, nodes)
+	for r, node := range nodeOf {
+		m.of[r] = node*int32(config.Domains) + int32(index[node]*config.Domains/on[node])
+		index[node]++
+	}
+	m.handler = k.Register(m)
+	return m
+}
+
+func bytesPerPicosecond(r sim.Rate) float64 { return float64(r) / 8e12 }
+
+// copy begins to copy so many bytes for a rank now, at most at the given rate.
+func (m *memory) copy(rank int32, bytes, most float64) {
+	d := &m.domains[m.of[rank]]
+	d.count(m.kernel.Now())
+	d.copies = append(d.copies, copying{rank: rank, left: bytes, most: most})
+	m.share(m.of[rank])
+}
+
+// count enters what was copied up to now.
+func (d *domain) count(now sim.Time) {
+	passed := float64(now - d.since)
+	d.since = now
+	for i := range d.copies {
+		d.copies[i].left -= d.copies[i].rate * passed
+	}
+}
+
+// share divides the bandwidth among the copies of a domain and schedules the next
+// end.
+func (m *memory) share(of int32) {
+	d := &m.domains[of]
+	d.serial++
+	if len(d.copies) == 0 {
+		return
+	}
+	fairShares(d.copies, m.bandwidth)
+	next := float64(latest)
+	for i := range d.copies {
+		next = min(next, d.copies[i].left/d.copies[i].rate)
+	}
+	m.kernel.Schedule(d.since+sim.Time(next+almost), m.handler, 0, of, d.serial)
+}
+
+// almost 1: times are rounded up to whole picoseconds, but for errors of floating
+// point.
+const almost = 1 - 1e-6
+
+// fairShares gives every copy as much as every other one, or its own most if that
+// is less; cost: the square of the number of different rates.
+func fairShares(copies []copying, bandwidth float64) {
+	open := len(copies)
+	for i := range copies {
+		copies[i].rate = 0
+	}
+	for open > 0 {
+		share, limited := bandwidth/float64(open), false
+		for i := range copies {
+			if c := &copies[i]; c.rate == 0 && c.most <= share {
+				c.rate, limited = c.most, true
+				bandwidth -= c.most
+				open--
+			}
+		}
+		if !limited {
+			for i := range copies {
+				if copies[i].rate == 0 {
+					copies[i].rate = share
+				}
+			}
+			return
+		}
+	}
+}
+
+// Handle ends the copies that are done.
+func (m *memory) Handle(k *sim.Kernel, e sim.Event) {
+	d := &m.domains[e.Target]
+	if e.Arg != d.serial {
+		return
+	}
+	d.count(k.Now())
+	var done []int32
+	d.copies = slices.DeleteFunc(d.copies, func(c copying) bool {
+		over := c.left <= c.rate // less than what a picosecond moves
+		if over {
+			done = append(done, c.rank)
+		}
+		return over
+	})
+	m.share(e.Target)
+	for _, rank := range done {
+		m.ended(rank)
+	}
+}
