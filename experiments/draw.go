@@ -169,7 +169,7 @@ func (t *Table) verdict(i int) figure.State {
 	if column := slices.Index(t.Columns, "state"); column >= 0 {
 		return map[string]figure.State{"saturated": figure.Saturated, "undecided": figure.Undecided}[t.Rows[i][column]]
 	}
-	if column := slices.Index(t.Columns, saturatedColumn); column >= 0 && t.Rows[i][column] == "true" {
+	if column := slices.Index(t.Columns, "saturated"); column >= 0 && t.Rows[i][column] == "true" {
 		return figure.Saturated
 	}
 	return figure.Steady
