@@ -11,7 +11,7 @@ import (
 // nothing opens.
 func (f *Figure) printable() *Figure {
 	p := *f
-	p.Title, p.XLabel, p.YLabel = sim.Printable(f.Title), sim.Printable(f.XLabel), sim.Printable(f.YLabel)
+	p.Title, p.XLabel, p.YLabel, p.LegendTitle = sim.Printable(f.Title), sim.Printable(f.XLabel), sim.Printable(f.YLabel), sim.Printable(f.LegendTitle)
 	p.Categories, p.Series = slices.Clone(f.Categories), slices.Clone(f.Series)
 	for i := range p.Categories {
 		p.Categories[i] = sim.Printable(p.Categories[i])
