@@ -98,7 +98,7 @@ func TestLinksInFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir})
+		_, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir, Force: true})
 		var folder *FolderError
 		if link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil {
 			t.Errorf("%s: %v", link, err)
