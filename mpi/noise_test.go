@@ -75,7 +75,9 @@ func TestNoiseDistributions(t *testing.T) {
 // on average take 1.1 ms, within 4 standard errors of 0.1/sqrt(1000) us a
 // computation; the daemon takes a tenth of the CPU besides: 1.1/0.9 ms.
 func TestNoisyComputing(t *testing.T) {
-	work := collectives.Repeat(collectives.Work(8, sim.Microsecond), 1000)
+	work := roundsOf{8, 1000, func(_, _ int, dst []collectives.Op) []collectives.Op {
+		return append(dst, collectives.Op{Kind: collectives.Compute, Time: sim.Microsecond})
+	}}
 	c := testConfig(1)
 	c.Noise = Noise{Compute: 0.1, ComputeLaw: Exponential}
 	for _, daemon := range []bool{false, true} {
