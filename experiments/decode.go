@@ -58,7 +58,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 	}
 	for _, name := range sortedKeys(values) {
 		if !used[name] && !d.badChoice(fields) {
-			d.unknown[join(path, name)] = unknownKey(path, name, candidates)
+			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
 		}
 	}
 	for _, target := range targets {
@@ -139,6 +139,10 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 	case reflect.Slice:
 		d.list(path, v, raw)
 	default:
+		if s, ok := raw.(string); ok && sim.HasControl(s) {
+			d.doc.fault(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
+			return
+		}
 		if !setScalar(v, raw) {
 			d.doc.fault(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
 		}
@@ -251,7 +255,7 @@ func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, name := range sortedKeys(table) {
 		element := reflect.New(v.Type().Elem())
-		d.value(join(path, name), element.Elem(), table[name])
+		d.value(join(path, tomlKey(name)), element.Elem(), table[name])
 		v.SetMapIndex(reflect.ValueOf(name), element.Elem())
 	}
 }
@@ -303,7 +307,7 @@ func showParameter(value any) string {
 	return show(list)
 }
 
-// brief cuts what is too long for a message.
+// brief cuts a value that is too long for a message.
 func brief(s string) string {
 	const longest = 200
 	if len(s) <= longest {

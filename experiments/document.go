@@ -31,6 +31,9 @@ func parseDocument(name, text string) (*document, error) {
 	if err := sim.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
 		return nil, Faults{{At: name, Message: err.Error(), order: origin{file: name}}}
 	}
+	if err := checkDepth(name, text); err != nil {
+		return nil, err
+	}
 	d := &document{name: name, tree: map[string]any{}, comment: leadingComment(text)}
 	if _, err := toml.Decode(text, &d.tree); err != nil {
 		at := origin{file: name}
@@ -92,7 +95,7 @@ func (d *document) fault(key, format string, args ...any) {
 
 // originOf is where a key was set, or else where its table begins.
 func (d *document) originOf(key string) origin {
-	for k := key; k != ""; k = parent(k) {
+	for k := unquoted(key); k != ""; k = parent(k) {
 		if o, ok := d.swept[k]; ok {
 			return o
 		}
@@ -103,16 +106,12 @@ func (d *document) originOf(key string) origin {
 	return origin{file: d.name}
 }
 
-// parent cuts the last segment or index off a dotted key.
-func parent(key string) string {
-	return key[:max(strings.LastIndexAny(key, ".["), 0)]
-}
-
 // set lays one setting over the document, as --set and [quick] do. A key that
 // the file sweeps is pinned: its axis keeps that one value, so that the columns
 // of the results stay. A key under "sweep." replaces or adds an axis.
 func (d *document) set(key string, value any, at origin) {
 	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") {
+		axis = keyUnder("sweep", key)
 		sweep, _ := d.tree["sweep"].(map[string]any)
 		if sweep == nil {
 			sweep = map[string]any{}
@@ -141,7 +140,7 @@ var errNotTable = errors.New("not a table")
 // setKey assigns a dotted key, making the tables on the way. If something else
 // is in the way, its key is returned with errNotTable.
 func setKey(tree map[string]any, key string, value any) (inside string, err error) {
-	segments := strings.Split(key, ".")
+	segments := splitKey(key)
 	last := len(segments) - 1
 	for i, segment := range segments[:last] {
 		if _, ok := tree[segment]; !ok {
@@ -149,7 +148,7 @@ func setKey(tree map[string]any, key string, value any) (inside string, err erro
 		}
 		inner, ok := tree[segment].(map[string]any)
 		if !ok {
-			return strings.Join(segments[:i+1], "."), errNotTable
+			return joinNames(segments[:i+1]), errNotTable
 		}
 		tree = inner
 	}
@@ -158,6 +157,7 @@ func setKey(tree map[string]any, key string, value any) (inside string, err erro
 }
 
 func (d *document) note(key string, at origin) {
+	key = unquoted(key)
 	if _, known := d.origins[key]; !known {
 		d.order = append(d.order, key)
 	}
@@ -189,10 +189,14 @@ func (d *document) unsweep(sweep map[string]any, key string) bool {
 // themselves ("traffic.load" = ...) or nested (traffic.load = ...), and tells
 // whether it was there.
 func removeKey(table map[string]any, key string) bool {
-	_, found := table[key]
-	delete(table, key)
+	found := false
 	for name, value := range table {
-		rest, ok := strings.CutPrefix(key, name+".")
+		if keyUnder("", tomlKey(name)) == key {
+			found = true
+			delete(table, name)
+			continue
+		}
+		rest, ok := strings.CutPrefix(key, keyUnder("", tomlKey(name))+".")
 		inner, nested := value.(map[string]any)
 		if ok && nested && !isSweepValue(inner) && removeKey(inner, rest) {
 			found = true
@@ -208,22 +212,40 @@ func removeKey(table map[string]any, key string) bool {
 // is a string, so that quotes are needed only where a string looks like
 // something else.
 func ParseSetting(s string) (key string, value any, err error) {
-	key, text, ok := strings.Cut(s, "=")
-	key = strings.TrimSpace(key)
-	if !ok || key == "" || strings.ContainsAny(key, " \t\n\"'[]") {
-		return "", nil, errors.New("write KEY=VALUE with a dotted key, for example --set traffic.load=0.3")
-	}
-	for _, segment := range strings.Split(key, ".") {
-		if segment == "" {
+	key, text, ok := cutAssignment(s)
+	names := splitKey(strings.TrimSpace(key))
+	for i, name := range names {
+		switch {
+		case name == "" && len(names) > 1:
 			return "", nil, errors.New("the key has an empty part")
+		case !ok || name == "" || !strings.ContainsAny(key, `"'`) && strings.ContainsAny(name, " \t\n\"'[]"):
+			return "", nil, errors.New("write KEY=VALUE with a dotted key, for example --set traffic.load=0.3")
 		}
+		names[i] = tomlKey(name)
 	}
+	key = strings.Join(names, ".")
 	text = strings.TrimSpace(text)
+	if err := checkDepth("", text); err != nil {
+		return "", nil, fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
+	}
 	var wrapper struct{ V any }
 	if _, err := toml.Decode("V = "+text, &wrapper); err != nil || strings.ContainsAny(text, "\n") {
 		return key, text, nil
 	}
 	return key, wrapper.V, nil
+}
+
+// cutAssignment divides KEY=VALUE at the first = outside quotes in the key.
+func cutAssignment(s string) (key, text string, ok bool) {
+	for i := 0; i < len(s); i++ {
+		if i == 0 || s[i-1] == '.' {
+			i += quotedEnd(s[i:])
+		}
+		if i < len(s) && s[i] == '=' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
 }
 
 // applySettings lays the --set options over the document in their order.
@@ -243,7 +265,7 @@ func (d *document) applySettings(settings []string) {
 func (d *document) applyQuick() {
 	quick, _ := d.tree["quick"].(map[string]any)
 	for _, s := range d.flatten("quick", quick, isSweepValue) {
-		d.set(strings.TrimPrefix(s.key, "quick."), s.value, d.originOf(s.key))
+		d.set(keyUnder("quick", s.key), s.value, d.originOf(s.key))
 	}
 }
 
@@ -256,23 +278,28 @@ type setting struct {
 // flatten lists the leaves of a table in the order of the file. leaf tells
 // which tables count as leaves.
 func (d *document) flatten(path string, table map[string]any, leaf func(map[string]any) bool) []setting {
-	var all []setting
-	for name, value := range table {
-		key := join(path, name)
-		if inner, ok := value.(map[string]any); ok && !leaf(inner) {
-			all = append(all, d.flatten(key, inner, leaf)...)
-		} else {
-			all = append(all, setting{key, value})
-		}
-	}
+	all := leaves(nil, path, table, leaf)
 	rank := make(map[string]int, len(d.order))
 	for i, key := range d.order {
 		rank[key] = i
 	}
 	sort.Slice(all, func(i, j int) bool {
-		a, b := rank[all[i].key], rank[all[j].key]
+		a, b := rank[unquoted(all[i].key)], rank[unquoted(all[j].key)]
 		return a < b || a == b && all[i].key < all[j].key
 	})
+	return all
+}
+
+// leaves appends the leaves of a table in any order.
+func leaves(all []setting, path string, table map[string]any, leaf func(map[string]any) bool) []setting {
+	for name, value := range table {
+		key := join(path, tomlKey(name))
+		if inner, ok := value.(map[string]any); ok && !leaf(inner) {
+			all = leaves(all, key, inner, leaf)
+		} else {
+			all = append(all, setting{key, value})
+		}
+	}
 	return all
 }
 

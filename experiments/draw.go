@@ -1,10 +1,10 @@
 package experiments
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,10 +13,10 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Draw writes the figures of a file into its result folder and returns their
+// draw writes the figures of a file into its result folder and returns their
 // names. Figures that cannot be drawn, such as those without a point, are left
-// out, with an error at the end.
-func (f *File) Draw(results *Table, tables map[string]*Table, dir string) ([]string, error) {
+// out, with an error at the end, which is [ErrInterrupted] if ctx ended first.
+func (f *File) draw(ctx context.Context, results *Table, tables map[string]*Table, dir string) ([]string, error) {
 	var written []string
 	var left []error
 	for i := range f.Plots {
@@ -30,13 +30,16 @@ func (f *File) Draw(results *Table, tables map[string]*Table, dir string) ([]str
 			continue
 		}
 		for _, format := range p.Formats {
-			picture, err := p.Picture(table, format)
+			picture, err := Interruptible(ctx, func() ([]byte, error) { return p.Picture(table, format) })
+			if errors.Is(err, ErrInterrupted) {
+				return written, err
+			}
 			if err != nil {
 				left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
 				break
 			}
 			name := p.File + "." + format
-			if err := WriteFile(filepath.Join(dir, name), picture); err != nil {
+			if err := writeInside(dir, name, picture); err != nil {
 				left = append(left, err)
 				break
 			}

@@ -39,7 +39,7 @@ func (p *PlotConfig) categories(t *Table, groups []*group) (func(row []string) s
 	}
 	var columns []int
 	for _, name := range t.sweptKeys() {
-		if name != p.X && name != seedColumn && !slices.Contains(groups[0].by, name) {
+		if name != p.X && name != seedKey && !slices.Contains(groups[0].by, name) {
 			columns = append(columns, slices.Index(t.Columns, name))
 		}
 	}

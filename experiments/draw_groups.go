@@ -16,16 +16,16 @@ type group struct {
 	rows  *Table
 }
 
-// seedColumn is swept for replications: rows that differ only in it are
+// seedKey is swept for replications: rows that differ only in it are
 // estimates of the same numbers.
-const seedColumn = "seed"
+const seedKey = "seed"
 
 // sweptKeys lists the swept keys of a table of results or of a further one:
 // settings have dots in their names, columns of a kind have none.
 func (t *Table) sweptKeys() []string {
 	var keys []string
 	for _, name := range t.Columns {
-		if strings.Contains(name, ".") || name == seedColumn {
+		if strings.Contains(name, ".") || name == seedKey {
 			keys = append(keys, name)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *PlotConfig) defaultBy(t *Table) []string {
 	swept := t.sweptKeys()
 	longest, most, along := -1, 1, slices.Contains(swept, p.X)
 	for _, key := range swept {
-		if key == p.X || key == seedColumn {
+		if key == p.X || key == seedKey {
 			continue
 		}
 		values, follows := t.follows(p.X, key)
@@ -195,7 +195,7 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 		return nil, err
 	}
 	swept := t.sweptKeys()
-	apart := p.X == seedColumn || slices.Contains(p.By, seedColumn)
+	apart := p.X == seedKey || slices.Contains(p.By, seedKey)
 	var all [][]int
 	place := map[string]int{}
 	times := map[string]int{} // rows of a key and seed so far
@@ -203,7 +203,7 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 		key, seed := "", ""
 		for j, name := range t.Columns {
 			switch {
-			case name == seedColumn && !apart:
+			case name == seedKey && !apart:
 				seed = row[j]
 			case slices.Contains(swept, name):
 				key += canonicalCell(row[j]) + "\x00"

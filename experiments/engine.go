@@ -45,19 +45,17 @@ type Outcome struct {
 	Results  *Table
 	Tables   map[string]*Table // further tables by name
 	Files    map[string]string // further files of points, by their path in Dir
+	Figures  []string          // files of figures, by their path in Dir
 	Failures []Failure         // in point order
 	Reused   int               // points taken from the journal
 	Points   int               // with those that refinement has added
 	Finished int               // points with a row
 }
 
-// ErrInterrupted says that a run was stopped before all points were done.
-var ErrInterrupted = errors.New("interrupted")
-
-// Execute computes the points of a file. The points that fail are listed in
-// the outcome and do not stop the others. The error is [ErrInterrupted] if ctx
-// ended first (finished points are then safe in the journal), or a failure to
-// write.
+// Execute computes the points of a file and draws its figures. The points that
+// fail are listed in the outcome and do not stop the others. The error is
+// [ErrInterrupted] if ctx ended first (finished points are then safe in the
+// journal), or a failure to write or draw.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	defer f.shared.forget() // many files may be at hand, each with large networks
 	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*record{}}
@@ -75,7 +73,11 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
 	}
-	return r.finish()
+	outcome, err := r.finish(ctx)
+	if errors.Is(err, ErrInterrupted) {
+		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+	}
+	return outcome, err
 }
 
 // leaveNothing removes the journal of a run that failed before any point was
@@ -270,11 +272,14 @@ func (r *runner) one(ctx context.Context, p *Point) {
 
 // guarded runs a point and turns a broken invariant into the point's failure:
 // the other points go on.
-func (r *runner) guarded(ctx context.Context, p *Point, run *Run) (cells []string, err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
-		}
-	}()
-	return r.file.kind.run(ctx, p.config, run)
+// When ctx ends the point is left alone, whatever it is doing.
+func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, error) {
+	return Interruptible(ctx, func() (cells []string, err error) {
+		defer func() {
+			if broken := recover(); broken != nil {
+				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
+			}
+		}()
+		return r.file.kind.run(ctx, p.config, run)
+	})
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Slurm computes points as the tasks of a job array. All machines must see the
@@ -273,7 +275,7 @@ func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 func (s *slurmRun) collect() error {
 	for _, t := range s.open() {
 		// The end is looked for first: all points are in the journal then.
-		text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("task-%d.end", t)))
+		text, err := sim.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.end", t)), sim.MaxInput)
 		ended := err == nil
 		if err := s.take(t); err != nil {
 			return err
@@ -299,12 +301,13 @@ func (s *slurmRun) collect() error {
 
 // take adds the new records of a task's journal.
 func (s *slurmRun) take(t int) error {
-	text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("task-%d.journal", t)))
+	text, err := sim.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.journal", t)), largestJournal())
 	if err != nil || int64(len(text)) == s.read[t] {
 		return nil // none yet, or nothing new
 	}
 	records := map[string]*record{}
 	readJournal(text, records)
+	drop(records, s.file.kind)
 	s.read[t] = int64(len(text))
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // SlurmTask computes the points of one task of a job array: what the machines
 // of the cluster run. A task that was lost goes on where it ended.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
-	text, err := os.ReadFile(jobFile)
+	text, err := Interruptible(ctx, func() ([]byte, error) { return sim.ReadInput(jobFile, sim.MaxInput) })
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
 	}
 	var job slurmJob
 	if err := json.Unmarshal(text, &job); err != nil {
@@ -24,7 +25,7 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	if task < 0 || task >= len(job.Tasks) {
 		return fmt.Errorf("%s has %d tasks, no task %d", jobFile, len(job.Tasks), task)
 	}
-	file, err := Open(job.File, job.Options)
+	file, err := Interruptible(ctx, func() (*File, error) { return Open(job.File, job.Options) })
 	if err != nil {
 		return err
 	}
@@ -34,6 +35,7 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 		return err
 	}
 	defer r.journal.close()
+	drop(r.records, file.kind)
 	points := map[string]*Point{}
 	for _, p := range file.Points {
 		points[p.Hash] = p

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -66,7 +67,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	}
 	for _, name := range names {
 		for _, column := range sortedKeys(e.Of[name]) {
-			f.checkColumn(join(path, "of."+name+"."+column), column)
+			f.checkColumn(join(path, "of."+tomlKey(name)+"."+column), column)
 		}
 	}
 }
@@ -179,11 +180,20 @@ func (e *ExpectConfig) againstBaseline(target Target, t *Table) []string {
 	return []string{fmt.Sprintf("missed %s (%s)", e.BaselineIs, shortNumber(value))}
 }
 
-// casesText lists the values that each gives.
+// listedCases is the number of cases that a note lists one by one.
+const listedCases = 12
+
+// casesText lists the values that each gives; of many, the smallest and the
+// largest.
 func casesText(combine string, cases []measured) string {
+	text := func(c measured) string { return c.label + ": " + shortNumber(c.value) }
+	if len(cases) > listedCases {
+		byValue := func(a, b measured) int { return cmp.Compare(a.value, b.value) }
+		return fmt.Sprintf("%s of %d, from %s to %s", combine, len(cases), text(slices.MinFunc(cases, byValue)), text(slices.MaxFunc(cases, byValue)))
+	}
 	parts := make([]string, len(cases))
 	for i, c := range cases {
-		parts[i] = c.label + ": " + shortNumber(c.value)
+		parts[i] = text(c)
 	}
 	return combine + " of " + strings.Join(parts, ", ")
 }

@@ -1,14 +1,13 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"reflect"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 )
 
 // topologyFormats are the forms in which networks can be written.
@@ -61,11 +60,7 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 // ibnetdiscover or of ibsim, told apart by their content.
 func ImportNetwork(path string) (*Network, error) {
 	t, err := topology.ReadFile(path, "")
-	var unreadable *fs.PathError
-	switch {
-	case errors.As(err, &unreadable):
-		return nil, fmt.Errorf("%s: cannot be read: %s", path, reason(err))
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	n := &Network{Topology: t}
@@ -129,7 +124,7 @@ func (n *Network) Describe(w io.Writer) {
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
 		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
 	for i, class := range g.Classes {
-		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", class.Name, ports[i], max(class.Latency, 1))
+		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", sim.Printable(class.Name), ports[i], max(class.Latency, 1))
 	}
 	for _, era := range n.eras {
 		fmt.Fprintf(w, "faults     %s\n", describeEra(era))

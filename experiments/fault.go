@@ -38,19 +38,44 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string {
-	if f.Key == "" {
-		return f.At + ": " + f.Message
+	text := f.Message
+	if f.Key != "" {
+		text = f.Key + " " + text
 	}
-	return f.At + ": " + f.Key + " " + f.Message
+	return Legible(cut(f.At, longestPlace) + ": " + cut(text, longestFault))
+}
+
+// Bounds on what is said about an input, however large it is: bytes of a place,
+// bytes of a fault, faults of a file, bytes of a message altogether.
+const (
+	longestPlace   = 1000
+	longestFault   = 8 << 10
+	mostFaults     = 50
+	longestMessage = 64 << 10
+)
+
+// Legible is a message as it may be shown on a terminal: control characters spelt
+// out, and cut if it is very long.
+func Legible(message string) string { return sim.Printable(cut(message, longestMessage)) }
+
+// cut shortens a text to so many bytes and says how long it was.
+func cut(s string, longest int) string {
+	if len(s) <= longest {
+		return s
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
 }
 
 // Faults is all that is wrong with a file, in the order of the file.
 type Faults []*Fault
 
 func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
+	lines := make([]string, min(len(fs), mostFaults))
+	for i := range lines {
+		lines[i] = fs[i].Error()
+	}
+	if more := len(fs) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more faults", more))
 	}
 	return strings.Join(lines, "\n")
 }

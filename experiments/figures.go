@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -69,7 +70,7 @@ func (f *File) figures() {
 			d.fault(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
 		}
 		for _, name := range sortedKeys(of) {
-			e.Of[name] = d.selection(join(path, "of."+name), of[name])
+			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
 		}
 		dec.table(path, without(table, "where", "of", "baseline"), &e)
 		f.checkExpect(path, &e)
@@ -129,7 +130,7 @@ func (d *document) selection(path string, raw any) map[string]string {
 		return selection
 	}
 	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
-		selection[strings.TrimPrefix(s.key, path+".")] = formatCell(s.value)
+		selection[keyUnder(path, s.key)] = formatCell(s.value)
 	}
 	return selection
 }
@@ -184,7 +185,22 @@ func (f *File) checkTable(path, name string) bool {
 		known := append([]string{resultsTable}, f.kind.tables...)
 		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
 	}
+	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
+		f.doc.fault(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
+	}
 	return name == resultsTable
+}
+
+// sets tells whether a setting is anything but false, 0 or empty in some point.
+func (f *File) sets(key string) bool {
+	for _, p := range f.Points {
+		for _, s := range p.settings {
+			if s.key == key && !reflect.ValueOf(s.value).IsZero() {
+				return true
+			}
+		}
+	}
+	return len(f.Points) == 0
 }
 
 // columnNames lists the columns of results.csv.

@@ -2,18 +2,23 @@ package experiments
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // header is the part of a file outside all tables.
 type header struct {
-	Title string `toml:"title" doc:"what the experiment shows; the title of its figures"`
-	Kind  string `toml:"kind" doc:"what is measured; see weft list kinds"`
-	Seed  uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
+	Title  string `toml:"title" doc:"what the experiment shows; the title of its figures"`
+	Kind   string `toml:"kind" doc:"what is measured; see weft list kinds"`
+	Seed   uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
+	Inputs string `toml:"inputs" doc:"folder at which relative paths of input files start, itself relative to this file; default: the folder of this file"`
 }
+
+// headerKeys are the keys of header.
+var headerKeys = []string{"title", "kind", "seed", "inputs"}
 
 // File is an experiment file, read, expanded and checked.
 type File struct {
@@ -27,7 +32,8 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
-	unsafe bool // Options.AllowDeadlock
+	inputs string // of the header
+	unsafe bool   // Options.AllowDeadlock
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis
@@ -62,9 +68,9 @@ type Options struct {
 // ReadFile loads an experiment file from disk. Failures to read are faults of
 // the file too.
 func ReadFile(path string, options Options) (*File, error) {
-	text, err := os.ReadFile(path)
+	text, err := sim.ReadInput(path, sim.MaxSettings)
 	if err != nil {
-		return nil, Faults{{At: path, Message: "cannot be read: " + reason(err)}}
+		return nil, Faults{{At: path, Message: "cannot be read: " + err.Error()}}
 	}
 	return Load(path, string(text), options)
 }
@@ -129,8 +135,8 @@ func (f *File) header() bool {
 	d := f.doc
 	h := header{Kind: "traffic", Seed: 1}
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	dec.table("", only(d.tree, "title", "kind", "seed"), &h)
-	f.Title, f.Seed = h.Title, h.Seed
+	dec.table("", only(d.tree, headerKeys...), &h)
+	f.Title, f.Seed, f.inputs = h.Title, h.Seed, h.Inputs
 	if f.Title == "" {
 		f.Title = f.Stem()
 	}
@@ -209,7 +215,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 		for j, key := range a.keys {
 			value := values[i][j]
 			p.Swept = append(p.Swept, formatCell(value))
-			d.swept[key] = f.doc.originOf(a.places[j])
+			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
 				d.fault(key, "cannot be set: %s is not a table", inside)
 			}
@@ -220,7 +226,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	dec.table("", only(d.tree, "seed"), &h)
 	p.Seed = h.Seed
 	tables := cloneTable(d.tree)
-	for _, name := range append([]string{"title", "kind", "seed"}, headerTables...) {
+	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
 	dec.tablesOf(f.kind, tables, p.config)
@@ -318,7 +324,7 @@ func (f *File) sweptOrigins() map[string]origin {
 	at := map[string]origin{}
 	for _, a := range f.sweep {
 		for j, key := range a.keys {
-			at[key] = f.doc.originOf(a.places[j])
+			at[unquoted(key)] = f.doc.originOf(a.places[j])
 		}
 	}
 	return at

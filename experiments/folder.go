@@ -1,11 +1,11 @@
 package experiments
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Folder is a finished result folder, read back.
@@ -75,11 +75,12 @@ func ReadFolder(dir string) (*Folder, error) {
 
 // readFolderTable reads a table of a result folder.
 func readFolderTable(dir, name string) (*Table, error) {
-	text, err := os.ReadFile(filepath.Join(dir, name))
+	in, err := sim.OpenInput(filepath.Join(dir, name), sim.MaxInput)
 	if err != nil {
-		return nil, &FolderError{dir, name + " cannot be read: " + reason(err)}
+		return nil, &FolderError{dir, name + " cannot be read: " + err.Error()}
 	}
-	t, err := ReadTable(name, bytes.NewReader(text))
+	defer in.Close()
+	t, err := ReadTable(name, in)
 	if err != nil {
 		return nil, &FolderError{dir, err.Error()}
 	}

@@ -3,9 +3,12 @@ package experiments
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
+	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // fileReader is a configuration that names files to read.
@@ -42,10 +45,7 @@ func fileReaders(config any) []fileReader {
 // on what they hold. Files that cannot be read have none; building the point
 // says what is wrong.
 func (f *File) locateInputs(config any) []setting {
-	dir, err := filepath.Abs(filepath.Dir(f.Name))
-	if err != nil {
-		dir = filepath.Dir(f.Name)
-	}
+	dir := f.inputFolder()
 	var digests []setting
 	for _, r := range fileReaders(config) {
 		r.RelativeTo(dir)
@@ -56,15 +56,37 @@ func (f *File) locateInputs(config any) []setting {
 	return digests
 }
 
-// digest is the SHA-256 of a file, read once for all points.
+// inputFolder is where relative paths of input files start.
+func (f *File) inputFolder() string {
+	dir := f.inputs
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(f.Name), filepath.FromSlash(dir))
+	}
+	if absolute, err := filepath.Abs(dir); err == nil {
+		return absolute
+	}
+	return dir
+}
+
+// readsFiles tells whether a point reads files.
+func (f *File) readsFiles() bool {
+	return slices.ContainsFunc(f.Points, func(p *Point) bool { return len(fileReaders(p.config)) > 0 })
+}
+
+// digest is the SHA-256 of what a file holds, decompressed, read once for all
+// points.
 func (f *File) digest(path string) string {
 	d, _ := f.shared.get("digest "+path, func() (any, error) {
-		text, err := os.ReadFile(path)
+		in, err := sim.OpenInput(path, sim.MaxStream)
 		if err != nil {
 			return "", nil
 		}
-		sum := sha256.Sum256(text)
-		return hex.EncodeToString(sum[:]), nil
+		defer in.Close()
+		hash := sha256.New()
+		if _, err := io.Copy(hash, in); err != nil {
+			return "", nil
+		}
+		return hex.EncodeToString(hash.Sum(nil)), nil
 	})
 	return d.(string)
 }

@@ -7,8 +7,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // record is a finished point: what the journal keeps of it, and what a worker
@@ -35,11 +40,24 @@ type journal struct{ file *os.File }
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openJournal opens or creates the journal at path and returns the records in
-// it, the last one for each hash. With keep unset old records are removed.
+// it, the last one for each hash. With keep unset old records are removed. What is
+// no regular file, such as a link that leads elsewhere, is refused.
 func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	before, absent := os.Lstat(path)
+	if absent == nil && !before.Mode().IsRegular() {
+		return nil, nil, errors.New(journalFile + " is not a regular file")
+	}
+	flags := os.O_RDWR
+	if absent != nil {
+		flags |= os.O_CREATE | os.O_EXCL // follows no link
+	}
+	file, err := os.OpenFile(path, flags, 0o666)
 	if err != nil {
 		return nil, nil, err
+	}
+	if now, err := file.Stat(); absent == nil && (err != nil || !os.SameFile(before, now)) {
+		file.Close()
+		return nil, nil, errors.New(journalFile + " was replaced while it was opened")
 	}
 	if err := lockFile(file); err != nil {
 		file.Close()
@@ -48,7 +66,10 @@ func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
 	records := map[string]*record{}
 	end := int64(0)
 	if keep {
-		text, err := io.ReadAll(file)
+		text, err := io.ReadAll(io.LimitReader(file, largestJournal()+1))
+		if err == nil && int64(len(text)) > largestJournal() {
+			err = errors.New("the journal is too long for the memory of this machine")
+		}
 		if err != nil {
 			file.Close()
 			return nil, nil, err
@@ -100,6 +121,44 @@ func parseLine(line []byte) (*record, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// largestJournal is the length of a journal that is still read: what its records
+// become takes as much again.
+func largestJournal() int64 { return sim.Memory() / 2 }
+
+// fits tells whether a record can be of a kind. A journal may come from anywhere: a
+// record that does not fit counts as torn, its point as not finished.
+func (r *record) fits(k *kind) bool {
+	seen := map[string]bool{}
+	for _, t := range r.Tables {
+		if t == nil || seen[t.Name] || !slices.Contains(k.tables, t.Name) {
+			return false
+		}
+		seen[t.Name] = true
+		for _, row := range t.Rows {
+			if len(row) != len(t.Columns) {
+				return false
+			}
+		}
+	}
+	for _, f := range r.Files {
+		if !plainName(f.Folder) || !plainName(f.Extension) {
+			return false
+		}
+	}
+	return len(r.Cells) == len(k.columns)
+}
+
+// plainName tells whether a name is made of small letters and underscores, so that
+// it leads nowhere.
+func plainName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
+
+// drop removes the records that do not fit a kind.
+func drop(records map[string]*record, k *kind) {
+	maps.DeleteFunc(records, func(_ string, r *record) bool { return !r.fits(k) })
 }
 
 // append writes a record and forces it to disk.

@@ -48,6 +48,9 @@ type Kind[C, R any] struct {
 	Name, Doc string
 	// Tables names what Run may give to [Run.Table]; figures name them.
 	Tables []string
+	// Asked, optional, names for tables of Tables the dotted setting that asks for
+	// each: where it is false, 0 or empty, Run does not write the table.
+	Asked map[string]string
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
@@ -83,7 +86,8 @@ type kind struct {
 	name, doc string
 	revision  int
 	columns   []Column
-	tables    []string   // further ones
+	tables    []string // further ones
+	asked     map[string]string
 	defaults  func() any // pointer to a fresh configuration
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
@@ -102,6 +106,7 @@ func Register[C, R any](k Kind[C, R]) {
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:  columnsOf(reflect.TypeFor[R]()),
 		tables:   k.Tables,
+		asked:    k.Asked,
 		defaults: func() any { c := k.Defaults(); return &c },
 		check: func(config any, seed uint64) ([]Warning, error) {
 			if k.Check == nil {

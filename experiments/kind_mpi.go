@@ -18,6 +18,7 @@ func init() {
 		Name:   "mpi",
 		Doc:    "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
 		Tables: []string{"ranks"},
+		Asked:  map[string]string{"ranks": "job.finish_times"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below
@@ -152,6 +153,9 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 }
 
 func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
+	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
 	w, err := c.build()
 	if err != nil || c.Job.Machine == "loggops" {
 		return nil, err

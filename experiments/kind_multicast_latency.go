@@ -16,7 +16,8 @@ func init() {
 	Register(Kind[latencyConfig, latencyRow]{
 		Name:   "multicast-latency",
 		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables: []string{"groups"},
+		Tables: []string{"groups", "links"},
+		Asked:  map[string]string{"groups": "measure.groups", "links": "measure.links"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"
@@ -151,6 +152,9 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		faults = append(faults, At("groups.pattern", errors.New("makes no group of two members or more")))
 	case c.Messages.Active > len(p.groups):
 		faults = append(faults, &sim.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
+	default:
+		packets := float64(c.Host.packetsOf(int64(c.Messages.Bytes)))
+		faults = append(faults, sim.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))
 	}
 	return p, errors.Join(faults...)
 }

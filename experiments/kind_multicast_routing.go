@@ -15,6 +15,7 @@ func init() {
 		Name:   "multicast-routing",
 		Doc:    "multicast trees and forwarding-table entries of many groups on a network, without traffic",
 		Tables: []string{"colours", "efi", "timing"},
+		Asked:  map[string]string{"colours": "measure.colours", "efi": "measure.efi", "timing": "measure.timing"},
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  TopologyTable{Choose(topology.Registry, "fat-tree")},
@@ -83,7 +84,7 @@ type multicastRow struct {
 	Refused     int     `column:"refused" doc:"groups that found no free entry"`
 	Trees       int     `column:"trees" doc:"multicast trees; fewer than groups where trees are shared"`
 	Colours     int     `column:"colours" doc:"forwarding-table entries needed"`
-	ColourBound int     `column:"colours_at_least" doc:"proven lower bound on colours while every group has its own tree: most groups with a member on one switch (or terminal, with a table per port)"`
+	ColourBound int     `column:"colours_at_least" doc:"proven lower bound on colours while every group has its own tree: most groups with a member on one switch (or terminal, with a table per port), or the least sizes of all trees together over the number of switches (or cables)"`
 	MaxEFI      int     `column:"max_efi" doc:"most groups over one cable between switches"`
 	MeanEFI     float64 `column:"mean_efi" doc:"groups over a cable between switches, mean"`
 	MaxTFI      int     `column:"max_tfi" doc:"most groups on one tree"`

@@ -17,6 +17,10 @@ func init() {
 		Name:   "traffic",
 		Doc:    "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
 		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion"},
+		Asked: map[string]string{
+			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame",
+		},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{

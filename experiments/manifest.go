@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Manifest is the provenance of a result folder.
@@ -39,9 +41,9 @@ type Manifest struct {
 // readManifest reads the manifest of a result folder. The error says what is
 // wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	text, err := sim.ReadInput(filepath.Join(dir, manifestFile), sim.MaxInput)
 	if err != nil {
-		return nil, errors.New(manifestFile + " cannot be read: " + reason(err))
+		return nil, errors.New(manifestFile + " cannot be read: " + err.Error())
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {
@@ -76,7 +78,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Files:   sortedKeys(o.Files),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
-		Resolved: f.Resolved(),
+		Resolved: f.resolvedIn(r.execution.Dir),
 	}
 }
 
@@ -101,20 +103,41 @@ func hashOf(points []*Point) string {
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
 // applied. Running it gives the same results.
-func (f *File) Resolved() string {
+func (f *File) Resolved() string { return f.resolved(f.inputs) }
+
+// resolvedIn is Resolved for a file in another folder: the paths of its input files
+// stay as they are given, and what they are relative to is stated.
+func (f *File) resolvedIn(dir string) string {
+	inputs := f.inputs
+	if f.readsFiles() {
+		inputs = f.inputFolder()
+		if absolute, err := filepath.Abs(dir); err == nil {
+			if relative, err := filepath.Rel(absolute, inputs); err == nil {
+				inputs = relative
+			}
+		}
+		inputs = filepath.ToSlash(inputs)
+	}
+	return f.resolved(inputs)
+}
+
+func (f *File) resolved(inputs string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s%s from %s.\n", resolvedBy, Version(), f.Name)
 	for _, line := range f.doc.comment {
 		b.WriteString(strings.TrimSpace("# "+line) + "\n")
 	}
 	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", tomlValue(f.rawTitle), tomlValue(f.kind.name), f.Seed)
+	if inputs != "" {
+		fmt.Fprintf(&b, "inputs = %s\n", tomlValue(inputs))
+	}
 	table := ""
 	for _, s := range f.baseSettings() {
 		if p := parent(s.key); p != table {
 			table = p
 			fmt.Fprintf(&b, "\n[%s]\n", table)
 		}
-		fmt.Fprintf(&b, "%s = %s\n", tomlKey(s.key[len(table)+1:]), tomlValue(s.value))
+		fmt.Fprintf(&b, "%s = %s\n", s.key[len(table)+1:], tomlValue(s.value))
 	}
 	if sweep, ok := f.doc.tree["sweep"].(map[string]any); ok && len(f.keys) > 0 {
 		b.WriteString("\n[sweep]\n")
@@ -172,7 +195,7 @@ func column(a axis, i int) []any {
 func (f *File) baseSettings() []setting {
 	given := map[string]bool{}
 	var all []setting
-	for _, s := range f.doc.flatten("", without(f.doc.tree, append([]string{"title", "kind", "seed"}, headerTables...)...), func(map[string]any) bool { return false }) {
+	for _, s := range f.doc.flatten("", without(f.doc.tree, append(slices.Clone(headerKeys), headerTables...)...), func(map[string]any) bool { return false }) {
 		given[s.key] = true
 		all = append(all, s)
 	}

@@ -165,17 +165,17 @@ func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
 // mean, with the interval of Student's t. With one seed the interval is that of
 // the rows.
 func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit string) (measured, error) {
-	if !slices.Contains(rows.Columns, seedColumn) {
+	if !slices.Contains(rows.Columns, seedKey) {
 		return e.value(rows, where, unit)
 	}
-	seeds, err := rows.distinct([]string{seedColumn})
+	seeds, err := rows.distinct([]string{seedKey})
 	if err != nil || len(seeds) < 2 {
 		return e.value(rows, where, unit)
 	}
 	var all sim.Running
 	moving := false
 	for _, seed := range seeds {
-		where := overlaid(where, map[string]string{seedColumn: seed[0]})
+		where := overlaid(where, map[string]string{seedKey: seed[0]})
 		rows, err := e.rows(rows, where)
 		if err != nil {
 			return measured{}, err

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim"
 )
 
 // MulticastFiles is multicast routing on the files of a real subnet: its fabric
@@ -64,9 +64,9 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 
 // readWith opens a file for a reader.
 func readWith(path string, read func(io.Reader) error) error {
-	f, err := os.Open(path)
+	f, err := sim.OpenInput(path, sim.MaxStream)
 	if err != nil {
-		return fmt.Errorf("%s: cannot be read: %s", path, reason(err))
+		return fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
 	defer f.Close()
 	return read(f)

@@ -44,6 +44,9 @@ type hostPacket struct {
 	spec  fabric.PacketSpec
 }
 
+// hostPacketBytes is the least that a packet takes while its message is sent.
+const hostPacketBytes = 48
+
 // arrivals hears of packets of messages that have arrived at a terminal, at their
 // own time. keep tells whether the terminal takes the packet.
 type arrivals interface {

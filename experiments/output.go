@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,9 @@ func (r *runner) open() error {
 	if err != nil {
 		return &FolderError{dir, "cannot be written to: " + reason(err)}
 	}
+	drop(records, r.file.kind)
 	r.journal, r.records = j, records
+	removeTemporary(dir)
 	// The manifest goes first: without it a folder counts as unfinished.
 	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile}
 	if m, err := readManifest(dir); err == nil {
@@ -64,6 +67,9 @@ func (r *runner) open() error {
 		}
 	}
 	for _, name := range old {
+		if insideOnly(dir, filepath.Dir(name)) != nil {
+			continue // not written by weft: it follows no link
+		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			j.close()
 			if !r.execution.Resume {
@@ -98,7 +104,7 @@ func exists(path string) bool {
 }
 
 // finish puts the tables together in point order and writes the result folder.
-func (r *runner) finish() (*Outcome, error) {
+func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	f := r.file
 	outcome := &Outcome{
 		Results: &Table{Columns: f.columnNames()},
@@ -114,6 +120,11 @@ func (r *runner) finish() (*Outcome, error) {
 			continue
 		}
 		lead := r.file.lead(p)
+		if name := outcome.unlike(rec, len(lead)); name != "" {
+			outcome.Failures = append(outcome.Failures, Failure{p, fmt.Sprintf("its table %q has other columns than that of the points before", name)})
+			outcome.Finished--
+			continue
+		}
 		row := append(slices.Clone(lead), strconv.Itoa(rec.Replications))
 		outcome.Results.Rows = append(outcome.Results.Rows, append(row, rec.Cells...))
 		performance.Rows = append(performance.Rows, []string{
@@ -130,7 +141,7 @@ func (r *runner) finish() (*Outcome, error) {
 	if r.execution.Dir == "" {
 		return outcome, nil
 	}
-	return outcome, r.write(outcome, performance)
+	return outcome, r.write(ctx, outcome, performance)
 }
 
 // lead is what stands before every row of a point: its number, the values of
@@ -141,6 +152,17 @@ func (f *File) lead(p *Point) []string {
 		lead = append(lead, strconv.FormatUint(p.Seed, 10))
 	}
 	return lead
+}
+
+// unlike names a table of a point whose columns are not those of the points before;
+// lead is the number of columns in front.
+func (o *Outcome) unlike(rec *record, lead int) string {
+	for _, part := range rec.Tables {
+		if t := o.Tables[part.Name]; t != nil && !slices.Equal(t.Columns[lead:], part.Columns) {
+			return part.Name
+		}
+	}
+	return ""
 }
 
 // add appends a point's rows of a further table.
@@ -156,8 +178,9 @@ func (o *Outcome) add(f *File, lead []string, part *Output) {
 }
 
 // write fills the result folder. Each file appears complete or not at all; the
-// manifest comes last.
-func (r *runner) write(o *Outcome, performance *Table) error {
+// manifest comes last, after the figures, so that a folder with a manifest is
+// whole. Figures that cannot be drawn are an error, and do not stop the rest.
+func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) error {
 	dir := r.execution.Dir
 	tables := map[string]*Table{resultsFile: o.Results, performanceFile: performance}
 	for name, t := range o.Tables {
@@ -171,27 +194,27 @@ func (r *runner) write(o *Outcome, performance *Table) error {
 		if err := tables[name].Write(&b); err != nil {
 			return err
 		}
-		if err := WriteFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+		if err := writeInside(dir, name, b.Bytes()); err != nil {
 			return err
 		}
 	}
 	for _, name := range sortedKeys(o.Files) {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		if err := WriteFile(path, []byte(o.Files[name])); err != nil {
+		if err := writeInside(dir, name, []byte(o.Files[name])); err != nil {
 			return err
 		}
 	}
-	if err := WriteFile(filepath.Join(dir, resolvedFile), []byte(r.file.Resolved())); err != nil {
+	if err := writeInside(dir, resolvedFile, []byte(r.file.resolvedIn(dir))); err != nil {
 		return err
+	}
+	var undrawn error
+	if o.Figures, undrawn = r.file.draw(ctx, o.Results, o.Tables, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
+		return ErrInterrupted
 	}
 	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(dir, manifestFile), append(manifest, '\n'))
+	return errors.Join(undrawn, writeInside(dir, manifestFile, append(manifest, '\n')))
 }
 
 func (f *File) failureTable(failures []Failure) *Table {

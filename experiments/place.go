@@ -224,11 +224,3 @@ func (s *placeScanner) note(key string, here origin) {
 		s.order = append(s.order, key)
 	}
 }
-
-// join appends a segment to a dotted key.
-func join(path, segment string) string {
-	if path == "" {
-		return segment
-	}
-	return path + "." + segment
-}

@@ -2,11 +2,12 @@ package experiments
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -124,8 +125,9 @@ func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(th
 func (f *File) PreflightRest(dir string) (*Report, error) {
 	finished := map[string]*record{}
 	// Without a journal that can be read nothing is finished; Execute says why.
-	text, _ := os.ReadFile(filepath.Join(dir, journalFile))
+	text, _ := sim.ReadInput(filepath.Join(dir, journalFile), largestJournal())
 	readJournal(text, finished)
+	drop(finished, f.kind)
 	return f.preflight(false, finished)
 }
 

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 )
@@ -31,7 +30,7 @@ const refinePrefix = "sweep.refine."
 func (f *File) readRefinement(given []setting) {
 	d := f.doc
 	for i, s := range given {
-		key := strings.TrimPrefix(s.key, refinePrefix)
+		key := keyUnder("sweep.refine", s.key)
 		if i > 0 {
 			d.fault(s.key, "is a second key to refine; one is possible")
 			continue

@@ -50,7 +50,7 @@ func appendResolved(all []setting, path string, v reflect.Value) []setting {
 			table[key.String()] = element
 		}
 		for _, name := range sortedKeys(table) {
-			all = appendResolved(all, join(path, name), table[name])
+			all = appendResolved(all, join(path, tomlKey(name)), table[name])
 		}
 	case reflect.Slice:
 		list := make([]any, v.Len())

@@ -33,6 +33,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 	plain := cloneTable(sweep)
 	delete(plain, "lockstep")
 	for _, s := range d.flatten("sweep", plain, isSweepValue) {
+		s.key = join("sweep", keyUnder("sweep", s.key))
 		if s.key+"." == refinePrefix {
 			d.fault(s.key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", show(s.value))
 			continue
@@ -73,7 +74,7 @@ func (d *document) checkAxes(all []axis) []axis {
 		for i, key := range a.keys {
 			first, _, _ := strings.Cut(key, ".")
 			switch first {
-			case "title", "kind", "sweep", "plot", "expect", "quick":
+			case "title", "kind", "inputs", "sweep", "plot", "expect", "quick":
 				d.fault(a.places[i], "cannot be swept")
 			}
 			if seen[key] {
@@ -100,6 +101,7 @@ func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
 	var a axis
 	ok := true
 	for _, s := range d.flatten(path, group, isSweepValue) {
+		s.key = join(path, keyUnder(path, s.key))
 		values, good := d.sweepValues(s)
 		switch {
 		case !good:

@@ -31,19 +31,67 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%s: an empty file; want a CSV table with a header line", name)
 	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = plainCell(cell)
+		}
+	}
 	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
 }
 
-// Write writes the table as CSV.
+// ReadTableFile reads a CSV file, which may be compressed (see [sim.OpenInput]).
+func ReadTableFile(name string) (*Table, error) {
+	in, err := sim.OpenInput(name, sim.MaxInput)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer in.Close()
+	return ReadTable(name, in)
+}
+
+// Write writes the table as CSV. A cell that a spreadsheet would take for a formula
+// gets an apostrophe in front, which [ReadTable] takes away: names come from files
+// of other programs.
 func (t *Table) Write(w io.Writer) error {
 	c := csv.NewWriter(w)
-	if err := c.Write(t.Columns); err != nil {
-		return err
+	safe := make([]string, len(t.Columns))
+	for _, row := range append([][]string{t.Columns}, t.Rows...) {
+		safe = safe[:0]
+		for _, cell := range row {
+			safe = append(safe, safeCell(cell))
+		}
+		if err := c.Write(safe); err != nil {
+			return err
+		}
 	}
-	if err := c.WriteAll(t.Rows); err != nil {
-		return err
-	}
+	c.Flush()
 	return c.Error()
+}
+
+// computed tells whether a spreadsheet would compute a cell: it begins with =, +, -
+// or @, which a tab or a carriage return may precede, and is no number.
+func computed(cell string) bool {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return false
+	}
+	_, err := strconv.ParseFloat(cell, 64)
+	return err != nil
+}
+
+// safeCell marks formulas, and what looks like one that is marked already.
+func safeCell(cell string) string {
+	if computed(strings.TrimLeft(cell, "'")) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// plainCell undoes safeCell.
+func plainCell(cell string) string {
+	if rest, marked := strings.CutPrefix(cell, "'"); marked && computed(strings.TrimLeft(rest, "'")) {
+		return rest
+	}
+	return cell
 }
 
 // Column is the index of a column. The error lists the columns that there are.

@@ -32,7 +32,7 @@ func (f *File) fillTitles(set []string) {
 		}
 		for _, leaf := range leaves {
 			values := f.valuesOf(leaf.key)
-			severalSeeds := leaf.key == seedColumn && len(values) > 1
+			severalSeeds := leaf.key == seedKey && len(values) > 1
 			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds && !slices.Contains(added, leaf.key) {
 				added = append(added, leaf.key)
 			}
@@ -101,7 +101,7 @@ func (f *File) valuesOf(key string) []string {
 
 func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 	switch key {
-	case seedColumn:
+	case seedKey:
 		return strconv.FormatUint(p.Seed, 10), true
 	case "terminals", "switches":
 		n, err := f.NetworkOf(p)

@@ -2,9 +2,11 @@ package experiments
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // WriteError says that a file cannot be written. Before is true if that was
@@ -33,7 +35,70 @@ func WriteFile(path string, content []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		return writeInto(path, content)
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(target), ".weft-*")
+	return replaceFile(path, target, content)
+}
+
+// writeInside writes a file of a result folder: name is relative to it, and no link
+// in the folder is followed. The error is a *WriteError.
+func writeInside(dir, name string, content []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	below := filepath.Dir(filepath.FromSlash(name))
+	if err := insideOnly(dir, below); err != nil {
+		return &WriteError{path, err.Error(), true}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, below), 0o777); err != nil {
+		return &WriteError{path, reason(err), true}
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return &WriteError{path, "is a folder", true}
+	}
+	return replaceFile(path, path, content)
+}
+
+// insideOnly refuses a folder below dir whose way is through a link, or that is no
+// folder.
+func insideOnly(dir, below string) error {
+	if !filepath.IsLocal(below) {
+		return errors.New("leads out of the result folder")
+	}
+	at := dir
+	for part := range strings.SplitSeq(below, string(filepath.Separator)) {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return errors.New(reason(err))
+		case part != "." && !info.IsDir():
+			return fmt.Errorf("%s is not a folder", at)
+		}
+	}
+	return nil
+}
+
+// temporaryFiles is the pattern of files that are being written. A process that is
+// killed leaves them; removeTemporary takes them away.
+const temporaryFiles = ".weft-*"
+
+// removeTemporary removes what a killed process has left in a result folder and the
+// folders of points in it. The caller holds the folder's journal.
+func removeTemporary(dir string) {
+	for _, pattern := range []string{temporaryFiles, filepath.Join("*", temporaryFiles)} {
+		left, _ := fs.Glob(os.DirFS(dir), filepath.ToSlash(pattern))
+		for _, name := range left {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			info, err := os.Lstat(path)
+			if err == nil && info.Mode().IsRegular() && insideOnly(dir, filepath.Dir(filepath.FromSlash(name))) == nil {
+				_ = os.Remove(path) // it hurts nobody if it stays
+			}
+		}
+	}
+}
+
+// replaceFile writes target, which messages call path.
+func replaceFile(path, target string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(target), temporaryFiles)
 	if err != nil {
 		return &WriteError{path, reason(err), true}
 	}

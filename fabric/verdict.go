@@ -47,7 +47,7 @@ type Evidence struct {
 // capacity and 1 beyond it. Each verdict wants the whole confidence interval on
 // its side of these.
 const (
-	steadyBelow    = 0.25
+	steadyBelow    = 1.0 / 3
 	saturatedAbove = 0.5
 	confidence     = 0.99
 )

@@ -132,4 +132,10 @@ func (c *Connections) perQP() float64 {
 	return float64(c.Buffer) + send + request
 }
 
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
+// ceilDiv is a/b rounded up, without overflow.
+func ceilDiv(a, b int) int {
+	if a%b != 0 {
+		return a/b + 1
+	}
+	return a / b
+}

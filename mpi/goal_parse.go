@@ -13,6 +13,19 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// maxGoalLine bounds a line: the longest statement has some hundred bytes, and
+// comments are not longer.
+const maxGoalLine = 1 << 20
+
+// What a schedule takes while it is read: records of operations, dependencies and
+// ranks, and as much again and a quarter for the copies that growing slices are
+// moved to.
+const (
+	goalOpBytes   = 32 * 9 / 4
+	goalEdgeBytes = 8 * 9 / 4
+	goalRankBytes = 4 * 9 / 4
+)
+
 // maxGoalFaults is the number of faults after which the parser gives up.
 const maxGoalFaults = 10
 
@@ -28,6 +41,7 @@ func ParseGOAL(name string, r io.Reader) (*Goal, error) {
 		in:     bufio.NewReaderSize(sim.Text(r), 1<<16),
 		labels: map[string]int32{},
 		ranks:  -1,
+		most:   sim.Memory(),
 	}
 	p.parse()
 	if len(p.faults) > 0 {
@@ -53,6 +67,12 @@ type goalParser struct {
 	ranks           int // of the file's header; -1 before it
 	openedAt        int // line of the open rank block, 0 outside
 	faults          []error
+	most            int64 // bytes that it may take
+}
+
+// held is what the schedule takes so far, in bytes.
+func (p *goalParser) held() int64 {
+	return goalOpBytes*int64(len(p.goal.ops)) + goalEdgeBytes*int64(len(p.onStart)+len(p.onDone)) + goalRankBytes*int64(len(p.goal.first))
 }
 
 func (p *goalParser) fault(format string, args ...any) {
@@ -79,6 +99,10 @@ func (p *goalParser) parse() {
 		if err == io.EOF {
 			break
 		}
+		if p.held() > p.most {
+			p.fault("%d operations so far take %d bytes, more than the memory of this machine", len(p.goal.ops), p.held())
+			return
+		}
 	}
 	if len(p.faults) >= maxGoalFaults {
 		return
@@ -103,6 +127,9 @@ func (p *goalParser) readLine() ([]byte, error) {
 	p.line++
 	for {
 		part, err := p.in.ReadSlice('\n')
+		if len(p.buffer)+len(part) > maxGoalLine {
+			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxGoalLine)
+		}
 		p.buffer = append(p.buffer, part...)
 		if err == bufio.ErrBufferFull {
 			continue

@@ -19,6 +19,10 @@ func init() {
 		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
+		// Streams post all their messages at the start.
+		if err := checkMessages("iterations", c.Iterations, 4*float64(c.Iterations)*float64(e.Ranks-3)); err != nil {
+			return nil, err
+		}
 		return contention{c, e.Ranks/3 - 1}, nil
 	})
 }

@@ -1,9 +1,6 @@
 package mpi
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/weft-sim/weft/sim"
@@ -26,12 +23,8 @@ func (c *GoalFile) Files() []string { return []string{c.File} }
 
 func init() {
 	sim.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {
-		f, err := os.Open(c.File)
+		f, err := sim.OpenInput(c.File, sim.MaxStream)
 		if err != nil {
-			var path *fs.PathError
-			if errors.As(err, &path) {
-				err = path.Err
-			}
 			return nil, &sim.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 		}
 		defer f.Close()

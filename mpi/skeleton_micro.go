@@ -24,8 +24,21 @@ func init() {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
+		if err := checkMessages("window", c.Window, float64(c.Window)*float64(e.Ranks/2)); err != nil {
+			return nil, err
+		}
 		return newIterated(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
 	})
+}
+
+// messageBytes is what a message and its receive take at least while they are under
+// way: their operations, the message, and the receive's place in a list.
+const messageBytes = 200
+
+// checkMessages refuses a setting that keeps more messages under way at once than
+// there is memory for.
+func checkMessages(key string, value any, messages float64) error {
+	return sim.CheckMemory(key, value, "the messages that are under way at once", messageBytes*messages)
 }
 
 func pingPong(ranks int, bytes int64) collectives.Schedule {

@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -119,22 +120,28 @@ func TestValOnGrid(t *testing.T) {
 	}
 }
 
-// TestCapabilities: what a routing needs of a topology is said by name.
+// TestCapabilities: what a routing needs of a topology is said by name. A new
+// family may bring forms of the same names, with needs of their own.
 func TestCapabilities(t *testing.T) {
 	for _, c := range []struct {
-		routing, want string
-		topo          topology.Topology
+		routing, family string
+		needs           []string
+		topo            topology.Topology
 	}{
-		{"min", `routing "min" needs a topology with groups; torus has none`, torus(t, 1, 4)},
-		{"val", `routing "val" needs a topology with coordinates or groups; fat-tree has none`, build[topology.FatTreeConfig](t, "fat-tree", nil)},
-		{"dor", `routing "dor" needs a topology with coordinates; dragonfly has none`, dragonfly(t, 1, 2, 1, 0)},
-		{"nca", `routing "nca" needs a topology with levels; mesh has none`, mesh(t, 1, 4)},
+		{"min", "torus", []string{"groups"}, torus(t, 1, 4)},
+		{"val", "fat-tree", []string{"coordinates", "groups"}, build[topology.FatTreeConfig](t, "fat-tree", nil)},
+		{"dor", "dragonfly", []string{"coordinates"}, dragonfly(t, 1, 2, 1, 0)},
+		{"nca", "mesh", []string{"levels"}, mesh(t, 1, 4)},
 	} {
-		config, _ := routing.Registry.Config(c.routing)
-		name := strings.TrimSuffix(c.want[strings.Index(c.want, "; ")+2:], " has none")
-		_, err := routing.Registry.Build(c.routing, config, routing.Env{Topology: c.topo, TopologyName: name})
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%v, want %s", err, c.want)
+		_, err := routing.Registry.New(c.routing, routing.Env{Topology: c.topo, TopologyName: c.family})
+		text := fmt.Sprint(err)
+		if !strings.HasPrefix(text, fmt.Sprintf("routing %q needs a topology with ", c.routing)) || !strings.HasSuffix(text, "; "+c.family+" has none") {
+			t.Errorf("%s on %s: error %v", c.routing, c.family, err)
+		}
+		for _, need := range c.needs {
+			if !strings.Contains(text, need) {
+				t.Errorf("%s on %s: error %v does not name %s", c.routing, c.family, err, need)
+			}
 		}
 	}
 	_, err := sim.Make(routing.Registry, "min", routing.Env{Topology: dragonfly(t, 1, 2, 1, 0), VCs: 2}, func(c *routing.MinConfig) { c.FirstVC = 1 })

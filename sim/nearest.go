@@ -7,6 +7,9 @@ import "strings"
 func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
+		if max(len(name)-len(c), len(c)-len(name)) >= bestDistance {
+			continue // at least so many characters must be put in
+		}
 		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
 			best, bestDistance = c, d
 		}

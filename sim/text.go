@@ -3,7 +3,11 @@ package sim
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrUTF16 is what readers of text make of a file in UTF-16, as some editors and
@@ -18,6 +22,33 @@ func CheckUTF8(text []byte) error {
 	}
 	return nil
 }
+
+// Printable is a text with control characters spelt out (\u001b), so that it
+// neither steers a terminal nor breaks a picture or a page: those of Unicode's
+// categories Cc, but for line ends and tabs, and the marks that turn the direction
+// of writing. What is no UTF-8 becomes U+FFFD.
+func Printable(s string) string {
+	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if steers(c) {
+			fmt.Fprintf(&b, "\\u%04x", c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// steers tells whether a character does something else than stand in a text.
+func steers(c rune) bool {
+	return unicode.IsControl(c) && c != '\n' && c != '\t' || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069
+}
+
+// HasControl tells whether a text holds what [Printable] spells out.
+func HasControl(s string) bool { return strings.ContainsFunc(s, steers) }
 
 // Text reads a text in UTF-8: without its byte order mark, if it has one. Of a text
 // in UTF-16 the first Read fails with [ErrUTF16].

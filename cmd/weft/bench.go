@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,7 +65,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		if len(names) > 0 {
 			return usagef("--compare runs nothing: leave out %s", strings.Join(names, ", "))
 		}
-		return a.compareBenches(flags.compare)
+		return a.compareBenches(ctx, flags.compare)
 	}
 	var chosen []experiments.Workload
 	for _, w := range experiments.Workloads {
@@ -83,7 +82,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		if len(chosen) != 1 {
 			return usagef("--in-this-process needs one workload")
 		}
-		row, err := chosen[0].Measure(ctx, flags.threads)
+		row, err := experiments.Interruptible(ctx, func() ([]string, error) { return chosen[0].Measure(ctx, flags.threads) })
 		if err != nil {
 			return err
 		}
@@ -113,6 +112,9 @@ func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]str
 	c := exec.CommandContext(ctx, self, "bench", "--in-this-process", fmt.Sprintf("--threads=%d", threads), name)
 	c.Stderr = a.stderr
 	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, experiments.ErrInterrupted
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", name, err)
 	}
@@ -120,21 +122,16 @@ func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]str
 }
 
 // compareBenches prints the cost of a unit in two tables and their ratio.
-func (a *app) compareBenches(files []string) error {
+func (a *app) compareBenches(ctx context.Context, files []string) error {
 	if len(files) != 2 {
 		return usagef("--compare wants two files, OLD.csv,NEW.csv")
 	}
 	var sides [2]map[string]float64
 	var order []string
 	for i, name := range files {
-		f, err := os.Open(name)
+		t, err := readTable(ctx, name)
 		if err != nil {
-			return usagef("%v", err)
-		}
-		t, err := experiments.ReadTable(name, f)
-		err = errors.Join(err, f.Close())
-		if err != nil {
-			return usagef("%v", err)
+			return err
 		}
 		at, err := t.Column("workload")
 		if err != nil {

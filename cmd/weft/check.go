@@ -17,13 +17,13 @@ func (a *app) checkCommand() *cobra.Command {
 		Example: `  weft check examples/torus
   weft check my.toml --set topology.dims=[16,16] --set traffic.load=0.4`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := flags.open(args)
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := flags.open(c.Context(), args)
 			if err != nil {
 				return err
 			}
 			a.warn(files)
-			reports, err := a.preflight(files, func(i int) (*experiments.Report, error) { return files[i].Preflight(true) })
+			reports, err := a.preflight(c.Context(), files, func(i int) (*experiments.Report, error) { return files[i].Preflight(true) })
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func findings(r *experiments.Report) string {
 		if n.Where != "" {
 			n.Text = n.Where + ": " + n.Text
 		}
-		fmt.Fprintf(&b, "  %-12s %s\n", label, n.Text)
+		fmt.Fprintf(&b, "  %-12s %s\n", label, experiments.Legible(n.Text))
 	}
 	return b.String()
 }

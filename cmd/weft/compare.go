@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,7 +43,7 @@ or may do so.
 Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
 compared, or have neither intervals nor replications to judge differences by.`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, &flags) },
+		RunE: func(c *cobra.Command, args []string) error { return a.compare(c.Context(), args, &flags) },
 	}
 	c.Flags().StringVar(&flags.metric, "metric", "latency_mean_ns", "`COLUMN` to compare")
 	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
@@ -57,13 +59,13 @@ type pair struct {
 	*experiments.Comparison
 }
 
-func (a *app) compare(args []string, flags *compareFlags) error {
+func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) error {
 	if flags.format != "text" && flags.format != "csv" {
 		return usagef("--format %s: want text or csv", flags.format)
 	}
 	var tables []*experiments.Table
 	for _, name := range args {
-		table, err := readTable(name)
+		table, err := readTable(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -88,7 +90,12 @@ func (a *app) compare(args []string, flags *compareFlags) error {
 	var pairs []pair
 	significant := 0
 	for i := 1; i < len(tables); i++ {
-		c, err := experiments.Compare(tables[0], tables[i], flags.metric, flags.by)
+		c, err := experiments.Interruptible(ctx, func() (*experiments.Comparison, error) {
+			return experiments.Compare(tables[0], tables[i], flags.metric, flags.by)
+		})
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return err
+		}
 		if err != nil {
 			return usagef("%s and %s: %v", names[0], names[i], err)
 		}

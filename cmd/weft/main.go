@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,17 @@ const (
 
 func main() {
 	experiments.ReserveMemory()
+	os.Exit(process())
+}
+
+// process is the command in a process of its own, which Ctrl-C and SIGTERM end.
+func process() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the process at once
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // run is the command without the process around it.
@@ -47,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var quiet *statusError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(&messages{stderr}, err)
 	}
 	return status(err)
 }
@@ -73,6 +79,19 @@ func status(err error) int {
 type output struct {
 	w   io.Writer
 	err error
+}
+
+// needOutput refuses, before anything is computed, a standard output that loses all
+// that is printed where that is all that a command leaves.
+func (a *app) needOutput() error {
+	out, ok := a.stdout.(*output)
+	if !ok {
+		return nil
+	}
+	if file, ok := out.w.(*os.File); ok && closedOutput(file) {
+		return usagef("standard output is closed: what was asked for would be lost; write it to a file with --out or >")
+	}
+	return nil
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -111,11 +130,31 @@ func (s *statusError) Error() string {
 	return s.err.Error()
 }
 
-// app is what all subcommands share.
-type app struct{ stdout, stderr io.Writer }
+// messages is standard error for lines of text: each is cut if it is very long, and
+// none steers the terminal, whatever the names in it are made of.
+type messages struct{ w io.Writer }
 
-func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	a := &app{stdout, stderr}
+func (m *messages) Write(p []byte) (int, error) {
+	text, line := strings.CutSuffix(string(p), "\n")
+	text = experiments.Legible(text)
+	if line {
+		text += "\n"
+	}
+	if _, err := io.WriteString(m.w, text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// app is what all subcommands share.
+type app struct {
+	stdout, stderr io.Writer // stderr for lines of text
+	terminal       io.Writer // standard error as it is
+}
+
+func newRoot(stdout, terminal io.Writer) *cobra.Command {
+	stderr := &messages{terminal}
+	a := &app{stdout, stderr, terminal}
 	root := &cobra.Command{
 		Use:               "weft",
 		Version:           experiments.Version(),

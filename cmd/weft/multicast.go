@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -46,7 +48,7 @@ there are removed.`,
 				if len(idle) > 0 {
 					return usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
 				}
-				return a.multicastFiles(job, flags.out)
+				return a.multicastFiles(c.Context(), job, flags.out)
 			case len(args) == 0:
 				return usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
 			}
@@ -65,12 +67,17 @@ there are removed.`,
 }
 
 // multicastFiles routes the groups of a real cluster.
-func (a *app) multicastFiles(job experiments.MulticastFiles, out string) error {
+func (a *app) multicastFiles(ctx context.Context, job experiments.MulticastFiles, out string) error {
 	if job.Topology == "" || job.Groups == "" {
 		return usagef("--topology and --groups go together")
 	}
 	if out == "-" {
 		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
+	}
+	if out == "" {
+		if err := a.needOutput(); err != nil {
+			return err
+		}
 	}
 	_, absent := os.Stat(out)
 	if out != "" {
@@ -78,10 +85,13 @@ func (a *app) multicastFiles(job experiments.MulticastFiles, out string) error {
 			return err
 		}
 	}
-	outcome, err := job.Run()
+	outcome, err := experiments.Interruptible(ctx, job.Run)
 	if err != nil {
 		if out != "" && absent != nil {
 			_ = os.Remove(out) // nothing was written
+		}
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return err
 		}
 		return &statusError{exitUsage, err}
 	}

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,11 +22,11 @@ func (a *app) plotCommand() *cobra.Command {
 		Example: `  weft plot results/torus/results.csv --y accepted_load
   weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if err := p.Validate(); err != nil {
 				return &usageError{err}
 			}
-			table, err := readTable(args[0])
+			table, err := readTable(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -36,7 +37,10 @@ func (a *app) plotCommand() *cobra.Command {
 			if !slices.Contains(experiments.PictureFormats, format) {
 				return usagef("-o %s: want a name that ends in .svg, .png or .pdf", out)
 			}
-			picture, err := p.Picture(table, format)
+			picture, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return p.Picture(table, format) })
+			if errors.Is(err, experiments.ErrInterrupted) {
+				return err
+			}
 			if err != nil {
 				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
 			}
@@ -57,13 +61,11 @@ func (a *app) plotCommand() *cobra.Command {
 }
 
 // readTable reads a CSV file that the user names.
-func readTable(name string) (*experiments.Table, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, usagef("%v", err)
+func readTable(ctx context.Context, name string) (*experiments.Table, error) {
+	table, err := experiments.Interruptible(ctx, func() (*experiments.Table, error) { return experiments.ReadTableFile(name) })
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return nil, err
 	}
-	defer file.Close()
-	table, err := experiments.ReadTable(name, file)
 	if err != nil {
 		return nil, &usageError{err}
 	}

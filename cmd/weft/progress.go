@@ -26,10 +26,13 @@ type progress struct {
 // lineEvery is the time between progress lines that announce no milestone.
 const lineEvery = 10 * time.Second
 
-func newProgress(w io.Writer, f *experiments.File, quiet bool) *progress {
-	p := &progress{w: w, name: f.Name, quiet: quiet}
-	if !quiet && isTerminal(w) {
-		p.newBar(len(f.Points), f.Title)
+// newProgress shows the progress of a file on standard error; messages is the same
+// for lines of text.
+func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *progress {
+	p := &progress{w: messages, name: f.Name, quiet: quiet}
+	if !quiet && isTerminal(stderr) {
+		p.w = stderr
+		p.newBar(len(f.Points), experiments.Legible(f.Title))
 	}
 	return p
 }

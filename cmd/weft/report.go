@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/report"
 )
 
@@ -24,8 +25,8 @@ parts of the latency and the worst channels.
   weft reproduce --quick --out r
   weft report r`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			page, err := report.Make(args)
+		RunE: func(c *cobra.Command, args []string) error {
+			page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make(args) })
 			if err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err != nil {
 		return err
 	}
-	files, err := flags.open(paths)
+	files, err := flags.open(c.Context(), paths)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
-	if err := a.preflightRun(files, folders, flags.resume); err != nil {
+	if err := a.preflightRun(c.Context(), files, folders, flags.resume); err != nil {
 		return err
 	}
 	var verdicts []experiments.Verdict
@@ -126,7 +126,11 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
 		return err
 	}
-	if page, err := report.Make([]string{flags.out}); err != nil {
+	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make([]string{flags.out}) })
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
 		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
 	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
 		return err

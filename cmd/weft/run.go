@@ -42,11 +42,11 @@ func (f *fileFlags) options() experiments.Options {
 }
 
 // open reads all files; faults of all of them are reported together.
-func (f *fileFlags) open(names []string) ([]*experiments.File, error) {
+func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
 	var files []*experiments.File
 	var faults experiments.Faults
 	for _, name := range names {
-		file, err := experiments.Open(name, f.options())
+		file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(name, f.options()) })
 		var bad experiments.Faults
 		switch {
 		case errors.As(err, &bad):
@@ -169,7 +169,12 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	files, err := flags.open(names)
+	if flags.out == "-" {
+		if err := a.needOutput(); err != nil {
+			return err
+		}
+	}
+	files, err := flags.open(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -181,7 +186,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
-	if err := a.preflightRun(files, folders, flags.resume); err != nil {
+	if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
 		return err
 	}
 	failed := false
@@ -262,11 +267,11 @@ func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
 
 // preflight examines all files before any of them runs and prints the
 // warnings; what forbids a run is returned together, for all files.
-func (a *app) preflight(files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
+func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
 	var reports []*experiments.Report
 	var faults experiments.Faults
 	for i, f := range files {
-		report, err := examine(i)
+		report, err := experiments.Interruptible(ctx, func() (*experiments.Report, error) { return examine(i) })
 		var bad experiments.Faults
 		switch {
 		case errors.As(err, &bad):
@@ -285,8 +290,8 @@ func (a *app) preflight(files []*experiments.File, examine func(i int) (*experim
 }
 
 // preflightRun is preflight before a run, of points that are not finished.
-func (a *app) preflightRun(files []*experiments.File, folders []string, resume bool) error {
-	_, err := a.preflight(files, func(i int) (*experiments.Report, error) {
+func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folders []string, resume bool) error {
+	_, err := a.preflight(ctx, files, func(i int) (*experiments.Report, error) {
 		if resume {
 			return files[i].PreflightRest(folders[i])
 		}
@@ -304,15 +309,18 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
 		}
 	}
-	progress := newProgress(a.stderr, f, flags.quiet)
+	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
 	outcome, err := f.Execute(ctx, e)
 	progress.finish()
-	if err != nil {
+	if outcome == nil || errors.Is(err, experiments.ErrInterrupted) {
 		return outcome, err
 	}
 	for _, x := range outcome.Failures {
 		fmt.Fprintf(a.stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
+	}
+	if err != nil {
+		return outcome, err // such as a figure that cannot be drawn
 	}
 	if dir == "" {
 		if flags.format == "jsonl" {
@@ -320,16 +328,12 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		}
 		return outcome, outcome.Results.Write(a.stdout)
 	}
-	written, err := f.Draw(outcome.Results, outcome.Tables, dir)
-	if err != nil {
-		return outcome, err
-	}
 	if !flags.quiet {
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
 		}
-		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, written...), ", "))
+		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
 	}
 	return outcome, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +27,7 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
   weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
   weft topology ibnetdiscover.txt -o cluster.json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if format == "" && out != "" {
 				ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
 				if !slices.Contains(experiments.TopologyFormats(), ending) {
@@ -33,20 +35,33 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 				}
 				format = ending
 			}
-			network, err := a.network(args[0], &flags)
+			if out == "" {
+				if err := a.needOutput(); err != nil {
+					return err
+				}
+			}
+			network, err := a.network(c.Context(), args[0], &flags)
 			if err != nil {
 				return err
 			}
-			var b bytes.Buffer
-			if format == "" {
-				network.Describe(&b)
-			} else if err := network.Write(&b, format); err != nil {
+			text, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+				var b bytes.Buffer
+				if format == "" {
+					network.Describe(&b)
+					return b.Bytes(), nil
+				}
+				err := network.Write(&b, format)
+				return b.Bytes(), err
+			})
+			switch {
+			case errors.Is(err, experiments.ErrInterrupted):
+				return err
+			case err != nil:
 				return &usageError{err}
+			case out != "":
+				return writeOutput(out, text)
 			}
-			if out != "" {
-				return writeOutput(out, b.Bytes())
-			}
-			_, err = a.stdout.Write(b.Bytes())
+			_, err = a.stdout.Write(text)
 			return err
 		},
 	}
@@ -58,9 +73,12 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 }
 
 // network builds the network of an experiment file or reads one.
-func (a *app) network(name string, flags *fileFlags) (*experiments.Network, error) {
+func (a *app) network(ctx context.Context, name string, flags *fileFlags) (*experiments.Network, error) {
 	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
-		network, err := experiments.ImportNetwork(name)
+		network, err := experiments.Interruptible(ctx, func() (*experiments.Network, error) { return experiments.ImportNetwork(name) })
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, &statusError{exitUsage, err}
 		}
@@ -69,11 +87,14 @@ func (a *app) network(name string, flags *fileFlags) (*experiments.Network, erro
 		}
 		return network, nil
 	}
-	files, err := flags.open([]string{name})
+	files, err := flags.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
 	}
-	network, err := files[0].Network()
+	network, err := experiments.Interruptible(ctx, files[0].Network)
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &usageError{err}
 	}

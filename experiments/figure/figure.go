@@ -78,7 +78,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	l := f.layout()
+	l := f.printable().layout()
 	var canvas vg.CanvasWriterTo
 	switch format {
 	case "svg":

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // eachLink visits the cables between switches, each once, by its end with the
@@ -50,7 +52,7 @@ func WriteDOT(w io.Writer, g *Graph) error {
 }
 
 func dotQuote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(sim.Printable(s)) + `"`
 }
 
 // graphMLHeader declares the attributes of nodes and edges.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -65,9 +64,9 @@ func init() {
 	sim.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
 		FileConfig{},
 		func(c FileConfig, _ struct{}) (Topology, error) {
-			data, err := os.ReadFile(c.Path)
+			data, err := sim.ReadInput(c.Path, sim.MaxInput)
 			if err != nil {
-				return nil, &sim.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
+				return nil, c.unreadable(err)
 			}
 			g, err := ReadJSON(c.Path, data)
 			if err != nil {
@@ -75,6 +74,11 @@ func init() {
 			}
 			return &FileNetwork{g}, nil
 		})
+}
+
+// unreadable is the fault of a file that cannot be read.
+func (c *FileConfig) unreadable(err error) error {
+	return &sim.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
 }
 
 // RelativeTo implements [PathConfig].

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -78,7 +77,8 @@ func ReadIBNetDiscover(r io.Reader, name string) (*Imported, error) {
 }
 
 // ReadIBSim reads a netlist of the fabric simulator ibsim and numbers GUIDs as
-// it does. ibsim's include, module and do are not supported.
+// it does: a port of an adapter has the adapter's GUID plus its number, whatever
+// stands in parentheses. ibsim's include, module and do are not supported.
 func ReadIBSim(r io.Reader, name string) (*Imported, error) {
 	return readIB(r, name, dialectSim)
 }
@@ -94,9 +94,9 @@ func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
 		sim.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {
-			f, err := os.Open(c.Path)
+			f, err := sim.OpenInput(c.Path, sim.MaxInput)
 			if err != nil {
-				return nil, &sim.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
+				return nil, c.unreadable(err)
 			}
 			defer f.Close()
 			im, err := read(f, c.Path)

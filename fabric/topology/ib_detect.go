@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 
 	"github.com/weft-sim/weft/sim"
@@ -21,9 +20,9 @@ var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 // is found out from the content: JSON starts with a brace, ibnetdiscover's node
 // ids are made of GUIDs.
 func ReadFile(path, format string) (Topology, error) {
-	data, err := os.ReadFile(path)
+	data, err := sim.ReadInput(path, sim.MaxInput)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
 	if err := sim.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", path, err)

@@ -333,6 +333,9 @@ func (f *ibFile) parsePort(line int, text string) {
 		f.fault(line, "port %d of %q: want 1 to %d", e.port, n.id, n.ports)
 		return
 	}
+	if f.dialect == dialectSim { // which numbers ports itself and reads none of this
+		e.guid, e.peerGUID = 0, 0
+	}
 	// ibdiagnet repeats the port number in parentheses.
 	if n.kind == ibSwitch || e.guid == uint64(e.port) {
 		e.guid = 0

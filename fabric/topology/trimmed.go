@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -14,11 +15,13 @@ type TrimmedTreeConfig struct {
 	Middles        int `toml:"middles" doc:"middle switches of a group, each joined to all its leaves" min:"1" max:"65536"`
 	Tops           int `toml:"tops" doc:"top switches" min:"1" max:"65536"`
 	TopCables      int `toml:"top_cables" doc:"middle switches of each group that a top switch is joined to" min:"1" max:"65536"`
+	// TopWiring says which tops share their middle switches; see [TrimmedTree].
+	TopWiring string `toml:"top_wiring" doc:"tops of neighbouring numbers take the next middle switches in turn, or the same ones in blocks: the first tops the first middle switches" choices:"alternating|blocks"`
 }
 
 func init() {
 	sim.Register(Registry, "trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
-		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2},
+		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"},
 		func(c TrimmedTreeConfig, _ struct{}) (Topology, error) { return newTrimmedTree(c), nil })
 }
 
@@ -51,10 +54,13 @@ func (c *TrimmedTreeConfig) links() int {
 // switches: Sunway BlueLight and TaihuLight as the multicast paper (MR4LMS)
 // counts their paths. A group is a complete two-level tree: leaves joined to
 // all middle switches of the group. Every top switch is joined to top_cables
-// middle switches of every group, the same in each: cable i of top switch t
-// goes to middle switch (t*top_cables + i) mod middles, so that the middle
-// switches share the cables evenly. A leaf thus has top_cables paths to every
-// top switch.
+// middle switches of every group, the same in each. With top_wiring =
+// "alternating", cable i of top switch t goes to middle switch
+// (t*top_cables + i) mod middles, so that the middle switches share the cables
+// evenly. With "blocks", the same places are dealt out in ascending order: the
+// first tops to the first middle switches, and so on. The two are one graph
+// with the tops numbered differently; routings that decide ties by number tell
+// them apart. A leaf has top_cables paths to every top switch in both.
 //
 //	tops            t0        t1           groups = 2 (one drawn), middles = 4,
 //	               ╱  ╲      ╱  ╲          tops = 2, top_cables = 2,
@@ -70,7 +76,8 @@ func (c *TrimmedTreeConfig) links() int {
 //
 // BlueLight (8,704 terminals): groups = 34, group_terminals = 256,
 // leaf_terminals = 18, middles = 16, tops = 32, top_cables = 8. TaihuLight
-// (40,960): 160, 256, 32, 8, 40, 2.
+// (40,960): 160, 256, 32, 8, 40, 2. The multicast paper's figures come out with
+// "blocks".
 //
 // # Closed forms
 //
@@ -97,6 +104,13 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 	covers := func(low, high TerminalID) {
 		x.low, x.high = append(x.low, low), append(x.high, high)
 	}
+	firstOf := make([]int, c.Tops) // middle switch at the first cable of each top
+	for t := range firstOf {
+		firstOf[t] = t * c.TopCables % c.Middles
+	}
+	if c.TopWiring == "blocks" {
+		slices.Sort(firstOf)
+	}
 	b := NewBuilder(int(firstTop)+c.Tops, treeClasses(3)...)
 	for group := range c.Groups {
 		low := TerminalID(group * c.GroupTerminals)
@@ -119,8 +133,10 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 				b.AddLink(SwitchID(group*leaves+leaf), firstMiddle+SwitchID(group*c.Middles+middle), 1)
 			}
 		}
-		for cable := range c.Tops * c.TopCables {
-			b.AddLink(firstMiddle+SwitchID(group*c.Middles+cable%c.Middles), firstTop+SwitchID(cable/c.TopCables), 2)
+		for top, first := range firstOf {
+			for cable := range c.TopCables {
+				b.AddLink(firstMiddle+SwitchID(group*c.Middles+(first+cable)%c.Middles), firstTop+SwitchID(top), 2)
+			}
 		}
 	}
 	for range c.Tops {

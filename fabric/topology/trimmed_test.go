@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
@@ -13,11 +14,12 @@ func init() {
 		config TrimmedTreeConfig
 		tight  bool
 	}{
-		{TrimmedTreeConfig{2, 4, 2, 2, 2, 1}, true}, // 2 cables up each group
-		{TrimmedTreeConfig{4, 2, 1, 1, 2, 1}, true},
-		{TrimmedTreeConfig{1, 7, 3, 2, 1, 1}, false},
-		{TrimmedTreeConfig{1, 2, 2, 2, 1, 2}, false},
-		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2}, false}, // 10 cables on 3 middles: 4, 3, 3
+		{TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "alternating"}, true}, // 2 cables up each group
+		{TrimmedTreeConfig{4, 2, 1, 1, 2, 1, "blocks"}, true},
+		{TrimmedTreeConfig{1, 7, 3, 2, 1, 1, "alternating"}, false},
+		{TrimmedTreeConfig{1, 2, 2, 2, 1, 2, "blocks"}, false},
+		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2, "alternating"}, false}, // 10 cables on 3 middles: 4, 3, 3
+		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2, "blocks"}, false},
 	} {
 		addSample("trimmed-tree", fmt.Sprintf("%+v", s.config), s.tight, func(c *TrimmedTreeConfig) { *c = s.config })
 	}
@@ -35,10 +37,10 @@ func TestSunwayTrees(t *testing.T) {
 	}{
 		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8);
 		// cut 17*256.
-		{"BlueLight", TrimmedTreeConfig{34, 256, 18, 16, 32, 8}, Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
+		{"BlueLight", TrimmedTreeConfig{34, 256, 18, 16, 32, 8, "blocks"}, Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
 		// 8 leaves of 32. Links 160*(8*8 + 40*2); cut the lesser of 80*80 and
 		// half of 1,280 leaves * 8 = 5,120.
-		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
+		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			topo, err := sim.Make(Registry, "trimmed-tree", struct{}{}, func(d *TrimmedTreeConfig) { *d = c.config })
@@ -80,16 +82,52 @@ func TestSunwayTrees(t *testing.T) {
 	}
 }
 
+// TestTopWiring: the middle switches of every top, in both wirings. BlueLight's
+// 32 tops with 8 cables each on 16 middles: alternating, even tops take 0 to 7
+// and odd ones 8 to 15; in blocks, tops 0 to 15 take 0 to 7. Where it does not
+// come out even, 5 tops of 2 cables on 3 middles start at 0 2 1 0 2 (2t mod 3),
+// in blocks at 0 0 1 2 2.
+func TestTopWiring(t *testing.T) {
+	for _, c := range []struct {
+		config TrimmedTreeConfig
+		first  []int // middle switch at each top's first cable
+	}{
+		{TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "alternating"}, []int{0, 2, 1, 0, 2}},
+		{TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "blocks"}, []int{0, 0, 1, 2, 2}},
+		{TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "alternating"}, slices.Repeat([]int{0, 8}, 16)},
+		{TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "blocks"}, slices.Concat(slices.Repeat([]int{0}, 16), slices.Repeat([]int{8}, 16))},
+	} {
+		x := newTrimmedTree(c.config)
+		g := x.Graph()
+		middles, tops := c.config.Groups*c.config.leaves(), c.config.Groups*(c.config.leaves()+c.config.Middles)
+		for top, first := range c.first {
+			start, end := g.Ports(SwitchID(tops + top))
+			if int(end-start) != c.config.Groups*c.config.TopCables {
+				t.Fatalf("%+v: top %d has %d ports", c.config, top, end-start)
+			}
+			for i := range int(end - start) {
+				peer, _ := g.PeerPort(start + PortID(i))
+				group, cable := i/c.config.TopCables, i%c.config.TopCables
+				want := middles + group*c.config.Middles + (first+cable)%c.config.Middles
+				if got := int(g.PortSwitch[peer]); got != want {
+					t.Errorf("%+v: cable %d of top %d leads to switch %d, want %d", c.config, i, top, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestTrimmedTreeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		key    string
 		config TrimmedTreeConfig
 	}{
-		{"groups", TrimmedTreeConfig{0, 4, 2, 2, 2, 1}},
-		{"top_cables", TrimmedTreeConfig{2, 4, 2, 2, 2, 3}},
-		{"tops", TrimmedTreeConfig{2, 4, 2, 5, 2, 2}},
-		{"groups", TrimmedTreeConfig{65536, 65536, 1, 65536, 65536, 65536}},
-		{"groups", TrimmedTreeConfig{65536, 65536, 65536, 1, 65536, 1}},
+		{"groups", TrimmedTreeConfig{0, 4, 2, 2, 2, 1, "blocks"}},
+		{"top_cables", TrimmedTreeConfig{2, 4, 2, 2, 2, 3, "blocks"}},
+		{"tops", TrimmedTreeConfig{2, 4, 2, 5, 2, 2, "blocks"}},
+		{"groups", TrimmedTreeConfig{65536, 65536, 1, 65536, 65536, 65536, "blocks"}},
+		{"groups", TrimmedTreeConfig{65536, 65536, 65536, 1, 65536, 1, "blocks"}},
+		{"top_wiring", TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "relative"}},
 	} {
 		_, err := Registry.Build("trimmed-tree", &c.config, struct{}{})
 		var fault *sim.ParamError

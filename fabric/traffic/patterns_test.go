@@ -193,13 +193,13 @@ func TestUniformSelf(t *testing.T) {
 // TestWorstCaseOffset: group i sends to group i+offset, modulo 9.
 func TestWorstCaseOffset(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2) // 8 terminals a group
-	for _, offset := range []int{1, 4, 10} {
+	for _, offset := range []int{1, 4, 10, math.MaxInt} {
 		p := pattern(t, "worst-case", topo, func(c *WorstCaseConfig) { c.Offset = offset })
 		for src := range topology.TerminalID(72) {
 			n := 0
 			p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) {
 				n++
-				if int(dst/8) != (int(src/8)+offset)%9 {
+				if int(dst/8) != (int(src/8)+offset%9)%9 {
 					t.Errorf("offset %d: %d sends to %d", offset, src, dst)
 				}
 			})

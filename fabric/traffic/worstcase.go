@@ -37,7 +37,7 @@ func newWorstCase(config WorstCaseConfig, env Env) (Pattern, error) {
 		if len(members) == 0 {
 			return nil, needs("worst-case", "terminals in every group; group %d has none", i)
 		}
-		w.next = append(w.next, int32((i+config.Offset)%n))
+		w.next = append(w.next, int32((i+config.Offset%n)%n))
 	}
 	return w, nil
 }

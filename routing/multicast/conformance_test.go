@@ -101,6 +101,17 @@ func churn(t *testing.T, e Engine, env Env, steps int, draw *sim.Stream) {
 // TestChurn: ten thousand random joins and leaves on each small network.
 func TestChurn(t *testing.T) {
 	const total = 10000
+	onSmallNets(t, func(t *testing.T, env Env) {
+		runs := engineVariants(t, env)
+		for i, r := range runs {
+			draw := sim.NewStream(1, "churn", i)
+			t.Run(r.name, func(t *testing.T) { churn(t, r.engine, r.env, (total+len(runs)-1)/len(runs), &draw) })
+		}
+	})
+}
+
+// onSmallNets tests on every small network, side by side.
+func onSmallNets(t *testing.T, test func(t *testing.T, env Env)) {
 	for name, g := range smallNets() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,11 +119,7 @@ func TestChurn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runs := engineVariants(t, env)
-			for i, r := range runs {
-				draw := sim.NewStream(1, "churn", i)
-				t.Run(r.name, func(t *testing.T) { churn(t, r.engine, r.env, (total+len(runs)-1)/len(runs), &draw) })
-			}
+			test(t, env)
 		})
 	}
 }

@@ -327,7 +327,7 @@ func removeOthers(dir, engine string) error {
 
 // writeFile writes a file beside its name and renames it when it is complete.
 func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".weft-*")
 	if err != nil {
 		return err
 	}

@@ -85,32 +85,3 @@ func (f *Forest) EFIHistogram() []int {
 	}
 	return histogram
 }
-
-// ColourBound is a lower bound on the colours that any engine needs for the
-// groups while each has a tree of its own: trees of different colours meet in
-// every switch, so no fewer than the most groups with a member on one switch.
-// With a table per port it is the most groups with one terminal (or member
-// switch).
-func ColourBound(env Env, groups []Group) int {
-	touched := make([]int, env.Graph.Switches()+env.Graph.NumPorts())
-	most := 0
-	count := func(cell int) {
-		touched[cell]++
-		most = max(most, touched[cell])
-	}
-	for i := range groups {
-		if !env.PerPort {
-			for _, s := range groups[i].Span(env.Graph) {
-				count(int(s))
-			}
-			continue
-		}
-		for _, t := range groups[i].Terminals {
-			count(int(env.Graph.TerminalPort[t]))
-		}
-		for _, s := range groups[i].Switches {
-			count(env.Graph.NumPorts() + int(s))
-		}
-	}
-	return most
-}

@@ -19,6 +19,7 @@ type paperCase struct {
 
 var paperCases = []paperCase{
 	{"bluelight-256x34", blueLight, 1, []int{256, 34}, 128},
+	{"bluelight-90x90", blueLight, 1, []int{90, 90}, 128},
 	{"bluelight-64x16x34", blueLight, 4, []int{64, 16, 34}, 128},
 	{"taihulight-34x34x34", taihuLight, 1, []int{34, 34, 34}, 128},
 	{"taihulight-128x32x40", taihuLight, 4, []int{128, 32, 40}, 128},
@@ -31,8 +32,19 @@ var paperCases = []paperCase{
 	{"random-128x32x40", paperRandom, 4, []int{128, 32, 40}, 256},
 }
 
-func blueLight() *topology.Graph   { return trimmedNet(34, 256, 18, 16, 32, 8) }
-func taihuLight() *topology.Graph  { return trimmedNet(160, 256, 32, 8, 40, 2) }
+func blueLight() *topology.Graph {
+	return sunway(topology.TrimmedTreeConfig{Groups: 34, GroupTerminals: 256, LeafTerminals: 18, Middles: 16, Tops: 32, TopCables: 8, TopWiring: "blocks"})
+}
+func taihuLight() *topology.Graph {
+	return sunway(topology.TrimmedTreeConfig{Groups: 160, GroupTerminals: 256, LeafTerminals: 32, Middles: 8, Tops: 40, TopCables: 2, TopWiring: "blocks"})
+}
+func sunway(c topology.TrimmedTreeConfig) *topology.Graph {
+	t, err := topology.Registry.Build("trimmed-tree", &c, struct{}{})
+	if err != nil {
+		panic(err)
+	}
+	return t.Graph()
+}
 func paperTorus() *topology.Graph  { return gridNet(true, 2, 30, 20, 20) }
 func paperRandom() *topology.Graph { return randomNet(2048, 20, 20, 1) }
 
@@ -61,13 +73,19 @@ func TestPaper(t *testing.T) {
 	whatever := [2]int{0, 1 << 30}
 	for name, wants := range map[string][]want{
 		"bluelight-256x34": { // printed: 29 colours; a leaf of 18 needs 19
-			{engine: "mr4lms", colours: [2]int{23, 35}, maxEFI: whatever},
+			{engine: "mr4lms", colours: [2]int{24, 34}, maxEFI: whatever},
 			{engine: "mr4lms-plus", colours: [2]int{19, 19}, maxEFI: whatever},
+		},
+		"bluelight-90x90": { // printed: 50 colours, within a fifth
+			{engine: "mr4lms", colours: [2]int{40, 60}, maxEFI: whatever},
+		},
+		"bluelight-64x16x34": { // printed: EFI 24, within a fifth
+			{engine: "mr4lms", colours: whatever, maxEFI: [2]int{20, 28}},
 		},
 		"taihulight-128x32x40": { // printed: 269 colours, EFI 37, TFI 66; a leaf needs 257
 			{engine: "mr4lms", colours: [2]int{257, 296}, maxEFI: [2]int{30, 44}},
 			{engine: "mr4lms", limited: true, colours: [2]int{128, 128}, maxEFI: whatever, maxTFI: 86},
-			{engine: "mr4lms-plus", colours: [2]int{257, 257}, maxEFI: [2]int{0, 37}},
+			{engine: "mr4lms-plus", colours: [2]int{257, 257}, maxEFI: [2]int{0, 38}}, // as mr4lms
 		},
 		"dragonfly-29x29x29": {
 			{engine: "mr4lms", colours: [2]int{220, 260}, maxEFI: whatever},

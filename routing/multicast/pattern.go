@@ -45,6 +45,12 @@ type BlocksConfig struct {
 	Stride int `toml:"stride" min:"1" doc:"distance between members in terminals: 1: neighbours; the terminals of a leaf switch: one member on each of several leaves"`
 }
 
+// FixedSizeConfig configures the pattern of random groups of a fixed size.
+type FixedSizeConfig struct {
+	Count int `toml:"count" min:"1" max:"16777216" doc:"number of groups"`
+	Size  int `toml:"size" min:"1" doc:"different terminals in each group"`
+}
+
 func init() {
 	sim.Register(Patterns, "blocks", "disjoint groups of a size, members in equal distances", BlocksConfig{Size: 4, Stride: 1}, blockGroups)
 	sim.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
@@ -52,6 +58,7 @@ func init() {
 	sim.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
 		HierarchyConfig{Sizes: []int{16}, RanksPerTerminal: 1}, hierarchyGroups)
 	sim.Register(Patterns, "random", "every terminal joins some groups at random", RandomConfig{Groups: 64, Joins: 2}, randomGroups)
+	sim.Register(Patterns, "random-fixed-size", "groups of a size, the members of each drawn at random", FixedSizeConfig{Count: 64, Size: 4}, fixedSizeGroups)
 }
 
 // gridGroups makes one group of every line of the grid (Chen et al. 2021,
@@ -169,6 +176,39 @@ func randomGroups(c RandomConfig, env PatternEnv) ([]Group, error) {
 	for _, m := range members {
 		if len(m) > 0 {
 			groups = append(groups, NewGroup(GroupID(len(groups)), m, nil))
+		}
+	}
+	return groups, nil
+}
+
+// maxMemberships bounds the members of all drawn groups together: 1 GiB of them.
+const maxMemberships = 1 << 28
+
+// fixedSizeGroups draws the members of every group uniformly at random, all
+// different, from a stream of the group's own: more groups leave the first ones
+// as they are. Two groups may have the same members.
+func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
+	if c.Size > env.Terminals {
+		return nil, &sim.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most the %d terminals", env.Terminals)}
+	}
+	if c.Count > maxMemberships/c.Size {
+		return nil, &sim.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d with 2^28 members in all", maxMemberships/c.Size, c.Size)}
+	}
+	terminals := make([]topology.TerminalID, env.Terminals)
+	for t := range terminals {
+		terminals[t] = topology.TerminalID(t)
+	}
+	groups := make([]Group, c.Count)
+	drawn := make([]int, c.Size)
+	for i := range groups {
+		draw := sim.NewStream(env.Seed, "multicast fixed-size groups", i)
+		for m := range drawn { // the first c.Size steps of a shuffle
+			drawn[m] = m + draw.IntN(env.Terminals-m)
+			terminals[m], terminals[drawn[m]] = terminals[drawn[m]], terminals[m]
+		}
+		groups[i] = NewGroup(GroupID(i), slices.Clone(terminals[:c.Size]), nil)
+		for m := c.Size - 1; m >= 0; m-- { // put back for the next group
+			terminals[m], terminals[drawn[m]] = terminals[drawn[m]], terminals[m]
 		}
 	}
 	return groups, nil

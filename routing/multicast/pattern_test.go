@@ -96,6 +96,48 @@ func TestRandomPattern(t *testing.T) {
 	}
 }
 
+// TestFixedSizePattern: as many groups of as many different terminals as asked;
+// the seed decides which, and asking for more groups leaves the first ones. Of
+// 20,000 groups of 2 from 5 terminals, each of the 10 pairs gets 2,000 on
+// average, with a standard deviation of sqrt(20000*0.1*0.9) = 42; five of them
+// are 212.
+func TestFixedSizePattern(t *testing.T) {
+	draw := func(seed uint64, terminals, count, size int) []Group {
+		groups, err := sim.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, func(g *FixedSizeConfig) { g.Count, g.Size = count, size })
+		if err != nil || len(groups) != count {
+			t.Fatalf("%d groups, want %d (%v)", len(groups), count, err)
+		}
+		for i, g := range groups {
+			if g.ID != GroupID(i) || len(g.Terminals) != size { // NewGroup has removed copies
+				t.Fatalf("group %d: %v, want %d terminals", i, g, size)
+			}
+		}
+		return groups
+	}
+	same := func(a, b []Group) bool {
+		return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
+	}
+	five := draw(1, 50, 5, 7)
+	if !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)) {
+		t.Error("the seed and the number of a group do not decide its members")
+	}
+	if whole := draw(3, 6, 2, 6); !slices.Equal(whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("a group of all terminals has %v", whole[1].Terminals)
+	}
+	pairs := map[[2]topology.TerminalID]int{}
+	for _, g := range draw(4, 5, 20000, 2) {
+		pairs[[2]topology.TerminalID(g.Terminals)]++
+	}
+	if len(pairs) != 10 {
+		t.Errorf("%d pairs of 10", len(pairs))
+	}
+	for pair, n := range pairs {
+		if n < 2000-212 || n > 2000+212 {
+			t.Errorf("pair %v: %d times, want 2000 within 212", pair, n)
+		}
+	}
+}
+
 // TestPatternFaults: sizes out of range are told by the setting that is at
 // fault, even where their products would overflow.
 func TestPatternFaults(t *testing.T) {
@@ -104,10 +146,18 @@ func TestPatternFaults(t *testing.T) {
 		_, err := sim.Make(Patterns, "blocks", env, edit)
 		return err
 	}
+	drawn := func(terminals, count, size int) error {
+		_, err := sim.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals}, func(c *FixedSizeConfig) { c.Count, c.Size = count, size })
+		return err
+	}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
+		{drawn(9, 1, 10), "size = 10: want at most the 9 terminals"},
+		{drawn(9, 1, 0), "size = 0"},
+		{drawn(9, 1<<25, 2), "count = 33554432"},
+		{drawn(100, 1<<24, 100), "count = 16777216: want at most 2684354"}, // 2^28 / 100
 		{blocks(func(c *BlocksConfig) { c.Size = 10 }), "size = 10: want at most 9"},
 		{blocks(func(c *BlocksConfig) { c.Size, c.Stride = 1<<62, 4 }), "want at most 2: members 4 apart on 9 terminals"},
 		{blocks(func(c *BlocksConfig) { c.Size, c.Count = 4, 3 }), "count = 3: want at most 2"},

@@ -1,0 +1,111 @@
+package experiments
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Keys are written as in TOML: names joined by dots, quoted where they hold anything
+// but letters, digits, - and _, as in fault."rack 1".fraction. A name may have the
+// index of an element of an array behind it: plot[0].x.
+
+// join appends a key to another; names of users go through [tomlKey] first.
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// splitKey lists the names of a key. Names that need quotes and have none are taken
+// as they are, up to the next dot.
+func splitKey(key string) []string {
+	var names []string
+	for {
+		name, rest := firstName(key)
+		names = append(names, name)
+		if rest == "" {
+			return names
+		}
+		key = rest[1:]
+	}
+}
+
+// firstName is the first name of a key without its quotes, and the rest from the
+// dot on.
+func firstName(key string) (name, rest string) {
+	if end := quotedEnd(key); end > 0 && (end == len(key) || key[end] == '.') {
+		if key[0] == '\'' {
+			return key[1 : end-1], key[end:]
+		}
+		if name, err := strconv.Unquote(key[:end]); err == nil {
+			return name, key[end:]
+		}
+	}
+	end := strings.IndexByte(key, '.')
+	if end < 0 {
+		end = len(key)
+	}
+	return key[:end], key[end:]
+}
+
+// quotedEnd is the length of the quoted name that a key begins with, 0 if it begins
+// with none.
+func quotedEnd(key string) int {
+	if key == "" || key[0] != '"' && key[0] != '\'' {
+		return 0
+	}
+	for i := 1; i < len(key); i++ {
+		switch key[i] {
+		case '\\':
+			if key[0] == '"' {
+				i++
+			}
+		case key[0]:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// joinNames makes a key of names.
+func joinNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = tomlKey(name)
+	}
+	return strings.Join(quoted, ".")
+}
+
+// keyUnder is the part of a key below path, where files have keys that stand for
+// others: sweep."traffic.load" is about traffic.load, and so is sweep.traffic.load.
+func keyUnder(path, key string) string {
+	names := splitKey(strings.TrimPrefix(key, path+"."))
+	return joinNames(append(splitKey(names[0]), names[1:]...))
+}
+
+// parent cuts the last name or index off a key.
+func parent(key string) string {
+	cut := 0
+	for i := 0; i < len(key); i++ {
+		if i == 0 || key[i-1] == '.' {
+			if end := quotedEnd(key[i:]); end > 0 {
+				i += end - 1
+				continue
+			}
+		}
+		if key[i] == '.' || key[i] == '[' {
+			cut = i
+		}
+	}
+	return key[:cut]
+}
+
+// unquoted is a key without its quotes, by which its place in the file is kept:
+// places do not tell "traffic.load" from traffic.load.
+func unquoted(key string) string {
+	if !strings.ContainsAny(key, `"'`) {
+		return key
+	}
+	return strings.Join(splitKey(key), ".")
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Limits of the files that users name, in bytes of their content: what a
+// compressed file becomes counts, not its size on disk. A pipe is read up to the
+// same limit, a device up to MaxSettings.
+const (
+	// MaxSettings is for files that people write: experiment files.
+	MaxSettings = 16 << 20
+	// MaxInput is for files that are held in memory while they are read:
+	// topologies, dumps, tables of results, journals.
+	MaxInput = 1 << 30
+	// MaxStream is for files that are read line by line: GOAL schedules, dumps.
+	MaxStream = 64 << 30
+)
+
+// maxWindow bounds what decompressing zstd keeps: 128 MiB, what the zstd program
+// accepts unless it is told otherwise.
+const maxWindow = 128 << 20
+
+// OpenInput opens a file that a user names for reading. Files of gzip and zstd are
+// told by their first bytes, whatever their names, and read as what they hold.
+// Reading fails once the content is longer than limit bytes, with an [*InputError];
+// a regular file that is too long is refused at once. Every error is an
+// [*InputError], without the file's name.
+func OpenInput(path string, limit int64) (io.ReadCloser, error) {
+	if strings.ContainsRune(path, 0) {
+		return nil, &InputError{"its name holds a zero byte"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, inputError(err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = inputError(err)
+	case info.IsDir():
+		err = &InputError{"is a folder"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if info.Mode()&os.ModeDevice != 0 {
+		limit = min(limit, MaxSettings) // a terminal; nothing else that is one has an end
+	}
+	in := &input{file: f, limit: limit, left: limit}
+	err = in.decompress(bufio.NewReaderSize(f, 1<<16))
+	if err == nil && in.kind == "" && info.Mode().IsRegular() && info.Size() > limit {
+		err = tooLong(limit)
+	}
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// ReadInput reads a file as [OpenInput] does, whole.
+func ReadInput(path string, limit int64) ([]byte, error) {
+	in, err := OpenInput(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var content bytes.Buffer
+	if info, err := in.(*input).file.Stat(); err == nil && info.Mode().IsRegular() {
+		content.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	_, err = content.ReadFrom(in)
+	return content.Bytes(), err
+}
+
+// InputError says why a file that a user named cannot be read.
+type InputError struct{ Reason string }
+
+func (e *InputError) Error() string { return e.Reason }
+
+func tooLong(limit int64) error {
+	return &InputError{fmt.Sprintf("holds more than %s, the most that is read", byteCount(limit))}
+}
+
+// byteCount writes a limit as people do: all are whole MiB or GiB.
+func byteCount(n int64) string {
+	if n%(1<<30) == 0 {
+		return fmt.Sprintf("%d GiB", n>>30)
+	}
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// inputError takes the name of the file, which messages have already, off an error
+// of the system.
+func inputError(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return &InputError{err.Error()}
+}
+
+// input is a file being read.
+type input struct {
+	file        *os.File
+	content     io.Reader
+	close       func()
+	kind        string // of compression; "" for none
+	limit, left int64
+}
+
+// decompress finds out from the first bytes what the file holds.
+func (in *input) decompress(r *bufio.Reader) error {
+	start, err := r.Peek(4)
+	if err != nil && err != io.EOF {
+		return inputError(err)
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return &InputError{"damaged gzip file: " + err.Error()}
+		}
+		in.content, in.kind = z, "gzip"
+	case bytes.HasPrefix(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return &InputError{"damaged zstd file: " + err.Error()}
+		}
+		in.content, in.kind, in.close = z, "zstd", z.Close
+	default:
+		in.content = r
+	}
+	return nil
+}
+
+// Read implements io.Reader.
+func (in *input) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if int64(len(p)) > in.left+1 {
+		p = p[:in.left+1] // one byte tells whether there is more
+	}
+	n, err := in.content.Read(p)
+	if int64(n) > in.left {
+		return int(in.left), tooLong(in.limit)
+	}
+	in.left -= int64(n)
+	switch {
+	case err == nil || err == io.EOF:
+	case in.kind != "":
+		err = &InputError{fmt.Sprintf("damaged %s file: %v", in.kind, err)}
+	default:
+		err = inputError(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (in *input) Close() error {
+	if in.close != nil {
+		in.close()
+	}
+	return in.file.Close()
+}
