@@ -84,7 +84,7 @@ func TestEvidenceAddsUp(t *testing.T) {
 	for seed := range uint64(8) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 		source := fabric.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
-		r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, 0.22, fabric.Plan{Warmup: 1000, Window: 10_000})
+		r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, 0.22, fabric.Plan{Warmup: 1000, Window: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}

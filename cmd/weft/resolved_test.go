@@ -80,9 +80,9 @@ func TestResultFolderStandsAlone(t *testing.T) {
 		return string(text)
 	}
 	for _, file := range []string{"quoted.toml", "in/relative.toml"} {
-		first := ""
+		first, name := "", strings.TrimSuffix(filepath.Base(file), ".toml")
 		for _, dir := range []string{"r", "deep/er/r", "again"} {
-			dir = filepath.Join(strings.TrimSuffix(filepath.Base(file), ".toml"), dir)
+			dir = filepath.Join(name, dir)
 			if status, _, stderr := weft(t, "run", file, "--quiet", "--out", dir); status != exitSuccess {
 				t.Fatalf("%s: %s", file, stderr)
 			}

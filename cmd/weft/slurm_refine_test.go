@@ -16,7 +16,7 @@ func TestSlurmRefines(t *testing.T) {
 		fakeSlurm(t, "")
 	}
 	text := strings.Replace(slurmSweep, "[0.1, 0.2, 0.3, 0.4, 0.5]", "[0.1, 1.0]\nrefine = { \"traffic.load\" = 0.2 }\n[trace]\npackets = 2", 1)
-	text = strings.NewReplacer("window = 400", "window = 400\nseries = 4", "[routing]", "[traffic]\npattern = \"transpose\"\n[routing]").Replace(text)
+	text = strings.NewReplacer("window = 400", "window = 10000\nseries = 4", "[routing]", "[traffic]\npattern = \"transpose\"\n[routing]").Replace(text)
 	file, dir := sweepFile(t, text), t.TempDir()
 	local, cluster := filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
 	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet", "--jobs", "2"); status != exitSuccess {
