@@ -71,23 +71,13 @@ func TestNoiseDistributions(t *testing.T) {
 	}
 }
 
-// repeated is a schedule of one round that is gone through so many times.
-type repeated struct {
-	collectives.Schedule
-	times int
-}
-
-func (r repeated) Rounds(int) int { return r.times }
-
-func (r repeated) Round(rank, _ int, dst []collectives.Op) []collectives.Op {
-	return r.Schedule.Round(rank, 0, dst)
-}
-
 // Noise adds what it says: 1,000 computations of 1 us on each of 8 ranks with 10 %
 // on average take 1.1 ms, within 4 standard errors of 0.1/sqrt(1000) us a
 // computation; the daemon takes a tenth of the CPU besides: 1.1/0.9 ms.
 func TestNoisyComputing(t *testing.T) {
-	work := repeated{collectives.Work(8, sim.Microsecond), 1000}
+	work := roundsOf{8, 1000, func(_, _ int, dst []collectives.Op) []collectives.Op {
+		return append(dst, collectives.Op{Kind: collectives.Compute, Time: sim.Microsecond})
+	}}
 	c := testConfig(1)
 	c.Noise = Noise{Compute: 0.1, ComputeLaw: Exponential}
 	for _, daemon := range []bool{false, true} {
