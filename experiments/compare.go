@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Judgements of a difference.
@@ -209,7 +209,7 @@ const leastBatchFreedom, mostBatchFreedom = 19, 39
 
 // estimate is the mean with its standard error and degrees of freedom.
 func (s *sample) estimate() (mean, standardError, freedom float64) {
-	var r sim.Running
+	var r stats.Running
 	for _, x := range s.values {
 		r.Add(x)
 	}
@@ -241,7 +241,7 @@ func difference(a, b *sample, isTime bool) Difference {
 	d.DF = (va + vb) * (va + vb) / (va*va/freedomA + vb*vb/freedomB) // Welch and Satterthwaite
 	if len(a.values) > 1 && slices.Equal(a.seeds, b.seeds) {
 		d.Paired = true
-		var r sim.Running
+		var r stats.Running
 		for i := range a.values {
 			r.Add(b.values[i] - a.values[i])
 		}

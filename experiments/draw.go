@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figure"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // draw writes the figures of a file into its result folder and returns their
@@ -142,7 +143,7 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 	}
 	bars := p.Style == string(figure.Bar) // over categories, which need be no numbers
 	for _, rows := range points {
-		var x, y sim.Running
+		var x, y stats.Running
 		verdict, interval := figure.Steady, intervals[rows[0]]
 		for _, i := range rows {
 			x.Add(xs[i])

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // runMPI computes a point: the means over its replications.
@@ -29,13 +29,13 @@ func runMPI(ctx context.Context, c *mpiConfig, run *Run) (mpiRow, error) {
 
 // mpiSum sums up the rows of replications.
 type mpiSum struct {
-	fields []sim.Running // by field of mpiRow; truth counts as 1
+	fields []stats.Running // by field of mpiRow; truth counts as 1
 }
 
 func (s *mpiSum) add(row *mpiRow) {
 	v := reflect.ValueOf(row).Elem()
 	if s.fields == nil {
-		s.fields = make([]sim.Running, v.NumField())
+		s.fields = make([]stats.Running, v.NumField())
 	}
 	for i := range s.fields {
 		switch f := v.Field(i); f.Kind() {

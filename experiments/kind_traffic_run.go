@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, error) {
@@ -56,13 +57,13 @@ type trafficOutcome struct {
 	topology topology.Topology
 	offered  float64
 	carried  carried
-	latency  *sim.Histogram        // of all replications
+	latency  *stats.Histogram      // of all replications
 	blame    *fabric.Blame         // likewise; nil unless asked for
 	traces   []*fabric.PacketTrace // of the first replication
 	series   *fabric.Series        // likewise; nil unless asked for
 
 	// Across replications, each counting as much as the others.
-	accepted, mean, network, hops, minimal sim.Running
+	accepted, mean, network, hops, minimal stats.Running
 
 	halfWidth       float64 // of a single replication, by batch means
 	packets, cycles int64
@@ -84,7 +85,7 @@ func replicationSeed(seed uint64, i int) uint64 {
 
 // replicate runs all replications of a point.
 func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcome, error) {
-	o := &trafficOutcome{offered: c.Traffic.Load, latency: &sim.Histogram{}, settled: true}
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true}
 	bound, err := c.bound(run.Seed)
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 }
 
 // writeHistogram keeps the distribution of latencies.
-func writeHistogram(run *Run, h *sim.Histogram, clock float64) {
+func writeHistogram(run *Run, h *stats.Histogram, clock float64) {
 	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
 	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 }

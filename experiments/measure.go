@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // errNoRows is the error of a measurement whose points the run does not have.
@@ -172,7 +172,7 @@ func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit stri
 	if err != nil || len(seeds) < 2 {
 		return e.value(rows, where, unit)
 	}
-	var all sim.Running
+	var all stats.Running
 	moving := false
 	for _, seed := range seeds {
 		where := overlaid(where, map[string]string{seedKey: seed[0]})

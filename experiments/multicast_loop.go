@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // multicastLoop is a closed loop: every group has one message under way, and
@@ -23,7 +24,7 @@ type multicastLoop struct {
 	warmup  int      // messages of each group that are not measured
 	wanted  int      // messages of each group that are
 	left    int      // groups that have not had theirs
-	latency sim.Histogram
+	latency stats.Histogram
 	sum     sim.Time
 	longest sim.Time
 	first   sim.Time // when the first measured message was posted

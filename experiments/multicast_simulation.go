@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // latencySimulation is a point of kind multicast-latency at work.
@@ -200,7 +201,7 @@ func (s *latencySimulation) writeGroups(run *Run) {
 	t := run.Table("groups", "group", "members", "messages", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 	for i := range s.loop.groups {
 		g := &s.loop.groups[i]
-		var h sim.Histogram
+		var h stats.Histogram
 		longest := sim.Time(0)
 		for _, x := range g.latency {
 			h.Add(int64(x))

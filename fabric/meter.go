@@ -3,7 +3,7 @@ package fabric
 import (
 	"math"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Meter is the sink of open-loop runs: it measures the packets born in its
@@ -16,7 +16,7 @@ type Meter struct {
 	last     int   // slice of the packet before
 	first    int64 // with which cycle that begins
 
-	latency    sim.Histogram
+	latency    stats.Histogram
 	network    int64
 	hops       int64
 	nonMinimal int64
@@ -72,7 +72,7 @@ func (m *Meter) gather() {
 		m.hops += p.hops
 		m.packets += p.packets
 		m.nonMinimal += p.nonMinimal
-		p.latency, p.network, p.hops, p.packets, p.nonMinimal = sim.Histogram{}, 0, 0, 0, 0
+		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }
 
@@ -125,7 +125,7 @@ func (m *Meter) Packets() int64 { return m.packets }
 
 // Latency is the distribution of packet latency in cycles, from birth to the
 // arrival of the tail.
-func (m *Meter) Latency() *sim.Histogram { return &m.latency }
+func (m *Meter) Latency() *stats.Histogram { return &m.latency }
 
 // MeanLatency is the mean of the packet latency in cycles.
 func (m *Meter) MeanLatency() float64 {
@@ -149,7 +149,7 @@ func (m *Meter) HalfWidth() float64 {
 		return math.Inf(1)
 	}
 	mean := m.MeanLatency()
-	b := sim.NewBatchMeans(batches, 1)
+	b := stats.NewBatchMeans(batches, 1)
 	for _, s := range m.slices {
 		b.Add(float64(s.latency) - mean*float64(s.packets))
 	}

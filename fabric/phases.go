@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // warmUp runs until the mean latency of delivered packets has settled: slice
@@ -31,7 +31,7 @@ func (r *runner) warmUp() error {
 			limit--
 		}
 		if len(series)%5 == 0 && len(series) >= 20 {
-			_, r.warm = sim.TruncationPoint(withoutGaps(series))
+			_, r.warm = stats.TruncationPoint(withoutGaps(series))
 		}
 	}
 	r.result.Warmup = r.f.Cycle()

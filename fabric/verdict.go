@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // State is the verdict on an open-loop run.
@@ -123,7 +123,7 @@ func (e *Evidence) Add(o Evidence) {
 func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) {
 	e.runs = 1
 	var t, latency, behind []float64
-	accepted := sim.NewBatchMeans(batches, 1)
+	accepted := stats.NewBatchMeans(batches, 1)
 	for _, s := range slices {
 		accepted.Add(float64(s.delivered) / float64(s.cycles) / float64(terminals))
 		if s.packets > 0 {
@@ -132,8 +132,8 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 			behind = append(behind, s.behind/float64(s.cycles))
 		}
 	}
-	ofLatency, ok := sim.MeasureGrowth(t, latency)
-	ofBehind, ok2 := sim.MeasureGrowth(t, behind)
+	ofLatency, ok := stats.MeasureGrowth(t, latency)
+	ofBehind, ok2 := stats.MeasureGrowth(t, behind)
 	if !ok || !ok2 {
 		return
 	}
@@ -153,7 +153,7 @@ type estimate struct {
 }
 
 // observe makes e the exponent of growth relative to a level.
-func (e *estimate) observe(g sim.Growth, level float64) {
+func (e *estimate) observe(g stats.Growth, level float64) {
 	*e = estimate{runs: 1}
 	if level > 0 {
 		var low float64

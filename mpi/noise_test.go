@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // The daemon takes [3, 5), [13, 15), [23, 25) ...: of every 10 units the CPU has 8.
@@ -61,7 +62,7 @@ func TestNoiseDistributions(t *testing.T) {
 	} {
 		n := Noise{Spread: c.spread}
 		s := sim.NewStream(7, "test", 0)
-		var r sim.Running
+		var r stats.Running
 		for range 20000 {
 			r.Add(n.draw(&s, c.law))
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/weft-sim/weft/sim/stats"
 	"math"
 	"testing"
 )
@@ -11,7 +12,7 @@ import (
 func TestGeometric(t *testing.T) {
 	for _, p := range []float64{1, 0.7, 0.1, 0.001} {
 		g, r := NewGeometric(p), NewStream(5, "geometric", 0)
-		var x Running
+		var x stats.Running
 		for range 200_000 {
 			x.Add(float64(g.Draw(&r)))
 		}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Verdicts of a row.
@@ -37,7 +37,7 @@ type sample []float64
 
 // moments are the mean, and the variance of a value.
 func (s sample) moments() (mean, variance float64) {
-	var r sim.Running
+	var r stats.Running
 	for _, x := range s {
 		r.Add(x)
 	}

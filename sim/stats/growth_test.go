@@ -1,6 +1,7 @@
-package sim
+package stats
 
 import (
+	"github.com/weft-sim/weft/sim"
 	"math"
 	"testing"
 )
@@ -45,7 +46,7 @@ func TestGrowthCoverage(t *testing.T) {
 	for correlation, least := range map[float64]int{0: 978, 0.5: 970, 0.8: 960} {
 		held := 0
 		for series := range 1000 {
-			r := NewStream(5, "growth", series)
+			r := sim.NewStream(5, "growth", series)
 			x := 0.0
 			var at, y []float64
 			for i := range 80 {

@@ -1,4 +1,4 @@
-package sim
+package stats
 
 // TruncationPoint returns how many observations at the beginning of a series
 // belong to its warm-up, by the marginal standard error rule on means of five

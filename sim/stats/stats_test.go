@@ -1,15 +1,16 @@
-package sim
+package stats
 
 import (
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/weft-sim/weft/sim"
 	"gonum.org/v1/gonum/stat"
 )
 
 func sample(n int) []float64 {
-	r := NewStream(7, "sample", 0)
+	r := sim.NewStream(7, "sample", 0)
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = math.Exp(6 * r.Float64())
@@ -90,7 +91,7 @@ func TestHistogramQuantiles(t *testing.T) {
 func TestBatchMeansCoverage(t *testing.T) {
 	covered, naive := 0, 0
 	for series := range 300 {
-		r := NewStream(3, "coverage", series)
+		r := sim.NewStream(3, "coverage", series)
 		b := NewBatchMeans(40, 8)
 		var independent Running
 		x := 0.0
