@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // decoder lays TOML values over typed configurations and collects everything
@@ -139,7 +140,7 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 	case reflect.Slice:
 		d.list(path, v, raw)
 	default:
-		if s, ok := raw.(string); ok && sim.HasControl(s) {
+		if s, ok := raw.(string); ok && input.HasControl(s) {
 			d.doc.fault(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // document is an experiment file as written: a tree of TOML values and where
@@ -28,7 +28,7 @@ type document struct {
 // parseDocument reads TOML. name stands in messages. Errors of syntax are
 // returned as the only fault: TOML's parser stops at the first.
 func parseDocument(name, text string) (*document, error) {
-	if err := sim.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
+	if err := input.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
 		return nil, Faults{{At: name, Message: err.Error(), order: origin{file: name}}}
 	}
 	if err := checkDepth(name, text); err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Slurm computes points as the tasks of a job array. All machines must see the
@@ -275,7 +275,7 @@ func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 func (s *slurmRun) collect() error {
 	for _, t := range s.open() {
 		// The end is looked for first: all points are in the journal then.
-		text, err := sim.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.end", t)), sim.MaxInput)
+		text, err := input.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.end", t)), input.MaxInput)
 		ended := err == nil
 		if err := s.take(t); err != nil {
 			return err
@@ -301,7 +301,7 @@ func (s *slurmRun) collect() error {
 
 // take adds the new records of a task's journal.
 func (s *slurmRun) take(t int) error {
-	text, err := sim.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.journal", t)), largestJournal())
+	text, err := input.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.journal", t)), largestJournal())
 	if err != nil || int64(len(text)) == s.read[t] {
 		return nil // none yet, or nothing new
 	}

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // SlurmTask computes the points of one task of a job array: what the machines
 // of the cluster run. A task that was lost goes on where it ended.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
-	text, err := Interruptible(ctx, func() ([]byte, error) { return sim.ReadInput(jobFile, sim.MaxInput) })
+	text, err := Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
 	if err != nil {
 		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // topologyFormats are the forms in which networks can be written.
@@ -124,7 +124,7 @@ func (n *Network) Describe(w io.Writer) {
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
 		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
 	for i, class := range g.Classes {
-		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", sim.Printable(class.Name), ports[i], max(class.Latency, 1))
+		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", input.Printable(class.Name), ports[i], max(class.Latency, 1))
 	}
 	for _, era := range n.eras {
 		fmt.Fprintf(w, "faults     %s\n", describeEra(era))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // origin is where a setting was made: a place in a file, or an option of the
@@ -56,7 +57,7 @@ const (
 
 // Legible is a message as it may be shown on a terminal: control characters spelt
 // out, and cut if it is very long.
-func Legible(message string) string { return sim.Printable(cut(message, longestMessage)) }
+func Legible(message string) string { return input.Printable(cut(message, longestMessage)) }
 
 // cut shortens a text to so many bytes and says how long it was.
 func cut(s string, longest int) string {

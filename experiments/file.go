@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // header is the part of a file outside all tables.
@@ -68,7 +68,7 @@ type Options struct {
 // ReadFile loads an experiment file from disk. Failures to read are faults of
 // the file too.
 func ReadFile(path string, options Options) (*File, error) {
-	text, err := sim.ReadInput(path, sim.MaxSettings)
+	text, err := input.ReadInput(path, input.MaxSettings)
 	if err != nil {
 		return nil, Faults{{At: path, Message: "cannot be read: " + err.Error()}}
 	}

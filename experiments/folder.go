@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Folder is a finished result folder, read back.
@@ -75,7 +75,7 @@ func ReadFolder(dir string) (*Folder, error) {
 
 // readFolderTable reads a table of a result folder.
 func readFolderTable(dir, name string) (*Table, error) {
-	in, err := sim.OpenInput(filepath.Join(dir, name), sim.MaxInput)
+	in, err := input.OpenInput(filepath.Join(dir, name), input.MaxInput)
 	if err != nil {
 		return nil, &FolderError{dir, name + " cannot be read: " + err.Error()}
 	}

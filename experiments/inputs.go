@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // fileReader is a configuration that names files to read.
@@ -77,7 +77,7 @@ func (f *File) readsFiles() bool {
 // points.
 func (f *File) digest(path string) string {
 	d, _ := f.shared.get("digest "+path, func() (any, error) {
-		in, err := sim.OpenInput(path, sim.MaxStream)
+		in, err := input.OpenInput(path, input.MaxStream)
 		if err != nil {
 			return "", nil
 		}

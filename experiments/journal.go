@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // record is a finished point: what the journal keeps of it, and what a worker
@@ -125,7 +125,7 @@ func parseLine(line []byte) (*record, error) {
 
 // largestJournal is the length of a journal that is still read: what its records
 // become takes as much again.
-func largestJournal() int64 { return sim.Memory() / 2 }
+func largestJournal() int64 { return input.Memory() / 2 }
 
 // fits tells whether a record can be of a kind. A journal may come from anywhere: a
 // record that does not fit counts as torn, its point as not finished.

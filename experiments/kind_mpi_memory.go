@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // What a run takes at least, in bytes: records of a rank (its state, first
@@ -46,7 +47,7 @@ func (c *mpiConfig) checkMemory() error {
 	if n := p.Phases(); n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0 {
 		return &sim.ParamError{Key: "workload.iterations", Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
 	}
-	return sim.CheckMemory("workload.iterations", p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
+	return input.CheckMemory("workload.iterations", p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }
 
 // checkPackets refuses messages that the fabric cannot cut into packets: those of a
@@ -66,7 +67,7 @@ func (c *mpiConfig) checkPackets() error {
 		return &sim.ParamError{Key: "hca.mtu", Value: adapter.MTU, Want: fmt.Sprintf("messages of at most %d packets; with those of the workload, of %v, this makes more", maxMessagePackets, longest)}
 	}
 	burst := min(longest, adapter.Quantum) / adapter.MTU
-	return sim.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(c.Job.Ranks))
+	return input.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(c.Job.Ranks))
 }
 
 // maxMessagePackets bounds what the packets of a message are numbered with.
@@ -81,9 +82,9 @@ func (c *mpiConfig) checkRanks(ranks, clocks int, key string) error {
 	bytes := rankBytes * float64(ranks)
 	if c.Job.Machine == "loggops" {
 		bytes += clockBytes * float64(clocks) * float64(ranks)
-		return sim.CheckMemory(key, ranks, "so many ranks", bytes)
+		return input.CheckMemory(key, ranks, "so many ranks", bytes)
 	}
-	if err := sim.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
+	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
 		return err
 	}
 	adapter, err := c.HCA.Preset.Build(struct{}{})
@@ -91,5 +92,5 @@ func (c *mpiConfig) checkRanks(ranks, clocks int, key string) error {
 		return err
 	}
 	nodes := 1 + (ranks-1)/max(1, c.Placement.PerNode)
-	return sim.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes+contextBytes*float64(adapter.ContextEntries)*float64(nodes))
+	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes+contextBytes*float64(adapter.ContextEntries)*float64(nodes))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 func init() {
@@ -154,7 +155,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		faults = append(faults, &sim.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
 	default:
 		packets := float64(c.Host.packetsOf(int64(c.Messages.Bytes)))
-		faults = append(faults, sim.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))
+		faults = append(faults, input.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))
 	}
 	return p, errors.Join(faults...)
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Manifest is the provenance of a result folder.
@@ -41,7 +41,7 @@ type Manifest struct {
 // readManifest reads the manifest of a result folder. The error says what is
 // wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
-	text, err := sim.ReadInput(filepath.Join(dir, manifestFile), sim.MaxInput)
+	text, err := input.ReadInput(filepath.Join(dir, manifestFile), input.MaxInput)
 	if err != nil {
 		return nil, errors.New(manifestFile + " cannot be read: " + err.Error())
 	}

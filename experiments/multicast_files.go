@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // MulticastFiles is multicast routing on the files of a real subnet: its fabric
@@ -64,7 +64,7 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 
 // readWith opens a file for a reader.
 func readWith(path string, read func(io.Reader) error) error {
-	f, err := sim.OpenInput(path, sim.MaxStream)
+	f, err := input.OpenInput(path, input.MaxStream)
 	if err != nil {
 		return fmt.Errorf("%s: cannot be read: %w", path, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -125,7 +125,7 @@ func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(th
 func (f *File) PreflightRest(dir string) (*Report, error) {
 	finished := map[string]*record{}
 	// Without a journal that can be read nothing is finished; Execute says why.
-	text, _ := sim.ReadInput(filepath.Join(dir, journalFile), largestJournal())
+	text, _ := input.ReadInput(filepath.Join(dir, journalFile), largestJournal())
 	readJournal(text, finished)
 	drop(finished, f.kind)
 	return f.preflight(false, finished)

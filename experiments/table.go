@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Table is a table of results in memory: what a CSV file holds.
@@ -21,9 +22,9 @@ type Table struct {
 
 // ReadTable reads CSV with a header line.
 func ReadTable(name string, r io.Reader) (*Table, error) {
-	rows, err := csv.NewReader(sim.Text(r)).ReadAll()
-	if errors.Is(err, sim.ErrUTF16) {
-		return nil, fmt.Errorf("%s: %w", name, sim.ErrUTF16)
+	rows, err := csv.NewReader(input.Text(r)).ReadAll()
+	if errors.Is(err, input.ErrUTF16) {
+		return nil, fmt.Errorf("%s: %w", name, input.ErrUTF16)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a CSV table: %w", name, err)
@@ -41,7 +42,7 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 
 // ReadTableFile reads a CSV file, which may be compressed (see [sim.OpenInput]).
 func ReadTableFile(name string) (*Table, error) {
-	in, err := sim.OpenInput(name, sim.MaxInput)
+	in, err := input.OpenInput(name, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Check finds what is wrong with the settings for a graph and a routing, as
@@ -34,5 +34,5 @@ func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 		vcs = routing.VCs()
 	}
 	bytes := float64(g.NumPorts())*float64(portBytes+channelBytes*vcs) + float64(g.Terminals())*terminalBytes
-	return sim.CheckMemory("switch.vcs", vcs, fmt.Sprintf("%d switch ports of so many virtual channels", g.NumPorts()), bytes)
+	return input.CheckMemory("switch.vcs", vcs, fmt.Sprintf("%d switch ports of so many virtual channels", g.NumPorts()), bytes)
 }

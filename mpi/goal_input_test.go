@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
@@ -61,7 +61,7 @@ func TestGOALBounds(t *testing.T) {
 	before := debug.SetMemoryLimit(7200)
 	_, err = ParseGOAL("f", many)
 	debug.SetMemoryLimit(before)
-	if err == nil || !strings.HasPrefix(err.Error(), "f:102: 100 operations so far take 7209 bytes") || sim.Memory() <= 7200 {
+	if err == nil || !strings.HasPrefix(err.Error(), "f:102: 100 operations so far take 7209 bytes") || input.Memory() <= 7200 {
 		t.Errorf("many operations: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // maxGoalLine bounds a line: the longest statement has some hundred bytes, and
@@ -38,10 +38,10 @@ const maxGoalFaults = 10
 func ParseGOAL(name string, r io.Reader) (*Goal, error) {
 	p := &goalParser{
 		goal:   &Goal{name: name, cpus: 1, nics: 1},
-		in:     bufio.NewReaderSize(sim.Text(r), 1<<16),
+		in:     bufio.NewReaderSize(input.Text(r), 1<<16),
 		labels: map[string]int32{},
 		ranks:  -1,
-		most:   sim.Memory(),
+		most:   input.Memory(),
 	}
 	p.parse()
 	if len(p.faults) > 0 {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // GoalFile configures the replay of a GOAL schedule.
@@ -23,7 +24,7 @@ func (c *GoalFile) Files() []string { return []string{c.File} }
 
 func init() {
 	sim.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {
-		f, err := sim.OpenInput(c.File, sim.MaxStream)
+		f, err := input.OpenInput(c.File, input.MaxStream)
 		if err != nil {
 			return nil, &sim.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 		}

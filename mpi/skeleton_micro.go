@@ -3,6 +3,7 @@ package mpi
 import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Micro configures the point-to-point tests.
@@ -38,7 +39,7 @@ const messageBytes = 200
 // checkMessages refuses a setting that keeps more messages under way at once than
 // there is memory for.
 func checkMessages(key string, value any, messages float64) error {
-	return sim.CheckMemory(key, value, "the messages that are under way at once", messageBytes*messages)
+	return input.CheckMemory(key, value, "the messages that are under way at once", messageBytes*messages)
 }
 
 func pingPong(ranks int, bytes int64) collectives.Schedule {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Config is a configuration file of BookSim2. What it does not set has BookSim2's
@@ -28,7 +29,7 @@ type setting struct {
 // to the end of the line. A later value of a name replaces an earlier one. The error
 // is of type experiments.Faults and holds everything that is wrong.
 func ParseConfig(file, text string) (*Config, error) {
-	if err := sim.CheckUTF8([]byte(text)); err != nil {
+	if err := input.CheckUTF8([]byte(text)); err != nil {
 		return nil, experiments.Faults{{At: file, Message: err.Error()}}
 	}
 	c := &Config{file, map[string]setting{}}

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 //go:embed curves
@@ -145,7 +145,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		return nil, true
 	}
 	at := path.Join(r.name, file)
-	c := csv.NewReader(sim.Text(strings.NewReader(content)))
+	c := csv.NewReader(input.Text(strings.NewReader(content)))
 	c.ReuseRecord = true
 	header, err := c.Read()
 	if errors.Is(err, io.EOF) {

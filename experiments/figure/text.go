@@ -3,7 +3,7 @@ package figure
 import (
 	"slices"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // printable is the figure with all its texts as they may stand in a picture: names
@@ -11,13 +11,13 @@ import (
 // nothing opens.
 func (f *Figure) printable() *Figure {
 	p := *f
-	p.Title, p.XLabel, p.YLabel, p.LegendTitle = sim.Printable(f.Title), sim.Printable(f.XLabel), sim.Printable(f.YLabel), sim.Printable(f.LegendTitle)
+	p.Title, p.XLabel, p.YLabel, p.LegendTitle = input.Printable(f.Title), input.Printable(f.XLabel), input.Printable(f.YLabel), input.Printable(f.LegendTitle)
 	p.Categories, p.Series = slices.Clone(f.Categories), slices.Clone(f.Series)
 	for i := range p.Categories {
-		p.Categories[i] = sim.Printable(p.Categories[i])
+		p.Categories[i] = input.Printable(p.Categories[i])
 	}
 	for i := range p.Series {
-		p.Series[i].Name = sim.Printable(p.Series[i].Name)
+		p.Series[i].Name = input.Printable(p.Series[i].Name)
 	}
 	return &p
 }

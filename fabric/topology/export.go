@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // eachLink visits the cables between switches, each once, by its end with the
@@ -52,7 +52,7 @@ func WriteDOT(w io.Writer, g *Graph) error {
 }
 
 func dotQuote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(sim.Printable(s)) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(input.Printable(s)) + `"`
 }
 
 // graphMLHeader declares the attributes of nodes and edges.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // FileConfig configures the topology "file": any network, from a list of its
@@ -64,7 +65,7 @@ func init() {
 	sim.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
 		FileConfig{},
 		func(c FileConfig, _ struct{}) (Topology, error) {
-			data, err := sim.ReadInput(c.Path, sim.MaxInput)
+			data, err := input.ReadInput(c.Path, input.MaxInput)
 			if err != nil {
 				return nil, c.unreadable(err)
 			}
@@ -114,7 +115,7 @@ func (x *FileNetwork) Facts() Facts {
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
 // file in error messages, which are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
-	if err := sim.CheckUTF8(data); err != nil {
+	if err := input.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := &fileReader{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff"))}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -94,7 +95,7 @@ func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
 		sim.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {
-			f, err := sim.OpenInput(c.Path, sim.MaxInput)
+			f, err := input.OpenInput(c.Path, input.MaxInput)
 			if err != nil {
 				return nil, c.unreadable(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // discoverNode matches a node record whose id is made of a GUID.
@@ -20,11 +20,11 @@ var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 // is found out from the content: JSON starts with a brace, ibnetdiscover's node
 // ids are made of GUIDs.
 func ReadFile(path, format string) (Topology, error) {
-	data, err := sim.ReadInput(path, sim.MaxInput)
+	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
-	if err := sim.CheckUTF8(data); err != nil {
+	if err := input.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", path, err)
 	}
 	if format == "" {

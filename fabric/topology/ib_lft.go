@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
@@ -60,7 +60,7 @@ func ReadLFTs(r io.Reader, name string, g *Graph) (*LFTs, error) {
 		p.destination[guid] = g.Terminals() + s
 		p.switches[guid] = SwitchID(s)
 	}
-	in := bufio.NewScanner(sim.Text(r))
+	in := bufio.NewScanner(input.Text(r))
 	line := 0
 	for in.Scan() && len(p.file.faults) < ibMaxFaults {
 		line++

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // ibDialect tells the two text forms of an InfiniBand fabric apart. They share
@@ -106,7 +106,7 @@ func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
 		next: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
 		base: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
 	}
-	in := bufio.NewReader(sim.Text(r))
+	in := bufio.NewReader(input.Text(r))
 	for line := 1; ; line++ {
 		text, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // maxPorts bounds the switch ports of generated networks: port numbers are
@@ -18,7 +19,7 @@ const portBytes = 16
 // factors.
 func checkPorts(key string, value any, ports int) error {
 	if ports <= maxPorts {
-		return sim.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
+		return input.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
 	}
 	return &sim.ParamError{Key: key, Value: value,
 		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", maxPorts, ports)}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Whose rows come in a dump that lists rows switch by switch, where it is no
@@ -29,7 +29,7 @@ type dumpReader struct {
 }
 
 func newDumpReader(r io.Reader, name string) *dumpReader {
-	d := &dumpReader{in: bufio.NewScanner(sim.Text(r)), name: name}
+	d := &dumpReader{in: bufio.NewScanner(input.Text(r)), name: name}
 	d.in.Buffer(nil, 1<<20)
 	return d
 }

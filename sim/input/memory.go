@@ -1,7 +1,8 @@
-package sim
+package input
 
 import (
 	"fmt"
+	"github.com/weft-sim/weft/sim"
 	"math"
 	"runtime/debug"
 )
@@ -19,7 +20,7 @@ func CheckMemory(key string, value any, what string, bytes float64) error {
 	if bytes <= float64(Memory()) {
 		return nil
 	}
-	return &ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
+	return &sim.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
 }
 
 func gibibytes(bytes float64) string {

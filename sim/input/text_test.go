@@ -1,4 +1,4 @@
-package sim_test
+package input_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 func TestText(t *testing.T) {
@@ -20,12 +20,12 @@ func TestText(t *testing.T) {
 		{"zwölf\n", "zwölf\n", nil},
 		{"\ufeffzwölf", "zwölf", nil},
 		{"\ufeff", "", nil},
-		{"\xff\xfea\x00", "", sim.ErrUTF16},
-		{"\xfe\xff\x00a", "", sim.ErrUTF16},
-		{"a\x00b\x00", "", sim.ErrUTF16},
-		{"\x00a\x00b", "", sim.ErrUTF16},
+		{"\xff\xfea\x00", "", input.ErrUTF16},
+		{"\xfe\xff\x00a", "", input.ErrUTF16},
+		{"a\x00b\x00", "", input.ErrUTF16},
+		{"\x00a\x00b", "", input.ErrUTF16},
 	} {
-		got, err := io.ReadAll(sim.Text(strings.NewReader(c.text)))
+		got, err := io.ReadAll(input.Text(strings.NewReader(c.text)))
 		if string(got) != c.want || !errors.Is(err, c.err) || (err != nil) != (c.err != nil) {
 			t.Errorf("%q: %q, %v; want %q, %v", c.text, got, err, c.want, c.err)
 		}
