@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "allreduce-ring", "allreduce: reduce-scatter, then allgather, both around a ring", None{}, func(_ None, e Env) (Collective, error) {
+	param.Register(Registry, "allreduce-ring", "allreduce: reduce-scatter, then allgather, both around a ring", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", None{}, func(_ None, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

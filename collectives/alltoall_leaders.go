@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // SwitchOver is where an alltoall turns from Bruck's algorithm to the ring.
@@ -27,7 +28,7 @@ var DefaultLeaders = LeaderSettings{SwitchOver{DefaultCritical}, true}
 // registerLeaders registers an alltoall by leaders; choose tells their number
 // on a node.
 func registerLeaders(name, doc string, choose func(perNode int, bytes, critical int64) int) {
-	sim.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) {
+	param.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) {
 		return newLeaders(name, e, c, choose)
 	})
 }
@@ -40,11 +41,11 @@ func newLeaders(name string, e Env, c LeaderSettings, choose func(perNode int, b
 		return nil, err
 	}
 	if e.PerNode < 1 || e.Ranks%e.PerNode != 0 {
-		return nil, &sim.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, name)}
+		return nil, &param.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, name)}
 	}
 	d := choose(e.PerNode, int64(e.Bytes), int64(c.Critical))
 	if d < 1 || e.PerNode%d != 0 {
-		return nil, &sim.ParamError{Key: "leaders", Value: d, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
+		return nil, &param.ParamError{Key: "leaders", Value: d, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
 	}
 	return AlltoallLeaders(e, d, c), nil
 }

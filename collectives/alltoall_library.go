@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

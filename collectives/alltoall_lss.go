@@ -1,6 +1,8 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // LSSSettings configure alltoall-lss.
 type LSSSettings struct {
@@ -8,7 +10,7 @@ type LSSSettings struct {
 }
 
 func init() {
-	sim.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{}, func(c LSSSettings, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{}, func(c LSSSettings, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // PLPSettings configure alltoall-plp.
 type PLPSettings struct {
@@ -9,7 +11,7 @@ type PLPSettings struct {
 }
 
 func init() {
-	sim.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
 		choose := PLPLeaders
 		if c.Leaders > 0 {
 			choose = func(int, int64, int64) int { return c.Leaders }

@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", None{}, func(_ None, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

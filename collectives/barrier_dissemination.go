@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "barrier-dissemination", "barrier: in round k every rank notifies the one 2^k further", None{}, func(_ None, e Env) (Collective, error) {
+	param.Register(Registry, "barrier-dissemination", "barrier: in round k every rank notifies the one 2^k further", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}

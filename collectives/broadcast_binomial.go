@@ -3,11 +3,11 @@ package collectives
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Registry, "broadcast-binomial", "broadcast down a binomial tree, largest subtree first", Rooted{}, func(c Rooted, e Env) (Collective, error) {
+	param.Register(Registry, "broadcast-binomial", "broadcast down a binomial tree, largest subtree first", Rooted{}, func(c Rooted, e Env) (Collective, error) {
 		if err := c.check(e); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,11 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 func init() {
-	sim.Register(Registry, "broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", Rooted{}, func(c Rooted, e Env) (Collective, error) {
+	param.Register(Registry, "broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", Rooted{}, func(c Rooted, e Env) (Collective, error) {
 		if err := c.check(e); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // SessionsConfig configures a run of sessions on a distributed full switch
@@ -115,7 +116,7 @@ func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*Sessi
 	if !ok {
 		return nil, nil, nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
 	}
-	if err := sim.Validate(&c); err != nil {
+	if err := param.Validate(&c); err != nil {
 		return nil, nil, nil, err
 	}
 	n := NewSessionNetwork(s)
@@ -143,7 +144,7 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 		return newRandomPermutations(n, c.Permutations, indirect, seed), nil
 	}
 	if oneAtATime {
-		return nil, &sim.ParamError{Key: "first_stage", Value: c.FirstStage, Want: fmt.Sprintf("parallel for schedule %q, which uses all ports of a processor at once", c.Schedule)}
+		return nil, &param.ParamError{Key: "first_stage", Value: c.FirstStage, Want: fmt.Sprintf("parallel for schedule %q, which uses all ports of a processor at once", c.Schedule)}
 	}
 	switch c.Schedule {
 	case "digits":
@@ -160,7 +161,7 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 				return s, nil
 			}
 		}
-		return nil, &sim.ParamError{Key: "schedule", Value: c.Schedule, Want: "another on this topology, or topology pcc and addressing \"direct\": its switches are set by table"}
+		return nil, &param.ParamError{Key: "schedule", Value: c.Schedule, Want: "another on this topology, or topology pcc and addressing \"direct\": its switches are set by table"}
 	}
 	panic("collectives: unknown session schedule " + c.Schedule)
 }
@@ -215,7 +216,7 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 			}
 		}
 		if kind.count > len(parts) {
-			faults = append(faults, &sim.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
+			faults = append(faults, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
 			continue
 		}
 		stream := sim.NewStream(seed, "session-faults", i)

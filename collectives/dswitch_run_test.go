@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func metric(t *testing.T, r *SessionsResult, name string) float64 {
@@ -177,7 +177,7 @@ func TestRunSessionsInterrupted(t *testing.T) {
 // The defaults are allowed values of their own settings.
 func TestSessionsConfigDefaults(t *testing.T) {
 	c := DefaultSessionsConfig()
-	if err := sim.Validate(&c); err != nil {
+	if err := param.Validate(&c); err != nil {
 		t.Error(err)
 	}
 }

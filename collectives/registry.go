@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Env is what an algorithm is built for.
@@ -24,12 +25,12 @@ type Env struct {
 
 // Registry holds the algorithms. Names are operation-algorithm:
 // "alltoall-bruck".
-var Registry = sim.NewRegistry[Env, Collective]("collective")
+var Registry = param.NewRegistry[Env, Collective]("collective")
 
 // check refuses environments in which no algorithm makes sense.
 func (e Env) check() error {
 	if e.Ranks < 1 {
-		return &sim.ParamError{Key: "ranks", Value: e.Ranks, Want: "at least 1"}
+		return &param.ParamError{Key: "ranks", Value: e.Ranks, Want: "at least 1"}
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (c Rooted) check(e Env) error {
 		return err
 	}
 	if c.Root >= e.Ranks {
-		return &sim.ParamError{Key: "root", Value: c.Root, Want: fmt.Sprintf("a rank: 0 to %d", e.Ranks-1)}
+		return &param.ParamError{Key: "root", Value: c.Root, Want: fmt.Sprintf("a rank: 0 to %d", e.Ranks-1)}
 	}
 	return nil
 }

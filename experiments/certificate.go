@@ -9,7 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // certificateBudget is the number of hops that a certificate follows
@@ -163,7 +163,7 @@ func (p *Preflight) certify(n *network, allowed bool) error {
 // explainVCs adds to a complaint about too few virtual channels, if err is
 // nothing else, the cycle of channels that they leave on n.
 func explainVCs(err error, n *network) error {
-	var fault *sim.ParamError
+	var fault *param.ParamError
 	for _, e := range flatten(err) {
 		if !errors.As(e, &fault) || fault.Key != "switch.vcs" {
 			return err
@@ -190,5 +190,5 @@ func checkFit(s *fabric.SwitchConfig, most int) error {
 	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
 		return nil
 	}
-	return &sim.ParamError{Key: "switch.buffer_flits", Value: s.BufferFlits, Want: fmt.Sprintf("at least %d: under cut-through a packet goes on only where it fits whole", most)}
+	return &param.ParamError{Key: "switch.buffer_flits", Value: s.BufferFlits, Want: fmt.Sprintf("at least %d: under cut-through a packet goes on only where it fits whole", most)}
 }

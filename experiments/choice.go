@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Choice is a setting whose value names an entry of a registry. The parameters
@@ -23,7 +23,7 @@ import (
 //
 // and give it a registry and a default with [Choose].
 type Choice[E, T any] struct {
-	registry *sim.Registry[E, T]
+	registry *param.Registry[E, T]
 	name     string
 	config   any      // of the registry's type for name
 	table    string   // dotted name of the table, for errors
@@ -33,7 +33,7 @@ type Choice[E, T any] struct {
 }
 
 // Choose is a Choice from registry with the default name.
-func Choose[E, T any](registry *sim.Registry[E, T], name string) Choice[E, T] {
+func Choose[E, T any](registry *param.Registry[E, T], name string) Choice[E, T] {
 	return Choice[E, T]{registry: registry, name: name}
 }
 
@@ -160,7 +160,7 @@ type chooser interface {
 	choose(table, key, name string) error
 	Config() any
 	names() []string
-	describe(name string) sim.Description
+	describe(name string) param.Description
 	kind() string
 	share(*sharedBuilds)
 	give(parameter string)
@@ -183,7 +183,7 @@ func (c *Choice[E, T]) names() []string { return c.registry.Names() }
 
 func (c *Choice[E, T]) kind() string { return c.registry.Kind() }
 
-func (c *Choice[E, T]) describe(name string) sim.Description {
+func (c *Choice[E, T]) describe(name string) param.Description {
 	d, err := c.registry.Describe(name)
 	if err != nil {
 		panic("experiments: " + err.Error())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // decoder lays TOML values over typed configurations and collects everything
@@ -63,7 +64,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 		}
 	}
 	for _, target := range targets {
-		d.params(path, sim.Validate(target))
+		d.params(path, param.Validate(target))
 	}
 }
 
@@ -117,7 +118,7 @@ func (d *decoder) params(table string, err error) {
 // keys of *sim.ParamError.
 func (d *document) faultFrom(table string, err error) {
 	switch e := err.(type) {
-	case *sim.ParamError:
+	case *param.ParamError:
 		d.fault(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
 	case *keyed:
 		d.fault(e.key, "%v", e.err)

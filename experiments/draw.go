@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/figure"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -55,9 +55,9 @@ func (f *File) draw(ctx context.Context, results *Table, tables map[string]*Tabl
 func (p *PlotConfig) Validate() error {
 	type config PlotConfig // without this method
 	if math.IsInf(p.YMax, 0) {
-		return &sim.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
+		return &param.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
 	}
-	return sim.Validate((*config)(p))
+	return param.Validate((*config)(p))
 }
 
 // Picture draws a table as "svg", "png" or "pdf".

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // failureTable is a [fault.NAME] table.
@@ -70,7 +71,7 @@ func (x *failures) eras(g *topology.Graph) ([]topology.Era, error) {
 			failure.Links = append(failure.Links, ports...)
 		}
 		if t.Until != 0 && t.Until <= t.At {
-			faults = append(faults, &sim.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
+			faults = append(faults, &param.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
 		}
 		list = append(list, failure)
 	}
@@ -196,7 +197,7 @@ func (x *failures) build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfi
 	case len(b.eras) > 1 && sensesCredits(s, b.first):
 		return b, At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
 	case x.recovery.Retries > 0 && x.recovery.Timeout <= 0:
-		return b, &sim.ParamError{Key: "recovery.timeout", Value: x.recovery.Timeout, Want: "more than nothing, where there are retries"}
+		return b, &param.ParamError{Key: "recovery.timeout", Value: x.recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}
 	return b, nil
 }

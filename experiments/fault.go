@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // origin is where a setting was made: a place in a file, or an option of the
@@ -132,7 +132,7 @@ func At(key string, err error) error {
 func Under(table, fallback string, err error) error {
 	var out []error
 	for _, e := range flatten(err) {
-		var p *sim.ParamError
+		var p *param.ParamError
 		if errors.As(e, &p) {
 			q := *p
 			if !strings.Contains(p.Key, ".") {
@@ -163,7 +163,7 @@ func flatten(err error) []error {
 
 // didYouMean is " (did you mean "x"?)" if a candidate is close, otherwise "".
 func didYouMean(name string, candidates []string) string {
-	if near := sim.Nearest(name, candidates); near != "" {
+	if near := param.Nearest(name, candidates); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Kind is a kind of experiment. To add one, write one file that registers it:
@@ -187,14 +187,14 @@ func (k *kind) settings() []TableDescription {
 // TableDescription documents a table of an experiment file.
 type TableDescription struct {
 	Name, Doc string
-	Params    []sim.Param
+	Params    []param.Param
 	Choices   []ChoiceDescription
 }
 
 // ChoiceDescription documents a key whose value brings parameters of its own.
 type ChoiceDescription struct {
 	Key, Registry, Default string
-	Entries                []sim.Description
+	Entries                []param.Description
 }
 
 // describeTable documents the struct behind a table.
@@ -205,7 +205,7 @@ func describeTable(f field) TableDescription {
 		t.Name += "." + f.tag.Get("names")
 		v = reflect.New(v.Type().Elem()).Elem()
 	}
-	t.Params = sim.DescribeParams(v.Addr().Interface())
+	t.Params = param.DescribeParams(v.Addr().Interface())
 	for _, inner := range fieldsOf(v).list {
 		c, ok := inner.value.Addr().Interface().(chooser)
 		if !ok {

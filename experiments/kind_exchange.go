@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -117,7 +118,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	case c.Exchange.Through == "sessions":
 		return p, p.buildSessions(&c.Exchange, c.Topology.Type.Name(), seed)
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
-		return nil, &sim.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
+		return nil, &param.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
 	}
 	env := routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
 	if p.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
@@ -168,7 +169,7 @@ func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64
 	p.path = int64(p.fabric.Terminal.InjectionCycles) + stages*p.fabric.Switch.Cycles()
 	for i, class := range s.Graph().Classes {
 		if timings[i].CyclesPerFlit != 1 {
-			return &sim.ParamError{Key: "channel." + class.Name + ".cycles_per_flit", Value: timings[i].CyclesPerFlit, Want: "1: sessions move a flit a cycle on every channel"}
+			return &param.ParamError{Key: "channel." + class.Name + ".cycles_per_flit", Value: timings[i].CyclesPerFlit, Want: "1: sessions move a flit a cycle on every channel"}
 		}
 		switch {
 		case class.Name == "internal":

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -119,9 +120,9 @@ func (c *mpiConfig) program() (mpi.Program, error) {
 	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
 	var faults []error
 	for _, fault := range flatten(err) {
-		var p *sim.ParamError
+		var p *param.ParamError
 		if errors.As(fault, &p) && p.Key == "workload.ranks" { // which stands elsewhere
-			fault = &sim.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
+			fault = &param.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
 		}
 		faults = append(faults, fault)
 	}
@@ -161,7 +162,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]Warning, error) {
 		return nil, err
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {
-		return nil, &sim.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
 	}
 	if bad := c.Noise.Check(); bad != nil {
 		return nil, Under("noise", "noise", bad)

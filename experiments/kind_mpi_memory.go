@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // What a run takes at least, in bytes: records of a rank (its state, first
@@ -45,7 +46,7 @@ func (c *mpiConfig) checkMemory() error {
 		return nil
 	}
 	if n := p.Phases(); n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0 {
-		return &sim.ParamError{Key: "workload.iterations", Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
+		return &param.ParamError{Key: "workload.iterations", Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
 	}
 	return input.CheckMemory("workload.iterations", p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }
@@ -64,7 +65,7 @@ func (c *mpiConfig) checkPackets() error {
 		}
 	}
 	if longest/adapter.MTU > maxMessagePackets {
-		return &sim.ParamError{Key: "hca.mtu", Value: adapter.MTU, Want: fmt.Sprintf("messages of at most %d packets; with those of the workload, of %v, this makes more", maxMessagePackets, longest)}
+		return &param.ParamError{Key: "hca.mtu", Value: adapter.MTU, Want: fmt.Sprintf("messages of at most %d packets; with those of the workload, of %v, this makes more", maxMessagePackets, longest)}
 	}
 	burst := min(longest, adapter.Quantum) / adapter.MTU
 	return input.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(c.Job.Ranks))
@@ -77,7 +78,7 @@ const maxMessagePackets = 1<<30 - 1
 // could hold. clocks are those of a rank on the LogGOPS machine.
 func (c *mpiConfig) checkRanks(ranks, clocks int, key string) error {
 	if ranks > math.MaxInt32 {
-		return &sim.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
+		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
 	}
 	bytes := rankBytes * float64(ranks)
 	if c.Job.Machine == "loggops" {

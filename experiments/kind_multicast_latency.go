@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -123,7 +124,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	p := &latencyParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
 	var faults []error
 	if c.Switch.FlowControl != "cut-through" {
-		faults = append(faults, &sim.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
+		faults = append(faults, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
 	faults = append(faults, checkFit(&c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
@@ -152,7 +153,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	case len(p.groups) == 0:
 		faults = append(faults, At("groups.pattern", errors.New("makes no group of two members or more")))
 	case c.Messages.Active > len(p.groups):
-		faults = append(faults, &sim.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
+		faults = append(faults, &param.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
 	default:
 		packets := float64(c.Host.packetsOf(int64(c.Messages.Bytes)))
 		faults = append(faults, input.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestKinds is the conformance suite of kinds: names that files and CSV can
@@ -60,7 +60,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func checkParam(t *testing.T, where string, key *regexp.Regexp, p sim.Param) {
+func checkParam(t *testing.T, where string, key *regexp.Regexp, p param.Param) {
 	t.Helper()
 	if !key.MatchString(p.Key) || p.Doc == "" {
 		t.Errorf("%s: key %q, documented %q", where, p.Key, p.Doc)

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/collectives"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Category is a group of things that experiment files can name.
 type Category struct {
 	Name    string // plural: "routings"
-	Entries []sim.Description
+	Entries []param.Description
 }
 
 // Categories lists everything registered: the kinds, and every registry that a
@@ -24,7 +24,7 @@ func Categories() []Category {
 	for _, name := range KindNames() {
 		k := kinds[name]
 		c := byName["kinds"]
-		c.Entries = append(c.Entries, sim.Description{Name: name, Doc: k.doc})
+		c.Entries = append(c.Entries, param.Description{Name: name, Doc: k.doc})
 		byName["kinds"] = c
 		for _, t := range k.settings() {
 			for _, choice := range t.Choices {
@@ -50,7 +50,7 @@ func Categories() []Category {
 	var files Category
 	files.Name = "experiments"
 	for _, name := range Embedded("") {
-		files.Entries = append(files.Entries, sim.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: embeddedTitle(name)})
+		files.Entries = append(files.Entries, param.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: embeddedTitle(name)})
 	}
 	return append(all, files)
 }
@@ -118,7 +118,7 @@ func listCategory(w io.Writer, c Category) {
 	t.Flush() // writes to w, whose errors the caller's last write shows
 }
 
-func listEntry(w io.Writer, category string, e sim.Description) {
+func listEntry(w io.Writer, category string, e param.Description) {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
 	listParams(w, "", e.Params)
 	k := kinds[e.Name]
@@ -137,7 +137,7 @@ func listEntry(w io.Writer, category string, e sim.Description) {
 	t.Flush()
 }
 
-func listParams(w io.Writer, indent string, params []sim.Param) {
+func listParams(w io.Writer, indent string, params []param.Param) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range params {
 		fmt.Fprintf(t, "%s%s = %s\t%s\n", indent, p.Key, p.Default, paramText(p))
@@ -146,7 +146,7 @@ func listParams(w io.Writer, indent string, params []sim.Param) {
 }
 
 // paramText says what a setting means and may be.
-func paramText(p sim.Param) string {
+func paramText(p param.Param) string {
 	text := p.Doc
 	var facts []string
 	if p.Unit != "" {

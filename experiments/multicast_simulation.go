@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -93,11 +94,11 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	if err != nil {
 		return nil, err
 	}
-	process, err := sim.Make(traffic.Processes, "bernoulli", traffic.ProcessEnv{Load: m.UnicastLoad, MeanFlits: sizes.Mean()}, func(*struct{}) {})
+	process, err := param.Make(traffic.Processes, "bernoulli", traffic.ProcessEnv{Load: m.UnicastLoad, MeanFlits: sizes.Mean()}, func(*struct{}) {})
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := sim.Make(traffic.Patterns, "uniform", traffic.Env{Topology: p.topology, TopologyName: name, Seed: seed}, func(*traffic.UniformConfig) {})
+	pattern, err := param.Make(traffic.Patterns, "uniform", traffic.Env{Topology: p.topology, TopologyName: name, Seed: seed}, func(*traffic.UniformConfig) {})
 	if err != nil {
 		return nil, err
 	}

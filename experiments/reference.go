@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 //go:embed reference.md
@@ -18,12 +18,12 @@ var referenceIntroduction string
 func Reference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
-	referenceParams(&b, sim.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}))
+	referenceParams(&b, param.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}))
 	b.WriteString("\n## Expectations\n\n")
 	b.WriteString(expectIntroduction)
-	referenceParams(&b, sim.DescribeParams(&ExpectConfig{Table: resultsTable}))
+	referenceParams(&b, param.DescribeParams(&ExpectConfig{Table: resultsTable}))
 	b.WriteString("\n## Keys outside tables\n\n")
-	referenceParams(&b, sim.DescribeParams(&header{Kind: "traffic", Seed: 1}))
+	referenceParams(&b, param.DescribeParams(&header{Kind: "traffic", Seed: 1}))
 	for _, name := range KindNames() {
 		referenceKind(&b, kinds[name])
 	}
@@ -84,7 +84,7 @@ func referenceKind(b *strings.Builder, k *kind) {
 	}
 }
 
-func referenceParams(b *strings.Builder, params []sim.Param) {
+func referenceParams(b *strings.Builder, params []param.Param) {
 	b.WriteString("| key | default | meaning | unit | allowed |\n|---|---|---|---|---|\n")
 	for _, p := range params {
 		value := "`" + p.Default + "`"

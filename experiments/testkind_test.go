@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The kind "toy" stands in for a simulator: its results follow from its
@@ -25,13 +26,13 @@ type toyRing struct {
 func (b toyBox) factor() int  { return b.P }
 func (r toyRing) factor() int { return 10 * r.K }
 
-var toyShapes = sim.NewRegistry[int, toyShape]("shape")
+var toyShapes = param.NewRegistry[int, toyShape]("shape")
 
 func init() {
-	sim.Register(toyShapes, "box", "a box", toyBox{P: 2}, func(c toyBox, _ int) (toyShape, error) { return c, nil })
-	sim.Register(toyShapes, "ring", "a ring", toyRing{K: 4}, func(c toyRing, limit int) (toyShape, error) {
+	param.Register(toyShapes, "box", "a box", toyBox{P: 2}, func(c toyBox, _ int) (toyShape, error) { return c, nil })
+	param.Register(toyShapes, "ring", "a ring", toyRing{K: 4}, func(c toyRing, limit int) (toyShape, error) {
 		if c.K > limit {
-			return nil, &sim.ParamError{Key: "k", Value: c.K, Want: fmt.Sprintf("at most traffic.limit = %d", limit)}
+			return nil, &param.ParamError{Key: "k", Value: c.K, Want: fmt.Sprintf("at most traffic.limit = %d", limit)}
 		}
 		return c, nil
 	})

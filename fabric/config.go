@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config holds everything about a fabric that is neither its graph nor its
@@ -107,7 +108,7 @@ func (c *Config) resolveChannels(g *topology.Graph) ([]channelTiming, error) {
 	}
 	for _, name := range sortedKeys(c.Channels) {
 		if !known[name] {
-			faults = append(faults, &sim.ParamError{Key: "channel." + name, Value: "(a table)", Want: "a channel class of this topology: " + classNames(g)})
+			faults = append(faults, &param.ParamError{Key: "channel." + name, Value: "(a table)", Want: "a channel class of this topology: " + classNames(g)})
 		}
 	}
 	return timings, errors.Join(faults...)
@@ -121,11 +122,11 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 	if over.Latency != 0 {
 		latency = int64(over.Latency / clock)
 		if over.Latency%clock != 0 || latency < 1 {
-			faults = append(faults, &sim.ParamError{Key: key + ".latency", Value: over.Latency, Want: fmt.Sprintf("whole cycles of %v, at least one", clock)})
+			faults = append(faults, &param.ParamError{Key: key + ".latency", Value: over.Latency, Want: fmt.Sprintf("whole cycles of %v, at least one", clock)})
 		}
 	}
 	if latency > math.MaxInt32/4 {
-		faults = append(faults, &sim.ParamError{Key: key + ".latency", Value: over.Latency, Want: "less than 2^29 cycles"})
+		faults = append(faults, &param.ParamError{Key: key + ".latency", Value: over.Latency, Want: "less than 2^29 cycles"})
 	}
 	cycles := 1.0
 	rate := class.Rate
@@ -134,7 +135,7 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 	}
 	switch {
 	case over.Rate != 0 && over.CyclesPerFlit != 0:
-		faults = append(faults, &sim.ParamError{Key: key + ".rate", Value: over.Rate, Want: "either rate or cycles_per_flit, not both"})
+		faults = append(faults, &param.ParamError{Key: key + ".rate", Value: over.Rate, Want: "either rate or cycles_per_flit, not both"})
 	case over.CyclesPerFlit != 0:
 		cycles = over.CyclesPerFlit
 	case rate != 0:
@@ -145,7 +146,7 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 		if over.CyclesPerFlit != 0 {
 			name = ".cycles_per_flit"
 		}
-		faults = append(faults, &sim.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
+		faults = append(faults, &param.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
 		cycles = 1
 	}
 	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, faults

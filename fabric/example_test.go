@@ -9,12 +9,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // A load sweep: a torus under uniform traffic at three loads.
 func Example() {
-	topo := must(topology.Registry.New("torus", struct{}{}, sim.Set("dims", []int{4, 4})))
+	topo := must(topology.Registry.New("torus", struct{}{}, param.Set("dims", []int{4, 4})))
 	dor := must(routing.Registry.New("dor", routing.Env{Topology: topo}))
 	pattern := must(traffic.Patterns.New("uniform", traffic.Env{Topology: topo}))
 	sizes := must(traffic.NewSizes([]int{1}, nil))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // New builds the network of g in its idle state. Faults of the settings are
@@ -93,15 +94,15 @@ func (c *Config) validate(routing Routing) error {
 		prefix string
 		config any
 	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
-		faults = append(faults, prefixed(part.prefix, sim.Validate(part.config))...)
+		faults = append(faults, prefixed(part.prefix, param.Validate(part.config))...)
 	}
 	vcs, need := c.Switch.VCs, routing.VCs()
 	if vcs != 0 && vcs < need && !c.AllowDeadlock {
-		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
+		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}
 	if need > MaxVCs {
-		faults = append(faults, &sim.ParamError{Key: "switch.vcs", Value: vcs,
+		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
 	}
 	return errors.Join(faults...)
@@ -122,7 +123,7 @@ func prefixed(prefix string, err error) []error {
 		}
 		return all
 	}
-	if p, ok := err.(*sim.ParamError); ok {
+	if p, ok := err.(*param.ParamError); ok {
 		p.Key = prefix + p.Key
 	}
 	return []error{err}

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestConservation loads networks far beyond saturation under every setting
@@ -259,7 +260,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
-		if p := new(sim.ParamError); err != nil && !errors.As(err, &p) {
+		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
 			t.Errorf("%s: %v is no ParamError", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // buildEras builds a routing with its defaults for the eras of some failures.
@@ -76,18 +77,18 @@ func (s *onceEach) Deliver(d *fabric.Delivery) {
 // every credit home (Audit).
 func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
 	r := sim.NewStream(seed, "fuzz", 0)
-	topo, err := sim.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
+	topo, err := param.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
 		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
 	})
 	name := "table"
 	if r.IntN(3) == 0 {
-		topo, err = sim.Make(topology.Registry, "dragonfly", struct{}{}, func(c *topology.DragonflyConfig) {
+		topo, err = param.Make(topology.Registry, "dragonfly", struct{}{}, func(c *topology.DragonflyConfig) {
 			c.P, c.A, c.H, c.G = 1+r.IntN(2), 2, 2+r.IntN(2), 4
 		})
 		name = []string{"table", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"}[r.IntN(7)]
 	}
 	if name == "table" && r.IntN(4) == 0 {
-		topo, err = sim.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2+r.IntN(2) })
+		topo, err = param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2+r.IntN(2) })
 		name = "nca"
 	}
 	if err != nil {

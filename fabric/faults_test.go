@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // drawing is a graph laid by hand.
@@ -208,7 +209,7 @@ func TestFaultsRefused(t *testing.T) {
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
 // whose packets make no hop more than the shortest paths that are left.
 func TestTableAroundFaults(t *testing.T) {
-	topo, err := sim.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
+	topo, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestTableAroundFaults(t *testing.T) {
 	for _, p := range g.RandomLinks(0.2, 1) {
 		down.FailLink(p)
 	}
-	r, err := sim.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil)
+	r, err := param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

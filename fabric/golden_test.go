@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // digest is a sink that hashes deliveries, whatever their order.
@@ -119,7 +120,7 @@ func goldenCases() []goldenCase {
 	ugal := func(decidedAt, decision string) func(testing.TB) network {
 		return func(t testing.TB) network {
 			n := dragonflyNetwork(t, "ugal-l-vch", 2, 4, 2)
-			r, err := sim.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALLConfig) {
+			r, err := param.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALLConfig) {
 				c.DecidedAt, c.Decision = decidedAt, decision
 			})
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestNetworkTooLarge: a ring of 1000 switches with a terminal each has 3000 ports;
@@ -33,7 +33,7 @@ func TestNetworkTooLarge(t *testing.T) {
 		t.Error(err)
 	}
 	debug.SetMemoryLimit(1_359_999)
-	var fault *sim.ParamError
+	var fault *param.ParamError
 	if err := c.Check(topo.Graph(), r); !errors.As(err, &fault) || fault.Key != "switch.vcs" {
 		t.Errorf("too large: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // MulticastTable is the multicast forwarding table (MFT) of a switch: the ports
@@ -74,7 +74,7 @@ const multicastHop = 0
 // two packets could each hold what the other one waits for.
 func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
-		return &sim.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
+		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
 	if f.observed || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // mfts collects the rows of trees.
@@ -358,7 +359,7 @@ func TestMulticastDeadlock(t *testing.T) {
 // SetMulticast refuses wormhole.
 func TestMulticastNeedsCutThrough(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	var wrong *sim.ParamError
+	var wrong *param.ParamError
 	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(newMFTs(n.topo.Graph()).tables, 1); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
 		t.Errorf("%v", err)
 	}

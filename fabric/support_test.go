@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // network is a topology with a routing, for tests.
@@ -18,7 +19,7 @@ type network struct {
 
 func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo, err := sim.Make(topology.Registry, family, struct{}{}, set)
+	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // dependencyGraph is the whole channel dependency graph of n.
@@ -101,11 +102,11 @@ func TestNoWaits(t *testing.T) {
 // unsafeNetwork builds a network whose routing may lack virtual channels.
 func unsafeNetwork[C, R any](t testing.TB, family, algorithm string, set func(*C), choose func(*R)) network {
 	t.Helper()
-	topo, err := sim.Make(topology.Registry, family, struct{}{}, set)
+	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := sim.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose)
+	r, err := param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The connection modes.
@@ -51,16 +52,16 @@ var DefaultConnections = Connections{
 func (c *Connections) Validate() error {
 	var faults []error
 	if c.Mode == RC && c.RecvDepth < c.Preposted {
-		faults = append(faults, &sim.ParamError{Key: "recv_depth", Value: c.RecvDepth, Want: fmt.Sprintf("at least preposted = %d", c.Preposted)})
+		faults = append(faults, &param.ParamError{Key: "recv_depth", Value: c.RecvDepth, Want: fmt.Sprintf("at least preposted = %d", c.Preposted)})
 	}
 	if c.Mode == UD && (c.Group > 0 || c.OnDemand || c.Proxy) {
-		faults = append(faults, &sim.ParamError{Key: "mode", Value: c.Mode, Want: "a connected mode with group, on_demand or proxy"})
+		faults = append(faults, &param.ParamError{Key: "mode", Value: c.Mode, Want: "a connected mode with group, on_demand or proxy"})
 	}
 	if c.Proxy && c.Group == 0 {
-		faults = append(faults, &sim.ParamError{Key: "proxy", Value: c.Proxy, Want: "group > 0 with it"})
+		faults = append(faults, &param.ParamError{Key: "proxy", Value: c.Proxy, Want: "group > 0 with it"})
 	}
 	if c.Group > 0 && c.OnDemand {
-		faults = append(faults, &sim.ParamError{Key: "on_demand", Value: c.OnDemand, Want: "false with group > 0, which connects on demand between groups"})
+		faults = append(faults, &param.ParamError{Key: "on_demand", Value: c.OnDemand, Want: "false with group > 0, which connects on demand between groups"})
 	}
 	return errors.Join(faults...)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1
@@ -205,7 +206,7 @@ func TestConnectionsRefuse(t *testing.T) {
 	} {
 		config := DefaultConnections
 		c.set(&config)
-		if err := sim.Validate(&config); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := param.Validate(&config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one about %q", err, c.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func TestContentionOfThePaper(t *testing.T) {
@@ -28,7 +29,7 @@ func TestContentionOfThePaper(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := testConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
-			s, err := sim.Make(Skeletons, "contention", SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *Contention) { x.Bytes = c.bytes })
+			s, err := param.Make(Skeletons, "contention", SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *Contention) { x.Bytes = c.bytes })
 			if err != nil {
 				t.Fatal(err)
 			}

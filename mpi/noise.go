@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Noise is what puts ranks out of step: they start at different times, and their
@@ -32,14 +33,14 @@ const (
 // Check finds what single bounds do not say.
 func (n *Noise) Check() error {
 	if n.DaemonEvery > 0 && n.DaemonTime >= n.DaemonEvery {
-		return &sim.ParamError{Key: "daemon_time", Value: n.DaemonTime, Want: "less than daemon_every, or the CPU has no time left"}
+		return &param.ParamError{Key: "daemon_time", Value: n.DaemonTime, Want: "less than daemon_every, or the CPU has no time left"}
 	}
 	for _, law := range []struct {
 		key, name string
 		used      bool
 	}{{"call_distribution", n.CallLaw, n.Call > 0}, {"compute_distribution", n.ComputeLaw, n.Compute > 0}} {
 		if law.used && law.name != Exponential && law.name != Normal {
-			return &sim.ParamError{Key: law.key, Value: law.name, Want: "exponential or normal"}
+			return &param.ParamError{Key: law.key, Value: law.name, Want: "exponential or normal"}
 		}
 	}
 	return nil

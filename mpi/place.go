@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The placements of ranks on nodes.
@@ -26,11 +27,11 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 	nodeOf = make([]int32, ranks)
 	if p.Type == Explicit {
 		if len(p.Nodes) != ranks {
-			return nil, 0, &sim.ParamError{Key: "nodes", Value: fmt.Sprintf("%d entries", len(p.Nodes)), Want: fmt.Sprintf("one for each of %d ranks", ranks)}
+			return nil, 0, &param.ParamError{Key: "nodes", Value: fmt.Sprintf("%d entries", len(p.Nodes)), Want: fmt.Sprintf("one for each of %d ranks", ranks)}
 		}
 		for r, n := range p.Nodes {
 			if n < 0 || n > 1<<24 {
-				return nil, 0, &sim.ParamError{Key: fmt.Sprintf("nodes[%d]", r), Value: n, Want: "0 to 16777216"}
+				return nil, 0, &param.ParamError{Key: fmt.Sprintf("nodes[%d]", r), Value: n, Want: "0 to 16777216"}
 			}
 			nodeOf[r] = int32(n)
 			nodes = max(nodes, n+1)
@@ -38,7 +39,7 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 		return nodeOf, nodes, nil
 	}
 	if p.PerNode < 1 {
-		return nil, 0, &sim.ParamError{Key: "per_node", Value: p.PerNode, Want: "at least 1"}
+		return nil, 0, &param.ParamError{Key: "per_node", Value: p.PerNode, Want: "at least 1"}
 	}
 	nodes = ceilDiv(ranks, p.PerNode)
 	for r := range nodeOf {
@@ -48,7 +49,7 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 		case Cyclic:
 			nodeOf[r] = int32(r % nodes)
 		default:
-			return nil, 0, &sim.ParamError{Key: "type", Value: p.Type, Want: "block, cyclic, random or explicit"}
+			return nil, 0, &param.ParamError{Key: "type", Value: p.Type, Want: "block, cyclic, random or explicit"}
 		}
 	}
 	if p.Type == Random {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config is all that a run needs besides its workload.
@@ -160,10 +161,10 @@ const (
 )
 
 func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
-	if err := sim.Validate(&c.Protocols); err != nil {
+	if err := param.Validate(&c.Protocols); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(sim.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
+	if err := errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
 		return nil, err
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {

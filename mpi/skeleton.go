@@ -5,11 +5,12 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Skeletons holds the programs that stand for applications: what they send,
 // with the computing between as a parameter.
-var Skeletons = sim.NewRegistry[SkeletonEnv, Program]("skeleton")
+var Skeletons = param.NewRegistry[SkeletonEnv, Program]("skeleton")
 
 // Program is something that ranks can run any number of times.
 type Program interface {
@@ -88,7 +89,7 @@ func needRanks(skeleton string, ok bool, ranks int, want string) error {
 	if ok {
 		return nil
 	}
-	return &sim.ParamError{Key: "ranks", Value: ranks, Want: fmt.Sprintf("%s for skeleton %q", want, skeleton)}
+	return &param.ParamError{Key: "ranks", Value: ranks, Want: fmt.Sprintf("%s for skeleton %q", want, skeleton)}
 }
 
 // roundsOf is a schedule with the same number of rounds on every rank.

@@ -3,6 +3,7 @@ package mpi
 import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Contention configures ping-pong among streams.
@@ -15,7 +16,7 @@ type Contention struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e SkeletonEnv) (Program, error) {
 		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}

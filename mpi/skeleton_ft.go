@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // FT configures the skeleton of NAS FT.
@@ -15,7 +16,7 @@ type FT struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e SkeletonEnv) (Program, error) {
 		p := ftClasses[c.Class]
 		body, err := ftIteration(c, p, e)
 		if err != nil {
@@ -90,7 +91,7 @@ type FFT3D struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (Program, error) {
 		block := c.N * c.N * c.N / e.Ranks * 16 / e.Ranks
 		a, err := buildCollective(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
 		if err != nil {

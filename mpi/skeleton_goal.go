@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // GoalFile configures the replay of a GOAL schedule.
@@ -23,10 +24,10 @@ func (c *GoalFile) RelativeTo(dir string) {
 func (c *GoalFile) Files() []string { return []string{c.File} }
 
 func init() {
-	sim.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", GoalFile{}, func(c GoalFile, _ SkeletonEnv) (Program, error) {
 		f, err := input.OpenInput(c.File, input.MaxStream)
 		if err != nil {
-			return nil, &sim.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
+			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 		}
 		defer f.Close()
 		return ParseGOAL(c.File, f)

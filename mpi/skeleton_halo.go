@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Halo configures the exchange of halos on a grid of ranks.
@@ -16,13 +17,13 @@ type Halo struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e SkeletonEnv) (Program, error) {
 		product := 1
 		for _, d := range c.Dims {
 			product *= d
 		}
 		if product != e.Ranks {
-			return nil, &sim.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
+			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
 		}
 		return newIterated(halo(c, e.Ranks), c.times(10)), nil
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // LU configures the skeleton of NAS LU.
@@ -14,7 +15,7 @@ type LU struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e SkeletonEnv) (Program, error) {
 		p := luClasses[c.Class]
 		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Micro configures the point-to-point tests.
@@ -15,13 +16,13 @@ type Micro struct {
 
 func init() {
 	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
-	sim.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (Program, error) {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
 		return newIterated(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
-	sim.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+	param.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ type OSUAlltoall struct {
 }
 
 func init() {
-	sim.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
+	param.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.

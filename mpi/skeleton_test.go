@@ -7,11 +7,12 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := sim.Make(Skeletons, name, SkeletonEnv{Ranks: ranks, PerNode: 4}, set)
+	s, err := param.Make(Skeletons, name, SkeletonEnv{Ranks: ranks, PerNode: 4}, set)
 	if err != nil {
 		t.Fatal(err)
 	}

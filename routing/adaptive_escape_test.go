@@ -15,11 +15,12 @@ import (
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func adaptiveEscape(t *testing.T, topo topology.Topology, set func(*routing.AdaptiveEscapeConfig)) fabric.EscapeRouting {
 	t.Helper()
-	r, err := sim.Make(routing.Registry, "adaptive-escape", routing.Env{Topology: topo}, set)
+	r, err := param.Make(routing.Registry, "adaptive-escape", routing.Env{Topology: topo}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func TestAdaptsToTranspose(t *testing.T) {
 		}
 		return result.Accepted
 	}
-	dor, err := sim.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
+	dor, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
 	if err != nil {
 		t.Fatal(err)
 	}

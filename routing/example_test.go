@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // clockwise leads packets up a ring, never down: on virtual channel 0 until they
@@ -42,7 +42,7 @@ func (c clockwise) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, 
 // A routing of one's own: a type with three methods runs; with Explore it can be
 // proved free from deadlock.
 func Example_ownRouting() {
-	topo, err := topology.Registry.New("torus", struct{}{}, sim.Set("dims", []int{6}))
+	topo, err := topology.Registry.New("torus", struct{}{}, param.Set("dims", []int{6}))
 	if err != nil {
 		panic(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // makeRouting builds a routing on a topology, or fails.
 func makeRouting[C any](t testing.TB, name string, topo topology.Topology, set func(*C)) fabric.Routing {
 	t.Helper()
-	r, err := sim.Make(routing.Registry, name, routing.Env{Topology: topo}, set)
+	r, err := param.Make(routing.Registry, name, routing.Env{Topology: topo}, set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // build makes a topology.
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo, err := sim.Make(topology.Registry, name, struct{}{}, set)
+	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
 	if err != nil {
 		t.Fatal(err)
 	}

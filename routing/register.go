@@ -7,15 +7,15 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Registry holds every routing that experiment files can name.
-var Registry = sim.NewRegistry[Env, fabric.Routing]("routing")
+var Registry = param.NewRegistry[Env, fabric.Routing]("routing")
 
 // Need is what a routing asks of a topology; the zero Need asks for nothing but
 // the graph.
-type Need = sim.Need[Env]
+type Need = param.Need[Env]
 
 // Has is the need of a capability: an interface of the topology beyond its graph.
 // what is its name in messages, as in "needs a topology with groups".
@@ -45,7 +45,7 @@ type Use struct {
 // can deadlock, for demonstrations. Networks with faults are refused here for
 // routings that do not go around them.
 func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {
-	sim.RegisterFor(Registry, use.On, name, doc, defaults, func(config C, env Env) (fabric.Routing, error) {
+	param.RegisterFor(Registry, use.On, name, doc, defaults, func(config C, env Env) (fabric.Routing, error) {
 		if env.Down != nil && !use.Faults {
 			return nil, refuseFaults(name, env)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Env is what a routing is built for.
@@ -35,7 +35,7 @@ func checkVCs(name string, need int, env Env) error {
 	case need > maxVCs:
 		return fmt.Errorf("routing %q needs %d virtual channels on this topology; a channel can have %d", name, need, maxVCs)
 	case env.VCs != 0 && env.VCs < need && !env.AllowDeadlock:
-		return &sim.ParamError{Key: "switch.vcs", Value: env.VCs, Want: fmt.Sprintf("at least %d, which routing %q needs to be free from deadlock here", need, name)}
+		return &param.ParamError{Key: "switch.vcs", Value: env.VCs, Want: fmt.Sprintf("at least %d, which routing %q needs to be free from deadlock here", need, name)}
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // snakeTree is a path over seven switches of a 3 x 3 mesh: (0,1) (0,0) (1,0)
@@ -44,7 +44,7 @@ func TestSharedVCs(t *testing.T) {
 	topo := mesh(t, 1, 3, 3)
 	g := topo.Graph()
 	tree := snakeTree(t, topo.(topology.Grid))
-	r, err := sim.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
+	r, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestTablePaths: every path is as short as the graph's distance, hop n is on
@@ -74,7 +74,7 @@ func TestTableNeeds(t *testing.T) {
 		{parted{}, 0, "needs a connected network; no path joins switch 1 and switch 0"},
 		{torus(t, 1, 5001), 0, "at most 5000 switches with terminals; this topology has 5001"},
 	} {
-		_, err := sim.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: c.topo, VCs: c.vcs}, nil)
+		_, err := param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: c.topo, VCs: c.vcs}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}

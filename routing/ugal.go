@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // UGALSettings are the settings that the UGAL family shares.
@@ -110,7 +111,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	u.idleSuffices = set.Threshold >= 0 && (len(walk.several) == 0 || walk.hashed)
 	switch {
 	case u.flat && !walk.viaSwitch:
-		return nil, &sim.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
+		return nil, &param.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
 	case walk.viaSwitch && !u.flat:
 		u.vcs = 4
 	}
@@ -121,7 +122,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	}
 	u.classes = u.vcs
 	if u.anyRouter && env.Down != nil {
-		return nil, &sim.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
+		return nil, &param.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
 	}
 	return u, errors.Join(checkVCs(name, u.vcs, env), walk.joins(name, true))
 }

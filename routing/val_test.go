@@ -9,7 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestValVirtualChannels: VC 0 in the source group, 1 in the intermediate one, 2
@@ -144,7 +144,7 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 	}
-	_, err := sim.Make(routing.Registry, "min", routing.Env{Topology: dragonfly(t, 1, 2, 1, 0), VCs: 2}, func(c *routing.MinConfig) { c.FirstVC = 1 })
+	_, err := param.Make(routing.Registry, "min", routing.Env{Topology: dragonfly(t, 1, 2, 1, 0), VCs: 2}, func(c *routing.MinConfig) { c.FirstVC = 1 })
 	if err == nil || !strings.Contains(err.Error(), "at least 3") {
 		t.Errorf("min with first_vc = 1 on 2 virtual channels: %v", err)
 	}

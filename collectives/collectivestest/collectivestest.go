@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // most is the largest number of ranks that is tried.
@@ -85,13 +86,13 @@ func Verify(t testing.TB, name string, env collectives.Env, set func(config any)
 
 // Refused tells whether an algorithm does not accept a number of ranks.
 func Refused(err error) bool {
-	var p *sim.ParamError
+	var p *param.ParamError
 	return errors.As(err, &p) && p.Key == "ranks"
 }
 
 // setRoot sets the setting "root"; false if there is none.
 func setRoot(config any, root int) (found bool) {
-	sim.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		if f.Tag.Get("toml") == "root" && v.CanInt() {
 			v.SetInt(int64(root))
 			found = true
@@ -112,14 +113,14 @@ func variants(t testing.TB, name string) []variant {
 		t.Fatal(err)
 	}
 	all := []variant{{"defaults", nil}}
-	sim.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		key := f.Tag.Get("toml")
 		for _, value := range strings.Split(f.Tag.Get("choices"), "|") {
 			if v.Kind() != reflect.String || value == "" || value == v.String() {
 				continue
 			}
 			all = append(all, variant{key + "=" + value, func(config any) {
-				sim.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+				param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 					if f.Tag.Get("toml") == key {
 						v.SetString(value)
 					}

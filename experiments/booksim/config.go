@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config is a configuration file of BookSim2. What it does not set has BookSim2's
@@ -95,7 +95,7 @@ func shown(text string) string {
 }
 
 func didYouMean(name string) string {
-	if near := sim.Nearest(name, slices.Sorted(maps.Keys(settings))); near != "" {
+	if near := param.Nearest(name, slices.Sorted(maps.Keys(settings))); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // mesh is a configuration that weft has a counterpart of.
@@ -69,7 +69,7 @@ func TestExperiment(t *testing.T) {
 // one on in both, (4, 2) = 20.
 func TestPatternsAreTheSame(t *testing.T) {
 	for name, want := range map[string]int{"bitcomp": 52, "bitrev": 52, "shuffle": 22, "transpose": 25, "tornado": 38, "neighbor": 20} {
-		grid, err := sim.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
+		grid, err := param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
 		if err != nil {
 			t.Fatal(err)
 		}

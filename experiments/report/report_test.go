@@ -16,7 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 const ring = `# Where does a <ring> & its "tornado" saturate?
@@ -317,7 +317,7 @@ func TestFolders(t *testing.T) {
 // build makes a topology of the registry.
 func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	x, err := sim.Make(topology.Registry, name, struct{}{}, set)
+	x, err := param.Make(topology.Registry, name, struct{}{}, set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config is what there is to know about an adapter.
@@ -92,10 +93,10 @@ var HDR = Config{
 }
 
 // Registry holds the presets, each a starting point for one's own settings.
-var Registry = sim.NewRegistry[struct{}, Config]("hca")
+var Registry = param.NewRegistry[struct{}, Config]("hca")
 
 func init() {
 	same := func(c Config, _ struct{}) (Config, error) { return c, nil }
-	sim.Register(Registry, "qdr", "adapter on 4x QDR InfiniBand, calibrated on the alltoall paper", QDR, same)
-	sim.Register(Registry, "hdr", "adapter on 4x HDR InfiniBand, assumed values", HDR, same)
+	param.Register(Registry, "qdr", "adapter on 4x QDR InfiniBand, calibrated on the alltoall paper", QDR, same)
+	param.Register(Registry, "hdr", "adapter on 4x HDR InfiniBand, assumed values", HDR, same)
 }

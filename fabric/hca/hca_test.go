@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // drain sends everything that is queued, from time now on, and calls sent at
@@ -196,7 +197,7 @@ func TestContextCache(t *testing.T) {
 
 func TestPresets(t *testing.T) {
 	for _, name := range Registry.Names() {
-		if _, err := sim.Make[Config](Registry, name, struct{}{}, nil); err != nil {
+		if _, err := param.Make[Config](Registry, name, struct{}{}, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // MaxDesignSize is the largest block size m that [NewDesign] builds.
@@ -38,16 +38,16 @@ func NewDesign(m, sigma int) (*Design, error) {
 	case 1:
 		p, e, ok := primePower(m - 1)
 		if m > MaxDesignSize || !ok {
-			return nil, &sim.ParamError{Key: "m", Value: m, Want: "a prime power plus one (no other projective plane is known), such as " + nearSizes(m)}
+			return nil, &param.ParamError{Key: "m", Value: m, Want: "a prime power plus one (no other projective plane is known), such as " + nearSizes(m)}
 		}
 		return newDesign(m*(m-1)+1, singer(p, e), false), nil
 	case 2:
 		if b, ok := biplanes[m]; ok {
 			return newDesign(b.points, b.base, b.bitwise), nil
 		}
-		return nil, &sim.ParamError{Key: "m", Value: m, Want: "4, 5, 6 or 9 with sigma = 2"}
+		return nil, &param.ParamError{Key: "m", Value: m, Want: "4, 5, 6 or 9 with sigma = 2"}
 	}
-	return nil, &sim.ParamError{Key: "sigma", Value: sigma, Want: "1 or 2"}
+	return nil, &param.ParamError{Key: "sigma", Value: sigma, Want: "1 or 2"}
 }
 
 // nearSizes names the nearest block sizes of projective planes.

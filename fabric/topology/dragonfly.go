@@ -3,7 +3,7 @@ package topology
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // DragonflyConfig configures the topology "dragonfly"; see [Dragonfly].
@@ -16,7 +16,7 @@ type DragonflyConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "dragonfly", "dragonfly: completely joined groups, completely joined to each other",
+	param.Register(Registry, "dragonfly", "dragonfly: completely joined groups, completely joined to each other",
 		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"},
 		func(c DragonflyConfig, _ struct{}) (Topology, error) { return newDragonfly(c), nil })
 }
@@ -24,7 +24,7 @@ func init() {
 // Validate checks what the tags cannot.
 func (c *DragonflyConfig) Validate() error {
 	if most := c.A*c.H + 1; c.G == 1 || c.G > most {
-		return &sim.ParamError{Key: "g", Value: c.G, Want: fmt.Sprintf("0, or 2 to a*h+1 = %d", most)}
+		return &param.ParamError{Key: "g", Value: c.G, Want: fmt.Sprintf("0, or 2 to a*h+1 = %d", most)}
 	}
 	return checkPorts("g", c.groups(), c.groups()*c.A*(c.P+c.A-1+c.H))
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -37,7 +37,7 @@ func init() {
 
 func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *Dragonfly {
 	t.Helper()
-	d, err := sim.Make(Registry, "dragonfly", struct{}{}, func(c *DragonflyConfig) {
+	d, err := param.Make(Registry, "dragonfly", struct{}{}, func(c *DragonflyConfig) {
 		*c = DragonflyConfig{p, a, h, g, arrangement}
 	})
 	if err != nil {
@@ -155,7 +155,7 @@ func TestDragonflyRefuses(t *testing.T) {
 		{"arrangement", DragonflyConfig{4, 8, 4, 0, "palmtree"}},
 	} {
 		_, err := Registry.Build("dragonfly", &c.config, struct{}{})
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || fault.Key != c.key {
 			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
 		}

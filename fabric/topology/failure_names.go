@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Directory finds the switches and cables of a graph by the names that
@@ -35,7 +36,7 @@ func (d *Directory) Switch(name string) (SwitchID, error) {
 		for s := range known {
 			known[s] = d.graph.SwitchName(SwitchID(s))
 		}
-		if close := sim.Nearest(name, known); close != "" {
+		if close := param.Nearest(name, known); close != "" {
 			near = fmt.Sprintf(" (did you mean %q?)", close)
 		}
 	}

@@ -3,7 +3,7 @@ package topology
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // FatTreeConfig configures the topology "fat-tree"; see [FatTree].
@@ -13,7 +13,7 @@ type FatTreeConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "fat-tree", "fat tree of k-port switches with full bisection",
+	param.Register(Registry, "fat-tree", "fat tree of k-port switches with full bisection",
 		FatTreeConfig{K: 8, N: 3},
 		func(c FatTreeConfig, _ struct{}) (Topology, error) { return newFatTree(c), nil })
 }
@@ -21,11 +21,11 @@ func init() {
 // Validate checks what the tags cannot.
 func (c *FatTreeConfig) Validate() error {
 	if c.K%2 != 0 {
-		return &sim.ParamError{Key: "k", Value: c.K, Want: "an even number: half the ports lead up"}
+		return &param.ParamError{Key: "k", Value: c.K, Want: "an even number: half the ports lead up"}
 	}
 	tree := c.xgft()
 	if tree.Validate() != nil { // its only possible fault: too large
-		return &sim.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, maxPorts)}
+		return &param.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, maxPorts)}
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // FileConfig configures the topology "file": any network, from a list of its
@@ -62,7 +62,7 @@ type PathConfig interface {
 var _ PathConfig = (*FileConfig)(nil)
 
 func init() {
-	sim.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
+	param.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
 		FileConfig{},
 		func(c FileConfig, _ struct{}) (Topology, error) {
 			data, err := input.ReadInput(c.Path, input.MaxInput)
@@ -79,7 +79,7 @@ func init() {
 
 // unreadable is the fault of a file that cannot be read.
 func (c *FileConfig) unreadable(err error) error {
-	return &sim.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
+	return &param.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
 }
 
 // RelativeTo implements [PathConfig].
@@ -95,7 +95,7 @@ func (c *FileConfig) Files() []string { return []string{c.Path} }
 // Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error {
 	if c.Path == "" {
-		return &sim.ParamError{Key: "path", Value: `""`, Want: "the path of a topology file"}
+		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a topology file"}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -22,7 +22,7 @@ func init() {
 
 // The example of FileConfig's documentation.
 func TestFileExample(t *testing.T) {
-	topo, err := sim.Make(Registry, "file", struct{}{}, func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
+	topo, err := param.Make(Registry, "file", struct{}{}, func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFilePaths(t *testing.T) {
 		}
 	}
 	_, err := Registry.Build("file", &FileConfig{"testdata/absent.json"}, struct{}{})
-	if fault := (*sim.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "path" {
+	if fault := (*param.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "path" {
 		t.Errorf("absent file: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // GridConfig configures the topologies "torus" and "mesh"; see [GridNetwork].
@@ -14,10 +14,10 @@ type GridConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "torus", "torus of any number of dimensions",
+	param.Register(Registry, "torus", "torus of any number of dimensions",
 		GridConfig{Dims: []int{8, 8}, Terminals: 1},
 		func(c GridConfig, _ struct{}) (Topology, error) { return newGrid(c, true), nil })
-	sim.Register(Registry, "mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube",
+	param.Register(Registry, "mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube",
 		GridConfig{Dims: []int{8, 8}, Terminals: 1},
 		func(c GridConfig, _ struct{}) (Topology, error) { return newGrid(c, false), nil })
 }
@@ -25,7 +25,7 @@ func init() {
 // Validate checks what the tags cannot.
 func (c *GridConfig) Validate() error {
 	if len(c.Dims) == 0 || len(c.Dims) > 28 {
-		return &sim.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 28 dimensions"}
+		return &param.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 28 dimensions"}
 	}
 	switches, reach := 1, 0
 	for _, size := range c.Dims {
@@ -36,7 +36,7 @@ func (c *GridConfig) Validate() error {
 		}
 	}
 	if reach > 32767 {
-		return &sim.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("paths of at most 32767 hops; corner to corner is %d", reach)}
+		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("paths of at most 32767 hops; corner to corner is %d", reach)}
 	}
 	return checkPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
 }

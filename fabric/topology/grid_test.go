@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -28,7 +28,7 @@ func init() {
 
 func grid(t testing.TB, family string, terminals int, dims ...int) *GridNetwork {
 	t.Helper()
-	x, err := sim.Make(Registry, family, struct{}{}, func(c *GridConfig) { *c = GridConfig{dims, terminals} })
+	x, err := param.Make(Registry, family, struct{}{}, func(c *GridConfig) { *c = GridConfig{dims, terminals} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestGridRefuses(t *testing.T) {
 		{"dims", GridConfig{[]int{32767, 3}, 1}},
 	} {
 		_, err := Registry.Build("mesh", &c.config, struct{}{})
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || fault.Key != c.key {
 			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -94,7 +94,7 @@ func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
 
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
-		sim.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {
+		param.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {
 			f, err := input.OpenInput(c.Path, input.MaxInput)
 			if err != nil {
 				return nil, c.unreadable(err)

@@ -3,8 +3,8 @@ package topology
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // maxPorts bounds the switch ports of generated networks: port numbers are
@@ -21,6 +21,6 @@ func checkPorts(key string, value any, ports int) error {
 	if ports <= maxPorts {
 		return input.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
 	}
-	return &sim.ParamError{Key: key, Value: value,
+	return &param.ParamError{Key: key, Value: value,
 		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", maxPorts, ports)}
 }

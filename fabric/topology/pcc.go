@@ -1,6 +1,8 @@
 package topology
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // PCCConfig configures the topology "pcc".
 type PCCConfig struct {
@@ -9,7 +11,7 @@ type PCCConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "pcc", "simplest system network PCC(N, m, sigma): a symmetric block design of m-port processors and m x m switches (Podlazov 2012)",
+	param.Register(Registry, "pcc", "simplest system network PCC(N, m, sigma): a symmetric block design of m-port processors and m x m switches (Podlazov 2012)",
 		PCCConfig{M: 3, Sigma: 1},
 		func(c PCCConfig, _ struct{}) (Topology, error) { return asTopology(NewPCC(c)) })
 }

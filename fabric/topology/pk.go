@@ -3,7 +3,7 @@ package topology
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // DistributedSwitch is Podlazov's distributed full switch (Control Sciences 6,
@@ -55,7 +55,7 @@ type PKConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "pk", "distributed full switch PK_k(R_k, m, 1 | m^(k-1)) of k cascades (Podlazov 2012)",
+	param.Register(Registry, "pk", "distributed full switch PK_k(R_k, m, 1 | m^(k-1)) of k cascades (Podlazov 2012)",
 		PKConfig{M: 3, Cascades: 2, Inner: []int{}},
 		func(c PKConfig, _ struct{}) (Topology, error) { return asTopology(NewDistributedSwitch(c)) })
 }
@@ -77,7 +77,7 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 		return nil, err
 	}
 	if len(c.Inner) > max(0, c.Cascades-2) {
-		return nil, &sim.ParamError{Key: "inner", Value: c.Inner, Want: fmt.Sprintf("at most %d values with %d cascades", max(0, c.Cascades-2), c.Cascades)}
+		return nil, &param.ParamError{Key: "inner", Value: c.Inner, Want: fmt.Sprintf("at most %d values with %d cascades", max(0, c.Cascades-2), c.Cascades)}
 	}
 	s := &DistributedSwitch{design: design, levels: []int{c.M, design.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
 	for r := 2; r <= c.Cascades; r++ {
@@ -93,7 +93,7 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 		}
 	}
 	if c.Cascades == 1 && c.Terminals != 0 && c.Terminals != design.points {
-		return nil, &sim.ParamError{Key: "terminals", Value: c.Terminals, Want: fmt.Sprintf("%d with one cascade (or 0)", design.points)}
+		return nil, &param.ParamError{Key: "terminals", Value: c.Terminals, Want: fmt.Sprintf("%d with one cascade (or 0)", design.points)}
 	}
 	if err := s.freeze(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *DistributedSwitch) addLevel(want int, key string) error {
 		want = full + len(elements)
 	}
 	if want < full || want > full+len(elements) {
-		return &sim.ParamError{Key: key, Value: want, Want: fmt.Sprintf("%d to %d", full, full+len(elements))}
+		return &param.ParamError{Key: key, Value: want, Want: fmt.Sprintf("%d to %d", full, full+len(elements))}
 	}
 	if err := checkPorts("cascades", len(s.levels), 2*m*full); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -244,7 +244,7 @@ func TestPKPathsOfTwoCascades(t *testing.T) {
 func TestPCC(t *testing.T) {
 	for _, c := range []PCCConfig{{M: 3, Sigma: 1}, {M: 6, Sigma: 1}, {M: 4, Sigma: 2}, {M: 5, Sigma: 2}, {M: 6, Sigma: 2}} {
 		t.Run(fmt.Sprintf("m=%d,sigma=%d", c.M, c.Sigma), func(t *testing.T) {
-			top, err := sim.Make(Registry, "pcc", struct{}{}, func(p *PCCConfig) { *p = c })
+			top, err := param.Make(Registry, "pcc", struct{}{}, func(p *PCCConfig) { *p = c })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // RandomRegularConfig configures the topology "random-regular"; see
@@ -17,7 +18,7 @@ type RandomRegularConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "random-regular", "random regular graph (Jellyfish): connected, no parallel cables",
+	param.Register(Registry, "random-regular", "random regular graph (Jellyfish): connected, no parallel cables",
 		RandomRegularConfig{Switches: 64, Degree: 6, Terminals: 2, Seed: 1},
 		func(c RandomRegularConfig, _ struct{}) (Topology, error) { return newRandomRegular(c), nil })
 }
@@ -26,11 +27,11 @@ func init() {
 func (c *RandomRegularConfig) Validate() error {
 	switch {
 	case c.Degree >= c.Switches:
-		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("less than the number of switches, %d", c.Switches)}
+		return &param.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("less than the number of switches, %d", c.Switches)}
 	case c.Degree*c.Switches%2 != 0:
-		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("an even number, as that of the switches, %d, is odd", c.Switches)}
+		return &param.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("an even number, as that of the switches, %d, is odd", c.Switches)}
 	case c.Degree < 3 && c.Degree != c.Switches-1:
-		return &sim.ParamError{Key: "degree", Value: c.Degree, Want: "at least 3 (less gives pairs or a ring: see torus), or switches-1"}
+		return &param.ParamError{Key: "degree", Value: c.Degree, Want: "at least 3 (less gives pairs or a ring: see torus), or switches-1"}
 	}
 	return checkPorts("switches", c.Switches, c.Switches*(c.Degree+c.Terminals))
 }

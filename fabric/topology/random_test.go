@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -20,7 +20,7 @@ func init() {
 
 func randomRegular(t testing.TB, c RandomRegularConfig) *Graph {
 	t.Helper()
-	x, err := sim.Make(Registry, "random-regular", struct{}{}, func(d *RandomRegularConfig) { *d = c })
+	x, err := param.Make(Registry, "random-regular", struct{}{}, func(d *RandomRegularConfig) { *d = c })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRandomRegularRefuses(t *testing.T) {
 		{"terminals", RandomRegularConfig{8, 3, 0, 1}},
 	} {
 		_, err := Registry.Build("random-regular", &c.config, struct{}{})
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || fault.Key != c.key {
 			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
 		}

@@ -1,6 +1,8 @@
 package topology
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // SingleSwitchConfig configures the topology "single-switch"; see
 // [SingleSwitch].
@@ -9,7 +11,7 @@ type SingleSwitchConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "single-switch", "one switch with all terminals on it",
+	param.Register(Registry, "single-switch", "one switch with all terminals on it",
 		SingleSwitchConfig{Terminals: 8},
 		func(c SingleSwitchConfig, _ struct{}) (Topology, error) { return newSingleSwitch(c), nil })
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -12,7 +12,7 @@ func init() {
 }
 
 func TestSingleSwitch(t *testing.T) {
-	x, err := sim.Make(Registry, "single-switch", struct{}{}, func(c *SingleSwitchConfig) { c.Terminals = 5 })
+	x, err := param.Make(Registry, "single-switch", struct{}{}, func(c *SingleSwitchConfig) { c.Terminals = 5 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestSingleSwitch(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	_, err = Registry.Build("single-switch", &SingleSwitchConfig{0}, struct{}{})
-	if fault := (*sim.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "terminals" {
+	if fault := (*param.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "terminals" {
 		t.Errorf("no terminals: %v", err)
 	}
 }

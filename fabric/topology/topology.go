@@ -1,6 +1,8 @@
 package topology
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // Topology is a network of a known family.
 type Topology interface {
@@ -22,7 +24,7 @@ type Facts struct {
 }
 
 // Registry holds every topology that experiment files can name.
-var Registry = sim.NewRegistry[struct{}, Topology]("topology")
+var Registry = param.NewRegistry[struct{}, Topology]("topology")
 
 // Grouped is the capability of two-level topologies such as the dragonfly:
 // switches in groups, groups joined by global channels.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TrimmedTreeConfig configures the topology "trimmed-tree"; see [TrimmedTree].
@@ -20,7 +20,7 @@ type TrimmedTreeConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
+	param.Register(Registry, "trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
 		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"},
 		func(c TrimmedTreeConfig, _ struct{}) (Topology, error) { return newTrimmedTree(c), nil })
 }
@@ -28,10 +28,10 @@ func init() {
 // Validate checks what the tags cannot.
 func (c *TrimmedTreeConfig) Validate() error {
 	if c.TopCables > c.Middles {
-		return &sim.ParamError{Key: "top_cables", Value: c.TopCables, Want: fmt.Sprintf("at most the number of middle switches, %d", c.Middles)}
+		return &param.ParamError{Key: "top_cables", Value: c.TopCables, Want: fmt.Sprintf("at most the number of middle switches, %d", c.Middles)}
 	}
 	if c.Groups > 1 && c.Tops*c.TopCables < c.Middles {
-		return &sim.ParamError{Key: "tops", Value: c.Tops, Want: fmt.Sprintf("enough for a cable up from each of the %d middle switches: with top_cables = %d, at least %d",
+		return &param.ParamError{Key: "tops", Value: c.Tops, Want: fmt.Sprintf("enough for a cable up from each of the %d middle switches: with top_cables = %d, at least %d",
 			c.Middles, c.TopCables, (c.Middles+c.TopCables-1)/c.TopCables)}
 	}
 	if err := checkPorts("groups", c.Groups, c.Groups*max(c.GroupTerminals, c.leaves()*c.Middles)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -43,7 +43,7 @@ func TestSunwayTrees(t *testing.T) {
 		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			topo, err := sim.Make(Registry, "trimmed-tree", struct{}{}, func(d *TrimmedTreeConfig) { *d = c.config })
+			topo, err := param.Make(Registry, "trimmed-tree", struct{}{}, func(d *TrimmedTreeConfig) { *d = c.config })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestTrimmedTreeRefuses(t *testing.T) {
 		{"top_wiring", TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "relative"}},
 	} {
 		_, err := Registry.Build("trimmed-tree", &c.config, struct{}{})
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || fault.Key != c.key {
 			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
 		}

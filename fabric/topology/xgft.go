@@ -2,7 +2,7 @@ package topology
 
 import (
 	"fmt"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // XGFTConfig configures the topology "xgft"; see [XGFT].
@@ -13,7 +13,7 @@ type XGFTConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "xgft", "extended generalized fat tree, tapered and with parallel cables at will",
+	param.Register(Registry, "xgft", "extended generalized fat tree, tapered and with parallel cables at will",
 		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}},
 		func(c XGFTConfig, _ struct{}) (Topology, error) { return newXGFT(c), nil })
 }
@@ -23,15 +23,15 @@ func (c *XGFTConfig) Validate() error {
 	levels := len(c.M)
 	switch {
 	case levels == 0 || levels > 16:
-		return &sim.ParamError{Key: "m", Value: c.M, Want: "1 to 16 levels"}
+		return &param.ParamError{Key: "m", Value: c.M, Want: "1 to 16 levels"}
 	case len(c.W) != levels:
-		return &sim.ParamError{Key: "w", Value: c.W, Want: fmt.Sprintf("one number for each of the %d levels of m", levels)}
+		return &param.ParamError{Key: "w", Value: c.W, Want: fmt.Sprintf("one number for each of the %d levels of m", levels)}
 	case c.W[0] != 1:
-		return &sim.ParamError{Key: "w[0]", Value: c.W[0], Want: "1: a terminal has one cable"}
+		return &param.ParamError{Key: "w[0]", Value: c.W[0], Want: "1: a terminal has one cable"}
 	case len(c.Parallel) != 0 && len(c.Parallel) != levels:
-		return &sim.ParamError{Key: "parallel", Value: c.Parallel, Want: fmt.Sprintf("nothing, or one number for each of the %d levels of m", levels)}
+		return &param.ParamError{Key: "parallel", Value: c.Parallel, Want: fmt.Sprintf("nothing, or one number for each of the %d levels of m", levels)}
 	case len(c.Parallel) != 0 && c.Parallel[0] != 1:
-		return &sim.ParamError{Key: "parallel[0]", Value: c.Parallel[0], Want: "1: a terminal has one cable"}
+		return &param.ParamError{Key: "parallel[0]", Value: c.Parallel[0], Want: "1: a terminal has one cable"}
 	}
 	ports := 0
 	for i := range levels { // stop before a product can overflow

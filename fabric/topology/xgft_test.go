@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -37,7 +37,7 @@ func init() {
 
 func xgft(t testing.TB, c XGFTConfig) *XGFT {
 	t.Helper()
-	x, err := sim.Make(Registry, "xgft", struct{}{}, func(d *XGFTConfig) { *d = c })
+	x, err := param.Make(Registry, "xgft", struct{}{}, func(d *XGFTConfig) { *d = c })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestTaperedTree(t *testing.T) {
 // l of pod p, port 4+i, goes to middle switch i of the pod, port l; its port
 // 4+j goes to top 4*i+j, port p.
 func TestFatTreeWiring(t *testing.T) {
-	topo, err := sim.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{8, 3} })
+	topo, err := param.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{8, 3} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestFatTreeWiring(t *testing.T) {
 
 // The fat tree of the multicast paper: 16,000 terminals on 2,000 switches.
 func TestFatTreeOfPaper(t *testing.T) {
-	topo, err := sim.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{40, 3} })
+	topo, err := param.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{40, 3} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestTreesRefuse(t *testing.T) {
 		{"fat-tree", "n", &FatTreeConfig{64, 16}},
 	} {
 		_, err := Registry.Build(c.topology, c.config, struct{}{})
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || fault.Key != c.key {
 			t.Errorf("%s %+v: %v, want a fault of %s", c.topology, c.config, err, c.key)
 		}

@@ -3,7 +3,7 @@ package traffic
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The bit permutations (Dally and Towles 2004, table 3.1): the destination's
@@ -21,7 +21,7 @@ func init() {
 }
 
 func registerBits(name, doc string, permute func(src, width int) int) {
-	sim.Register(Patterns, name, doc, struct{}{}, func(_ struct{}, env Env) (Pattern, error) {
+	param.Register(Patterns, name, doc, struct{}{}, func(_ struct{}, env Env) (Pattern, error) {
 		n, width, err := addressBits(name, env)
 		if err != nil {
 			return nil, err

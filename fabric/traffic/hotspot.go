@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // HotSpotConfig holds the settings of pattern "hot-spot".
@@ -16,7 +17,7 @@ type HotSpotConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
+	param.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
 }
 
 // hotSpot sends each packet with probability fraction to one of the targets
@@ -36,16 +37,16 @@ func newHotSpot(config HotSpotConfig, env Env) (Pattern, error) {
 		faults = append(faults, needs("hot-spot", "at least two terminals; this topology has %d", n))
 	}
 	if len(config.Targets) == 0 {
-		faults = append(faults, &sim.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
+		faults = append(faults, &param.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
 	}
 	h := &hotSpot{config.Fraction, nil, uniform{n, false}}
 	for i, t := range config.Targets {
 		key := fmt.Sprintf("targets[%d]", i)
 		switch id := topology.TerminalID(t); {
 		case t < 0 || t >= n:
-			faults = append(faults, &sim.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
+			faults = append(faults, &param.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
 		case slices.Contains(h.targets, id):
-			faults = append(faults, &sim.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
+			faults = append(faults, &param.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
 		default:
 			h.targets = append(h.targets, id)
 		}

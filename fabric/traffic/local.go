@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // LocalConfig holds the settings of pattern "local".
@@ -14,7 +15,7 @@ type LocalConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "local", "shares of the packets stay at their switch and in their group, the others go anywhere", LocalConfig{0.5, 0}, newLocal)
+	param.Register(Patterns, "local", "shares of the packets stay at their switch and in their group, the others go anywhere", LocalConfig{0.5, 0}, newLocal)
 }
 
 // local sends each packet to a random other terminal: of the same switch with
@@ -34,7 +35,7 @@ func newLocal(config LocalConfig, env Env) (Pattern, error) {
 	}
 	var faults []error
 	if config.Switch+config.Group > 1 {
-		faults = append(faults, &sim.ParamError{Key: "group", Value: config.Group, Want: "at most what switch leaves of 1"})
+		faults = append(faults, &param.ParamError{Key: "group", Value: config.Group, Want: "at most what switch leaves of 1"})
 	}
 	l := &local{atSwitch: config.Switch, inGroup: config.Group, all: uniform{n, false}}
 	l.switches = neighboursOf(divide(g, g.Switches(), func(s topology.SwitchID) int { return int(s) }))

@@ -2,11 +2,11 @@ package traffic
 
 import (
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
+	param.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
 }
 
 // newNeighbour makes the neighbour pattern (Dally and Towles 2004, table 3.1):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // OnOffConfig holds the settings of process "on-off".
@@ -13,7 +14,7 @@ type OnOffConfig struct {
 }
 
 func init() {
-	sim.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
+	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
 }
 
 // onOff is the Markov-modulated process of two states (Dally and Towles 2004,
@@ -38,12 +39,12 @@ func newOnOff(config OnOffConfig, env ProcessEnv) (Process, error) {
 		return nil, err
 	}
 	if !(env.Load >= 0 && env.Load < config.Peak) {
-		return nil, &sim.ParamError{Key: "load", Value: env.Load, Want: fmt.Sprintf("at least 0 and below the load during a burst, peak = %g", config.Peak)}
+		return nil, &param.ParamError{Key: "load", Value: env.Load, Want: fmt.Sprintf("at least 0 and below the load during a burst, peak = %g", config.Peak)}
 	}
 	beta := rate / config.Burst
 	alpha := beta * env.Load / (config.Peak - env.Load)
 	if alpha > 1 {
-		return nil, &sim.ParamError{Key: "burst", Value: config.Burst,
+		return nil, &param.ParamError{Key: "burst", Value: config.Burst,
 			Want: fmt.Sprintf("at least %.4g packets: shorter pauses than a cycle would be needed for load = %g", config.Burst*alpha, env.Load)}
 	}
 	return &onOff{sim.NewGeometric(rate), sim.NewGeometric(beta), sim.NewGeometric(alpha), env.Load / config.Peak}, nil

@@ -10,11 +10,12 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo, err := sim.Make(topology.Registry, name, struct{}{}, set)
+	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func single(t testing.TB, terminals int) topology.Topology {
 
 func pattern[C any](t testing.TB, name string, topo topology.Topology, set func(*C)) Pattern {
 	t.Helper()
-	p, err := sim.Make(Patterns, name, Env{Topology: topo, Seed: 5}, set)
+	p, err := param.Make(Patterns, name, Env{Topology: topo, Seed: 5}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestPermutationSeeds(t *testing.T) {
 	for _, self := range []bool{false, true} {
 		fixedPoints := 0
 		for seed := range uint64(300) {
-			p, err := sim.Make(Patterns, "permutation", Env{Topology: topo, Seed: seed}, func(c *PermutationConfig) { c.Self = self })
+			p, err := param.Make(Patterns, "permutation", Env{Topology: topo, Seed: seed}, func(c *PermutationConfig) { c.Self = self })
 			if err != nil {
 				t.Fatal(err)
 			}

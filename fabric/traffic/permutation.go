@@ -3,6 +3,7 @@ package traffic
 import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // PermutationConfig holds the settings of pattern "permutation".
@@ -11,7 +12,7 @@ type PermutationConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "permutation", "a random permutation, fixed for the run by the seed", PermutationConfig{}, newPermutation)
+	param.Register(Patterns, "permutation", "a random permutation, fixed for the run by the seed", PermutationConfig{}, newPermutation)
 }
 
 // newPermutation draws a permutation of the terminals uniformly, from all or

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Process chooses the times of a terminal's packets.
@@ -21,22 +22,22 @@ type ProcessEnv struct {
 }
 
 // Processes holds every injection process that experiment files can name.
-var Processes = sim.NewRegistry[ProcessEnv, Process]("process")
+var Processes = param.NewRegistry[ProcessEnv, Process]("process")
 
 // packetRate is the number of packets per cycle that give a load in flits.
 func (e ProcessEnv) packetRate(flits float64) (float64, error) {
 	if !(e.MeanFlits >= 1) {
-		return 0, &sim.ParamError{Key: "packet_flits", Value: e.MeanFlits, Want: "a mean of at least 1"}
+		return 0, &param.ParamError{Key: "packet_flits", Value: e.MeanFlits, Want: "a mean of at least 1"}
 	}
 	rate := flits / e.MeanFlits
 	if !(rate >= 0 && rate <= 1) {
-		return 0, &sim.ParamError{Key: "load", Value: e.Load, Want: fmt.Sprintf("0 to %g: at most one packet a cycle", e.MeanFlits)}
+		return 0, &param.ParamError{Key: "load", Value: e.Load, Want: fmt.Sprintf("0 to %g: at most one packet a cycle", e.MeanFlits)}
 	}
 	return rate, nil
 }
 
 func init() {
-	sim.Register(Processes, "bernoulli", "a packet in every cycle with the same probability", struct{}{}, newBernoulli)
+	param.Register(Processes, "bernoulli", "a packet in every cycle with the same probability", struct{}{}, newBernoulli)
 }
 
 // bernoulli starts a packet in each cycle with probability load / mean packet

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func process[C any](t testing.TB, name string, env ProcessEnv, set func(*C)) Process {
 	t.Helper()
-	p, err := sim.Make(Processes, name, env, set)
+	p, err := param.Make(Processes, name, env, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +187,11 @@ func TestProcessErrors(t *testing.T) {
 	} {
 		var err error
 		if c.name == "bernoulli" {
-			_, err = sim.Make[struct{}](Processes, c.name, c.env, nil)
+			_, err = param.Make[struct{}](Processes, c.name, c.env, nil)
 		} else {
-			_, err = sim.Make(Processes, c.name, c.env, c.set)
+			_, err = param.Make(Processes, c.name, c.env, c.set)
 		}
-		var fault *sim.ParamError
+		var fault *param.ParamError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %+v: %v, want %s", c.name, c.env, err, c.want)
 		}

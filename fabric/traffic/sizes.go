@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Sizes is a distribution of packet sizes. The zero value is not valid; use
@@ -24,25 +25,25 @@ type Sizes struct {
 func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 	var faults []error
 	if len(flits) == 0 {
-		faults = append(faults, &sim.ParamError{Key: "packet_flits", Value: "[]", Want: "at least one size"})
+		faults = append(faults, &param.ParamError{Key: "packet_flits", Value: "[]", Want: "at least one size"})
 	}
 	for i, n := range flits {
 		if n < 1 || n > math.MaxInt32 {
-			faults = append(faults, &sim.ParamError{Key: fmt.Sprintf("packet_flits[%d]", i), Value: n, Want: "1 to 2147483647 flits"})
+			faults = append(faults, &param.ParamError{Key: fmt.Sprintf("packet_flits[%d]", i), Value: n, Want: "1 to 2147483647 flits"})
 		}
 	}
 	if weights != nil && len(weights) != len(flits) {
-		faults = append(faults, &sim.ParamError{Key: "packet_weights", Value: weights, Want: fmt.Sprintf("one weight for each of the %d sizes", len(flits))})
+		faults = append(faults, &param.ParamError{Key: "packet_weights", Value: weights, Want: fmt.Sprintf("one weight for each of the %d sizes", len(flits))})
 	}
 	total := 0.0
 	for i, w := range weights {
 		if !(w > 0 && w < math.Inf(1)) {
-			faults = append(faults, &sim.ParamError{Key: fmt.Sprintf("packet_weights[%d]", i), Value: w, Want: "a positive number"})
+			faults = append(faults, &param.ParamError{Key: fmt.Sprintf("packet_weights[%d]", i), Value: w, Want: "a positive number"})
 		}
 		total += w
 	}
 	if len(faults) == 0 && math.IsInf(total, 1) {
-		faults = append(faults, &sim.ParamError{Key: "packet_weights", Value: weights, Want: "weights with a finite sum"})
+		faults = append(faults, &param.ParamError{Key: "packet_weights", Value: weights, Want: "weights with a finite sum"})
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)

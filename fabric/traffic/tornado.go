@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
+	param.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
 }
 
 // newTornado makes the tornado pattern (Dally and Towles 2004, table 3.1): on a

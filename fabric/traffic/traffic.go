@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Env is what a pattern is built for.
@@ -34,7 +35,7 @@ type Matrix interface {
 }
 
 // Patterns holds every pattern that experiment files can name.
-var Patterns = sim.NewRegistry[Env, Pattern]("pattern")
+var Patterns = param.NewRegistry[Env, Pattern]("pattern")
 
 // fixed is a pattern in which every terminal has one destination. Terminals may
 // be their own; such packets cross their switch once.

@@ -4,11 +4,11 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
+	param.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
 }
 
 // newTranspose makes the transpose pattern (Dally and Towles 2004, table 3.1).

@@ -3,6 +3,7 @@ package traffic
 import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // UniformConfig holds the settings of pattern "uniform".
@@ -11,7 +12,7 @@ type UniformConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "uniform", "every packet to a random terminal (UR)", UniformConfig{}, newUniform)
+	param.Register(Patterns, "uniform", "every packet to a random terminal (UR)", UniformConfig{}, newUniform)
 }
 
 // uniform sends each packet to a terminal drawn uniformly: from the others, or

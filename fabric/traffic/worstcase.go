@@ -3,6 +3,7 @@ package traffic
 import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // WorstCaseConfig holds the settings of pattern "worst-case".
@@ -11,7 +12,7 @@ type WorstCaseConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "worst-case", "each group sends to random terminals of the next one (WC of the dragonfly)", WorstCaseConfig{1}, newWorstCase)
+	param.Register(Patterns, "worst-case", "each group sends to random terminals of the next one (WC of the dragonfly)", WorstCaseConfig{1}, newWorstCase)
 }
 
 // worstCase is the adversarial pattern of the dragonfly (Kim, Dally, Scott,
@@ -30,7 +31,7 @@ func newWorstCase(config WorstCaseConfig, env Env) (Pattern, error) {
 	}
 	n := grouped.Groups()
 	if config.Offset%n == 0 {
-		return nil, &sim.ParamError{Key: "offset", Value: config.Offset, Want: "a number that leads to another group than the sender's"}
+		return nil, &param.ParamError{Key: "offset", Value: config.Offset, Want: "a number that leads to another group than the sender's"}
 	}
 	w := &worstCase{groups: divide(grouped.Graph(), n, grouped.GroupOf)}
 	for i, members := range w.groups.members {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Unlimited as [Env.Entries] lets an engine use as many colours as it likes.
@@ -56,7 +56,7 @@ type BatchEngine interface {
 }
 
 // Registry holds the multicast engines that experiment files can name.
-var Registry = sim.NewRegistry[Env, Engine]("multicast engine")
+var Registry = param.NewRegistry[Env, Engine]("multicast engine")
 
 // TreeBuilder makes the tree of one group without regard to other groups'
 // colours: what distinguishes one subnet manager's classical multicast routing

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Colour is the number of an MFT entry, from 0: the MLID less the lowest
@@ -58,7 +58,7 @@ type colourState struct {
 // NewForest makes an empty forest. Entries must be positive or Unlimited.
 func NewForest(env Env) (*Forest, error) {
 	if env.Entries != Unlimited && env.Entries < 1 {
-		return nil, &sim.ParamError{Key: "entries", Value: env.Entries, Want: "at least 1, or unlimited"}
+		return nil, &param.ParamError{Key: "entries", Value: env.Entries, Want: "at least 1, or unlimited"}
 	}
 	if env.Graph == nil || env.Hops == nil || env.Hops.graph != env.Graph {
 		panic("multicast: environment without a graph and its min-hop tables")

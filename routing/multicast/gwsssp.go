@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // GWSSSPConfig configures gw-sssp.
@@ -14,7 +14,7 @@ type GWSSSPConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "gw-sssp", "single-source shortest paths weighted by the groups on each cable (SSSP-MC as Chen et al. 2021 describe it)",
+	param.Register(Registry, "gw-sssp", "single-source shortest paths weighted by the groups on each cable (SSSP-MC as Chen et al. 2021 describe it)",
 		GWSSSPConfig{Root: "load", Hop: 1 << 20},
 		func(c GWSSSPConfig, env Env) (Engine, error) {
 			f, err := NewForest(env)

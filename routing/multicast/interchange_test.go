@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // From OpenSM's files to OpenSM's tables, and a table of all engines.
@@ -216,11 +217,11 @@ func TestJobOnRealClusters(t *testing.T) {
 
 // Equal jobs give equal files.
 func TestJobIsReproducible(t *testing.T) {
-	topo, err := sim.Make(topology.Registry, "dragonfly", struct{}{}, func(*topology.DragonflyConfig) {})
+	topo, err := param.Make(topology.Registry, "dragonfly", struct{}{}, func(*topology.DragonflyConfig) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := sim.Make(Patterns, "random", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*RandomConfig) {})
+	groups, err := param.Make(Patterns, "random", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*RandomConfig) {})
 	if err != nil {
 		t.Fatal(err)
 	}

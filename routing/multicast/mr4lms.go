@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // MR4LMSConfig configures MR4LMS.
@@ -17,7 +17,7 @@ type MR4LMSConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "mr4lms", "trees of least height that share MFT entries; merges groups when entries run out (Chen et al. 2021)",
+	param.Register(Registry, "mr4lms", "trees of least height that share MFT entries; merges groups when entries run out (Chen et al. 2021)",
 		MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: "rebuild"},
 		func(c MR4LMSConfig, env Env) (Engine, error) { return newMR4LMS(c, env) })
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // gridNet is a torus (or mesh) of the given dimensions.
@@ -161,7 +162,7 @@ func dragonflyNet(a, p, h int) *topology.Graph {
 
 func gridPattern(t testing.TB, g *topology.Graph, ranks int, dims ...int) []Group {
 	t.Helper()
-	groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: g.Terminals()}, func(c *GridConfig) {
+	groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: g.Terminals()}, func(c *GridConfig) {
 		c.Dims = dims
 		c.RanksPerTerminal = ranks
 	})

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Registry, "mr4lms-plus-offline", "mr4lms-plus for groups that are all known beforehand: colours are filled one after the other",
+	param.Register(Registry, "mr4lms-plus-offline", "mr4lms-plus for groups that are all known beforehand: colours are filled one after the other",
 		defaultPlus, func(c PlusConfig, env Env) (Engine, error) {
 			e, err := newPlus(c, env)
 			return &offline{e}, err

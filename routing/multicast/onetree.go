@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	sim.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
+	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
 		func(_ struct{}, env Env) (Engine, error) {
 			f, err := NewForest(env)
 			if err != nil {

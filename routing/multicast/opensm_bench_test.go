@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // BenchmarkMinHopMC routes the lines of a process grid on the networks of the
@@ -18,10 +18,10 @@ func BenchmarkMinHopMC(b *testing.B) {
 		dims []int
 	}{
 		{"fat-tree", func() (topology.Topology, error) {
-			return sim.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
+			return param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
 		}, []int{128, 125}},
 		{"torus", func() (topology.Topology, error) {
-			return sim.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{30, 20, 20}, 2 })
+			return param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{30, 20, 20}, 2 })
 		}, []int{28, 28, 28}},
 	} {
 		topo, err := c.make()
@@ -32,7 +32,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *GridConfig) { g.Dims = c.dims })
+		groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *GridConfig) { g.Dims = c.dims })
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 // BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of
 // 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
 func BenchmarkSSSPUnicast(b *testing.B) {
-	topo, err := sim.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
+	topo, err := param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
 	if err != nil {
 		b.Fatal(err)
 	}

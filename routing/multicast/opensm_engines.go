@@ -3,7 +3,7 @@ package multicast
 import (
 	"errors"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // OpenSMSSSPConfig configures the engine opensm-sssp.
@@ -13,11 +13,11 @@ type OpenSMSSSPConfig struct {
 }
 
 func init() {
-	sim.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
 		func(_ struct{}, env Env) (Engine, error) {
 			return NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
 		})
-	sim.Register(Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
+	param.Register(Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
 		func(c OpenSMSSSPConfig, env Env) (Engine, error) {
 			builder, err := newSSSPMC(env.Graph, c.LMC)
 			if refused := (*InfinityError)(nil); errors.As(err, &refused) && c.Fallback {

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The files in testdata/opensm are measurements: OpenSM 3.3.23 on ibsim 0.10,
@@ -97,9 +97,9 @@ func TestOpenSMTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := opensmFabric(t, r["net"])
 			groups := readableGroups(t, env.Graph, r["pattern"]+".sa.gz")
-			e, err := sim.Make(Registry, engines[r["engine"]], env, func(*struct{}) {})
+			e, err := param.Make(Registry, engines[r["engine"]], env, func(*struct{}) {})
 			if r["engine"] == "sssp" {
-				e, err = sim.Make(Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
+				e, err = param.Make(Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -338,7 +338,7 @@ func TestSSSPInfinity(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := func(lmc int, fallback bool) (Engine, error) {
-		return sim.Make(Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
+		return param.Make(Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
 	}
 	if _, err := set(6, false); err != nil {
 		t.Errorf("LMC 6: %v", err)

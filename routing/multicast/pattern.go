@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // PatternEnv is what a group pattern is laid over.
@@ -17,7 +18,7 @@ type PatternEnv struct {
 }
 
 // Patterns holds the group patterns that experiment files can name.
-var Patterns = sim.NewRegistry[PatternEnv, []Group]("group pattern")
+var Patterns = param.NewRegistry[PatternEnv, []Group]("group pattern")
 
 // GridConfig configures the grid pattern.
 type GridConfig struct {
@@ -52,13 +53,13 @@ type FixedSizeConfig struct {
 }
 
 func init() {
-	sim.Register(Patterns, "blocks", "disjoint groups of a size, members in equal distances", BlocksConfig{Size: 4, Stride: 1}, blockGroups)
-	sim.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
+	param.Register(Patterns, "blocks", "disjoint groups of a size, members in equal distances", BlocksConfig{Size: 4, Stride: 1}, blockGroups)
+	param.Register(Patterns, "grid", "processes in a grid, every line along every dimension a group",
 		GridConfig{Dims: []int{8, 8}, RanksPerTerminal: 1}, gridGroups)
-	sim.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
+	param.Register(Patterns, "hierarchical", "groups of neighbours, then groups of their leaders, up to a single group",
 		HierarchyConfig{Sizes: []int{16}, RanksPerTerminal: 1}, hierarchyGroups)
-	sim.Register(Patterns, "random", "every terminal joins some groups at random", RandomConfig{Groups: 64, Joins: 2}, randomGroups)
-	sim.Register(Patterns, "random-fixed-size", "groups of a size, the members of each drawn at random", FixedSizeConfig{Count: 64, Size: 4}, fixedSizeGroups)
+	param.Register(Patterns, "random", "every terminal joins some groups at random", RandomConfig{Groups: 64, Joins: 2}, randomGroups)
+	param.Register(Patterns, "random-fixed-size", "groups of a size, the members of each drawn at random", FixedSizeConfig{Count: 64, Size: 4}, fixedSizeGroups)
 }
 
 // gridGroups makes one group of every line of the grid (Chen et al. 2021,
@@ -69,7 +70,7 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 	ranks := 1
 	for _, d := range c.Dims {
 		if ranks > 1<<40/d {
-			return nil, &sim.ParamError{Key: "dims", Value: c.Dims, Want: "at most 2^40 processes"}
+			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: "at most 2^40 processes"}
 		}
 		ranks *= d
 	}
@@ -99,10 +100,10 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 	most := env.Terminals / c.Stride / c.Size * c.Stride
 	if most == 0 {
-		return nil, &sim.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most %d: members %d apart on %d terminals", env.Terminals/c.Stride, c.Stride, env.Terminals)}
+		return nil, &param.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most %d: members %d apart on %d terminals", env.Terminals/c.Stride, c.Stride, env.Terminals)}
 	}
 	if c.Count > most {
-		return nil, &sim.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d members, %d apart, on %d terminals", most, c.Size, c.Stride, env.Terminals)}
+		return nil, &param.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d members, %d apart, on %d terminals", most, c.Size, c.Stride, env.Terminals)}
 	}
 	if c.Count == 0 {
 		c.Count = most
@@ -124,7 +125,7 @@ func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 // Sizes[1], and so on until one group is left.
 func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 	if len(c.Sizes) == 0 {
-		return nil, &sim.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}
+		return nil, &param.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}
 	}
 	if c.Ranks == 0 {
 		c.Ranks = env.Terminals * c.RanksPerTerminal
@@ -159,7 +160,7 @@ func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 // Groups that nobody joins are left out.
 func randomGroups(c RandomConfig, env PatternEnv) ([]Group, error) {
 	if c.Joins > c.Groups {
-		return nil, &sim.ParamError{Key: "joins", Value: c.Joins, Want: fmt.Sprintf("at most groups (%d)", c.Groups)}
+		return nil, &param.ParamError{Key: "joins", Value: c.Joins, Want: fmt.Sprintf("at most groups (%d)", c.Groups)}
 	}
 	members := make([][]topology.TerminalID, c.Groups)
 	draw := sim.NewStream(env.Seed, "multicast random groups", 0)
@@ -189,10 +190,10 @@ const maxMemberships = 1 << 28
 // as they are. Two groups may have the same members.
 func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 	if c.Size > env.Terminals {
-		return nil, &sim.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most the %d terminals", env.Terminals)}
+		return nil, &param.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most the %d terminals", env.Terminals)}
 	}
 	if c.Count > maxMemberships/c.Size {
-		return nil, &sim.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d with 2^28 members in all", maxMemberships/c.Size, c.Size)}
+		return nil, &param.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d with 2^28 members in all", maxMemberships/c.Size, c.Size)}
 	}
 	terminals := make([]topology.TerminalID, env.Terminals)
 	for t := range terminals {
@@ -216,7 +217,7 @@ func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 
 func fits(key string, ranks, perTerminal int, env PatternEnv) error {
 	if ranks > env.Terminals*perTerminal {
-		return &sim.ParamError{Key: key, Value: fmt.Sprintf("%d processes", ranks),
+		return &param.ParamError{Key: key, Value: fmt.Sprintf("%d processes", ranks),
 			Want: fmt.Sprintf("at most %d (%d terminals of %d)", env.Terminals*perTerminal, env.Terminals, perTerminal)}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups),
@@ -23,7 +23,7 @@ func TestGridPattern(t *testing.T) {
 		{[]int{34, 34, 34}, 1, 3468},
 		{[]int{256, 160}, 1, 416},
 	} {
-		groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 40960}, func(g *GridConfig) {
+		groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 40960}, func(g *GridConfig) {
 			g.Dims, g.RanksPerTerminal = c.dims, c.ranks
 		})
 		if err != nil || len(groups) != c.want {
@@ -32,7 +32,7 @@ func TestGridPattern(t *testing.T) {
 	}
 	// Ranks 0..5 as 3 x 2, two on a terminal: rows {0 1 2} {3 4 5}, columns
 	// {0 3} {1 4} {2 5}, on terminals rank/2.
-	groups, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 3}, func(g *GridConfig) {
+	groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 3}, func(g *GridConfig) {
 		g.Dims, g.RanksPerTerminal = []int{3, 2}, 2
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestGridPattern(t *testing.T) {
 			t.Errorf("group %d: %v, want %v", i, g.Terminals, want[i])
 		}
 	}
-	if _, err := sim.Make(Patterns, "grid", PatternEnv{Terminals: 5}, func(g *GridConfig) { g.Dims = []int{3, 2} }); err == nil {
+	if _, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 5}, func(g *GridConfig) { g.Dims = []int{3, 2} }); err == nil {
 		t.Error("six processes on five terminals were accepted")
 	}
 }
@@ -52,7 +52,7 @@ func TestGridPattern(t *testing.T) {
 // TestHierarchicalPattern: nine ranks by fours: {0..3} {4..7} {8}, leaders
 // {0 4 8}.
 func TestHierarchicalPattern(t *testing.T) {
-	groups, err := sim.Make(Patterns, "hierarchical", PatternEnv{Terminals: 9}, func(g *HierarchyConfig) { g.Sizes = []int{4} })
+	groups, err := param.Make(Patterns, "hierarchical", PatternEnv{Terminals: 9}, func(g *HierarchyConfig) { g.Sizes = []int{4} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestHierarchicalPattern(t *testing.T) {
 // decides which.
 func TestRandomPattern(t *testing.T) {
 	draw := func(seed uint64) []Group {
-		groups, err := sim.Make(Patterns, "random", PatternEnv{Terminals: 50, Seed: seed}, func(g *RandomConfig) { g.Groups, g.Joins = 9, 3 })
+		groups, err := param.Make(Patterns, "random", PatternEnv{Terminals: 50, Seed: seed}, func(g *RandomConfig) { g.Groups, g.Joins = 9, 3 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestRandomPattern(t *testing.T) {
 // are 212.
 func TestFixedSizePattern(t *testing.T) {
 	draw := func(seed uint64, terminals, count, size int) []Group {
-		groups, err := sim.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, func(g *FixedSizeConfig) { g.Count, g.Size = count, size })
+		groups, err := param.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, func(g *FixedSizeConfig) { g.Count, g.Size = count, size })
 		if err != nil || len(groups) != count {
 			t.Fatalf("%d groups, want %d (%v)", len(groups), count, err)
 		}
@@ -143,11 +143,11 @@ func TestFixedSizePattern(t *testing.T) {
 func TestPatternFaults(t *testing.T) {
 	env := PatternEnv{Terminals: 9}
 	blocks := func(edit func(*BlocksConfig)) error {
-		_, err := sim.Make(Patterns, "blocks", env, edit)
+		_, err := param.Make(Patterns, "blocks", env, edit)
 		return err
 	}
 	drawn := func(terminals, count, size int) error {
-		_, err := sim.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals}, func(c *FixedSizeConfig) { c.Count, c.Size = count, size })
+		_, err := param.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals}, func(c *FixedSizeConfig) { c.Count, c.Size = count, size })
 		return err
 	}
 	for _, c := range []struct {

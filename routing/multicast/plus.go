@@ -2,7 +2,7 @@ package multicast
 
 import (
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // PlusConfig configures mr4lms-plus and mr4lms-plus-offline.
@@ -14,7 +14,7 @@ type PlusConfig struct {
 var defaultPlus = PlusConfig{Roots: 4}
 
 func init() {
-	sim.Register(Registry, "mr4lms-plus", "MR4LMS with fewer colours: colour first, small trees, identical spans share when entries run out",
+	param.Register(Registry, "mr4lms-plus", "MR4LMS with fewer colours: colour first, small trees, identical spans share when entries run out",
 		defaultPlus, func(c PlusConfig, env Env) (Engine, error) { return newPlus(c, env) })
 }
 

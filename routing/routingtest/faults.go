@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // randomEras is some random faults of a graph, that come and go, but for the
@@ -53,7 +54,7 @@ func ConformAroundFaults(t *testing.T, name string, seeds uint64, faulty func(se
 						continue
 					}
 					err := checkEras(t, n, v, seed)
-					var setting *sim.ParamError
+					var setting *param.ParamError
 					if errors.As(err, &setting) && setting.Key == v.Key {
 						refused = true
 					} else if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Trial is a random network under random settings.
@@ -80,7 +81,7 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 
 // choices lists the allowed values of a setting.
 func choices(config any, key string) (all []string) {
-	sim.EachSetting(config, func(f reflect.StructField, _ reflect.Value) {
+	param.EachSetting(config, func(f reflect.StructField, _ reflect.Value) {
 		if f.Tag.Get("toml") == key {
 			all = strings.Split(f.Tag.Get("choices"), "|")
 		}

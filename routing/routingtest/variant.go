@@ -10,7 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Variant is a registered routing with one of its choices changed from the
@@ -44,7 +44,7 @@ func Variants(t testing.TB, name string) []Variant {
 	}
 	all := []Variant{{Routing: name, Config: fresh()}}
 	place := -1
-	sim.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
 		place++
 		values := strings.Split(f.Tag.Get("choices"), "|")
 		if v.Kind() == reflect.Bool {
@@ -65,7 +65,7 @@ func Variants(t testing.TB, name string) []Variant {
 
 // setPlace gives the setting at a place among those of config another value.
 func setPlace(config any, place int, value string) {
-	sim.EachSetting(config, func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(_ reflect.StructField, v reflect.Value) {
 		if place--; place != -1 {
 			return
 		}

@@ -2,7 +2,7 @@ package input
 
 import (
 	"fmt"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"math"
 	"runtime/debug"
 )
@@ -20,7 +20,7 @@ func CheckMemory(key string, value any, what string, bytes float64) error {
 	if bytes <= float64(Memory()) {
 		return nil
 	}
-	return &sim.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
+	return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
 }
 
 func gibibytes(bytes float64) string {

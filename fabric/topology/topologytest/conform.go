@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Sample is one set of settings of a registered topology.
@@ -32,7 +33,7 @@ func Conform(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	if readsFile(config) {
-		if _, err := topology.Registry.Build(name, config, struct{}{}); !errors.As(err, new(*sim.ParamError)) {
+		if _, err := topology.Registry.Build(name, config, struct{}{}); !errors.As(err, new(*param.ParamError)) {
 			t.Errorf("%s without a path: %v, want a *sim.ParamError", name, err)
 		}
 		return

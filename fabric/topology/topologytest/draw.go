@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Network is a topology with a name for messages.
@@ -36,7 +37,7 @@ func Families() []string {
 
 // readsFile tells whether a topology has no default because it reads a file.
 func readsFile(config any) bool {
-	return slices.ContainsFunc(sim.DescribeParams(config), func(p sim.Param) bool { return p.Key == "path" })
+	return slices.ContainsFunc(param.DescribeParams(config), func(p param.Param) bool { return p.Key == "path" })
 }
 
 // Networks lists a network of each of the [Families], of no more than a size, the
@@ -81,7 +82,7 @@ func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
 // describe lists the settings of a configuration.
 func describe(config any) string {
 	var parts []string
-	for _, p := range sim.DescribeParams(config) {
+	for _, p := range param.DescribeParams(config) {
 		parts = append(parts, p.Key+"="+strings.ReplaceAll(p.Default, " ", ""))
 	}
 	return strings.Join(parts, ",")
@@ -119,9 +120,9 @@ func clone(family string, config any) any {
 		panic("topologytest: " + err.Error())
 	}
 	var values []reflect.Value
-	sim.EachSetting(config, func(_ reflect.StructField, v reflect.Value) { values = append(values, v) })
+	param.EachSetting(config, func(_ reflect.StructField, v reflect.Value) { values = append(values, v) })
 	i := 0
-	sim.EachSetting(c, func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(c, func(_ reflect.StructField, v reflect.Value) {
 		v.Set(values[i])
 		if v.Kind() == reflect.Slice {
 			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), values[i]))
@@ -137,7 +138,7 @@ func clone(family string, config any) any {
 func change(config any, stream *sim.Stream, shrink bool, except int) (place int) {
 	var fields []reflect.StructField
 	var values []reflect.Value
-	sim.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		fields, values = append(fields, f), append(values, v)
 	})
 	if len(values) == 0 {

@@ -1,8 +1,9 @@
-package sim
+package param
 
 import (
 	"errors"
 	"fmt"
+	"github.com/weft-sim/weft/sim"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ type roundConfig struct {
 }
 
 type squareConfig struct {
-	Size  int  `toml:"size" doc:"how wide" min:"2" max:"9"`
-	Edge  Time `toml:"edge" doc:"how long"`
+	Size  int      `toml:"size" doc:"how wide" min:"2" max:"9"`
+	Edge  sim.Time `toml:"edge" doc:"how long"`
 	Names []string
 }
 
@@ -94,7 +95,7 @@ func TestNew(t *testing.T) {
 		{"round", nil, "round 3 light"},
 		{"round", []Setting{Set("size", 7), Set("shade", "dark")}, "round 7 dark"},
 		{"square", []Setting{Set("edge", "2ns"), Set("size", uint8(2))}, "square 2 2ns"},
-		{"square", []Setting{Set("edge", 7*Nanosecond)}, "square 3 7ns"},
+		{"square", []Setting{Set("edge", 7*sim.Nanosecond)}, "square 3 7ns"},
 		{"round", []Setting{Set("size", 10)}, "size = 10: want 1 to 9"},
 		{"round", []Setting{Set("edge", "2ns")}, `edge = 2ns: want it left out: shape "body" does not use it here`},
 		{"round", []Setting{Set("colour", 1), Set("size", "big")},

@@ -1,8 +1,9 @@
-package sim
+package param
 
 import (
 	"errors"
 	"fmt"
+	"github.com/weft-sim/weft/sim"
 	"reflect"
 	"slices"
 	"sort"
@@ -204,11 +205,11 @@ func eachFieldOf(v reflect.Value, visit func(reflect.StructField, reflect.Value)
 
 func typeName(v reflect.Value) string {
 	switch v.Interface().(type) {
-	case Time:
+	case sim.Time:
 		return "time"
-	case Bytes:
+	case sim.Bytes:
 		return "size"
-	case Rate:
+	case sim.Rate:
 		return "rate"
 	}
 	switch v.Kind() {
@@ -335,17 +336,17 @@ func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
 	var x float64
 	var err error
 	switch v.Interface().(type) {
-	case Time:
-		var t Time
-		t, err = ParseTime(s)
+	case sim.Time:
+		var t sim.Time
+		t, err = sim.ParseTime(s)
 		x = float64(t)
-	case Bytes:
-		var b Bytes
-		b, err = ParseBytes(s)
+	case sim.Bytes:
+		var b sim.Bytes
+		b, err = sim.ParseBytes(s)
 		x = float64(b)
-	case Rate:
-		var r Rate
-		r, err = ParseRate(s)
+	case sim.Rate:
+		var r sim.Rate
+		r, err = sim.ParseRate(s)
 		x = float64(r)
 	default:
 		x, err = strconv.ParseFloat(s, 64)
