@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // BenchmarkDragonfly runs the 1056-terminal dragonfly under minimal routing
@@ -99,7 +100,7 @@ func (l local) Destination(src topology.TerminalID, r *sim.Stream) topology.Term
 }
 
 // hugePages lets benchmarks have the memory that the command has.
-var hugePages = sync.OnceFunc(func() { sim.ReserveHugePages(128 << 20) })
+var hugePages = sync.OnceFunc(func() { mem.ReserveHugePages(128 << 20) })
 
 // benchmark measures cycles of the network in steady state, which so many
 // cycles of warm-up lead to.

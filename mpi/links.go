@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // linkState is that of a connection on demand, on one side.
@@ -64,7 +64,7 @@ func (l *links) make(a int32) {
 	if len(l.slab) < l.words {
 		const slab = 4 << 20 // bytes
 		tables := min(max(1, slab/8/l.words), len(l.table))
-		l.slab = sim.HugePages(make([]linkBits, tables*l.words))
+		l.slab = mem.HugePages(make([]linkBits, tables*l.words))
 	}
 	l.table[a], l.slab = &l.slab[0], l.slab[l.words:]
 }
@@ -92,7 +92,7 @@ func (l *links) ready(a int32) iter.Seq[int32] {
 // expect asks for the state of a's link to a peer ahead.
 func (l *links) expect(a, peer int32) {
 	if w := l.of(a, peer); w != nil {
-		sim.Prefetch(unsafe.Pointer(w))
+		mem.Prefetch(unsafe.Pointer(w))
 	}
 }
 

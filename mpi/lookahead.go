@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // A message touches a dozen cache lines: of ranks, adapters, their caches of
@@ -15,7 +16,7 @@ import (
 // manyRanks, which only tests change, is from how many ranks on that is done.
 var manyRanks = 2048
 
-func (rt *runtime) looksAhead() bool { return sim.Prefetching && len(rt.ranks) >= manyRanks }
+func (rt *runtime) looksAhead() bool { return mem.Prefetching && len(rt.ranks) >= manyRanks }
 
 // messageAndPeer is the argument of events of a message: its number and, for the
 // sake of looking ahead, the rank at the other end.
@@ -27,7 +28,7 @@ func (rt *runtime) LookAhead(e *sim.Event) {
 	switch {
 	case id < 0: // a computation
 		rank := unsafe.Pointer(&rt.ranks[r])
-		sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.queues[shortQueue*r]))
+		mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.queues[shortQueue*r]))
 	case e.Kind <= evPost || e.Kind == evRelay:
 		rt.expectTransfer(id, r, peer)
 	default:
@@ -47,18 +48,18 @@ func (rt *runtime) progress(r int32) unsafe.Pointer {
 // that of its transfer.
 func (rt *runtime) expectArrival(id, r, asks int32) {
 	rank := unsafe.Pointer(&rt.ranks[r])
-	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.messages[id]))
+	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.messages[id]))
 	if asks != 0 {
 		rt.connect.links.expect(r, rt.connect.peer(asks-1))
 		return
 	}
-	sim.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
+	mem.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
 }
 
 // expectTransfer asks for what sending a message touches.
 func (rt *runtime) expectTransfer(id, from, to int32) {
 	rank := unsafe.Pointer(&rt.ranks[from])
-	sim.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(&rt.messages[id]))
+	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(&rt.messages[id]))
 	a, b := rt.nodeOf[from], rt.nodeOf[to]
 	if a == b || rt.expecter == nil {
 		return

@@ -1,6 +1,8 @@
 package mpi
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim/mem"
+)
 
 // A matcher pairs receives with messages. It holds the nodes of any number of
 // lists (posted receives and early messages of every rank); an item is found
@@ -74,7 +76,7 @@ func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 func (m *matcher) reserve(lists int) int32 {
 	const first = ownNodes // number 0 means none
 	m.own = first + int32(lists)*ownNodes
-	m.nodes = sim.HugePages(make([]matchNode, m.own))
+	m.nodes = mem.HugePages(make([]matchNode, m.own))
 	return first
 }
 

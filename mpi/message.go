@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // message is a point-to-point message that is under way, or one of those with
@@ -99,12 +100,12 @@ func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages[i].next
 		if rt.freeMsg != 0 {
-			sim.Prefetch(unsafe.Pointer(&rt.messages[rt.freeMsg-1]))
+			mem.Prefetch(unsafe.Pointer(&rt.messages[rt.freeMsg-1]))
 		}
 		return i
 	}
 	if n := len(rt.messages); n == cap(rt.messages) {
-		more := sim.HugePages(make([]message, n, max(64, 2*n)))
+		more := mem.HugePages(make([]message, n, max(64, 2*n)))
 		copy(more, rt.messages)
 		rt.messages = more
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -174,7 +175,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: sim.HugePages(make([]rank, w.Ranks()))}
+	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: mem.HugePages(make([]rank, w.Ranks()))}
 	rt.handler = k.Register(rt)
 	rt.noise = newNoise(&c.Noise, c.Seed, w.Ranks())
 	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
@@ -184,7 +185,7 @@ func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
 	rt.connect = newConnector(rt, nodes)
 	rt.firstOwn = rt.match.reserve(len(rt.ranks))
 	rt.recvBytes = make([]int64, len(rt.match.nodes))
-	rt.queues = sim.HugePages(make([]Op, shortQueue*len(rt.ranks)))
+	rt.queues = mem.HugePages(make([]Op, shortQueue*len(rt.ranks)))
 	if s, ok := w.(*ScheduleRun); ok {
 		rt.inOrder, rt.schedule = true, s
 		if c.Connections.TearDown {

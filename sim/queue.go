@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/weft-sim/weft/sim/mem"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -129,14 +130,14 @@ func (q *eventQueue) extend(s *eventSlot) *eventChunk {
 	if n == 0 {
 		n = int32(len(q.chunks))
 		if len(q.chunks) == cap(q.chunks) {
-			more := HugePages(make([]eventChunk, len(q.chunks), 2*len(q.chunks)))
+			more := mem.HugePages(make([]eventChunk, len(q.chunks), 2*len(q.chunks)))
 			copy(more, q.chunks)
 			q.chunks = more
 		}
 		q.chunks = append(q.chunks, eventChunk{})
 	} else {
 		q.free = q.chunks[n].next
-		Prefetch(unsafe.Pointer(&q.chunks[q.free]))
+		mem.Prefetch(unsafe.Pointer(&q.chunks[q.free]))
 	}
 	c := &q.chunks[n]
 	c.next, c.count = 0, 0
@@ -350,7 +351,7 @@ func (q *eventQueue) empty(s *eventSlot) {
 		next := c.next
 		if next != 0 {
 			for line := uintptr(0); line < unsafe.Sizeof(*c); line += 64 {
-				Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next]), line))
+				mem.Prefetch(unsafe.Add(unsafe.Pointer(&q.chunks[next]), line))
 			}
 		}
 		if int64(c.events[0].At)>>slotShift == q.now {

@@ -3,7 +3,7 @@ package hca
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // contextCache holds the QP contexts that adapters have at hand: of each so many
@@ -29,7 +29,7 @@ func newContextCache(entries, n int) contextCache {
 		return contextCache{}
 	}
 	c := contextCache{perAdapter: 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))}
-	c.sets = sim.HugePages(make([]contextSet, n*c.perAdapter))
+	c.sets = mem.HugePages(make([]contextSet, n*c.perAdapter))
 	var empty contextSet
 	for way := range empty {
 		empty[way] = noQP

@@ -3,7 +3,7 @@ package hca
 import (
 	"unsafe"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // Ahead asks for memory that will be touched at adapters that were made together.
@@ -49,16 +49,16 @@ func (a *Ahead) set(adapter int32, set int) unsafe.Pointer {
 // Posted is for a request at one adapter on a QP and for taking it in at another.
 func (a *Ahead) Posted(from int32, qp QP, to int32, peer QP) {
 	sender := a.adapter(from)
-	sim.Prefetch4(sender, a.set(from, setOf(qp)), a.adapter(to), a.set(to, setOf(peer)))
-	sim.Prefetch(unsafe.Add(sender, 64))
-	sim.PrefetchRow(a.queue(from))
+	mem.Prefetch4(sender, a.set(from, setOf(qp)), a.adapter(to), a.set(to, setOf(peer)))
+	mem.Prefetch(unsafe.Add(sender, 64))
+	mem.PrefetchRow(a.queue(from))
 }
 
 // Served is for the next burst of an adapter, with the sets of its contexts there
 // and at the adapter that it goes to.
 func (a *Ahead) Served(from int32, own int, to int32, peer int) {
 	sender := a.adapter(from)
-	sim.Prefetch4(sender, a.set(from, own), a.adapter(to), a.set(to, peer))
-	sim.Prefetch(unsafe.Add(sender, 64))
-	sim.PrefetchRow(a.queue(from))
+	mem.Prefetch4(sender, a.set(from, own), a.adapter(to), a.set(to, peer))
+	mem.Prefetch(unsafe.Add(sender, 64))
+	mem.PrefetchRow(a.queue(from))
 }

@@ -1,6 +1,9 @@
 package hca
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+)
 
 // HCA is the state of one adapter, in two cache lines of 64 bytes: what every
 // request touches, and the send queues, which only those touch that have to
@@ -40,8 +43,8 @@ type Stats struct {
 func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
-	common.active = sim.HugePages(make([]activeQP, fewActive*n))
-	all := sim.HugePages(make([]HCA, n))
+	common.active = mem.HugePages(make([]activeQP, fewActive*n))
+	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter(config.Engines)}
 		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]

@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package sim
+package mem
 
 import "unsafe"
 

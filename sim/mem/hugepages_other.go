@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sim
+package mem
 
 // HugePages returns its argument: see the version for Linux.
 func HugePages[T any](s []T) []T { return s }
