@@ -1,6 +1,10 @@
 package fabric
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/weft-sim/weft/sim/mem"
+)
 
 // This file follows packets of one flit that find their queue empty and meet
 // nothing there but allocation: no stall, nobody behind. That is most of them
@@ -136,8 +140,8 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 
 // settle adds what packets passed in this cycle to the sums.
 func (b *Blame) settle(f *Fabric) {
-	if prefetching && b.pending > 0 {
-		prefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
+	if mem.Prefetching && b.pending > 0 {
+		mem.PrefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
 	}
 	least := b.least.account[0]
 	for i := range b.passed[:b.pending] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // Advance simulates so many cycles.
@@ -134,7 +135,7 @@ func (f *Fabric) nextActive(from int) int {
 func (f *Fabric) arriveCredits(c int64) {
 	for batch := f.credits[0].Next(c); batch != nil; batch = f.credits[0].Next(c) {
 		if f.large {
-			prefetchEach(&batch[0], len(batch), 4, unsafe.Pointer(&f.outVC[0]), unsafe.Sizeof(outVC{}))
+			mem.PrefetchEach(&batch[0], len(batch), 4, unsafe.Pointer(&f.outVC[0]), unsafe.Sizeof(outVC{}))
 		}
 		if f.sensing != nil {
 			f.sensing.returned(f, batch, c)
@@ -186,7 +187,7 @@ func (f *Fabric) arriveFlits(c int64) {
 	}
 	for batch := f.flits[toSwitches].Next(c); batch != nil; batch = f.flits[toSwitches].Next(c) {
 		if f.large {
-			prefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&f.queues[0]), unsafe.Sizeof(inVC{}))
+			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&f.queues[0]), unsafe.Sizeof(inVC{}))
 		}
 		for i := range batch {
 			e := &batch[i]

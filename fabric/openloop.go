@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // Pattern chooses destinations.
@@ -86,7 +87,7 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *PacketSpec) bo
 
 // prefetch asks for the sources of some terminals.
 func (o *OpenLoop) prefetch(terminals []int32) {
-	prefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
+	mem.PrefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
 }
 
 // Stop ends the births at cycle c: packets that would have been born then or

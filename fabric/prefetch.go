@@ -1,6 +1,10 @@
 package fabric
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/weft-sim/weft/sim/mem"
+)
 
 // largeState, which only tests change, is from how many bytes of state on a fabric
 // asks for what it will touch: such as do not fit into the caches of one core.
@@ -10,7 +14,7 @@ var largeState = 1 << 20
 func (f *Fabric) isLarge() bool {
 	bytes := len(f.queues)*int(unsafe.Sizeof(inVC{})) + len(f.outVC)*int(unsafe.Sizeof(outVC{})) +
 		len(f.out)*int(unsafe.Sizeof(outPort{})) + len(f.terminals)*int(unsafe.Sizeof(terminal{}))
-	return prefetching && bytes > largeState
+	return mem.Prefetching && bytes > largeState
 }
 
 // prefetchQueues asks for the queues of a switch that have work, from a mask word
@@ -20,9 +24,9 @@ func (f *Fabric) prefetchQueues(word int) {
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		if set := m.route | m.va | m.sa; set != 0 {
-			prefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
+			mem.PrefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
 			if f.vcs > 1 {
-				prefetchSet(set, unsafe.Pointer(&f.acceptOV[int(sw.queue0)+w<<6]), 4)
+				mem.PrefetchSet(set, unsafe.Pointer(&f.acceptOV[int(sw.queue0)+w<<6]), 4)
 			}
 		}
 	}
@@ -32,17 +36,17 @@ func (f *Fabric) prefetchQueues(word int) {
 // been routed to in this cycle.
 func (f *Fabric) prefetchPorts(sw *switchState, inputs, outputs []int32) {
 	n := len(outputs)
-	prefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs), unsafe.Sizeof(outPort{}))
-	prefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
-	prefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins), unsafe.Sizeof(inPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins), unsafe.Sizeof(inPort{}))
 }
 
 // prefetchTerminals asks for the sending side of some terminals.
 func (f *Fabric) prefetchTerminals(batch []int32) {
 	n := len(batch)
-	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.terminals[0]), unsafe.Sizeof(terminal{}))
-	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.out[f.terminalOut0]), unsafe.Sizeof(outPort{}))
-	prefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.outVC[f.terminalOV0]), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.terminals[0]), unsafe.Sizeof(terminal{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.out[f.terminalOut0]), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&f.outVC[f.terminalOV0]), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
 	if f.prefetcher != nil {
 		f.prefetcher.prefetch(batch)
 	}

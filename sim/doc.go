@@ -1,5 +1,5 @@
 // Package sim is weft's foundation: simulated time, the event kernel, named
-// random streams, typed registries and statistics.
+// random streams, units.
 //
 // # Contract
 //

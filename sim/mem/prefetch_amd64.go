@@ -20,3 +20,14 @@ func Prefetch4(a, b, c, d unsafe.Pointer)
 //
 //go:noescape
 func PrefetchRow(p unsafe.Pointer)
+
+// PrefetchEach asks for the elements of an array, each of so many bytes, whose
+// numbers are in n places, so many bytes apart.
+//
+//go:noescape
+func PrefetchEach(index *int32, n int, stride uintptr, first unsafe.Pointer, size uintptr)
+
+// PrefetchSet asks for the members of a set out of the first 64 elements of an array.
+//
+//go:noescape
+func PrefetchSet(set uint64, first unsafe.Pointer, size uintptr)

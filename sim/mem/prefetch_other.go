@@ -15,3 +15,9 @@ func Prefetch4(_, _, _, _ unsafe.Pointer) {}
 
 // PrefetchRow is Prefetch of the four cache lines from p on.
 func PrefetchRow(unsafe.Pointer) {}
+
+// PrefetchEach asks for some elements of an array.
+func PrefetchEach(*int32, int, uintptr, unsafe.Pointer, uintptr) {}
+
+// PrefetchSet asks for the members of a set out of an array.
+func PrefetchSet(uint64, unsafe.Pointer, uintptr) {}
