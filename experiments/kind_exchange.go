@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
@@ -19,7 +19,7 @@ func init() {
 		Name: "exchange",
 		Doc:  "all-to-all, one packet from every terminal to every other: its time and the channels it takes, through buffered switches or in the sessions of a distributed full switch",
 		Defaults: func() exchangeConfig {
-			d, s := fabric.DefaultConfig(), collectives.DefaultSessionsConfig()
+			d, s := fabric.DefaultConfig(), dswitch.DefaultSessionsConfig()
 			return exchangeConfig{
 				Topology: TopologyTable{Choose(topology.Registry, "fat-tree")},
 				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
@@ -99,7 +99,7 @@ type exchangeParts struct {
 	fabric   fabric.Config
 	routed   // through the fabric
 	// of sessions: the schedule, and the time of a flit's way.
-	sessions collectives.SessionsConfig
+	sessions dswitch.SessionsConfig
 	onePort  bool
 	path     int64 // cycles from the processor's decision to send until the head's arrival
 }
@@ -155,14 +155,14 @@ func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64
 	if !ok {
 		return At("topology.type", fmt.Errorf("= %q: exchange.through = \"sessions\" needs a distributed full switch, pcc or pk", name))
 	}
-	p.sessions = collectives.DefaultSessionsConfig()
+	p.sessions = dswitch.DefaultSessionsConfig()
 	p.sessions.Schedule, p.sessions.Addressing = x.Schedule, x.Addressing
 	p.sessions.PacketFlits, p.sessions.Drain = x.PacketFlits, x.Drain
 	if p.onePort = x.Schedule == "cyclic"; p.onePort {
 		p.sessions.FirstStage = "single"
 	}
 	timings, err := p.fabric.ChannelTimings(s.Graph())
-	if err = errors.Join(err, Under("exchange", "exchange.schedule", collectives.CheckSessions(s, p.sessions, seed))); err != nil {
+	if err = errors.Join(err, Under("exchange", "exchange.schedule", dswitch.CheckSessions(s, p.sessions, seed))); err != nil {
 		return err
 	}
 	stages := int64(2*s.Cascades() + 1)
@@ -262,7 +262,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 
 func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run *Run) (exchangeRow, error) {
 	s := p.topology.(*topology.DistributedSwitch)
-	r, err := collectives.RunSessions(ctx, s, p.sessions, run.Seed)
+	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed)
 	if err != nil {
 		return exchangeRow{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -17,7 +17,7 @@ func init() {
 		Defaults: func() sessionsConfig {
 			return sessionsConfig{
 				Topology: TopologyTable{Choose(topology.Registry, "pk")},
-				Sessions: collectives.DefaultSessionsConfig(),
+				Sessions: dswitch.DefaultSessionsConfig(),
 			}
 		},
 		Check: checkSessions,
@@ -26,8 +26,8 @@ func init() {
 }
 
 type sessionsConfig struct {
-	Topology TopologyTable              `toml:"topology" doc:"the distributed full switch: pcc or pk"`
-	Sessions collectives.SessionsConfig `toml:"sessions" doc:"what is sent when, and what has failed"`
+	Topology TopologyTable          `toml:"topology" doc:"the distributed full switch: pcc or pk"`
+	Sessions dswitch.SessionsConfig `toml:"sessions" doc:"what is sent when, and what has failed"`
 }
 
 // sessionsRow has a column for each metric of collectives.SessionsResult, under
@@ -72,7 +72,7 @@ type sessionsRow struct {
 }
 
 // newSessionsRow copies the metrics to the columns of their names.
-func newSessionsRow(r *collectives.SessionsResult) sessionsRow {
+func newSessionsRow(r *dswitch.SessionsResult) sessionsRow {
 	values := map[string]float64{}
 	for _, m := range r.Metrics() {
 		values[m.Name] = m.Value
@@ -106,7 +106,7 @@ func checkSessions(c *sessionsConfig, seed uint64) ([]Warning, error) {
 	if !ok {
 		return nil, At("topology.type", fmt.Errorf("= %q: sessions need a distributed full switch, pcc or pk", c.Topology.Type.Name()))
 	}
-	if err := collectives.CheckSessions(t, c.Sessions, seed); err != nil {
+	if err := dswitch.CheckSessions(t, c.Sessions, seed); err != nil {
 		return nil, Under("sessions", "sessions.schedule", err)
 	}
 	return sessionsWarnings(s, c.Sessions.Schedule), nil
@@ -139,7 +139,7 @@ func runSessions(ctx context.Context, c *sessionsConfig, run *Run) (sessionsRow,
 	if err != nil {
 		return sessionsRow{}, err
 	}
-	r, err := collectives.RunSessions(ctx, t, c.Sessions, run.Seed)
+	r, err := dswitch.RunSessions(ctx, t, c.Sessions, run.Seed)
 	if err != nil {
 		return sessionsRow{}, Under("sessions", "sessions.schedule", err)
 	}

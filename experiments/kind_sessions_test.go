@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -32,7 +32,7 @@ func TestSessionsColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := collectives.RunSessions(t.Context(), s, collectives.DefaultSessionsConfig(), 1)
+	r, err := dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package collectives
+package dswitch
 
 // digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2).
 // The number of a session, written to base m, steers the stages: with t from 1,

@@ -1,4 +1,4 @@
-package collectives
+package dswitch
 
 // Route finds the path from processor x to y != x that x can compute by
 // itself from the wiring (Podlazov 2012, section 3): the port c_1 of x's own

@@ -1,4 +1,4 @@
-package collectives
+package dswitch
 
 // accessBound is a lower bound on the ordered pairs of processors that a
 // schedule leaves unserved, whatever rule joiners and spine switches have for

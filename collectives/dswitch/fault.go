@@ -1,4 +1,4 @@
-package collectives
+package dswitch
 
 import "github.com/weft-sim/weft/fabric/topology"
 

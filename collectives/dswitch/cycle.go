@@ -1,4 +1,4 @@
-package collectives
+package dswitch
 
 // sessionRun is the state of [SessionNetwork.Run]: a register for one flit in
 // front of each splitter, spine port and joiner port. In every cycle all flits
