@@ -27,7 +27,7 @@ type decoder struct {
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
-// toml tags, and checks the result with [sim.Validate].
+// toml tags, and checks the result with [param.Validate].
 func (d *decoder) table(path string, values map[string]any, config any) {
 	fields := fieldsOf(reflect.ValueOf(config).Elem())
 	used := map[string]bool{}
@@ -115,7 +115,7 @@ func (d *decoder) params(table string, err error) {
 }
 
 // faultFrom records an error under the key that it names. table prefixes the
-// keys of *sim.ParamError.
+// keys of *param.ParamError.
 func (d *document) faultFrom(table string, err error) {
 	switch e := err.(type) {
 	case *param.ParamError:
@@ -295,7 +295,7 @@ func sweepHint(path string, raw any) string {
 	return ""
 }
 
-// showParameter prints the value of a *sim.ParamError: lists as TOML has them,
+// showParameter prints the value of a *param.ParamError: lists as TOML has them,
 // the rest as it is, for it may be a remark such as "2 cycles a flit".
 func showParameter(value any) string {
 	v := reflect.ValueOf(value)

@@ -125,7 +125,7 @@ func At(key string, err error) error {
 	return &keyed{key, err}
 }
 
-// Under prefixes the keys of all *sim.ParamError in err with a table's name:
+// Under prefixes the keys of all *param.ParamError in err with a table's name:
 // what a constructor calls "p" the file calls "topology.p". Keys with a dot
 // belong to another table already and stay. Errors without a key are attached
 // to fallback.

@@ -23,7 +23,7 @@ import (
 //	}
 //
 //	// The tables that the file may have; their fields are described by the
-//	// tags of sim.Register. A table that names an entry of a registry has a
+//	// tags of param.Register. A table that names an entry of a registry has a
 //	// Choice.
 //	type pingConfig struct {
 //		Topology topologyTable `toml:"topology"`
@@ -56,7 +56,7 @@ type Kind[C, R any] struct {
 	Defaults func() C
 	// Check, optional, finds out before anything runs what is wrong with a
 	// configuration beyond single settings, by building what is cheap to
-	// build. Errors are *sim.ParamError with dotted keys or wrapped by [At]
+	// build. Errors are *param.ParamError with dotted keys or wrapped by [At]
 	// or [Under], joined; warnings do not stop a run.
 	Check func(c *C, seed uint64) (warnings []Warning, err error)
 	// Preflight, optional, examines a configuration that Check has passed

@@ -40,7 +40,7 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
 }
 
-// ReadTableFile reads a CSV file, which may be compressed (see [sim.OpenInput]).
+// ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]).
 func ReadTableFile(name string) (*Table, error) {
 	in, err := input.OpenInput(name, input.MaxInput)
 	if err != nil {

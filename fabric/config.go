@@ -94,7 +94,7 @@ const intervalShift = 20
 func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
 
 // resolveChannels turns the classes of g and their overrides into cycles. All
-// faults are returned together, as *sim.ParamError with keys such as
+// faults are returned together, as *param.ParamError with keys such as
 // "channel.local.latency".
 func (c *Config) resolveChannels(g *topology.Graph) ([]channelTiming, error) {
 	var faults []error

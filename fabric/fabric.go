@@ -14,7 +14,7 @@ import (
 )
 
 // New builds the network of g in its idle state. Faults of the settings are
-// returned together, each a *sim.ParamError with its dotted key; a routing of
+// returned together, each a *param.ParamError with its dotted key; a routing of
 // another network is an error. Cost: linear in ports*vcs.
 func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
 	if err := config.validate(routing); err != nil {

@@ -82,7 +82,7 @@ const (
 // sources fall behind further and further: they are the only queues without
 // bound. It is steady if neither they nor the latency of the packets delivered
 // grow, and as much is accepted as is offered. Growth is an exponent
-// ([sim.Growth]) with its 99 % confidence interval.
+// ([stats.Growth]) with its 99 % confidence interval.
 func (e *Evidence) Judge() (State, string) {
 	switch {
 	case e.Bound > 0 && e.Offered > e.Bound*(1+1e-9):

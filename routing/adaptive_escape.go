@@ -94,7 +94,7 @@ func shortestPaths(g *topology.Graph) (*table, error) {
 	return t, nil
 }
 
-// UnusedSettings implements [sim.Skipper]: rings are a matter of dimension order.
+// UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
 func (r *adaptiveEscape) UnusedSettings() []string {
 	if dor, ok := r.escape.(*escapeDOR); ok {
 		return dor.UnusedSettings()

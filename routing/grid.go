@@ -78,7 +78,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	return w, nil
 }
 
-// UnusedSettings implements [sim.Skipper]: without a ring there is no rule for
+// UnusedSettings implements [param.Skipper]: without a ring there is no rule for
 // rings.
 func (w *gridWalk) UnusedSettings() []string {
 	if slices.Contains(w.wraps, true) {

@@ -40,7 +40,7 @@ type Use struct {
 	Faults bool
 }
 
-// Register adds a routing under name; see [sim.RegisterFor] for the tags of the
+// Register adds a routing under name; see [param.RegisterFor] for the tags of the
 // configuration. One more is deadlocks:"none|flat": choices with which the routing
 // can deadlock, for demonstrations. Networks with faults are refused here for
 // routings that do not go around them.
@@ -72,7 +72,7 @@ func refuseFaults(name string, env Env) error {
 	return fmt.Errorf("routing %q does not route around faults%s (%s); routings that can: %s", name, topology, env.Down.Describe(), strings.Join(AroundFaults(), ", "))
 }
 
-// Lacks implements [sim.EnvWithNeeds]: the topology has nothing that routing name
+// Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name
 // needs.
 func (env Env) Lacks(name string, needs []string) error {
 	topology := env.TopologyName

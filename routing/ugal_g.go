@@ -63,7 +63,7 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 	return sum / int(out.own)
 }
 
-// UnusedSettings implements [sim.Skipper]: sums along paths are not multiplied by
+// UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by
 // anything.
 func (u *ugal) UnusedSettings() []string {
 	if _, sums := u.gauge.(pathGauge); sums {

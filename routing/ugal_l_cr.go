@@ -39,7 +39,7 @@ func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 	return creditRoundTrip{u, c.HeldSlots == "counted"}, nil
 }
 
-// UnusedSettings implements [sim.Skipper]: slots are not looked at where credits
+// UnusedSettings implements [param.Skipper]: slots are not looked at where credits
 // alone are.
 func (c creditRoundTrip) UnusedSettings() []string {
 	if c.settings.Sensing == "credits" {

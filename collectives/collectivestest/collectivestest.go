@@ -25,7 +25,7 @@ const most = 70
 // sizes, fewer bytes than ranks among them; with every allowed value of every
 // setting that has a list of them; with the first rank, the last and one in
 // between for a setting "root". A number of ranks may be refused by a
-// *sim.ParamError of the key "ranks"; at least three must not be, and some of them
+// *param.ParamError of the key "ranks"; at least three must not be, and some of them
 // must be more than one.
 func Conform(t *testing.T, name string) {
 	for _, variant := range variants(t, name) {

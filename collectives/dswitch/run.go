@@ -104,7 +104,7 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 }
 
 // CheckSessions finds what [RunSessions] would refuse, without running. The
-// errors are joined; those about a setting are *sim.ParamError.
+// errors are joined; those about a setting are *param.ParamError.
 func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
 	_, _, _, err := prepareSessions(t, c, seed)
 	return err

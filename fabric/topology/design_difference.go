@@ -32,7 +32,7 @@ var biplanes = map[int]struct {
 // every two share sigma. sigma = 1 are the projective planes of order m-1,
 // which exist if m-1 is a prime power; no other order is known, and 6 and 10
 // are known not to exist. sigma = 2 are a few biplanes. Errors are
-// *sim.ParamError for the keys "m" and "sigma".
+// *param.ParamError for the keys "m" and "sigma".
 func NewDesign(m, sigma int) (*Design, error) {
 	switch sigma {
 	case 1:

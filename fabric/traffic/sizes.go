@@ -20,7 +20,7 @@ type Sizes struct {
 
 // NewSizes makes a distribution: packets of flits[i] flits occur in proportion
 // to weights[i], counted in packets. Nil weights are equal ones. All faults are
-// returned together, as *sim.ParamError with keys "packet_flits" and
+// returned together, as *param.ParamError with keys "packet_flits" and
 // "packet_weights".
 func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 	var faults []error

@@ -25,7 +25,7 @@ const draws = 8
 
 // Conform holds the registered topology name to the contract of Graph, Facts and
 // the capabilities, with its defaults and with settings drawn at random. One
-// that reads a file is only held to a *sim.ParamError where none is named; give
+// that reads a file is only held to a *param.ParamError where none is named; give
 // such samples to [Check].
 func Conform(t *testing.T, name string) {
 	config, err := topology.Registry.Config(name)
@@ -34,7 +34,7 @@ func Conform(t *testing.T, name string) {
 	}
 	if readsFile(config) {
 		if _, err := topology.Registry.Build(name, config, struct{}{}); !errors.As(err, new(*param.ParamError)) {
-			t.Errorf("%s without a path: %v, want a *sim.ParamError", name, err)
+			t.Errorf("%s without a path: %v, want a *param.ParamError", name, err)
 		}
 		return
 	}
