@@ -39,7 +39,7 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 	if slices.ContainsFunc(e.forms, func(f *form[E, T]) bool {
 		return f.need.What == need.What || f.need.Met == nil || need.Met == nil
 	}) {
-		panic(fmt.Sprintf("sim: %s %q registered twice", r.kind, name))
+		panic(fmt.Sprintf("param: %s %q registered twice", r.kind, name))
 	}
 	e.forms = append(e.forms, &form[E, T]{
 		need: need, doc: doc, config: reflect.TypeFor[*C](),
@@ -48,7 +48,7 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 	})
 	slices.SortFunc(e.forms, func(a, b *form[E, T]) int { return strings.Compare(a.need.What, b.need.What) })
 	if err := e.disagreement(); err != nil {
-		panic(fmt.Sprintf("sim: %s %q: %v", r.kind, name, err))
+		panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
 	}
 }
 

@@ -352,7 +352,7 @@ func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
 		x, err = strconv.ParseFloat(s, 64)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("sim: tag %s:%q of %s: %v", tag, s, f.Name, err))
+		panic(fmt.Sprintf("param: tag %s:%q of %s: %v", tag, s, f.Name, err))
 	}
 	return &x
 }

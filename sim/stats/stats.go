@@ -139,7 +139,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 			return math.Min(float64(from+to-1)/2, float64(h.max))
 		}
 	}
-	panic("sim: histogram counts do not add up")
+	panic("stats: histogram counts do not add up")
 }
 
 // Buckets calls yield with the bounds [from, to) and the count of every bucket
