@@ -81,7 +81,7 @@ func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], e
 		needs = append(needs, f.need.What)
 	}
 	if !known {
-		return nil, fmt.Errorf("sim: %s %q is configured by %v, not %T", r.kind, name, e.configs(), config)
+		return nil, fmt.Errorf("param: %s %q is configured by %v, not %T", r.kind, name, e.configs(), config)
 	}
 	if env, ok := any(env).(EnvWithNeeds); ok {
 		return nil, env.Lacks(name, needs)

@@ -139,7 +139,7 @@ func TestRegisterTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "sim: shape") {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "param: shape") {
 					t.Errorf("panic %q", text)
 				}
 			}()

@@ -136,7 +136,7 @@ func Make[C, E, T any](r *Registry[E, T], name string, env E, set func(*C)) (T, 
 			return r.Build(name, c, env)
 		}
 	}
-	return zero, fmt.Errorf("sim: %s %q is configured by %v, not %T", r.kind, name, e.configs(), (*C)(nil))
+	return zero, fmt.Errorf("param: %s %q is configured by %v, not %T", r.kind, name, e.configs(), (*C)(nil))
 }
 
 // Description is what users see of a registered thing.
