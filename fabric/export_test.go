@@ -24,6 +24,13 @@ func PlainNever(cleanup func(func())) {
 	cleanup(func() { neverPlain = false })
 }
 
+// TunedNever lets registered allocators match in place of the loops for iSLIP and
+// input-first while a test runs.
+func TunedNever(cleanup func(func())) {
+	neverTuned = true
+	cleanup(func() { neverTuned = false })
+}
+
 // Threads is the number of threads that simulate f.
 func (f *Fabric) Threads() int {
 	if f.shards == nil {

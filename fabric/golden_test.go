@@ -52,6 +52,13 @@ func TestGoldenPlainNever(t *testing.T) {
 	testGolden(t)
 }
 
+// TestGoldenTunedNever: iSLIP and input-first as they are registered do what the
+// loops tuned for them do.
+func TestGoldenTunedNever(t *testing.T) {
+	fabric.TunedNever(t.Cleanup)
+	testGolden(t)
+}
+
 func testGolden(t *testing.T) {
 	for _, c := range goldenCases() {
 		t.Run(c.name, func(t *testing.T) {
