@@ -43,7 +43,7 @@ type SwitchConfig struct {
 	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
 	CreditsPerCycle   int      `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
 	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
-	Allocator         string   `toml:"allocator" doc:"switch allocator, one of the registered ones"`
+	Allocator         string   `toml:"allocator" doc:"switch allocator: one of those in weft list allocators"`
 	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
 	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
 	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`

@@ -66,6 +66,7 @@ func TestExtending(t *testing.T) {
 	suites := map[string]struct{ run, shows string }{
 		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
 		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first/defaults/mesh"},
+		"fabric/allocator/rotating.go":      {"TestConformance/rotating", "TestConformance/rotating"},
 		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
 		"mpi/skeleton_shift.go":             {"TestSkeletonsRun", "TestSkeletonsRun"},
 		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},

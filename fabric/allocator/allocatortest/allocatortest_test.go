@@ -14,7 +14,7 @@ func (f function) Allocate(requests []allocator.Request, matches []int) []int {
 	return f(requests, matches)
 }
 
-// greedy takes requests in a given direction wherever their ports are free.
+// greedy takes requests in their order wherever their ports are free.
 func greedy(requests []allocator.Request, matches []int) []int {
 	var inputs, outputs [8]bool
 	for k, r := range requests {
