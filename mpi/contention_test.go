@@ -27,7 +27,7 @@ func TestContentionOfThePaper(t *testing.T) {
 		{"64 KiB among 8 streams", 8, 65536, 195.8, 0.05},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := testConfig(c.streams + 1)
+			config := QDRConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
 			s, err := param.Make(Skeletons, "contention", SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *Contention) { x.Bytes = c.bytes })
 			if err != nil {
@@ -59,7 +59,7 @@ func TestContentionWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := testConfig(3).Run(p.Run(sim.Picosecond, Costs{}))
+	r, err := QDRConfig(3).Run(p.Run(sim.Picosecond, Costs{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,7 @@ func TestGolden(t *testing.T) { golden(t) }
 
 // Asking for memory ahead changes nothing but time.
 func TestGoldenLookingAhead(t *testing.T) {
-	defer func(many int) { manyRanks = many }(manyRanks)
-	manyRanks = 1
+	defer LookAheadFrom(1)()
 	golden(t)
 }
 
@@ -82,7 +81,7 @@ func golden(t *testing.T) {
 	} {
 		network := DefaultLogGP
 		network.HCA = hca.QDR
-		config := testConfig(4)
+		config := QDRConfig(4)
 		config.Seed = 7
 		if c.set != nil {
 			c.set(&config, &network)

@@ -162,7 +162,7 @@ func take(lists map[int32][]*plainOp, rank, source, tag int32) *plainOp {
 		if op.Kind == Send {
 			from = op.rank
 		}
-		if fits(from, source) && fits(op.Tag, tag) {
+		if Fits(from, source) && Fits(op.Tag, tag) {
 			lists[rank] = slices.Delete(slices.Clone(lists[rank]), i, i+1)
 			return op
 		}

@@ -20,7 +20,7 @@ func BenchmarkRuntime(b *testing.B) {
 			b.ReportAllocs()
 			messages := int64(0)
 			for b.Loop() {
-				r, err := testConfig(c.perNode).Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
+				r, err := QDRConfig(c.perNode).Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
 				if err != nil {
 					b.Fatal(err)
 				}

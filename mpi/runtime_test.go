@@ -8,22 +8,8 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/collectives/collectivestest"
-	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 )
-
-// testConfig is the QDR runtime with one rank a node and all contexts at hand.
-func testConfig(perNode int) Config {
-	transport := DefaultLogGP
-	transport.HCA.ContextEntries = 0
-	return Config{
-		Placement:   Placement{Type: Block, PerNode: perNode},
-		Protocols:   DefaultProtocols,
-		Connections: DefaultConnections,
-		Adapter:     hca.QDR,
-		Transport:   transport.New,
-	}
-}
 
 func runGoal(t *testing.T, c Config, text string) (Result, error) {
 	t.Helper()
@@ -58,10 +44,10 @@ func TestEndlessComputation(t *testing.T) {
 		"num_ranks 1\nrank 0 {\ncalc 1500000000000000000\n}\n", // 47 years
 		"num_ranks 1\nrank 0 {\na: calc 600000000000000000\nb: calc 600000000000000000\nb requires a\n}\n",
 	} {
-		if r, err := runGoal(t, testConfig(1), text); !errors.Is(err, errTooLate) {
+		if r, err := runGoal(t, QDRConfig(1), text); !errors.Is(err, ErrTooLate) {
 			t.Errorf("runtime: %v, %v", r.Finish, err)
 		}
-		if finish, err := runText(t, DefaultLogGOPS, text); !errors.Is(err, errTimeOverflow) {
+		if finish, err := runText(t, DefaultLogGOPS, text); !errors.Is(err, ErrTimeOverflow) {
 			t.Errorf("LogGOPS: %v, %v", finish, err)
 		}
 	}
@@ -69,7 +55,7 @@ func TestEndlessComputation(t *testing.T) {
 
 func TestEndlessMessage(t *testing.T) {
 	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
-	_, err := runGoal(t, testConfig(1), text)
+	_, err := runGoal(t, QDRConfig(1), text)
 	if want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -80,9 +66,9 @@ func TestPointToPoint(t *testing.T) {
 	message := func(size string) string {
 		return "num_ranks 2\nrank 0 {\nsend " + size + "b to 1\n}\nrank 1 {\nrecv " + size + "b from 0\n}\n"
 	}
-	noCopies := testConfig(1)
+	noCopies := QDRConfig(1)
 	noCopies.Protocols.EagerCopies = false
-	shared := testConfig(2)
+	shared := QDRConfig(2)
 	for _, c := range []struct {
 		name, text string
 		config     Config
@@ -91,12 +77,12 @@ func TestPointToPoint(t *testing.T) {
 	}{
 		// 0.2 + 0.789 + 64 B (0.021) + 0.25 = 1.26: the paper's small message.
 		{"64 B", message("64"), noCopies, send, 1.26},
-		{"eager with copies", message("8000"), testConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
+		{"eager with copies", message("8000"), QDRConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
 		// RTS, CTS, data and FIN one after another; FIN starts when the data
 		// have left the sending engine and waits at the receiving engine,
 		// which takes it in behind them. The sender's write completes 0.5
 		// after the data are in.
-		{"rendezvous", message("65536"), testConfig(1),
+		{"rendezvous", message("65536"), QDRConfig(1),
 			2*send + 2*recv + 2*adapters(64) + send + adapters(65536) + 0.5,
 			2*(send+adapters(64)+recv) + send + adapters(65536) + 0.05 + 64*8/24.34e3 + recv},
 		{"shared memory", message("8000"), shared, send + copied(8000), send + copied(8000) + 0.2 + recv + copied(8000)},
@@ -124,16 +110,16 @@ func TestSegments(t *testing.T) {
 		{collectives.In, 0.2 + copied(8000), 0.2 + 0.2 + 0.25 + copied(8000)},
 		{collectives.Out, 0.2, 0.2 + 0.2 + 0.25 + copied(8000)},
 	} {
-		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			if rank == 1 {
-				return append(dst, recvOp(0, 0, 8000))
+				return append(dst, collectives.RecvOp(0, 0, 8000))
 			}
-			send := sendOp(1, 0, 8000)
+			send := collectives.SendOp(1, 0, 8000)
 			send.Segment = c.segment
 			return append(dst, send)
-		}}
+		})
 		for _, memory := range []Memory{{}, {1e12, 1}} {
-			config := testConfig(2)
+			config := QDRConfig(2)
 			config.Memory = memory
 			r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
 			if err != nil {
@@ -153,7 +139,7 @@ func TestRegistration(t *testing.T) {
 		more  float64
 	}{{"65537", 2 * 27}, {"64", 0}} {
 		text := "num_ranks 2\nrank 0 {\nsend " + c.bytes + "b to 1\n}\nrank 1 {\nrecv " + c.bytes + "b from 0\n}\n"
-		config := testConfig(1)
+		config := QDRConfig(1)
 		before, err := runGoal(t, config, text)
 		if err != nil {
 			t.Fatal(err)
@@ -166,21 +152,21 @@ func TestRegistration(t *testing.T) {
 		within(t, c.bytes+" B", after.Finish[1]-before.Finish[1], c.more)
 	}
 	direct := func(config Config) sim.Time {
-		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			if rank == 1 {
-				return append(dst, recvOp(0, 0, 65537))
+				return append(dst, collectives.RecvOp(0, 0, 65537))
 			}
-			send := sendOp(1, 0, 65537)
+			send := collectives.SendOp(1, 0, 65537)
 			send.Protocol = collectives.Direct
 			return append(dst, send)
-		}}
+		})
 		r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Finish[1]
 	}
-	config := testConfig(1)
+	config := QDRConfig(1)
 	before := direct(config)
 	config.Protocols.RegisterTime, config.Protocols.RegisterPage = 10*sim.Microsecond, sim.Microsecond
 	within(t, "direct write", direct(config)-before, 27)
@@ -189,7 +175,7 @@ func TestRegistration(t *testing.T) {
 // An RDMA write is complete for the sender Acknowledge after its data are in;
 // a calc behind it shows when.
 func TestRendezvousSender(t *testing.T) {
-	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
+	r, err := runGoal(t, QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +187,7 @@ func TestRendezvousSender(t *testing.T) {
 
 // Unreliable datagrams know no RDMA: large messages are copied.
 func TestDatagramsGoEagerly(t *testing.T) {
-	c := testConfig(1)
+	c := QDRConfig(1)
 	c.Connections.Mode = UD
 	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
 	if err != nil {
@@ -213,7 +199,7 @@ func TestDatagramsGoEagerly(t *testing.T) {
 // A receive that is posted late finds the message in the unexpected queue and
 // copies it out once more.
 func TestUnexpectedMessage(t *testing.T) {
-	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
+	r, err := runGoal(t, QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +210,12 @@ func TestUnexpectedMessage(t *testing.T) {
 // Direct writes and handshakes without FIN.
 func TestDirectProtocols(t *testing.T) {
 	exchange := func(p Protocol) collectives.Schedule { return oneMessage(p, 65536) }
-	direct, err := testConfig(1).Run(RunSchedule(exchange(collectives.Direct), Costs{}, sim.Picosecond))
+	direct, err := QDRConfig(1).Run(RunSchedule(exchange(collectives.Direct), Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	within(t, "direct write", direct.Finish[1], 0.2+adapters(65536)+0.1)
-	handshake, err := testConfig(1).Run(RunSchedule(exchange(collectives.Handshake), Costs{}, sim.Picosecond))
+	handshake, err := QDRConfig(1).Run(RunSchedule(exchange(collectives.Handshake), Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,26 +227,15 @@ func TestDirectProtocols(t *testing.T) {
 
 // oneMessage sends from rank 0 to rank 1.
 func oneMessage(p Protocol, bytes int64) collectives.Schedule {
-	return roundFunc{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		return append(dst, collectives.Op{Kind: collectives.Kind(rank), Protocol: p, Peer: int32(1 - rank), Bytes: bytes})
-	}}
-}
-
-type roundFunc struct {
-	ranks, rounds int
-	round         func(rank, round int, dst []collectives.Op) []collectives.Op
-}
-
-func (f roundFunc) Ranks() int     { return f.ranks }
-func (f roundFunc) Rounds(int) int { return f.rounds }
-func (f roundFunc) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return f.round(rank, round, dst)
+	})
 }
 
 // A computing receiver with five buffers gets seven messages: two find none and
 // come again every 640 us until it is done.
 func TestReceiverNotReady(t *testing.T) {
-	c := testConfig(1)
+	c := QDRConfig(1)
 	c.Connections.Mode = RC
 	text := "num_ranks 2\nrank 0 {\n" + strings.Repeat("send 64b to 1\n", 7) + "}\nrank 1 {\nc: calc 1000000\n"
 	for i := range 7 {
@@ -292,12 +267,12 @@ func TestReceiverNotReady(t *testing.T) {
 }
 
 func TestRuntimeDeadlock(t *testing.T) {
-	_, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
+	_, err := runGoal(t, QDRConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
 	var stuck *StuckError
 	if !errors.As(err, &stuck) || !stuck.Cycle {
 		t.Errorf("error %v, want a deadlock", err)
 	}
-	_, err = runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
+	_, err = runGoal(t, QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
 	if !errors.As(err, &stuck) || stuck.Messages != 1 {
 		t.Errorf("error %v, want a message without a receive", err)
 	}
@@ -331,7 +306,7 @@ func TestCollectivesOnTheRuntime(t *testing.T) {
 					}
 				}
 			}
-			r, err := testConfig(perNode).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
+			r, err := QDRConfig(perNode).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -378,7 +353,7 @@ func TestPlacement(t *testing.T) {
 }
 
 func TestRuntimeRefusesSeveralCPUs(t *testing.T) {
-	_, err := runGoal(t, testConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
+	_, err := runGoal(t, QDRConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
 	if err == nil || !strings.Contains(err.Error(), "3 CPUs") {
 		t.Errorf("error %v, want one about 3 CPUs", err)
 	}
@@ -388,7 +363,7 @@ func TestProgressStops(t *testing.T) {
 	s := collectives.BarrierDissemination(1 << 15) // half a million messages
 	calls := 0
 	stop := func(events int64) bool { calls++; return calls == 2 }
-	c := testConfig(4)
+	c := QDRConfig(4)
 	c.Progress = stop
 	if _, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond)); !errors.Is(err, ErrStopped) || calls != 2 {
 		t.Errorf("runtime: error %v after %d calls, want ErrStopped after 2", err, calls)

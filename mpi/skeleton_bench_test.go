@@ -73,7 +73,7 @@ func BenchmarkSkeletons(b *testing.B) {
 			for b.Loop() {
 				transport := DefaultLogGP
 				transport.HCA = hca.QDR
-				config := testConfig(4)
+				config := QDRConfig(4)
 				config.Transport, config.Connections = transport.New, c.connections
 				r, err := config.Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
 				if err != nil {

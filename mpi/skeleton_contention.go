@@ -70,23 +70,23 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	if i < c.m {
 		next, before := at((node+1)%3), at((node+2)%3)
 		if round%2 == 1 {
-			return append(dst, recvOp(next, 1, acknowledgement), sendOp(before, 1, acknowledgement))
+			return append(dst, collectives.RecvOp(next, 1, acknowledgement), collectives.SendOp(before, 1, acknowledgement))
 		}
 		count, protocol := c.messages(), collectives.Direct
 		if c.Window > 0 {
 			count, protocol = c.Window, collectives.Auto
 		}
 		for range count {
-			send := sendOp(next, 0, int64(c.StreamBytes))
+			send := collectives.SendOp(next, 0, int64(c.StreamBytes))
 			send.Protocol = protocol
-			dst = append(dst, recvOp(before, 0, int64(c.StreamBytes)), send)
+			dst = append(dst, collectives.RecvOp(before, 0, int64(c.StreamBytes)), send)
 		}
 		return dst
 	}
 	if node != round%2 {
-		return append(dst, recvOp(at(1-node), 0, int64(c.Bytes)))
+		return append(dst, collectives.RecvOp(at(1-node), 0, int64(c.Bytes)))
 	}
-	send := sendOp(at(1-node), 0, int64(c.Bytes))
+	send := collectives.SendOp(at(1-node), 0, int64(c.Bytes))
 	send.Protocol = collectives.Eager
 	if c.Bytes >= c.DirectFrom {
 		send.Protocol = collectives.Direct

@@ -22,7 +22,7 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return newIterated(body, c.times(p.iterations)), nil
+		return Iterate(body, c.times(p.iterations)), nil
 	})
 }
 
@@ -61,7 +61,7 @@ func ftIteration(c FT, p ftClass, e SkeletonEnv) (collectives.Schedule, error) {
 	bytes := sim.Bytes(points / n * 16)
 	parts := []collectives.Schedule{collectives.Work(n, c.Compute)}
 	transpose := func(size int, locate func(int) (int, int), member func(int, int) int) error {
-		a, err := buildCollective(c.Alltoall, collectives.Env{Ranks: size, PerNode: e.PerNode, Bytes: bytes / sim.Bytes(size)})
+		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: size, PerNode: e.PerNode, Bytes: bytes / sim.Bytes(size)})
 		if err == nil {
 			parts = append(parts, collectives.Split(a, n, locate, member))
 		}
@@ -93,10 +93,10 @@ type FFT3D struct {
 func init() {
 	param.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (Program, error) {
 		block := c.N * c.N * c.N / e.Ranks * 16 / e.Ranks
-		a, err := buildCollective(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
+		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
 		if err != nil {
 			return nil, err
 		}
-		return newIterated(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
+		return Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
 	})
 }

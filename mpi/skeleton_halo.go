@@ -25,12 +25,12 @@ func init() {
 		if product != e.Ranks {
 			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
 		}
-		return newIterated(halo(c, e.Ranks), c.times(10)), nil
+		return Iterate(halo(c, e.Ranks), c.times(10)), nil
 	})
 }
 
 func halo(c Halo, ranks int) collectives.Schedule {
-	return roundsOf{ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		if round == 1 {
 			return append(dst, collectives.Op{Kind: collectives.Compute, Time: c.Compute})
 		}
@@ -49,9 +49,9 @@ func halo(c Halo, ranks int) collectives.Schedule {
 				peer := rank + (to-at)*stride
 				// Tags tell the two directions apart where both lead to one rank.
 				out, in := 2*dim+(step+1)/2, 2*dim+(1-step)/2
-				dst = append(dst, recvOp(peer, in, int64(c.Bytes)), sendOp(peer, out, int64(c.Bytes)))
+				dst = append(dst, collectives.RecvOp(peer, in, int64(c.Bytes)), collectives.SendOp(peer, out, int64(c.Bytes)))
 			}
 		}
 		return dst
-	}}
+	})
 }

@@ -24,7 +24,7 @@ func init() {
 		if err := needRanks("nas-lu", l.xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
 			return nil, err
 		}
-		return newIterated(l, c.times(p.iterations)), nil
+		return Iterate(l, c.times(p.iterations)), nil
 	})
 }
 
@@ -76,10 +76,10 @@ func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
 		layers := int64(2 * l.n)
 		for _, step := range []int{-1, 1} {
 			if to := x + step; to >= 0 && to < l.xdim {
-				dst = append(dst, recvOp(rank+step, 2, layers*alongX), sendOp(rank+step, 2, layers*alongX))
+				dst = append(dst, collectives.RecvOp(rank+step, 2, layers*alongX), collectives.SendOp(rank+step, 2, layers*alongX))
 			}
 			if to := y + step; to >= 0 && to < l.ydim {
-				dst = append(dst, recvOp(rank+step*l.xdim, 2, layers*alongY), sendOp(rank+step*l.xdim, 2, layers*alongY))
+				dst = append(dst, collectives.RecvOp(rank+step*l.xdim, 2, layers*alongY), collectives.SendOp(rank+step*l.xdim, 2, layers*alongY))
 			}
 		}
 		return dst
@@ -98,11 +98,11 @@ func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
 	}
 	switch round % 3 {
 	case 0:
-		at(-direction, recvOp)
+		at(-direction, collectives.RecvOp)
 	case 1:
 		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: l.plane})
 	case 2:
-		at(direction, sendOp)
+		at(direction, collectives.SendOp)
 	}
 	return dst
 }

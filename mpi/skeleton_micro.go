@@ -20,7 +20,7 @@ func init() {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
-		return newIterated(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
+		return Iterate(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
 	param.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
@@ -29,7 +29,7 @@ func init() {
 		if err := checkMessages("window", c.Window, float64(c.Window)*float64(e.Ranks/2)); err != nil {
 			return nil, err
 		}
-		return newIterated(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
+		return Iterate(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
 	})
 }
 
@@ -45,20 +45,20 @@ func checkMessages(key string, value any, messages float64) error {
 
 func pingPong(ranks int, bytes int64) collectives.Schedule {
 	last := ranks - 1
-	return roundsOf{ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		switch {
 		case rank == 0 && round == 0 || rank == last && round == 1:
-			return append(dst, sendOp(last-rank, 0, bytes))
+			return append(dst, collectives.SendOp(last-rank, 0, bytes))
 		case rank == 0 || rank == last:
-			return append(dst, recvOp(last-rank, 0, bytes))
+			return append(dst, collectives.RecvOp(last-rank, 0, bytes))
 		}
 		return dst
-	}}
+	})
 }
 
 func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 	half := ranks / 2
-	return roundsOf{ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		peer := (rank + half) % ranks
 		if sends := rank < half; sends == (round == 0) {
 			n, size := window, bytes
@@ -66,7 +66,7 @@ func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 				n, size = 1, 4
 			}
 			for range n {
-				dst = append(dst, sendOp(peer, 0, size))
+				dst = append(dst, collectives.SendOp(peer, 0, size))
 			}
 			return dst
 		}
@@ -75,10 +75,10 @@ func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 			n, size = 1, 4
 		}
 		for range n {
-			dst = append(dst, recvOp(peer, 0, size))
+			dst = append(dst, collectives.RecvOp(peer, 0, size))
 		}
 		return dst
-	}}
+	})
 }
 
 // OSUAlltoall configures the test of collectives.
@@ -96,7 +96,7 @@ func init() {
 
 // osuAlltoall is a collective with a barrier, repeated.
 type osuAlltoall struct {
-	*iterated
+	*Iterated
 	leaders int
 }
 
@@ -118,7 +118,7 @@ func newOSUAlltoall(c OSUAlltoall, e SkeletonEnv) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := osuAlltoall{iterated: newIterated(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
+	o := osuAlltoall{Iterated: Iterate(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
 	if l, ok := a.(interface{ Leaders() int }); ok {
 		o.leaders = l.Leaders()
 	}

@@ -42,7 +42,7 @@ func TestSkeletonsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		work := s.Run(sim.Picosecond, Costs{})
-		r, err := testConfig(4).Run(work)
+		r, err := QDRConfig(4).Run(work)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -135,7 +135,7 @@ func TestLUWavefront(t *testing.T) {
 // Half a ping-pong of 64 B is the paper's 1.26 us; eight streams of 64 KiB in
 // the way make it about 29 us.
 func TestPingPong(t *testing.T) {
-	config := testConfig(1)
+	config := QDRConfig(1)
 	config.Protocols.EagerCopies = false
 	s := skeleton(t, "ping-pong", 2, func(c *Micro) { c.Iterations = 4 })
 	work := RunSchedule(s, Costs{}, sim.Picosecond)
@@ -152,7 +152,7 @@ func TestPingPong(t *testing.T) {
 func TestBandwidth(t *testing.T) {
 	s := skeleton(t, "osu-bandwidth", 2, func(c *Micro) { c.Bytes, c.Iterations = 65536, 2 })
 	work := RunSchedule(s, Costs{}, sim.Picosecond)
-	if _, err := testConfig(1).Run(work); err != nil {
+	if _, err := QDRConfig(1).Run(work); err != nil {
 		t.Fatal(err)
 	}
 	ends := work.PhaseEnds()
