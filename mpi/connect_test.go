@@ -1,9 +1,10 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -20,9 +21,9 @@ func messagesBetween(a, b, n int) collectives.Schedule {
 	})
 }
 
-func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
+func runSchedule(t *testing.T, c mpi.Config, s collectives.Schedule) mpi.Result {
 	t.Helper()
-	r, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond))
+	r, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +34,8 @@ func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
 // asks rank 2 for one to node 1: the request of rank 0 meets a connection that is
 // being made, but not with rank 0, and needs a reply.
 func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
-	for _, mode := range []string{XRCS, XRCM} {
-		c := QDRConfig(2)
+	for _, mode := range []string{mpi.XRCS, mpi.XRCM} {
+		c := mpi.QDRConfig(2)
 		c.Connections.Mode, c.Connections.OnDemand = mode, true
 		r := runSchedule(t, c, collectives.Uniform(4, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			switch rank {
@@ -57,7 +58,7 @@ func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
 const hop = 0.2 + 0.25 // CPU times of a message
 
 func TestConnectionOnDemand(t *testing.T) {
-	c := GroupedConfig()
+	c := mpi.GroupedConfig()
 	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
 	// Rank 1 to rank 6 goes over rank 5. The message is posted at 0.2; rank 1
 	// creates its QP; request and reply take two hops each; rank 6 creates
@@ -84,7 +85,7 @@ func TestConnectionOnDemand(t *testing.T) {
 }
 
 func TestBothSidesConnect(t *testing.T) {
-	c := GroupedConfig()
+	c := mpi.GroupedConfig()
 	r := runSchedule(t, c, collectives.Uniform(8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		if rank == 1 || rank == 6 {
 			return append(dst, collectives.RecvOp(7-rank, 0, 64), collectives.SendOp(7-rank, 0, 64))
@@ -97,7 +98,7 @@ func TestBothSidesConnect(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	c := GroupedConfig()
+	c := mpi.GroupedConfig()
 	c.Connections.Proxy = true
 	// Two hops; the relay copies 64 B.
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
@@ -121,7 +122,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestAllOnDemand(t *testing.T) {
-	c := QDRConfig(1)
+	c := mpi.QDRConfig(1)
 	c.Connections.OnDemand = true
 	c.Protocols.EagerCopies = false
 	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
@@ -136,8 +137,8 @@ func TestAllOnDemand(t *testing.T) {
 // With XRC a process needs one connection a node: rank 0 reaches ranks 8 to 11
 // of node 2 over the one to rank 8, which has its index in the other group.
 func TestXRCConnectsToNodes(t *testing.T) {
-	c := QDRConfig(4)
-	c.Connections.Mode, c.Connections.Group = XRCS, 8
+	c := mpi.QDRConfig(4)
+	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
 	to := func(b int) int64 {
 		return runSchedule(t, c, collectives.Uniform(16, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			switch rank {
@@ -158,8 +159,8 @@ func TestXRCConnectsToNodes(t *testing.T) {
 
 // A QP whose context is not cached costs a load at both adapters.
 func TestContextMisses(t *testing.T) {
-	c := QDRConfig(1)
-	transport := DefaultLogGP
+	c := mpi.QDRConfig(1)
+	transport := mpi.DefaultLogGP
 	c.Transport = transport.New
 	c.Protocols.EagerCopies = false
 	r := runSchedule(t, c, messagesBetween(1, 6, 2))
@@ -175,10 +176,10 @@ func TestContextMisses(t *testing.T) {
 // Two iterations with tear-down between make every connection twice, and hold
 // no more at a time.
 func TestTearDown(t *testing.T) {
-	for _, mode := range []string{RCSRQ, XRCS} {
-		c := QDRConfig(1)
+	for _, mode := range []string{mpi.RCSRQ, mpi.XRCS} {
+		c := mpi.QDRConfig(1)
 		c.Connections.Mode, c.Connections.OnDemand = mode, true
-		s := Iterate(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
+		s := mpi.Iterate(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
 		kept := runSchedule(t, c, s).Stats
 		c.Connections.TearDown = true
 		closed := runSchedule(t, c, s).Stats

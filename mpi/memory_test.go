@@ -1,9 +1,10 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -40,9 +41,9 @@ func TestCopiesShareMemory(t *testing.T) {
 		{"three", 40e9, 1, []sim.Time{0, 0, 0}, []float64{6, 6, 6}},
 		{"two pairs", 40e9, 2, []sim.Time{0, 0, 0, 0}, []float64{4, 4, 4, 4}},
 	} {
-		config := QDRConfig(len(c.delay))
-		config.Memory = Memory{Bandwidth: c.bandwidth, Domains: c.domains}
-		r, err := config.Run(RunSchedule(copyAt(c.delay...), Costs{Copy: 200}, sim.Picosecond))
+		config := mpi.QDRConfig(len(c.delay))
+		config.Memory = mpi.Memory{Bandwidth: c.bandwidth, Domains: c.domains}
+		r, err := config.Run(mpi.RunSchedule(copyAt(c.delay...), mpi.Costs{Copy: 200}, sim.Picosecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,12 +60,12 @@ func TestMemoryToSpare(t *testing.T) {
 		for _, perNode := range []int{1, 2} {
 			for _, late := range []string{"0", "100000"} { // the receiver computes first, ns
 				text := "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc " + late + "\nr: recv " + bytes + "b from 0\nr requires c\n}\n"
-				config := QDRConfig(perNode)
+				config := mpi.QDRConfig(perNode)
 				want, err := runGoal(t, config, text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				config.Memory = Memory{1e12, 1}
+				config.Memory = mpi.Memory{1e12, 1}
 				got, err := runGoal(t, config, text)
 				if err != nil {
 					t.Fatal(err)
@@ -83,8 +84,8 @@ func TestMemoryToSpare(t *testing.T) {
 // share 5 B/ns. Both senders copy from 0.2 us on, together 3.2 us; 0.2 us later,
 // at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
 func TestSharedMessagesShareMemory(t *testing.T) {
-	config := QDRConfig(4)
-	config.Memory = Memory{40e9, 1}
+	config := mpi.QDRConfig(4)
+	config.Memory = mpi.Memory{40e9, 1}
 	r, err := runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +105,9 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 		}
 		return append(dst, collectives.RecvOp(0, 0, 64), collectives.Op{Kind: collectives.Copy, Bytes: 10000})
 	})
-	config := QDRConfig(1)
-	config.Memory = Memory{40e9, 1}
-	r, err := config.Run(RunSchedule(schedule, Costs{Copy: 200}, sim.Picosecond))
+	config := mpi.QDRConfig(1)
+	config.Memory = mpi.Memory{40e9, 1}
+	r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +124,9 @@ func TestAlltoallsShareMemory(t *testing.T) {
 		}
 		var before sim.Time
 		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
-			config := QDRConfig(6)
-			config.Memory = Memory{bandwidth, 2}
-			r, err := config.Run(RunSchedule(schedule, Costs{Copy: 200, Combine: 500}, sim.Picosecond))
+			config := mpi.QDRConfig(6)
+			config.Memory = mpi.Memory{bandwidth, 2}
+			r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -1,10 +1,11 @@
-package mpi
+package mpi_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -15,15 +16,15 @@ func TestNoisyComputing(t *testing.T) {
 	work := collectives.Uniform(8, 1000, func(_, _ int, dst []collectives.Op) []collectives.Op {
 		return append(dst, collectives.Op{Kind: collectives.Compute, Time: sim.Microsecond})
 	})
-	c := QDRConfig(1)
-	c.Noise = Noise{Compute: 0.1, ComputeLaw: Exponential}
+	c := mpi.QDRConfig(1)
+	c.Noise = mpi.Noise{Compute: 0.1, ComputeLaw: mpi.Exponential}
 	for _, daemon := range []bool{false, true} {
 		want := 1.1e9
 		if daemon {
 			c.Noise.DaemonEvery, c.Noise.DaemonTime = 10*sim.Microsecond, sim.Microsecond
 			want /= 0.9
 		}
-		r, err := c.Run(RunSchedule(work, Costs{}, sim.Picosecond))
+		r, err := c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,9 +43,9 @@ func TestNoisyComputing(t *testing.T) {
 // 1.26 us after the start of its sender (a little more with copies), or with that
 // of its receiver, if that is later.
 func TestStartSkew(t *testing.T) {
-	c := QDRConfig(1)
+	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
-	c.Noise = Noise{StartSkew: sim.Millisecond}
+	c.Noise = mpi.Noise{StartSkew: sim.Millisecond}
 	for seed := range uint64(10) {
 		c.Seed = seed
 		r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
@@ -62,9 +63,9 @@ func TestStartSkew(t *testing.T) {
 
 // Every call costs its noise: a message of 64 B has two, one on each side.
 func TestNoisyCalls(t *testing.T) {
-	c := QDRConfig(1)
+	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
-	c.Noise = Noise{Call: sim.Microsecond, CallLaw: Normal, Spread: 0}
+	c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Normal, Spread: 0}
 	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,11 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -32,10 +33,12 @@ func (s someRounds) Round(rank, round int, dst []collectives.Op) []collectives.O
 // paper has them: 4 ranks a node, a context cache that all of FT's peers do not
 // fit into.
 func BenchmarkSkeletons(b *testing.B) {
-	grouped := DefaultConnections
-	grouped.Mode, grouped.Group = XRCS, 4096
+	grouped := mpi.DefaultConnections
+	grouped.Mode, grouped.Group = mpi.XRCS, 4096
 	lu := func(ranks, planes int) collectives.Schedule {
-		return firstRounds{newLU(luClasses["E"].n, ranks, 552*sim.Millisecond), 3 * planes}
+		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *mpi.LU) {
+			c.Class, c.Iterations = "E", mpi.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
+		}), 3 * planes}
 	}
 	// Rounds of the transposes within rows and columns.
 	transposes := func(ranks, rows int) collectives.Schedule {
@@ -55,27 +58,27 @@ func BenchmarkSkeletons(b *testing.B) {
 	}
 	for _, c := range []struct {
 		name        string
-		connections Connections
+		connections mpi.Connections
 		schedule    collectives.Schedule
 	}{
-		{"lu/ranks=4096", DefaultConnections, lu(4096, 64)},
-		{"lu/ranks=16384", DefaultConnections, lu(16384, 128)},
-		{"ft-columns/ranks=16384", DefaultConnections, ft(16384, 2048, 65)},
+		{"lu/ranks=4096", mpi.DefaultConnections, lu(4096, 64)},
+		{"lu/ranks=16384", mpi.DefaultConnections, lu(16384, 128)},
+		{"ft-columns/ranks=16384", mpi.DefaultConnections, ft(16384, 2048, 65)},
 		{"ft-columns/ranks=16384/xrc-groups", grouped, ft(16384, 2048, 65)},
 		{"ft-connecting/ranks=16384", grouped, outside(32, 1)},
-		{"ft-connected/ranks=16384", grouped, outside(8, 8)},              // but for the first eighth
-		{"ft-columns/ranks=4096", DefaultConnections, ft(4096, 2048, 33)}, // by rendezvous
-		{"ft-rows/ranks=16384", DefaultConnections, ft(16384, 8, 3)},
+		{"ft-connected/ranks=16384", grouped, outside(8, 8)},                  // but for the first eighth
+		{"ft-columns/ranks=4096", mpi.DefaultConnections, ft(4096, 2048, 33)}, // by rendezvous
+		{"ft-rows/ranks=16384", mpi.DefaultConnections, ft(16384, 8, 3)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			messages := int64(0)
 			for b.Loop() {
-				transport := DefaultLogGP
+				transport := mpi.DefaultLogGP
 				transport.HCA = hca.QDR
-				config := QDRConfig(4)
+				config := mpi.QDRConfig(4)
 				config.Transport, config.Connections = transport.New, c.connections
-				r, err := config.Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
+				r, err := config.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
 				if err != nil {
 					b.Fatal(err)
 				}
