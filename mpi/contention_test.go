@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -30,7 +31,7 @@ func TestContentionOfThePaper(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := mpi.QDRConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
-			s, err := param.Make(mpi.Skeletons, "contention", mpi.SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *mpi.Contention) { x.Bytes = c.bytes })
+			s, err := param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,8 +56,8 @@ func TestContentionOfThePaper(t *testing.T) {
 // Streams in windows: with 5 round trips a stream has 22 messages to send, in windows of
 // 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
 func TestContentionWindows(t *testing.T) {
-	config := mpi.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
-	p, err := mpi.Skeletons.Build("contention", &config, mpi.SkeletonEnv{Ranks: 9, PerNode: 3})
+	config := skeletons.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
+	p, err := skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

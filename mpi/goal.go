@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Goal is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
@@ -147,6 +149,10 @@ func (g *Goal) Replay(calcUnit int64) Workload {
 	}
 	return w
 }
+
+// Run replays the schedule on a machine with the given time unit; a calc unit is 1
+// ns, and the costs of local work are those of the schedule itself.
+func (g *Goal) Run(unit sim.Time, _ Costs) Workload { return g.Replay(int64(sim.Nanosecond / unit)) }
 
 // goalReplay is the state of one run: 12 bytes an operation.
 type goalReplay struct {

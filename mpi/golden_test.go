@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -30,8 +31,12 @@ func golden(t *testing.T) {
 	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}
-	ft := func(c *mpi.FT) { c.Iterations = mpi.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond} }
-	lu := func(c *mpi.LU) { c.Iterations = mpi.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond} }
+	ft := func(c *skeletons.FT) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	}
+	lu := func(c *skeletons.LU) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	}
 	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
 		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
 	}

@@ -4,13 +4,14 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"github.com/weft-sim/weft/mpi"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/mpi"
 )
 
 func parseFile(t *testing.T, name string) *mpi.Goal {

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -36,8 +37,8 @@ func BenchmarkSkeletons(b *testing.B) {
 	grouped := mpi.DefaultConnections
 	grouped.Mode, grouped.Group = mpi.XRCS, 4096
 	lu := func(ranks, planes int) collectives.Schedule {
-		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *mpi.LU) {
-			c.Class, c.Iterations = "E", mpi.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
+		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.LU) {
+			c.Class, c.Iterations = "E", skeletons.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
 		}), 3 * planes}
 	}
 	// Rounds of the transposes within rows and columns.

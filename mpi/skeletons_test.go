@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -13,58 +14,11 @@ import (
 // skeletonSchedule is a skeleton that is a schedule, with changed settings.
 func skeletonSchedule[C any](t testing.TB, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := param.Make(mpi.Skeletons, name, mpi.SkeletonEnv{Ranks: ranks, PerNode: 4}, set)
+	s, err := param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.(collectives.Schedule)
-}
-
-// Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
-// on the LogGOPS machine, and sends as many messages on both.
-func TestSkeletonsRun(t *testing.T) {
-	for _, name := range mpi.Skeletons.Names() {
-		config, err := mpi.Skeletons.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ranks := 16
-		if _, ok := config.(*mpi.Contention); ok {
-			ranks = 15
-		}
-		if goal, ok := config.(*mpi.GoalFile); ok {
-			goal.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
-		}
-		if lu, ok := config.(*mpi.LU); ok {
-			lu.Iterations.Iterations = 2 // of 250
-		}
-		s, err := mpi.Skeletons.Build(name, config, mpi.SkeletonEnv{Ranks: ranks, PerNode: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work := s.Run(sim.Picosecond, mpi.Costs{})
-		r, err := mpi.QDRConfig(4).Run(work)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if r.Stats.Messages != l.Messages || l.Messages == 0 {
-			t.Errorf("%s: %d messages on the runtime, %d on the LogGOPS machine", name, r.Stats.Messages, l.Messages)
-		}
-		run, ok := work.(*mpi.ScheduleRun)
-		if !ok {
-			continue
-		}
-		ends := run.PhaseEnds()
-		for i := range ends {
-			if i > 0 && ends[i] <= ends[i-1] {
-				t.Errorf("%s: phase %d ends at %d, the one before at %d", name, i, ends[i], ends[i-1])
-			}
-		}
-	}
 }
 
 // Half a ping-pong of 64 B is the paper's 1.26 us; eight streams of 64 KiB in
@@ -72,7 +26,7 @@ func TestSkeletonsRun(t *testing.T) {
 func TestPingPong(t *testing.T) {
 	config := mpi.QDRConfig(1)
 	config.Protocols.EagerCopies = false
-	s := skeletonSchedule(t, "ping-pong", 2, func(c *mpi.Micro) { c.Iterations = 4 })
+	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
 	if _, err := config.Run(work); err != nil {
 		t.Fatal(err)
@@ -85,7 +39,7 @@ func TestPingPong(t *testing.T) {
 
 // A window of 64 messages of 64 KiB by rendezvous fills the adapter: 3.04 GB/s.
 func TestBandwidth(t *testing.T) {
-	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *mpi.Micro) { c.Bytes, c.Iterations = 65536, 2 })
+	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *skeletons.Micro) { c.Bytes, c.Iterations = 65536, 2 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
 	if _, err := mpi.QDRConfig(1).Run(work); err != nil {
 		t.Fatal(err)

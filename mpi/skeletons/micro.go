@@ -1,7 +1,8 @@
-package mpi
+package skeletons
 
 import (
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -16,20 +17,20 @@ type Micro struct {
 
 func init() {
 	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
-	param.Register(Skeletons, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e Env) (Program, error) {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
-		return Iterate(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
+		return mpi.Iterate(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
-	param.Register(Skeletons, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e Env) (Program, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
 		if err := checkMessages("window", c.Window, float64(c.Window)*float64(e.Ranks/2)); err != nil {
 			return nil, err
 		}
-		return Iterate(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
+		return mpi.Iterate(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
 	})
 }
 
@@ -91,19 +92,19 @@ type OSUAlltoall struct {
 }
 
 func init() {
-	param.Register(Skeletons, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
+	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.
 type osuAlltoall struct {
-	*Iterated
+	*mpi.Iterated
 	leaders int
 }
 
 // Leaders is the number of leaders a node, 0 if the algorithm has none.
 func (o osuAlltoall) Leaders() int { return o.leaders }
 
-func newOSUAlltoall(c OSUAlltoall, e SkeletonEnv) (Program, error) {
+func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
 	config, err := collectives.Registry.Config(c.Algorithm)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func newOSUAlltoall(c OSUAlltoall, e SkeletonEnv) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := osuAlltoall{Iterated: Iterate(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
+	o := osuAlltoall{Iterated: mpi.Iterate(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
 	if l, ok := a.(interface{ Leaders() int }); ok {
 		o.leaders = l.Leaders()
 	}

@@ -1,25 +1,26 @@
-package mpi
+package skeletons
 
 import (
 	"fmt"
 
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Skeletons holds the programs that stand for applications: what they send,
+// Registry holds the programs that stand for applications: what they send,
 // with the computing between as a parameter.
-var Skeletons = param.NewRegistry[SkeletonEnv, Program]("skeleton")
+var Registry = param.NewRegistry[Env, Program]("skeleton")
 
 // Program is something that ranks can run any number of times.
 type Program interface {
 	// Run starts a run on a machine with the given time unit; costs are those
 	// of local work that the program leaves open.
-	Run(unit sim.Time, costs Costs) Workload
+	Run(unit sim.Time, costs mpi.Costs) mpi.Workload
 }
 
-// SkeletonEnv is what a skeleton is built for.
-type SkeletonEnv struct {
+// Env is what a skeleton is built for.
+type Env struct {
 	Ranks   int
 	PerNode int // ranks on a node, for the algorithms that know of nodes
 }

@@ -1,7 +1,8 @@
-package mpi
+package skeletons
 
 import (
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -16,7 +17,7 @@ type Contention struct {
 }
 
 func init() {
-	param.Register(Skeletons, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e Env) (Program, error) {
 		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
@@ -98,4 +99,6 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 const acknowledgement = 4
 
 // Run implements Program.
-func (c contention) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(c, costs, unit) }
+func (c contention) Run(unit sim.Time, costs mpi.Costs) mpi.Workload {
+	return mpi.RunSchedule(c, costs, unit)
+}

@@ -1,9 +1,10 @@
-package mpi
+package skeletons
 
 import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -15,7 +16,7 @@ type LU struct {
 }
 
 func init() {
-	param.Register(Skeletons, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e Env) (Program, error) {
 		p := luClasses[c.Class]
 		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
 			return nil, err
@@ -24,7 +25,7 @@ func init() {
 		if err := needRanks("nas-lu", l.xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
 			return nil, err
 		}
-		return Iterate(l, c.times(p.iterations)), nil
+		return mpi.Iterate(l, c.times(p.iterations)), nil
 	})
 }
 

@@ -1,9 +1,10 @@
-package mpi
+package skeletons
 
 import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -16,13 +17,13 @@ type FT struct {
 }
 
 func init() {
-	param.Register(Skeletons, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e Env) (Program, error) {
 		p := ftClasses[c.Class]
 		body, err := ftIteration(c, p, e)
 		if err != nil {
 			return nil, err
 		}
-		return Iterate(body, c.times(p.iterations)), nil
+		return mpi.Iterate(body, c.times(p.iterations)), nil
 	})
 }
 
@@ -51,7 +52,7 @@ func FTLayout(class string, ranks int) (np1, np2 int) {
 // ftIteration is one iteration: an inverse FFT and a checksum. The 1-D layout
 // transposes once, among all; the 2-D layout twice, within rows and within
 // columns. Every rank holds nx*ny*nz/ranks points of 16 bytes.
-func ftIteration(c FT, p ftClass, e SkeletonEnv) (collectives.Schedule, error) {
+func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 	n := e.Ranks
 	np1, np2 := FTLayout(c.Class, n)
 	points := p.nx * p.ny * p.nz
@@ -91,12 +92,12 @@ type FFT3D struct {
 }
 
 func init() {
-	param.Register(Skeletons, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e Env) (Program, error) {
 		block := c.N * c.N * c.N / e.Ranks * 16 / e.Ranks
 		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
 		if err != nil {
 			return nil, err
 		}
-		return Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
+		return mpi.Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
 	})
 }

@@ -1,9 +1,10 @@
-package mpi
+package skeletons
 
 import (
 	"fmt"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -17,7 +18,7 @@ type Halo struct {
 }
 
 func init() {
-	param.Register(Skeletons, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e SkeletonEnv) (Program, error) {
+	param.Register(Registry, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e Env) (Program, error) {
 		product := 1
 		for _, d := range c.Dims {
 			product *= d
@@ -25,7 +26,7 @@ func init() {
 		if product != e.Ranks {
 			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
 		}
-		return Iterate(halo(c, e.Ranks), c.times(10)), nil
+		return mpi.Iterate(halo(c, e.Ranks), c.times(10)), nil
 	})
 }
 

@@ -1,21 +1,79 @@
-package mpi
+package skeletons
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
 func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := param.Make(Skeletons, name, SkeletonEnv{Ranks: ranks, PerNode: 4}, set)
+	s, err := param.Make(Registry, name, Env{Ranks: ranks, PerNode: 4}, set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.(collectives.Schedule)
+}
+
+// Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
+// on the LogGOPS machine, and sends as many messages on both.
+func TestSkeletonsRun(t *testing.T) {
+	machine := mpi.Config{
+		Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
+		Protocols:   mpi.DefaultProtocols,
+		Connections: mpi.DefaultConnections,
+		Adapter:     hca.QDR,
+		Transport:   mpi.DefaultLogGP.New,
+	}
+	for _, name := range Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			config, err := Registry.Config(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranks := 16
+			if _, ok := config.(*Contention); ok {
+				ranks = 15
+			}
+			if goal, ok := config.(*Goal); ok {
+				goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+			}
+			if lu, ok := config.(*LU); ok {
+				lu.Iterations.Iterations = 2 // of 250
+			}
+			s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work := s.Run(sim.Picosecond, mpi.Costs{})
+			r, err := machine.Run(work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Stats.Messages != l.Messages || l.Messages == 0 {
+				t.Errorf("%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
+			}
+			run, ok := work.(*mpi.ScheduleRun)
+			if !ok {
+				return
+			}
+			ends := run.PhaseEnds()
+			for i := range ends {
+				if i > 0 && ends[i] <= ends[i-1] {
+					t.Errorf("phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
+				}
+			}
+		})
+	}
 }
 
 func countSends(s collectives.Schedule) (messages, bytes int64) {
@@ -70,7 +128,7 @@ func TestLUCommunication(t *testing.T) {
 // twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
-	r, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond), nil)
+	r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +154,11 @@ func TestSkeletonsRefuse(t *testing.T) {
 		{"halo", 15, "product of 15"},
 		{"ping-pong", 1, "at least 2"},
 	} {
-		config, err := Skeletons.Config(c.name)
+		config, err := Registry.Config(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = Skeletons.Build(c.name, config, SkeletonEnv{Ranks: c.ranks}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err = Registry.Build(c.name, config, Env{Ranks: c.ranks}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s on %d ranks: error %v, want one with %q", c.name, c.ranks, err, c.want)
 		}
 	}
