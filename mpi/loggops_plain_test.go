@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -227,7 +228,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 		text := randomGoal(&s, 1+i%3)
 		p := []mpi.LogGOPS{mpi.DefaultLogGOPS, {Eager: 50}, {L: 500, Overhead: 1500, Gap: 4000, GapByte: 1, OverByte: 2, Eager: 50}}[s.IntN(3)]
 		p.Compatible = s.IntN(2) == 0
-		g, err := mpi.ParseGOAL("random.goal", strings.NewReader(text))
+		g, err := goal.Parse("random.goal", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,16 +12,17 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
-func parseFile(t *testing.T, name string) *mpi.Goal {
+func parseFile(t *testing.T, name string) *goal.Schedule {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata/goal", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g, err := mpi.ParseGOAL(name, f)
+	g, err := goal.Parse(name, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 
 func runText(t *testing.T, p mpi.LogGOPS, text string) ([]int64, error) {
 	t.Helper()
-	g, err := mpi.ParseGOAL("test.goal", strings.NewReader(text))
+	g, err := goal.Parse("test.goal", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

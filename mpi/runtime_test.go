@@ -9,12 +9,13 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/collectives/collectivestest"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 )
 
 func runGoal(t *testing.T, c mpi.Config, text string) (mpi.Result, error) {
 	t.Helper()
-	g, err := mpi.ParseGOAL("test.goal", strings.NewReader(text))
+	g, err := goal.Parse("test.goal", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

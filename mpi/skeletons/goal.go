@@ -3,7 +3,7 @@ package skeletons
 import (
 	"path/filepath"
 
-	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -30,6 +30,6 @@ func init() {
 			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 		}
 		defer f.Close()
-		return mpi.ParseGOAL(c.File, f)
+		return goal.Parse(c.File, f)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
 const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
@@ -36,7 +36,7 @@ func TestGOALCompressed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := mpi.ParseGOAL(path, strings.NewReader(pairGOAL))
+		want, err := goal.Parse(path, strings.NewReader(pairGOAL))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package mpi
+package goal
 
 import (
 	"bufio"
@@ -10,34 +10,35 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// maxGoalLine bounds a line: the longest statement has some hundred bytes, and
+// maxLine bounds a line: the longest statement has some hundred bytes, and
 // comments are not longer.
-const maxGoalLine = 1 << 20
+const maxLine = 1 << 20
 
 // What a schedule takes while it is read: records of operations, dependencies and
 // ranks, and as much again and a quarter for the copies that growing slices are
 // moved to.
 const (
-	goalOpBytes   = 32 * 9 / 4
-	goalEdgeBytes = 8 * 9 / 4
-	goalRankBytes = 4 * 9 / 4
+	opBytes   = 32 * 9 / 4
+	edgeBytes = 8 * 9 / 4
+	rankBytes = 4 * 9 / 4
 )
 
-// maxGoalFaults is the number of faults after which the parser gives up.
-const maxGoalFaults = 10
+// maxFaults is the number of faults after which the parser gives up.
+const maxFaults = 10
 
-// ParseGOAL reads a schedule in the GOAL text format; name stands for it in
+// Parse reads a schedule in the GOAL text format; name stands for it in
 // messages. All faults are reported (up to ten), each as name:line: what is
 // wrong: syntax, labels that are not defined above, ranks that are missing,
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
 // LogGOPSim mishandles them, as is a byte order mark.
-func ParseGOAL(name string, r io.Reader) (*Goal, error) {
-	p := &goalParser{
-		goal:   &Goal{name: name, cpus: 1, nics: 1},
+func Parse(name string, r io.Reader) (*Schedule, error) {
+	p := &parser{
+		goal:   &Schedule{name: name, cpus: 1, nics: 1},
 		in:     bufio.NewReaderSize(input.Text(r), 1<<16),
 		labels: map[string]int32{},
 		ranks:  -1,
@@ -56,8 +57,8 @@ func ParseGOAL(name string, r io.Reader) (*Goal, error) {
 	return g, nil
 }
 
-type goalParser struct {
-	goal            *Goal
+type parser struct {
+	goal            *Schedule
 	in              *bufio.Reader
 	line            int
 	buffer          []byte
@@ -71,21 +72,21 @@ type goalParser struct {
 }
 
 // held is what the schedule takes so far, in bytes.
-func (p *goalParser) held() int64 {
-	return goalOpBytes*int64(len(p.goal.ops)) + goalEdgeBytes*int64(len(p.onStart)+len(p.onDone)) + goalRankBytes*int64(len(p.goal.first))
+func (p *parser) held() int64 {
+	return opBytes*int64(len(p.goal.ops)) + edgeBytes*int64(len(p.onStart)+len(p.onDone)) + rankBytes*int64(len(p.goal.first))
 }
 
-func (p *goalParser) fault(format string, args ...any) {
+func (p *parser) fault(format string, args ...any) {
 	p.faultAt(p.line, format, args...)
 }
 
-func (p *goalParser) faultAt(line int, format string, args ...any) {
+func (p *parser) faultAt(line int, format string, args ...any) {
 	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
 }
 
-func (p *goalParser) parse() {
+func (p *parser) parse() {
 	g := p.goal
-	for len(p.faults) < maxGoalFaults {
+	for len(p.faults) < maxFaults {
 		line, err := p.readLine()
 		if err != nil && err != io.EOF {
 			p.fault("%v", err)
@@ -104,7 +105,7 @@ func (p *goalParser) parse() {
 			return
 		}
 	}
-	if len(p.faults) >= maxGoalFaults {
+	if len(p.faults) >= maxFaults {
 		return
 	}
 	switch {
@@ -122,13 +123,13 @@ func (p *goalParser) parse() {
 
 // readLine returns the next line without comments; the slice is valid until
 // the next call.
-func (p *goalParser) readLine() ([]byte, error) {
+func (p *parser) readLine() ([]byte, error) {
 	p.buffer = p.buffer[:0]
 	p.line++
 	for {
 		part, err := p.in.ReadSlice('\n')
-		if len(p.buffer)+len(part) > maxGoalLine {
-			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxGoalLine)
+		if len(p.buffer)+len(part) > maxLine {
+			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxLine)
 		}
 		p.buffer = append(p.buffer, part...)
 		if err == bufio.ErrBufferFull {
@@ -138,7 +139,7 @@ func (p *goalParser) readLine() ([]byte, error) {
 	}
 }
 
-func (p *goalParser) stripComments(line []byte) []byte {
+func (p *parser) stripComments(line []byte) []byte {
 	if p.comment == 0 && bytes.IndexByte(line, '/') < 0 {
 		return line
 	}
@@ -165,7 +166,7 @@ func (p *goalParser) stripComments(line []byte) []byte {
 }
 
 // statement reads one line that is not empty.
-func (p *goalParser) statement(t *tokens) {
+func (p *parser) statement(t *tokens) {
 	g := p.goal
 	switch {
 	case p.ranks < 0:
@@ -209,7 +210,7 @@ func (p *goalParser) statement(t *tokens) {
 }
 
 // inRank reads an operation or a dependency.
-func (p *goalParser) inRank(t *tokens) {
+func (p *parser) inRank(t *tokens) {
 	label := ""
 	if t.n >= 2 && t.kind[0] == tokenWord {
 		switch {
@@ -225,7 +226,7 @@ func (p *goalParser) inRank(t *tokens) {
 		p.fault("more than %d operations", len(p.goal.ops))
 		return
 	}
-	op := goalOp{line: int32(min(p.line, math.MaxInt32))}
+	op := operation{line: int32(min(p.line, math.MaxInt32))}
 	if err := p.operation(t, &op); err != "" {
 		p.fault("%s", err)
 		return
@@ -238,7 +239,7 @@ func (p *goalParser) inRank(t *tokens) {
 	p.goal.nics = max(p.goal.nics, int(op.nic)+1)
 }
 
-func (p *goalParser) dependency(t *tokens) {
+func (p *parser) dependency(t *tokens) {
 	if t.n != 3 || t.kind[2] != tokenWord {
 		p.fault("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
 		return
@@ -264,16 +265,16 @@ func (p *goalParser) dependency(t *tokens) {
 
 // operation reads "calc ...", "send ..." or "recv ..." and returns what is
 // wrong with it, or "".
-func (p *goalParser) operation(t *tokens, op *goalOp) string {
+func (p *parser) operation(t *tokens, op *operation) string {
 	var form, preposition string
 	lowest := int64(0)
 	switch {
 	case t.word("calc"):
-		op.kind, form = Calc, "calc N [cpu N]"
+		op.kind, form = mpi.Calc, "calc N [cpu N]"
 	case t.word("send"):
-		op.kind, form, preposition = Send, "send N b to N [tag N] [cpu N] [nic N]", "to"
+		op.kind, form, preposition = mpi.Send, "send N b to N [tag N] [cpu N] [nic N]", "to"
 	case t.word("recv"):
-		op.kind, form, preposition = Recv, "recv N b from N [tag N] [cpu N] [nic N]", "from"
+		op.kind, form, preposition = mpi.Recv, "recv N b from N [tag N] [cpu N] [nic N]", "from"
 		lowest = -1
 	default:
 		return fmt.Sprintf("unknown statement %q: want calc, send, recv, a dependency or \"}\"", t.text())
@@ -283,7 +284,7 @@ func (p *goalParser) operation(t *tokens, op *goalOp) string {
 	if op.size, ok = t.integer(0, math.MaxInt64); !ok {
 		return wrong() + fmt.Sprintf(" (the first N is 0 to %d)", math.MaxInt64)
 	}
-	if op.kind != Calc {
+	if op.kind != mpi.Calc {
 		if !t.word("b") || !t.word(preposition) {
 			return wrong()
 		}
@@ -310,7 +311,7 @@ func (p *goalParser) operation(t *tokens, op *goalOp) string {
 		}
 		op.cpu = uint8(cpu)
 	}
-	if op.kind != Calc && t.word("nic") {
+	if op.kind != mpi.Calc && t.word("nic") {
 		nic, ok := t.integer(0, 255)
 		if !ok {
 			return wrong() + " (nics are 0 to 255)"
@@ -324,7 +325,7 @@ func (p *goalParser) operation(t *tokens, op *goalOp) string {
 }
 
 // checkCycles looks for operations that wait for themselves.
-func (g *Goal) checkCycles() error {
+func (g *Schedule) checkCycles() error {
 	needs := make([]int32, len(g.ops))
 	var stack []int32
 	for i := range g.ops {
@@ -352,7 +353,7 @@ func (g *Goal) checkCycles() error {
 }
 
 // cycleError describes one cycle among the operations whose needs are not met.
-func (g *Goal) cycleError(needs []int32) error {
+func (g *Schedule) cycleError(needs []int32) error {
 	// Every operation left waits for another one left: walking from any of
 	// them to one that it waits for must come round.
 	waitsFor := make(map[int32]int32)

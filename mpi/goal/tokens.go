@@ -1,4 +1,4 @@
-package mpi
+package goal
 
 import (
 	"bytes"

@@ -1,23 +1,24 @@
-package mpi
+package goal
 
 import (
 	"bytes"
+	"github.com/weft-sim/weft/mpi"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestParseGOALAccepts(t *testing.T) {
+func TestParseAccepts(t *testing.T) {
 	const text = "/* two\n ranks */\r\nnum_ranks 2 // so many\r\n\r\n  rank 0 {\n a:send 100 b to 1 tag 7 cpu 2 nic 1\nb : calc 5\n\tb requires a\nb requires a\na: calc 9\n}\nrank 1 {\nrecv 100b from -1 tag -1\n}\n"
-	g, err := ParseGOAL("x.goal", strings.NewReader(text))
+	g, err := Parse("x.goal", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if g.Ranks() != 2 || g.Operations() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
 		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.Operations(), g.Messages(), g.cpus, g.nics)
 	}
-	if _, err := ParseGOAL("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
+	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
 		t.Errorf("with a byte order mark: %v", err)
 	}
 	var out bytes.Buffer
@@ -28,7 +29,7 @@ func TestParseGOALAccepts(t *testing.T) {
 	}
 }
 
-func TestParseGOALRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "x.goal:1: no schedule"},
 		{"no header", "rank 0 {\n}\n", "x.goal:1: the file must begin with \"num_ranks N\""},
@@ -56,7 +57,7 @@ func TestParseGOALRefuses(t *testing.T) {
 		{"all faults", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseGOAL("x.goal", strings.NewReader(c.text))
+			_, err := Parse("x.goal", strings.NewReader(c.text))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -66,8 +67,8 @@ func TestParseGOALRefuses(t *testing.T) {
 
 // Whatever is accepted survives writing and reading, and runs or fails the
 // same way both times.
-func FuzzParseGOAL(f *testing.F) {
-	files, err := filepath.Glob("testdata/goal/*.goal")
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("../testdata/goal/*.goal")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seed files", err)
 	}
@@ -80,7 +81,7 @@ func FuzzParseGOAL(f *testing.F) {
 	}
 	f.Add([]byte("num_ranks 1\nrank 0 {\na: calc 1\nb: send 0b to 0 cpu 3\nb irequires a\nrecv 0 b from -1\n}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		g, err := ParseGOAL("x.goal", bytes.NewReader(text))
+		g, err := Parse("x.goal", bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -91,12 +92,12 @@ func FuzzParseGOAL(f *testing.F) {
 		if _, err := g.WriteTo(&out); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseGOAL("y.goal", bytes.NewReader(out.Bytes()))
+		again, err := Parse("y.goal", bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out.Bytes())
 		}
-		first, err1 := DefaultLogGOPS.Run(g.Replay(1), nil)
-		second, err2 := DefaultLogGOPS.Run(again.Replay(1), nil)
+		first, err1 := mpi.DefaultLogGOPS.Run(g.Replay(1), nil)
+		second, err2 := mpi.DefaultLogGOPS.Run(again.Replay(1), nil)
 		if (err1 == nil) != (err2 == nil) {
 			t.Fatalf("first run: %v; second run: %v", err1, err2)
 		}

@@ -1,4 +1,4 @@
-package mpi
+package goal
 
 import (
 	"bufio"
@@ -6,28 +6,29 @@ import (
 	"io"
 	"math"
 
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
-// Goal is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
+// Schedule is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
 // Operation Assembly Language, ICPP 2009), as LogGOPSim and ATLAHS replay it:
 // for every rank a set of operations with dependencies. It is read-only once
 // parsed; about 50 bytes an operation and 8 a dependency.
-type Goal struct {
+type Schedule struct {
 	name       string
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
-	ops        []goalOp
+	ops        []operation
 	onStart    dependents // irequires: released by the start
 	onDone     dependents // requires: released by the completion
 }
 
-type goalOp struct {
+type operation struct {
 	size      int64
 	peer, tag int32
 	line      int32
 	needs     int32 // dependency lines that must hold first
-	kind      Kind
+	kind      mpi.Kind
 	cpu, nic  uint8
 }
 
@@ -61,16 +62,16 @@ func newDependents(ops int, edges []edge) dependents {
 }
 
 // Ranks is the number of ranks.
-func (g *Goal) Ranks() int { return len(g.first) - 1 }
+func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
 // Operations is the number of operations of all ranks.
-func (g *Goal) Operations() int { return len(g.ops) }
+func (g *Schedule) Operations() int { return len(g.ops) }
 
 // Messages is the number of sends of all ranks.
-func (g *Goal) Messages() int {
+func (g *Schedule) Messages() int {
 	n := 0
 	for i := range g.ops {
-		if g.ops[i].kind == Send {
+		if g.ops[i].kind == mpi.Send {
 			n++
 		}
 	}
@@ -79,7 +80,7 @@ func (g *Goal) Messages() int {
 
 // WriteTo writes the schedule in the GOAL format; operations are labelled l1,
 // l2, ... within each rank.
-func (g *Goal) WriteTo(w io.Writer) (int64, error) {
+func (g *Schedule) WriteTo(w io.Writer) (int64, error) {
 	out := &countingWriter{w: bufio.NewWriter(w)}
 	fmt.Fprintf(out, "num_ranks %d\n", g.Ranks())
 	for r := range g.Ranks() {
@@ -120,14 +121,14 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 }
 
 // text is the operation in the GOAL format.
-func (o *goalOp) text() string {
+func (o *operation) text() string {
 	s := ""
 	switch o.kind {
-	case Send:
+	case mpi.Send:
 		s = fmt.Sprintf("send %db to %d tag %d", o.size, o.peer, o.tag)
-	case Recv:
+	case mpi.Recv:
 		s = fmt.Sprintf("recv %db from %d tag %d", o.size, o.peer, o.tag)
-	case Calc:
+	case mpi.Calc:
 		s = fmt.Sprintf("calc %d", o.size)
 	}
 	if o.cpu != 0 {
@@ -142,8 +143,8 @@ func (o *goalOp) text() string {
 // Replay returns a workload that runs the schedule once. calcUnit is the
 // length of one calc unit in the time unit of the machine: 1 for the LogGOPS
 // machine, 1000 (picoseconds in a nanosecond) for the runtime.
-func (g *Goal) Replay(calcUnit int64) Workload {
-	w := &goalReplay{Goal: g, unit: calcUnit, needs: make([]int32, len(g.ops)), ready: make([]int64, len(g.ops)), left: int64(len(g.ops))}
+func (g *Schedule) Replay(calcUnit int64) mpi.Workload {
+	w := &replay{Schedule: g, unit: calcUnit, needs: make([]int32, len(g.ops)), ready: make([]int64, len(g.ops)), left: int64(len(g.ops))}
 	for i := range g.ops {
 		w.needs[i] = g.ops[i].needs
 	}
@@ -152,26 +153,28 @@ func (g *Goal) Replay(calcUnit int64) Workload {
 
 // Run replays the schedule on a machine with the given time unit; a calc unit is 1
 // ns, and the costs of local work are those of the schedule itself.
-func (g *Goal) Run(unit sim.Time, _ Costs) Workload { return g.Replay(int64(sim.Nanosecond / unit)) }
+func (g *Schedule) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {
+	return g.Replay(int64(sim.Nanosecond / unit))
+}
 
-// goalReplay is the state of one run: 12 bytes an operation.
-type goalReplay struct {
-	*Goal
+// replay is the state of one run: 12 bytes an operation.
+type replay struct {
+	*Schedule
 	unit  int64
 	needs []int32 // dependencies not yet met, per operation
 	ready []int64 // when the last one met so far was, per operation
 	left  int64
 }
 
-func (w *goalReplay) CPUs() int         { return w.cpus }
-func (w *goalReplay) NICs() int         { return w.nics }
-func (w *goalReplay) Unreleased() int64 { return w.left }
+func (w *replay) CPUs() int         { return w.cpus }
+func (w *replay) NICs() int         { return w.nics }
+func (w *replay) Unreleased() int64 { return w.left }
 
-func (w *goalReplay) Where(rank, id int32) string {
+func (w *replay) Where(rank, id int32) string {
 	return fmt.Sprintf("%s:%d", w.name, w.ops[w.first[rank]+id].line)
 }
 
-func (w *goalReplay) Start(rank int32, dst []Op) []Op {
+func (w *replay) Start(rank int32, dst []mpi.Op) []mpi.Op {
 	for i := w.first[rank]; i < w.first[rank+1]; i++ {
 		if w.needs[i] == 0 {
 			dst = w.release(rank, i, dst)
@@ -180,15 +183,15 @@ func (w *goalReplay) Start(rank int32, dst []Op) []Op {
 	return dst
 }
 
-func (w *goalReplay) Started(rank, id int32, now int64, dst []Op) []Op {
+func (w *replay) Started(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	return w.met(rank, now, w.onStart.of(w.first[rank]+id), dst)
 }
 
-func (w *goalReplay) Done(rank, id int32, now int64, dst []Op) []Op {
+func (w *replay) Done(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	return w.met(rank, now, w.onDone.of(w.first[rank]+id), dst)
 }
 
-func (w *goalReplay) met(rank int32, now int64, waiting []int32, dst []Op) []Op {
+func (w *replay) met(rank int32, now int64, waiting []int32, dst []mpi.Op) []mpi.Op {
 	for _, i := range waiting {
 		w.needs[i]--
 		w.ready[i] = max(w.ready[i], now)
@@ -199,11 +202,11 @@ func (w *goalReplay) met(rank int32, now int64, waiting []int32, dst []Op) []Op 
 	return dst
 }
 
-func (w *goalReplay) release(rank, i int32, dst []Op) []Op {
+func (w *replay) release(rank, i int32, dst []mpi.Op) []mpi.Op {
 	o := &w.ops[i]
 	w.left--
-	op := Op{ID: i - w.first[rank], Kind: o.kind, CPU: o.cpu, NIC: o.nic, Peer: o.peer, Tag: o.tag, Size: o.size, Ready: w.ready[i]}
-	if o.kind == Calc {
+	op := mpi.Op{ID: i - w.first[rank], Kind: o.kind, CPU: o.cpu, NIC: o.nic, Peer: o.peer, Tag: o.tag, Size: o.size, Ready: w.ready[i]}
+	if o.kind == mpi.Calc {
 		op.Size = min(op.Size, math.MaxInt64/w.unit) * w.unit // what is more is too late anyway
 	}
 	return append(dst, op)
