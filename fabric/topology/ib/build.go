@@ -1,23 +1,24 @@
-package topology
+package ib
 
 import (
 	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/weft-sim/weft/fabric/topology"
 	"slices"
 	"strings"
 )
 
-// ibPortRef is one port of one node.
-type ibPortRef struct {
-	node *ibNode
-	end  *ibEnd
+// portReference is one port of one node.
+type portReference struct {
+	node *nodeRecord
+	end  *cableEnd
 }
 
 // finish checks the cables of a parsed file and makes the network. All faults
 // are returned together, each with its line.
-func (f *ibFile) finish() (*Imported, error) {
+func (f *listing) finish() (*Imported, error) {
 	if len(f.faults) > 0 {
 		return nil, errors.Join(f.faults...)
 	}
@@ -29,9 +30,9 @@ func (f *ibFile) finish() (*Imported, error) {
 	f.dropSelfCables(&im.Summary)
 	f.checkCables()
 	f.checkGUIDs()
-	if len(f.faults) > ibMaxFaults {
-		more := len(f.faults) - ibMaxFaults
-		f.faults = append(f.faults[:ibMaxFaults], fmt.Errorf("%s: %d more faults", f.name, more))
+	if len(f.faults) > maxFaults {
+		more := len(f.faults) - maxFaults
+		f.faults = append(f.faults[:maxFaults], fmt.Errorf("%s: %d more faults", f.name, more))
 	}
 	if len(f.faults) > 0 {
 		return nil, errors.Join(f.faults...)
@@ -44,13 +45,13 @@ func (f *ibFile) finish() (*Imported, error) {
 	return im, nil
 }
 
-func (f *ibFile) count(s *ImportSummary) {
+func (f *listing) count(s *ImportSummary) {
 	s.PortLines = f.lines
 	for _, n := range f.nodes {
 		switch n.kind {
-		case ibSwitch:
+		case switchNode:
 			s.Switches++
-		case ibRouter:
+		case routerNode:
 			s.Routers++
 		default:
 			s.Adapters++
@@ -68,7 +69,7 @@ func isAggregationNode(description string) bool {
 }
 
 // find is the port line of the given port; nil if it is not listed.
-func (n *ibNode) find(port int) *ibEnd {
+func (n *nodeRecord) find(port int) *cableEnd {
 	for i := range n.ends {
 		if n.ends[i].port == port {
 			return &n.ends[i]
@@ -78,7 +79,7 @@ func (n *ibNode) find(port int) *ibEnd {
 }
 
 // dropSelfCables removes cables from a node to itself (loop-back plugs).
-func (f *ibFile) dropSelfCables(s *ImportSummary) {
+func (f *listing) dropSelfCables(s *ImportSummary) {
 	for _, n := range f.nodes {
 		kept := n.ends[:0]
 		for _, e := range n.ends {
@@ -97,7 +98,7 @@ func (f *ibFile) dropSelfCables(s *ImportSummary) {
 
 // checkCables reports cables that are listed at one end only, and settles
 // rates where the ends disagree.
-func (f *ibFile) checkCables() {
+func (f *listing) checkCables() {
 	for _, n := range f.nodes {
 		for i := range n.ends {
 			e := &n.ends[i]
@@ -120,8 +121,8 @@ func (f *ibFile) checkCables() {
 }
 
 // settle makes the two ends of a cable agree on rate and GUIDs.
-func (f *ibFile) settle(n *ibNode, e *ibEnd, peer *ibNode, back *ibEnd) {
-	if n.kind != ibSwitch && peer.kind != ibSwitch {
+func (f *listing) settle(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cableEnd) {
+	if n.kind != switchNode && peer.kind != switchNode {
 		return // reported by graph
 	}
 	if e.rate != back.rate {
@@ -137,10 +138,10 @@ func (f *ibFile) settle(n *ibNode, e *ibEnd, peer *ibNode, back *ibEnd) {
 		}
 		e.rate, back.rate = lower, lower
 	}
-	agree := func(own, stated *uint64, n *ibNode, line int) {
+	agree := func(own, stated *uint64, n *nodeRecord, line int) {
 		if *own == 0 {
 			*own = *stated
-		} else if *stated != 0 && *stated != *own && n.kind != ibSwitch {
+		} else if *stated != 0 && *stated != *own && n.kind != switchNode {
 			f.warn(line, "port GUID %x of %q: its own record says %x", *stated, n.id, *own)
 		}
 	}
@@ -152,9 +153,9 @@ func (f *ibFile) settle(n *ibNode, e *ibEnd, peer *ibNode, back *ibEnd) {
 
 // settleLID compares the LID that a node has in its own record with what the
 // other end of its cable e says of it.
-func (f *ibFile) settleLID(n *ibNode, e *ibEnd, peer *ibNode, back *ibEnd) {
+func (f *listing) settleLID(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cableEnd) {
 	own := &e.lid
-	if n.kind == ibSwitch {
+	if n.kind == switchNode {
 		own = &n.lid
 	}
 	if *own == 0 && back.peerLID > 0 {
@@ -165,12 +166,12 @@ func (f *ibFile) settleLID(n *ibNode, e *ibEnd, peer *ibNode, back *ibEnd) {
 }
 
 // checkGUIDs reports GUIDs that two nodes or two adapter ports share.
-func (f *ibFile) checkGUIDs() {
+func (f *listing) checkGUIDs() {
 	type owner struct {
-		node *ibNode
+		node *nodeRecord
 		line int
 	}
-	nodes := map[uint64]*ibNode{}
+	nodes := map[uint64]*nodeRecord{}
 	ports := map[uint64]owner{}
 	for _, n := range f.nodes {
 		if first, twice := nodes[n.guid]; twice {
@@ -178,7 +179,7 @@ func (f *ibFile) checkGUIDs() {
 			continue
 		}
 		nodes[n.guid] = n
-		if n.kind == ibSwitch {
+		if n.kind == switchNode {
 			continue
 		}
 		for i := range n.ends {
@@ -197,30 +198,30 @@ func (f *ibFile) checkGUIDs() {
 
 // graph numbers the checked records: switches and terminals in file order,
 // ports by their physical number.
-func (f *ibFile) graph(s *ImportSummary) *Graph {
+func (f *listing) graph(s *ImportSummary) *topology.Graph {
 	classes, classOf := f.classes()
-	var switches, hosts []*ibNode
+	var switches, hosts []*nodeRecord
 	for _, n := range f.nodes {
-		if n.kind == ibSwitch {
+		if n.kind == switchNode {
 			switches = append(switches, n)
 		} else {
 			hosts = append(hosts, n)
 		}
 	}
-	names := &Names{}
-	g := &Graph{Classes: classes, PortStart: []PortID{0}, Names: names}
-	ports := map[ibPortRef]PortID{}
+	names := &topology.Names{}
+	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
+	ports := map[portReference]topology.PortID{}
 	for i, n := range switches {
-		slices.SortFunc(n.ends, func(a, b ibEnd) int { return cmp.Compare(a.port, b.port) })
+		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
 		for j := range n.ends {
 			e := &n.ends[j]
-			ports[ibPortRef{n, e}] = PortID(len(g.Peer))
+			ports[portReference{n, e}] = topology.PortID(len(g.Peer))
 			g.Peer = append(g.Peer, 0)
 			g.PortClass = append(g.PortClass, classOf[e.rate.text])
-			g.PortSwitch = append(g.PortSwitch, SwitchID(i))
+			g.PortSwitch = append(g.PortSwitch, topology.SwitchID(i))
 			names.Port = append(names.Port, int32(e.port))
 		}
-		g.PortStart = append(g.PortStart, PortID(len(g.Peer)))
+		g.PortStart = append(g.PortStart, topology.PortID(len(g.Peer)))
 		names.Switch = append(names.Switch, n.description)
 		names.SwitchGUID = append(names.SwitchGUID, n.guid)
 		names.SwitchLID = append(names.SwitchLID, n.lid)
@@ -230,24 +231,24 @@ func (f *ibFile) graph(s *ImportSummary) *Graph {
 	for _, n := range switches {
 		for j := range n.ends {
 			e := &n.ends[j]
-			if peer := f.byID[e.peer]; peer.kind == ibSwitch {
-				g.Peer[ports[ibPortRef{n, e}]] = int32(ports[ibPortRef{peer, peer.find(e.peerPort)}])
+			if peer := f.byID[e.peer]; peer.kind == switchNode {
+				g.Peer[ports[portReference{n, e}]] = int32(ports[portReference{peer, peer.find(e.peerPort)}])
 			}
 		}
 	}
 	for i, n := range hosts {
-		slices.SortFunc(n.ends, func(a, b ibEnd) int { return cmp.Compare(a.port, b.port) })
+		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
 		if len(n.ends) == 0 {
 			f.warn(n.line, "%s %q has no cable", n.kind, n.id)
 		}
 		for j := range n.ends {
 			e := &n.ends[j]
 			peer := f.byID[e.peer]
-			if peer.kind != ibSwitch {
+			if peer.kind != switchNode {
 				f.warn(e.line, "cable between %q and %q, neither of them a switch, left out", n.id, e.peer)
 				continue
 			}
-			p := ports[ibPortRef{peer, peer.find(e.peerPort)}]
+			p := ports[portReference{peer, peer.find(e.peerPort)}]
 			g.Peer[p] = ^int32(len(g.TerminalPort))
 			g.TerminalPort = append(g.TerminalPort, p)
 			names.Terminal = append(names.Terminal, n.description)
@@ -264,19 +265,19 @@ func (f *ibFile) graph(s *ImportSummary) *Graph {
 	if f.dialect == dialectDiscover {
 		f.warnShared(g)
 	} else {
-		names.forgetZeros()
+		forgetZeros(names)
 	}
-	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), Unreachable) {
+	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.name))
 	}
 	return g
 }
 
 // classes makes one channel class for each rate in use, slowest first.
-func (f *ibFile) classes() ([]Class, map[string]ClassID) {
-	var rates []ibRate
+func (f *listing) classes() ([]topology.Class, map[string]topology.ClassID) {
+	var rates []cableRate
 	for _, n := range f.nodes {
-		if n.kind != ibSwitch {
+		if n.kind != switchNode {
 			continue
 		}
 		for _, e := range n.ends {
@@ -285,20 +286,20 @@ func (f *ibFile) classes() ([]Class, map[string]ClassID) {
 			}
 		}
 	}
-	slices.SortFunc(rates, func(a, b ibRate) int {
+	slices.SortFunc(rates, func(a, b cableRate) int {
 		return cmp.Or(cmp.Compare(a.data, b.data), cmp.Compare(a.text, b.text))
 	})
-	classes := make([]Class, len(rates))
-	ids := map[string]ClassID{}
+	classes := make([]topology.Class, len(rates))
+	ids := map[string]topology.ClassID{}
 	for i, r := range rates {
-		classes[i] = Class{Name: cmp.Or(r.text, "cable"), Latency: 1, Rate: r.data}
-		ids[r.text] = ClassID(i)
+		classes[i] = topology.Class{Name: cmp.Or(r.text, "cable"), Latency: 1, Rate: r.data}
+		ids[r.text] = topology.ClassID(i)
 	}
 	return classes, ids
 }
 
 // warnShared tells of ports that have no LID or that of another.
-func (f *ibFile) warnShared(g *Graph) {
+func (f *listing) warnShared(g *topology.Graph) {
 	seen := map[int32]bool{}
 	shared, none := 0, 0
 	for _, lid := range slices.Concat(g.Names.SwitchLID, g.Names.TerminalLID) {
@@ -319,7 +320,7 @@ func (f *ibFile) warnShared(g *Graph) {
 
 // forgetZeros drops LIDs and LMCs if no node has any, as in a netlist that does
 // not state them.
-func (n *Names) forgetZeros() {
+func forgetZeros(n *topology.Names) {
 	stated := func(v int32) bool { return v != 0 }
 	if !slices.ContainsFunc(n.SwitchLID, stated) && !slices.ContainsFunc(n.TerminalLID, stated) {
 		n.SwitchLID, n.TerminalLID = nil, nil

@@ -1,15 +1,17 @@
-package topology
+package ib
 
 import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // OpenSM's minhop tables of an 8-port fat tree lead from every switch to every
 // host and switch on a shortest path.
 func TestReadLFTs(t *testing.T) {
-	im, err := ReadIBSim(bytes.NewReader(readTestdata(t, "ft3_8.net.gz")), "ft3_8.net")
+	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft3_8.net.gz")), "ft3_8.net")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,12 +21,12 @@ func TestReadLFTs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	walk := func(from, to SwitchID, next func(SwitchID) PortID, want int16) {
+	walk := func(from, to topology.SwitchID, next func(topology.SwitchID) topology.PortID, want int16) {
 		t.Helper()
 		hops := int16(0)
 		for s := from; s != to; hops++ {
 			p := next(s)
-			if p == NoPort || hops > want {
+			if p == topology.NoPort || hops > want {
 				t.Fatalf("from %s to %s: no way on from %s after %d hops, want %d", g.SwitchName(from), g.SwitchName(to), g.SwitchName(s), hops, want)
 			}
 			q, _ := g.PeerPort(p)
@@ -34,17 +36,17 @@ func TestReadLFTs(t *testing.T) {
 			t.Fatalf("%d hops from %s to %s, want %d", hops, g.SwitchName(from), g.SwitchName(to), want)
 		}
 	}
-	for s := range SwitchID(g.Switches()) {
+	for s := range topology.SwitchID(g.Switches()) {
 		distance := g.DistancesFrom(s, nil)
-		for m := range TerminalID(g.Terminals()) {
+		for m := range topology.TerminalID(g.Terminals()) {
 			home := g.TerminalSwitch(m)
-			walk(s, home, func(at SwitchID) PortID { return l.ToTerminal(at, m) }, distance[home])
+			walk(s, home, func(at topology.SwitchID) topology.PortID { return l.ToTerminal(at, m) }, distance[home])
 			if l.ToTerminal(home, m) != g.TerminalPort[m] {
 				t.Fatalf("%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
 			}
 		}
-		for d := range SwitchID(g.Switches()) {
-			walk(s, d, func(at SwitchID) PortID { return l.ToSwitch(at, d) }, distance[d])
+		for d := range topology.SwitchID(g.Switches()) {
+			walk(s, d, func(at topology.SwitchID) topology.PortID { return l.ToSwitch(at, d) }, distance[d])
 		}
 	}
 	text := string(dump)
@@ -68,7 +70,7 @@ func TestReadLFTs(t *testing.T) {
 
 // With several LIDs a port the lowest counts.
 func TestReadLFTsWithLMC(t *testing.T) {
-	b := NewBuilder(2, Class{Name: "x"})
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
 	b.AddTerminal(0, 0)
 	b.AddLink(0, 1, 0)
 	b.AddLink(0, 1, 0)
@@ -86,13 +88,13 @@ Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
 		t.Fatal(err)
 	}
 	// Ports of switch 1 are numbered 1 and 2; LID 4 goes by the second.
-	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != NoPort {
+	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort {
 		t.Errorf("by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))
 	}
 }
 
 func FuzzReadLFTs(f *testing.F) {
-	b := NewBuilder(2, Class{Name: "x"})
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
 	b.AddTerminal(0, 0)
 	b.AddLink(0, 1, 0)
 	g := b.Freeze()

@@ -1,9 +1,10 @@
-package topology
+package ib
 
 import (
 	"fmt"
 	"io"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -14,7 +15,7 @@ import (
 // terminals of one node. Each rate is a channel class ("4xEDR") with its data
 // rate.
 type Imported struct {
-	graph    *Graph
+	graph    *topology.Graph
 	warnings []string
 	// Summary counts what the file holds.
 	Summary ImportSummary
@@ -48,11 +49,11 @@ func (s ImportSummary) String() string {
 }
 
 // Graph is the network.
-func (im *Imported) Graph() *Graph { return im.graph }
+func (im *Imported) Graph() *topology.Graph { return im.graph }
 
 // Facts are the counts of the file; what has no closed form is negative.
-func (im *Imported) Facts() Facts {
-	return Facts{
+func (im *Imported) Facts() topology.Facts {
+	return topology.Facts{
 		Switches:  im.graph.Switches(),
 		Terminals: im.graph.Terminals(),
 		Links:     im.graph.SwitchLinks(),
@@ -64,7 +65,7 @@ func (im *Imported) Facts() Facts {
 // Warnings lists what was strange but could be read, each with its line.
 func (im *Imported) Warnings() []string { return im.warnings }
 
-// ReadIBNetDiscover reads what ibnetdiscover prints, in its variants since
+// ReadNetDiscover reads what ibnetdiscover prints, in its variants since
 // 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
 // must be listed at both ends; faults are returned all together, each as
 // "name:line: ...".
@@ -73,19 +74,19 @@ func (im *Imported) Warnings() []string { return im.warnings }
 // GUIDs, rates; byte order marks, CRLF, spaces for tabs, shell prompts and tool
 // messages around the dump. Cables from a switch to itself and between two
 // adapters are left out with a warning.
-func ReadIBNetDiscover(r io.Reader, name string) (*Imported, error) {
-	return readIB(r, name, dialectDiscover)
+func ReadNetDiscover(r io.Reader, name string) (*Imported, error) {
+	return read(r, name, dialectDiscover)
 }
 
-// ReadIBSim reads a netlist of the fabric simulator ibsim and numbers GUIDs as
+// ReadSim reads a netlist of the fabric simulator ibsim and numbers GUIDs as
 // it does: a port of an adapter has the adapter's GUID plus its number, whatever
 // stands in parentheses. ibsim's include, module and do are not supported.
-func ReadIBSim(r io.Reader, name string) (*Imported, error) {
-	return readIB(r, name, dialectSim)
+func ReadSim(r io.Reader, name string) (*Imported, error) {
+	return read(r, name, dialectSim)
 }
 
-func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
-	f, err := parseIB(r, name, dialect)
+func read(r io.Reader, name string, dialect variant) (*Imported, error) {
+	f, err := parse(r, name, dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +95,10 @@ func readIB(r io.Reader, name string, dialect ibDialect) (*Imported, error) {
 
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
-		param.Register(Registry, name, doc, FileConfig{}, func(c FileConfig, _ struct{}) (Topology, error) {
+		param.Register(topology.Registry, name, doc, topology.FileConfig{}, func(c topology.FileConfig, _ struct{}) (topology.Topology, error) {
 			f, err := input.OpenInput(c.Path, input.MaxInput)
 			if err != nil {
-				return nil, c.unreadable(err)
+				return nil, c.Unreadable(err)
 			}
 			defer f.Close()
 			im, err := read(f, c.Path)
@@ -107,6 +108,6 @@ func init() {
 			return im, nil
 		})
 	}
-	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadIBNetDiscover)
-	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadIBSim)
+	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
+	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim)
 }

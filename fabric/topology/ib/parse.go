@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bufio"
@@ -11,35 +11,35 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// ibDialect tells the two text forms of an InfiniBand fabric apart. They share
+// variant tells the two text forms of an InfiniBand fabric apart. They share
 // their grammar (ibsim reads what ibnetdiscover prints) and differ in how a
 // node gets its GUID.
-type ibDialect int
+type variant int
 
 const (
 	// dialectDiscover: ids are "S-", "H-" or "R-" and the node GUID in hex.
-	dialectDiscover ibDialect = iota
+	dialectDiscover variant = iota
 	// dialectSim: ids are free; GUIDs are counted up from 0x100000 (adapters:
 	// the node, then its ports) and 0x200000 (switches) in file order, or
 	// from where a line "switchguid=" or "caguid=" sets the counter.
 	dialectSim
 )
 
-type ibKind byte
+type nodeKind byte
 
 const (
-	ibSwitch  ibKind = 'S'
-	ibAdapter ibKind = 'H'
-	ibRouter  ibKind = 'R'
+	switchNode  nodeKind = 'S'
+	adapterNode nodeKind = 'H'
+	routerNode  nodeKind = 'R'
 )
 
-func (k ibKind) String() string {
-	return map[ibKind]string{ibSwitch: "switch", ibAdapter: "adapter", ibRouter: "router"}[k]
+func (k nodeKind) String() string {
+	return map[nodeKind]string{switchNode: "switch", adapterNode: "adapter", routerNode: "router"}[k]
 }
 
-// ibNode is the record of one node as its file gives it.
-type ibNode struct {
-	kind        ibKind
+// nodeRecord is the record of one node as its file gives it.
+type nodeRecord struct {
+	kind        nodeKind
 	id          string // what is in quotes, the key of the node
 	line        int
 	ports       int
@@ -47,11 +47,11 @@ type ibNode struct {
 	description string
 	lid         int32 // switches; adapters have one per port
 	lmc         uint8
-	ends        []ibEnd // in file order
+	ends        []cableEnd // in file order
 }
 
-// ibEnd is one port line: one end of a cable.
-type ibEnd struct {
+// cableEnd is one port line: one end of a cable.
+type cableEnd struct {
 	line     int
 	port     int
 	peer     string
@@ -61,50 +61,50 @@ type ibEnd struct {
 	lid      int32  // of this port, adapters only
 	lmc      uint8
 	peerLID  int32 // -1 if not stated
-	rate     ibRate
+	rate     cableRate
 }
 
-// ibFile is a parsed file before its cables are checked.
-type ibFile struct {
+// listing is a parsed file before its cables are checked.
+type listing struct {
 	name     string
-	dialect  ibDialect
-	nodes    []*ibNode
-	byID     map[string]*ibNode
+	dialect  variant
+	nodes    []*nodeRecord
+	byID     map[string]*nodeRecord
 	lines    int // port lines
 	faults   []error
 	warnings []string
 	chassis  int // switchguid= lines that name another GUID than the switch's id
 
-	current *ibNode // whose port lines come
-	next    map[ibKind]uint64
-	base    map[ibKind]uint64
+	current *nodeRecord // whose port lines come
+	next    map[nodeKind]uint64
+	base    map[nodeKind]uint64
 	said    uint64 // last switchguid=, 0 if none since the last node
 	rated   bool   // some port line states a rate
 	cutLine int    // number of the last line if it has no newline
 }
 
-// ibMaxPorts bounds the port count of a node: port numbers have 8 bits.
-const ibMaxPorts = 254
+// maxPorts bounds the port count of a node: port numbers have 8 bits.
+const maxPorts = 254
 
-// ibMaxFaults is how many faults are reported together; a file of another kind
+// maxFaults is how many faults are reported together; a file of another kind
 // has one in every line.
-const ibMaxFaults = 50
+const maxFaults = 50
 
-func (f *ibFile) fault(line int, format string, args ...any) {
+func (f *listing) fault(line int, format string, args ...any) {
 	f.faults = append(f.faults, fmt.Errorf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
 }
 
-func (f *ibFile) warn(line int, format string, args ...any) {
+func (f *listing) warn(line int, format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
 }
 
-// parseIB reads all records of r. Faults of the text are in ibFile.faults; the
+// parse reads all records of r. Faults of the text are in listing.faults; the
 // error is one of reading.
-func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
-	f := &ibFile{
-		name: name, dialect: dialect, byID: map[string]*ibNode{},
-		next: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
-		base: map[ibKind]uint64{ibAdapter: 0x100000, ibSwitch: 0x200000, ibRouter: ^uint64(0)},
+func parse(r io.Reader, name string, dialect variant) (*listing, error) {
+	f := &listing{
+		name: name, dialect: dialect, byID: map[string]*nodeRecord{},
+		next: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
+		base: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
 	}
 	in := bufio.NewReader(input.Text(r))
 	for line := 1; ; line++ {
@@ -119,7 +119,7 @@ func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
 			f.cutLine = line
 		}
 		f.parseLine(line, strings.TrimSpace(text))
-		if len(f.faults) >= ibMaxFaults {
+		if len(f.faults) >= maxFaults {
 			f.fault(line, "too many faults, the rest of the file was not read")
 			return f, nil
 		}
@@ -127,33 +127,33 @@ func parseIB(r io.Reader, name string, dialect ibDialect) (*ibFile, error) {
 }
 
 var (
-	// ibPrompt matches what a terminal session leaves around a dump: a shell
+	// prompt matches what a terminal session leaves around a dump: a shell
 	// prompt, perhaps with a command.
-	ibPrompt = regexp.MustCompile(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
-	// ibChatter matches headings of grouped output and what the tools say on
+	prompt = regexp.MustCompile(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
+	// chatter matches headings of grouped output and what the tools say on
 	// their error output, which often ends up in the same file.
-	ibChatter = regexp.MustCompile(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
-	ibKey     = regexp.MustCompile(`^(\w+)\s*([=+])\s*(.*)$`)
+	chatter = regexp.MustCompile(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
+	endKey  = regexp.MustCompile(`^(\w+)\s*([=+])\s*(.*)$`)
 )
 
-func (f *ibFile) parseLine(line int, text string) {
+func (f *listing) parseLine(line int, text string) {
 	switch {
 	case text == "" || text[0] == '#':
 	case text[0] == '[' && len(text) > 1 && text[1] >= '0' && text[1] <= '9':
 		f.parsePort(line, text)
 	case hasWord(text, "Switch"):
-		f.parseNode(line, ibSwitch, text[len("Switch"):])
+		f.parseNode(line, switchNode, text[len("Switch"):])
 	case hasWord(text, "Ca"):
-		f.parseNode(line, ibAdapter, text[len("Ca"):])
+		f.parseNode(line, adapterNode, text[len("Ca"):])
 	case hasWord(text, "Hca"):
-		f.parseNode(line, ibAdapter, text[len("Hca"):])
+		f.parseNode(line, adapterNode, text[len("Hca"):])
 	case hasWord(text, "Rt"):
-		f.parseNode(line, ibRouter, text[len("Rt"):])
-	case ibKey.MatchString(text):
+		f.parseNode(line, routerNode, text[len("Rt"):])
+	case endKey.MatchString(text):
 		f.parseKey(line, text)
 	case f.dialect == dialectSim && (hasWord(text, "include") || hasWord(text, "module") || hasWord(text, "do") || text[0] == '@'):
 		f.fault(line, "ibsim's include, module, do and aliases are not supported")
-	case ibChatter.MatchString(text) || ibPrompt.MatchString(text):
+	case chatter.MatchString(text) || prompt.MatchString(text):
 		f.warn(line, "skipped %s", quoteShort(text))
 	default:
 		f.fault(line, "%s is not a line of a fabric description", quoteShort(text))
@@ -173,20 +173,20 @@ func quoteShort(s string) string {
 }
 
 // parseKey reads "vendid=0x2c9", "switchguid=0x8f10500200b50(8f10500200b50)".
-func (f *ibFile) parseKey(line int, text string) {
-	m := ibKey.FindStringSubmatch(text)
+func (f *listing) parseKey(line int, text string) {
+	m := endKey.FindStringSubmatch(text)
 	key, relative := m[1], m[2] == "+"
 	value, _, _ := strings.Cut(m[3], "#")
 	value, _, _ = strings.Cut(value, "(")
 	value = strings.TrimSpace(value)
-	var kind ibKind
+	var kind nodeKind
 	switch key {
 	case "switchguid", "switchguids":
-		kind = ibSwitch
+		kind = switchNode
 	case "caguid", "caguids", "hcaguid", "hcaguids":
-		kind = ibAdapter
+		kind = adapterNode
 	case "rtguid", "rtguids":
-		kind = ibRouter
+		kind = routerNode
 	case "vendid", "devid", "sysimgguid", "width", "speed":
 		if _, err := parseNumber(value, 64); err != nil {
 			f.fault(line, "%s: %v", key, err)
@@ -225,14 +225,14 @@ func parseNumber(s string, size int) (uint64, error) {
 }
 
 // parseNode reads what follows the word Switch, Ca, Hca or Rt.
-func (f *ibFile) parseNode(line int, kind ibKind, text string) {
+func (f *listing) parseNode(line int, kind nodeKind, text string) {
 	// A record with a fault still takes its port lines: they say nothing new.
-	f.current = &ibNode{kind: kind, ports: ibMaxPorts}
+	f.current = &nodeRecord{kind: kind, ports: maxPorts}
 	said := f.said
 	f.said = 0
 	c := cursor{text: text}
-	n := &ibNode{kind: kind, line: line}
-	n.ports = c.number(ibMaxPorts)
+	n := &nodeRecord{kind: kind, line: line}
+	n.ports = c.number(maxPorts)
 	n.id = c.quoted()
 	rest := c.comment()
 	if c.err != nil {
@@ -240,7 +240,7 @@ func (f *ibFile) parseNode(line int, kind ibKind, text string) {
 		return
 	}
 	if n.ports < 1 {
-		f.fault(line, "%s %q has %d ports: want 1 to %d", kind, n.id, n.ports, ibMaxPorts)
+		f.fault(line, "%s %q has %d ports: want 1 to %d", kind, n.id, n.ports, maxPorts)
 		return
 	}
 	before, description, after, err := splitDescription(rest)
@@ -259,13 +259,13 @@ func (f *ibFile) parseNode(line int, kind ibKind, text string) {
 			f.fault(line, "%s %q: %v", kind, n.id, err)
 			return
 		}
-		if kind == ibSwitch && said != 0 && said != n.guid {
+		if kind == switchNode && said != 0 && said != n.guid {
 			f.chassis++
 		}
 	} else {
 		n.guid = f.next[kind]
 		f.next[kind]++
-		if kind != ibSwitch {
+		if kind != switchNode {
 			f.next[kind] += uint64(n.ports)
 		}
 		if n.description == "" {
@@ -282,7 +282,7 @@ func (f *ibFile) parseNode(line int, kind ibKind, text string) {
 }
 
 // guidOfID reads the GUID in "S-0008f10500200b50".
-func guidOfID(id string, kind ibKind) (uint64, error) {
+func guidOfID(id string, kind nodeKind) (uint64, error) {
 	want := string(byte(kind)) + "-"
 	digits, ok := strings.CutPrefix(id, want)
 	if !ok {
@@ -297,14 +297,14 @@ func guidOfID(id string, kind ibKind) (uint64, error) {
 }
 
 // parsePort reads "[1](guid) "S-..."[4] # comment".
-func (f *ibFile) parsePort(line int, text string) {
+func (f *listing) parsePort(line int, text string) {
 	if f.current == nil {
 		f.fault(line, "port line without a node before it")
 		return
 	}
 	n := f.current
 	c := cursor{text: text}
-	e := ibEnd{line: line, peerLID: -1, peerPort: 1}
+	e := cableEnd{line: line, peerLID: -1, peerPort: 1}
 	e.port = c.bracketed()
 	c.external()
 	e.guid = c.parenthesised()
@@ -337,7 +337,7 @@ func (f *ibFile) parsePort(line int, text string) {
 		e.guid, e.peerGUID = 0, 0
 	}
 	// ibdiagnet repeats the port number in parentheses.
-	if n.kind == ibSwitch || e.guid == uint64(e.port) {
+	if n.kind == switchNode || e.guid == uint64(e.port) {
 		e.guid = 0
 	}
 	for _, other := range n.ends {

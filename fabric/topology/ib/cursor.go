@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"fmt"
@@ -69,8 +69,8 @@ func (c *cursor) bracketed() int {
 		return 0
 	}
 	v, err := strconv.Atoi(s)
-	if err != nil || v < 0 || v > ibMaxPorts {
-		c.fault("port number %q: want 1 to %d", s, ibMaxPorts)
+	if err != nil || v < 0 || v > maxPorts {
+		c.fault("port number %q: want 1 to %d", s, maxPorts)
 	}
 	return v
 }

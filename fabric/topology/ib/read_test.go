@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bytes"
@@ -11,16 +11,29 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim"
 )
 
-func init() {
-	path := func(name string) func(*FileConfig) {
-		return func(c *FileConfig) { c.Path = filepath.Join("testdata", name) }
+// TestConformance holds the topologies that this package registers, which are files,
+// to the conformance suite.
+func TestConformance(t *testing.T) {
+	for _, c := range []struct{ name, file string }{
+		{"ibnetdiscover", ""}, // a missing path is a setting to be named
+		{"ibsim", ""},
+		{"ibnetdiscover", "psmn-x5-2020-qdr-ddr.txt"},
+		{"ibnetdiscover", "loginoff-2014-qdr-fdr10.txt"},
+		{"ibsim", "ring.net"},
+	} {
+		t.Run(c.name+"/"+c.file, func(t *testing.T) {
+			if c.file == "" {
+				topologytest.Conform(t, c.name)
+				return
+			}
+			topologytest.Check(t, c.name, topologytest.Sample{Config: &topology.FileConfig{Path: filepath.Join("testdata", c.file)}})
+		})
 	}
-	addSample("ibnetdiscover", "psmn-x5", false, path("psmn-x5-2020-qdr-ddr.txt"))
-	addSample("ibnetdiscover", "loginoff", false, path("loginoff-2014-qdr-fdr10.txt"))
-	addSample("ibsim", "ring", false, path("ring.net"))
 }
 
 func readTestdata(t testing.TB, name string) []byte {
@@ -41,13 +54,13 @@ func readTestdata(t testing.TB, name string) []byte {
 	return b
 }
 
-func classCounts(g *Graph) (terminals, links map[string]int) {
+func classCounts(g *topology.Graph) (terminals, links map[string]int) {
 	terminals, links = map[string]int{}, map[string]int{}
 	for p := range g.NumPorts() {
 		name := g.Classes[g.PortClass[p]].Name
-		if q, ok := g.PeerPort(PortID(p)); !ok {
+		if q, ok := g.PeerPort(topology.PortID(p)); !ok {
 			terminals[name]++
-		} else if q > PortID(p) {
+		} else if q > topology.PortID(p) {
 			links[name]++
 		}
 	}
@@ -79,7 +92,7 @@ func TestRealClusters(t *testing.T) {
 		},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			im, err := ReadIBNetDiscover(bytes.NewReader(readTestdata(t, c.file)), c.file)
+			im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, c.file)), c.file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +100,7 @@ func TestRealClusters(t *testing.T) {
 				t.Errorf("counts %+v, want %+v", im.Summary, c.want)
 			}
 			g := im.Graph()
-			CheckGraph(t, g)
+			topologytest.CheckGraph(t, g)
 			terminals, links := classCounts(g)
 			if !reflect.DeepEqual(terminals, c.terminals) || !reflect.DeepEqual(links, c.links) {
 				t.Errorf("terminals %v links %v, want %v and %v", terminals, links, c.terminals, c.links)
@@ -95,11 +108,11 @@ func TestRealClusters(t *testing.T) {
 			hosts := make([]int, g.Switches())
 			dual := 0
 			for m := range g.Terminals() {
-				hosts[g.TerminalSwitch(TerminalID(m))]++
+				hosts[g.TerminalSwitch(topology.TerminalID(m))]++
 				if m > 0 && g.Names.TerminalNode[m] == g.Names.TerminalNode[m-1] {
 					dual++
 					if g.Names.NodeGUID[m] != g.Names.NodeGUID[m-1] || g.Names.PortGUID[m] == g.Names.PortGUID[m-1] || g.Names.TerminalLID[m] == g.Names.TerminalLID[m-1] {
-						t.Errorf("the ports of %s: want one node GUID, two port GUIDs, two LIDs", g.TerminalName(TerminalID(m)))
+						t.Errorf("the ports of %s: want one node GUID, two port GUIDs, two LIDs", g.TerminalName(topology.TerminalID(m)))
 					}
 				}
 				// In both files a port's GUID is its node's plus its number.
@@ -154,17 +167,17 @@ Ca	1 "H-00000000000000d0"		# "d"
 
 func readSmall(t *testing.T, text string) *Imported {
 	t.Helper()
-	im, err := ReadIBNetDiscover(strings.NewReader(text), "small.txt")
+	im, err := ReadNetDiscover(strings.NewReader(text), "small.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return im
 }
 
-func TestIBNetDiscoverFields(t *testing.T) {
+func TestNetDiscoverFields(t *testing.T) {
 	im := readSmall(t, smallFabric)
 	g, n := im.Graph(), im.Graph().Names
-	CheckGraph(t, g)
+	topologytest.CheckGraph(t, g)
 	for _, c := range []struct {
 		what      string
 		got, want any
@@ -182,7 +195,7 @@ func TestIBNetDiscoverFields(t *testing.T) {
 		{"adapters", n.TerminalNode, []int32{0, 0, 1}},
 		{"adapter ports", n.NodePort, []int32{1, 2, 1}},
 		// Slowest first: 4 x 8, 4 x 10, 1 x 200, 4 x 100 Gb/s.
-		{"classes", g.Classes, []Class{
+		{"classes", g.Classes, []topology.Class{
 			{Name: "4xQDR", Latency: 1, Rate: 32e9}, {Name: "4xFDR10", Latency: 1, Rate: 40e9},
 			{Name: "1xXDR", Latency: 1, Rate: 200e9}, {Name: "4xNDR", Latency: 1, Rate: 400e9},
 		}},
@@ -200,7 +213,7 @@ func TestIBNetDiscoverFields(t *testing.T) {
 }
 
 // Each peculiarity leaves the graph as it was, and some are worth a warning.
-func TestIBNetDiscoverPeculiarities(t *testing.T) {
+func TestNetDiscoverPeculiarities(t *testing.T) {
 	want := readSmall(t, smallFabric).Graph()
 	replace := func(old, new string) string {
 		t.Helper()
@@ -244,7 +257,7 @@ func TestIBNetDiscoverPeculiarities(t *testing.T) {
 	}
 }
 
-func TestIBNetDiscoverOtherNodes(t *testing.T) {
+func TestNetDiscoverOtherNodes(t *testing.T) {
 	im := readSmall(t, `Switch 41 "S-a" # "sw" enhanced port 0 lid 0 lmc 0
 [41] "H-b"[1](b) # "Mellanox Technologies Aggregation Node" lid 14 4xHDR
 [1] "R-c"[1](c1) # "router" lid 0 4x???
@@ -276,26 +289,26 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 }
 
-func TestIBRates(t *testing.T) {
+func TestRates(t *testing.T) {
 	for text, want := range map[string]sim.Rate{
 		"1xSDR": 2e9, "4xSDR": 8e9, "4xDDR": 16e9, "12xQDR": 96e9, "4xFDR10": 40e9,
 		"4xFDR": 54_545_454_545, // 4 x 14.0625e9 x 64/66
 		"4xEDR": 100e9, "2xHDR": 100e9, "8xEDR": 200e9, "4xHDR": 200e9, "4xNDR": 400e9, "1xXDR": 200e9, "4xXDR": 800e9,
 		"4x25": 100e9, "4x2.5": 8e9,
 	} {
-		r, err := parseIBRate(text)
+		r, err := parseRate(text)
 		if err != nil || r.data != want {
 			t.Errorf("%s: %v, %v, want %v", text, r.data, err, want)
 		}
 	}
 	for _, bad := range []string{"4x", "4xQD", "3xQDR", "xQDR", "4xFDR1", "4xqdr"} {
-		if r, err := parseIBRate(bad); err == nil {
+		if r, err := parseRate(bad); err == nil {
 			t.Errorf("%s: read as %+v", bad, r)
 		}
 	}
 }
 
-func TestIBNetDiscoverFaults(t *testing.T) {
+func TestNetDiscoverFaults(t *testing.T) {
 	edit := func(old, new string) string {
 		t.Helper()
 		if strings.Count(smallFabric, old) == 0 {
@@ -329,7 +342,7 @@ func TestIBNetDiscoverFaults(t *testing.T) {
 		{"description not closed", edit("\"leaf b\" lid 2 4xFDR10", "\"leaf b lid 2 4xFDR10"), "small.txt:10: port line: the description"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			im, err := ReadIBNetDiscover(strings.NewReader(c.text), "small.txt")
+			im, err := ReadNetDiscover(strings.NewReader(c.text), "small.txt")
 			if err == nil {
 				t.Fatalf("read as %+v", im.Summary)
 			}
@@ -342,10 +355,10 @@ func TestIBNetDiscoverFaults(t *testing.T) {
 
 // A file that ends early is never taken for a smaller fabric, wherever it ends:
 // up to the last rate every byte matters.
-func TestIBNetDiscoverTruncated(t *testing.T) {
+func TestNetDiscoverTruncated(t *testing.T) {
 	whole := len(strings.TrimSpace(smallFabric))
 	for n := range whole {
-		im, err := ReadIBNetDiscover(strings.NewReader(smallFabric[:n]), "cut.txt")
+		im, err := ReadNetDiscover(strings.NewReader(smallFabric[:n]), "cut.txt")
 		if err == nil {
 			t.Errorf("the first %d of %d bytes (...%q) were read as %v", n, whole, smallFabric[max(0, n-30):n], im.Summary)
 		} else if !strings.HasPrefix(err.Error(), "cut.txt:") {
@@ -354,18 +367,18 @@ func TestIBNetDiscoverTruncated(t *testing.T) {
 	}
 }
 
-func TestIBFaultsAreReportedTogether(t *testing.T) {
-	_, err := ReadIBNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
+func TestFaultsAreReportedTogether(t *testing.T) {
+	_, err := ReadNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
 	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
 		t.Errorf("%v, want faults of lines 1 and 11", err)
 	}
 	// The port lines of a faulty record are no faults of their own.
-	_, err = ReadIBNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
+	_, err = ReadNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
 	if err == nil || strings.Count(err.Error(), "\n") != 0 {
 		t.Errorf("%v, want one fault", err)
 	}
-	_, err = ReadIBNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
-	if err == nil || strings.Count(err.Error(), "\n") != ibMaxFaults {
-		t.Errorf("%d lines of faults, want %d and a last word", strings.Count(err.Error(), "\n")+1, ibMaxFaults)
+	_, err = ReadNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults {
+		t.Errorf("%d lines of faults, want %d and a last word", strings.Count(err.Error(), "\n")+1, maxFaults)
 	}
 }

@@ -1,7 +1,8 @@
-package topology
+package ib
 
 import (
 	"fmt"
+	"github.com/weft-sim/weft/fabric/topology"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,25 +14,25 @@ const (
 	ibsimSwitchGUID  = 0x200000
 )
 
-// IBNames returns the InfiniBand identities of a network: those of an imported
+// Names returns the InfiniBand identities of a network: those of an imported
 // one as they are, and what is missing as it would be in an ibsim netlist
-// ([WriteIBSim]) of a generated network: one adapter of one port for each
+// ([WriteSim]) of a generated network: one adapter of one port for each
 // terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
 // 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
 // must not be changed.
-func IBNames(g *Graph) *Names {
-	n := &Names{}
+func Names(g *topology.Graph) *topology.Names {
+	n := &topology.Names{}
 	if g.Names != nil {
 		*n = *g.Names
 	}
 	switches, terminals := g.Switches(), g.Terminals()
-	fill(&n.Port, g.NumPorts(), func(p int) int32 { return int32(g.LocalPort(PortID(p)) + 1) })
+	fill(&n.Port, g.NumPorts(), func(p int) int32 { return int32(g.LocalPort(topology.PortID(p)) + 1) })
 	fill(&n.Switch, switches, func(s int) string { return fmt.Sprintf("S%d", s) })
 	fill(&n.SwitchGUID, switches, func(s int) uint64 { return ibsimSwitchGUID + uint64(s) })
 	fill(&n.SwitchLID, switches, func(s int) int32 { return int32(terminals + s + 1) })
 	fill(&n.SwitchPorts, switches, func(s int) int32 {
 		most := int32(1)
-		first, end := g.Ports(SwitchID(s))
+		first, end := g.Ports(topology.SwitchID(s))
 		for p := first; p < end; p++ {
 			most = max(most, n.Port[p])
 		}
@@ -86,10 +87,10 @@ func lmcOf(lmcs []uint8, i int) uint8 {
 	return lmcs[i]
 }
 
-// adapters groups the terminals of a network by adapter: the terminals of each
+// adaptersOf groups the terminals of a network by adapter: the terminals of each
 // one, in order of the adapters' first terminals.
-func (n *Names) adapters() [][]TerminalID {
-	var list [][]TerminalID
+func adaptersOf(n *topology.Names) [][]topology.TerminalID {
+	var list [][]topology.TerminalID
 	index := map[int32]int{}
 	for t, node := range n.TerminalNode {
 		i, known := index[node]
@@ -98,7 +99,7 @@ func (n *Names) adapters() [][]TerminalID {
 			index[node] = i
 			list = append(list, nil)
 		}
-		list[i] = append(list[i], TerminalID(t))
+		list[i] = append(list[i], topology.TerminalID(t))
 	}
 	return list
 }

@@ -1,25 +1,26 @@
-package topology
+package ib
 
 import (
 	"bufio"
 	"fmt"
+	"github.com/weft-sim/weft/fabric/topology"
 	"io"
 	"strings"
 )
 
-// WriteIBNetDiscover writes a network in the form of ibnetdiscover's output:
+// WriteNetDiscover writes a network in the form of ibnetdiscover's output:
 // switches, then adapters, in the order of their numbers; no header with the
 // time of day, so that equal networks give equal files. Channel classes that
 // an import named after their rate give the rate; others state none.
-func WriteIBNetDiscover(w io.Writer, g *Graph) error {
+func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
-	n := IBNames(g)
+	n := Names(g)
 	fmt.Fprintf(out, "#\n# Topology file\n#\n")
 	for s := range g.Switches() {
 		guid := n.SwitchGUID[s]
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", guid, guid, guid)
 		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", n.SwitchPorts[s], guid, n.Switch[s], n.SwitchLID[s], lmcOf(n.SwitchLMC, s))
-		first, end := g.Ports(SwitchID(s))
+		first, end := g.Ports(topology.SwitchID(s))
 		for p := first; p < end; p++ {
 			if q, ok := g.PeerPort(p); ok {
 				r := g.PortSwitch[q]
@@ -30,10 +31,10 @@ func WriteIBNetDiscover(w io.Writer, g *Graph) error {
 			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", n.Port[p], n.NodeGUID[t], n.NodePort[t], n.PortGUID[t], n.Terminal[t], n.TerminalLID[t], rateText(g, p))
 		}
 	}
-	for _, ports := range n.adapters() {
+	for _, ports := range adaptersOf(n) {
 		guid := n.NodeGUID[ports[0]]
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", guid, guid)
-		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", n.portCount(ports), guid, n.Terminal[ports[0]])
+		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(n, ports), guid, n.Terminal[ports[0]])
 		for _, t := range ports {
 			p := g.TerminalPort[t]
 			s := g.PortSwitch[p]
@@ -46,17 +47,17 @@ func WriteIBNetDiscover(w io.Writer, g *Graph) error {
 
 // rateText is the rate of p's cable with a space before it, if its class is
 // named after one.
-func rateText(g *Graph, p PortID) string {
+func rateText(g *topology.Graph, p topology.PortID) string {
 	name := g.Classes[g.PortClass[p]].Name
-	if _, err := parseIBRate(name); err != nil {
+	if _, err := parseRate(name); err != nil {
 		return ""
 	}
 	return " " + name
 }
 
 // portCount is how many ports an adapter is given: as many as the highest
-// connected one needs, since a [Graph] knows no others.
-func (n *Names) portCount(ports []TerminalID) int32 {
+// connected one needs, since a [topology.Graph] knows no others.
+func portCount(n *topology.Names, ports []topology.TerminalID) int32 {
 	most := int32(1)
 	for _, t := range ports {
 		most = max(most, n.NodePort[t])
@@ -64,24 +65,24 @@ func (n *Names) portCount(ports []TerminalID) int32 {
 	return most
 }
 
-// WriteIBSim writes a network as a netlist of the simulator ibsim. If ibsim
+// WriteSim writes a network as a netlist of the simulator ibsim. If ibsim
 // would number the nodes as they are numbered already, and their names can
 // stand as ids, the netlist is plain; otherwise ids are made of the GUIDs, and
 // lines that set ibsim's GUID counters go before each node. ibsim cannot give
 // the port of an adapter any other GUID than the adapter's plus the port
 // number.
-func WriteIBSim(w io.Writer, g *Graph) error {
+func WriteSim(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
-	n := IBNames(g)
-	adapters := n.adapters()
-	plain := n.numberedByIBSim(adapters) && n.namesAreIDs(adapters)
-	switchID := func(s SwitchID) string {
+	n := Names(g)
+	adapters := adaptersOf(n)
+	plain := numberedByIBSim(n, adapters) && namesAreIDs(n, adapters)
+	switchID := func(s topology.SwitchID) string {
 		if plain {
 			return n.Switch[s]
 		}
 		return fmt.Sprintf("S-%016x", n.SwitchGUID[s])
 	}
-	adapterID := func(t TerminalID) string {
+	adapterID := func(t topology.TerminalID) string {
 		if plain {
 			return n.Terminal[t]
 		}
@@ -95,8 +96,8 @@ func WriteIBSim(w io.Writer, g *Graph) error {
 		}
 	}
 	for s := range g.Switches() {
-		head("Switch", n.SwitchPorts[s], switchID(SwitchID(s)), "switchguid", n.SwitchGUID[s], n.Switch[s])
-		first, end := g.Ports(SwitchID(s))
+		head("Switch", n.SwitchPorts[s], switchID(topology.SwitchID(s)), "switchguid", n.SwitchGUID[s], n.Switch[s])
+		first, end := g.Ports(topology.SwitchID(s))
 		for p := first; p < end; p++ {
 			if q, ok := g.PeerPort(p); ok {
 				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
@@ -109,7 +110,7 @@ func WriteIBSim(w io.Writer, g *Graph) error {
 	}
 	for _, ports := range adapters {
 		t := ports[0]
-		head("Hca", n.portCount(ports), adapterID(t), "caguid", n.NodeGUID[t], n.Terminal[t])
+		head("Hca", portCount(n, ports), adapterID(t), "caguid", n.NodeGUID[t], n.Terminal[t])
 		for _, t := range ports {
 			p := g.TerminalPort[t]
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.NodePort[t], switchID(g.PortSwitch[p]), n.Port[p])
@@ -121,7 +122,7 @@ func WriteIBSim(w io.Writer, g *Graph) error {
 
 // numberedByIBSim tells whether ibsim would give the nodes, listed in order,
 // the GUIDs that they have.
-func (n *Names) numberedByIBSim(adapters [][]TerminalID) bool {
+func numberedByIBSim(n *topology.Names, adapters [][]topology.TerminalID) bool {
 	for s, guid := range n.SwitchGUID {
 		if guid != ibsimSwitchGUID+uint64(s) {
 			return false
@@ -134,14 +135,14 @@ func (n *Names) numberedByIBSim(adapters [][]TerminalID) bool {
 				return false
 			}
 		}
-		next += uint64(n.portCount(ports)) + 1
+		next += uint64(portCount(n, ports)) + 1
 	}
 	return true
 }
 
 // namesAreIDs tells whether every node's description can be its id: not empty,
 // none of ibsim's reserved characters, no two alike.
-func (n *Names) namesAreIDs(adapters [][]TerminalID) bool {
+func namesAreIDs(n *topology.Names, adapters [][]topology.TerminalID) bool {
 	seen := map[string]bool{}
 	usable := func(name string) bool {
 		ok := name != "" && !strings.ContainsAny(name, "#@\"\\") && !seen[name]

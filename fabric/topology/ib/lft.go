@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bufio"
@@ -9,28 +9,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
 // sends packets to each terminal and to each switch.
 type LFTs struct {
-	graph *Graph
+	graph *topology.Graph
 	// next holds, by switch and destination (terminals, then switches), the
 	// port; NoPort where the table has none or the destination is the switch
 	// itself.
-	next []PortID
+	next []topology.PortID
 }
 
 // ToTerminal is the port by which s sends to terminal t, or NoPort.
-func (l *LFTs) ToTerminal(s SwitchID, t TerminalID) PortID { return l.next[l.cell(s)+int(t)] }
+func (l *LFTs) ToTerminal(s topology.SwitchID, t topology.TerminalID) topology.PortID {
+	return l.next[l.cell(s)+int(t)]
+}
 
 // ToSwitch is the port by which s sends to switch d, or NoPort.
-func (l *LFTs) ToSwitch(s, d SwitchID) PortID {
+func (l *LFTs) ToSwitch(s, d topology.SwitchID) topology.PortID {
 	return l.next[l.cell(s)+l.graph.Terminals()+int(d)]
 }
 
-func (l *LFTs) cell(s SwitchID) int { return int(s) * (l.graph.Terminals() + l.graph.Switches()) }
+func (l *LFTs) cell(s topology.SwitchID) int {
+	return int(s) * (l.graph.Terminals() + l.graph.Switches())
+}
 
 var (
 	lftSwitch = regexp.MustCompile(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
@@ -44,25 +49,25 @@ var (
 // the file's name for messages; faults are returned together with their lines.
 // Every switch must have a table, and the count at its end must be right.
 // Memory: 4 bytes for each switch and destination.
-func ReadLFTs(r io.Reader, name string, g *Graph) (*LFTs, error) {
-	p := lftParser{file: ibFile{name: name}, names: IBNames(g), at: -1, listed: make([]bool, g.Switches())}
-	p.lfts = &LFTs{g, make([]PortID, g.Switches()*(g.Terminals()+g.Switches()))}
+func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
+	p := lftParser{file: listing{name: name}, names: Names(g), at: -1, listed: make([]bool, g.Switches())}
+	p.lfts = &LFTs{g, make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches()))}
 	for i := range p.lfts.next {
-		p.lfts.next[i] = NoPort
+		p.lfts.next[i] = topology.NoPort
 	}
 	p.lid = make([]uint64, g.Terminals()+g.Switches())
 	p.destination = map[uint64]int{}
-	p.switches = map[uint64]SwitchID{}
+	p.switches = map[uint64]topology.SwitchID{}
 	for t, guid := range p.names.PortGUID {
 		p.destination[guid] = t
 	}
 	for s, guid := range p.names.SwitchGUID {
 		p.destination[guid] = g.Terminals() + s
-		p.switches[guid] = SwitchID(s)
+		p.switches[guid] = topology.SwitchID(s)
 	}
 	in := bufio.NewScanner(input.Text(r))
 	line := 0
-	for in.Scan() && len(p.file.faults) < ibMaxFaults {
+	for in.Scan() && len(p.file.faults) < maxFaults {
 		line++
 		p.parse(line, strings.TrimSpace(in.Text()))
 	}
@@ -74,8 +79,8 @@ func ReadLFTs(r io.Reader, name string, g *Graph) (*LFTs, error) {
 			p.file.fault(line, "the file ends within the table of %s", g.SwitchName(p.at))
 		}
 		for s, listed := range p.listed {
-			if !listed && len(p.file.faults) < ibMaxFaults {
-				p.file.fault(line, "no table of %s (%016x)", g.SwitchName(SwitchID(s)), p.names.SwitchGUID[s])
+			if !listed && len(p.file.faults) < maxFaults {
+				p.file.fault(line, "no table of %s (%016x)", g.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
 			}
 		}
 	}
@@ -86,16 +91,16 @@ func ReadLFTs(r io.Reader, name string, g *Graph) (*LFTs, error) {
 }
 
 type lftParser struct {
-	file        ibFile // for faults
-	names       *Names
+	file        listing // for faults
+	names       *topology.Names
 	lfts        *LFTs
-	switches    map[uint64]SwitchID
-	destination map[uint64]int // by port GUID
-	listed      []bool         // len = switches
-	lid         []uint64       // len = destinations: LID of the row used in the table at hand, 0 none
-	at          SwitchID       // whose table is being read, -1 none
-	rows        int            // in the table at hand
-	skipping    bool           // the table at hand is of no known switch
+	switches    map[uint64]topology.SwitchID
+	destination map[uint64]int    // by port GUID
+	listed      []bool            // len = switches
+	lid         []uint64          // len = destinations: LID of the row used in the table at hand, 0 none
+	at          topology.SwitchID // whose table is being read, -1 none
+	rows        int               // in the table at hand
+	skipping    bool              // the table at hand is of no known switch
 }
 
 func (p *lftParser) parse(line int, text string) {
@@ -150,14 +155,14 @@ func (p *lftParser) row(line int, m []string) {
 		return
 	}
 	p.lid[to] = lid
-	port := NoPort
+	port := topology.NoPort
 	first, end := p.lfts.graph.Ports(p.at)
 	for q := first; q < end; q++ {
 		if int(p.names.Port[q]) == number {
 			port = q
 		}
 	}
-	if self := p.lfts.graph.Terminals() + int(p.at); port == NoPort && !(number == 0 && to == self) {
+	if self := p.lfts.graph.Terminals() + int(p.at); port == topology.NoPort && !(number == 0 && to == self) {
 		p.file.fault(line, "%s has no cable at port %d", p.lfts.graph.SwitchName(p.at), number)
 		return
 	}

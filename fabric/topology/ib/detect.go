@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -15,11 +16,11 @@ var discoverNode = regexp.MustCompile(`(?m)^\s*(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(
 // anyNode matches a node record.
 var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
-// ReadFile reads a network from a file in any format of which this package
-// reads: "ibnetdiscover", "ibsim" or "json" (see [FileConfig]). An empty format
+// ReadFile reads a network from a file in any format that is known:
+// "ibnetdiscover", "ibsim" or "json" (see [topology.FileConfig]). An empty format
 // is found out from the content: JSON starts with a brace, ibnetdiscover's node
 // ids are made of GUIDs.
-func ReadFile(path, format string) (Topology, error) {
+func ReadFile(path, format string) (topology.Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
@@ -42,15 +43,15 @@ func ReadFile(path, format string) (Topology, error) {
 	var im *Imported
 	switch format {
 	case "json":
-		g, err := ReadJSON(path, data)
+		g, err := topology.ReadJSON(path, data)
 		if err != nil {
 			return nil, err
 		}
-		return &FileNetwork{g}, nil
+		return topology.NewFileNetwork(g), nil
 	case "ibnetdiscover":
-		im, err = ReadIBNetDiscover(bytes.NewReader(data), path)
+		im, err = ReadNetDiscover(bytes.NewReader(data), path)
 	case "ibsim":
-		im, err = ReadIBSim(bytes.NewReader(data), path)
+		im, err = ReadSim(bytes.NewReader(data), path)
 	default:
 		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibsim or json")
 	}

@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 
 // parseComment reads what follows the # of a port line: "desc" lid L RATE at a
 // switch, lid L lmc M "desc" lid L RATE at an adapter.
-func (e *ibEnd) parseComment(kind ibKind, comment string) error {
+func (e *cableEnd) parseComment(kind nodeKind, comment string) error {
 	before, _, after, err := splitDescription(comment)
 	if err != nil {
 		return err
 	}
-	if kind == ibSwitch {
+	if kind == switchNode {
 		after = before + " " + after
 	} else {
 		lid, lmc, err := lidAndLMC(before)
@@ -28,7 +28,7 @@ func (e *ibEnd) parseComment(kind ibKind, comment string) error {
 	e.peerLID = int32(lid)
 	for _, word := range strings.Fields(after) {
 		if looksLikeRate(word) {
-			e.rate, err = parseIBRate(word)
+			e.rate, err = parseRate(word)
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bytes"
@@ -8,32 +8,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
 // What ibsim and ibnetdiscover wrote comes back byte for byte, but for the
 // header with the time of day.
-func TestIBWritersRepeatTheTools(t *testing.T) {
+func TestWritersRepeatTheTools(t *testing.T) {
 	header := regexp.MustCompile(`(?m)^#.*\n`)
 	discover := readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")
-	im, err := ReadIBNetDiscover(bytes.NewReader(discover), "torus.txt")
+	im, err := ReadNetDiscover(bytes.NewReader(discover), "torus.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := WriteIBNetDiscover(&out, im.Graph()); err != nil {
+	if err := WriteNetDiscover(&out, im.Graph()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
 		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
 	}
 	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
-	sim, err := ReadIBSim(bytes.NewReader(netlist), "torus.net")
+	sim, err := ReadSim(bytes.NewReader(netlist), "torus.net")
 	if err != nil {
 		t.Fatal(err)
 	}
-	CheckGraph(t, sim.Graph())
+	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
-	if err := WriteIBSim(&out, sim.Graph()); err != nil {
+	if err := WriteSim(&out, sim.Graph()); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
@@ -53,12 +56,12 @@ func firstDifference(got, want []byte) string {
 
 // ibsim's numbering of the netlist is what ibnetdiscover then found: the same
 // switches, hosts and cables by GUID.
-func TestIBSimNumbersLikeIBSim(t *testing.T) {
-	found, err := ReadIBNetDiscover(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")), "torus.txt")
+func TestSimNumbersLikeIBSim(t *testing.T) {
+	found, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")), "torus.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := ReadIBSim(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.net.gz")), "torus.net")
+	listed, err := ReadSim(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.net.gz")), "torus.net")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,20 +78,20 @@ type guidPort struct {
 }
 
 // cablesByGUID lists the cables of a fabric without regard to numbering.
-func cablesByGUID(g *Graph) map[[2]guidPort]bool {
-	n := IBNames(g)
-	end := func(p PortID) guidPort {
+func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
+	n := Names(g)
+	end := func(p topology.PortID) guidPort {
 		s := g.PortSwitch[p]
 		return guidPort{n.SwitchGUID[s], n.Port[p], n.Switch[s]}
 	}
 	set := map[[2]guidPort]bool{}
 	for p := range g.NumPorts() {
-		a := end(PortID(p))
+		a := end(topology.PortID(p))
 		var b guidPort
-		if q, ok := g.PeerPort(PortID(p)); ok {
+		if q, ok := g.PeerPort(topology.PortID(p)); ok {
 			b = end(q)
 		} else {
-			m, _ := g.PeerTerminal(PortID(p))
+			m, _ := g.PeerTerminal(topology.PortID(p))
 			b = guidPort{n.PortGUID[m], n.NodePort[m], n.Terminal[m]}
 		}
 		if b.guid < a.guid || a.guid == b.guid && b.port < a.port {
@@ -100,10 +103,10 @@ func cablesByGUID(g *Graph) map[[2]guidPort]bool {
 }
 
 // Everything that a graph holds survives both forms.
-func TestIBRoundTrips(t *testing.T) {
-	sources := map[string]*Graph{"small": readSmall(t, smallFabric).Graph()}
+func TestRoundTrips(t *testing.T) {
+	sources := map[string]*topology.Graph{"small": readSmall(t, smallFabric).Graph()}
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		im, err := ReadIBNetDiscover(bytes.NewReader(readTestdata(t, file)), file)
+		im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, file)), file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,10 +115,10 @@ func TestIBRoundTrips(t *testing.T) {
 	for name, g := range sources {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
-			if err := WriteIBNetDiscover(&text, g); err != nil {
+			if err := WriteNetDiscover(&text, g); err != nil {
 				t.Fatal(err)
 			}
-			again, err := ReadIBNetDiscover(&text, "again.txt")
+			again, err := ReadNetDiscover(&text, "again.txt")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,10 +126,10 @@ func TestIBRoundTrips(t *testing.T) {
 				t.Error("the ibnetdiscover form reads as another graph")
 			}
 			text.Reset()
-			if err := WriteIBSim(&text, g); err != nil {
+			if err := WriteSim(&text, g); err != nil {
 				t.Fatal(err)
 			}
-			if again, err = ReadIBSim(&text, "again.net"); err != nil {
+			if again, err = ReadSim(&text, "again.net"); err != nil {
 				t.Fatal(err)
 			}
 			// A netlist has no rates and no LIDs.
@@ -137,16 +140,16 @@ func TestIBRoundTrips(t *testing.T) {
 	}
 }
 
-// A generated network is written with the identities of IBNames.
-func TestIBWritersOfGeneratedNetworks(t *testing.T) {
-	b := NewBuilder(2, Class{Name: "terminal"}, Class{Name: "local"})
+// A generated network is written with the identities of Names.
+func TestWritersOfGeneratedNetworks(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "terminal"}, topology.Class{Name: "local"})
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 1)
 	b.AddTerminal(0, 0)
 	b.AddLink(1, 0, 1)
 	g := b.Freeze()
 	var text bytes.Buffer
-	if err := WriteIBSim(&text, g); err != nil {
+	if err := WriteSim(&text, g); err != nil {
 		t.Fatal(err)
 	}
 	want := `Switch 3 "S0"
@@ -169,15 +172,15 @@ Hca 1 "H1"
 	if text.String() != want {
 		t.Errorf("netlist\n%s\nwant\n%s", text.String(), want)
 	}
-	sim, err := ReadIBSim(&text, "own.net")
+	sim, err := ReadSim(&text, "own.net")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text.Reset()
-	if err := WriteIBNetDiscover(&text, g); err != nil {
+	if err := WriteNetDiscover(&text, g); err != nil {
 		t.Fatal(err)
 	}
-	found, err := ReadIBNetDiscover(&text, "own.txt")
+	found, err := ReadNetDiscover(&text, "own.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,13 +188,13 @@ Hca 1 "H1"
 	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
 		t.Error("the written forms read as another fabric")
 	}
-	if n := IBNames(g); n.SwitchGUID[1] != 0x200001 || n.PortGUID[1] != 0x100003 || n.NodeGUID[1] != 0x100002 {
+	if n := Names(g); n.SwitchGUID[1] != 0x200001 || n.PortGUID[1] != 0x100003 || n.NodeGUID[1] != 0x100002 {
 		t.Errorf("GUIDs %x %x %x", n.SwitchGUID, n.NodeGUID, n.PortGUID)
 	}
 }
 
-func TestIBSimDialect(t *testing.T) {
-	_, err := ReadIBSim(strings.NewReader(`# a comment
+func TestSimDialect(t *testing.T) {
+	_, err := ReadSim(strings.NewReader(`# a comment
 hcaguids=0x500000
 Switch 4 "sw a" # "described" base port 0
 [1] "h1"
@@ -214,7 +217,7 @@ Ca 1 "h2"
 	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	im, err := ReadIBSim(strings.NewReader(`hcaguids=0x500000
+	im, err := ReadSim(strings.NewReader(`hcaguids=0x500000
 Switch 4 "sw a" # "described" base port 0
 [1] "h1"
 [2] "h1"[2] w=4 s=1
@@ -243,20 +246,20 @@ Ca 1 "h2"
 		{"port GUIDs", n.PortGUID, []uint64{0x500001, 0x500002, 0x500004}},
 		{"names", n.Switch, []string{"described", "sw b", "sw c"}},
 		// Not stated, so numbered: three terminals, then three switches.
-		{"LIDs", IBNames(im.Graph()).SwitchLID, []int32{4, 5, 6}},
+		{"LIDs", Names(im.Graph()).SwitchLID, []int32{4, 5, 6}},
 		{"LMCs", n.TerminalLMC, []uint8(nil)},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("%s: %x, want %x", c.what, c.got, c.want)
 		}
 	}
-	if _, err := ReadIBSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
+	if _, err := ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
 		t.Errorf("include: %v", err)
 	}
 }
 
 // Whatever is read without error is a sound graph that survives being written.
-func fuzzIB(f *testing.F, read func(string) (*Imported, error), write func(*Graph) string) {
+func fuzzReader(f *testing.F, read func(string) (*Imported, error), write func(*topology.Graph) string) {
 	f.Fuzz(func(t *testing.T, text string) {
 		im, err := read(text)
 		if err != nil {
@@ -266,8 +269,8 @@ func fuzzIB(f *testing.F, read func(string) (*Imported, error), write func(*Grap
 			return
 		}
 		g := im.Graph()
-		if !slices.Contains(g.DistancesFrom(0, nil), Unreachable) {
-			CheckGraph(t, g)
+		if !slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
+			topologytest.CheckGraph(t, g)
 		}
 		written := write(g)
 		again, err := read(written)
@@ -280,24 +283,24 @@ func fuzzIB(f *testing.F, read func(string) (*Imported, error), write func(*Grap
 	})
 }
 
-func FuzzReadIBNetDiscover(f *testing.F) {
+func FuzzReadNetDiscover(f *testing.F) {
 	f.Add(smallFabric)
 	f.Add("Switch 2 \"S-1\"\n[1](1) \"H-2\"[1](3)\nCa 1 \"H-2\"\n[1] \"S-1\"[1] # lid 0 lmc 7 \"\" lid 0 4x???\n")
-	fuzzIB(f, func(s string) (*Imported, error) { return ReadIBNetDiscover(strings.NewReader(s), "fuzz") }, func(g *Graph) string {
+	fuzzReader(f, func(s string) (*Imported, error) { return ReadNetDiscover(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
 		var out bytes.Buffer
-		if err := WriteIBNetDiscover(&out, g); err != nil {
+		if err := WriteNetDiscover(&out, g); err != nil {
 			f.Fatal(err)
 		}
 		return out.String()
 	})
 }
 
-func FuzzReadIBSim(f *testing.F) {
+func FuzzReadSim(f *testing.F) {
 	f.Add(smallFabric)
 	f.Add("switchguid+0x10\nSwitch 4 \"a\"\n[1] \"h\"[2] w=4\n[2] \"b\"\nSwitch 1 \"b\" # \"x#y\"\n[1] \"a\"[2]\nHca 2 \"h\"\n[2] \"a\"[1]\n")
-	fuzzIB(f, func(s string) (*Imported, error) { return ReadIBSim(strings.NewReader(s), "fuzz") }, func(g *Graph) string {
+	fuzzReader(f, func(s string) (*Imported, error) { return ReadSim(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
 		var out bytes.Buffer
-		if err := WriteIBSim(&out, g); err != nil {
+		if err := WriteSim(&out, g); err != nil {
 			f.Fatal(err)
 		}
 		return out.String()
@@ -306,17 +309,17 @@ func FuzzReadIBSim(f *testing.F) {
 
 // Names of several lines, which JSON can give, do not break the lines of the other
 // forms.
-func TestIBWritersOfNamesWithLineBreaks(t *testing.T) {
-	g, err := ReadJSON("f", []byte(`{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": 1}],
+func TestWritersOfNamesWithLineBreaks(t *testing.T) {
+	g, err := topology.ReadJSON("f", []byte(`{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": 1}],
 "switches": [{"name": "a\"b\nc"}, {}], "terminals": [{"switch": 0, "class": "c", "name": "t\r\t1"}, {"switch": 1, "class": "c"}],
 "links": [{"a": {"switch": 0}, "b": {"switch": 1}, "class": "c"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, form := range map[string]struct {
-		write func(io.Writer, *Graph) error
+		write func(io.Writer, *topology.Graph) error
 		read  func(io.Reader, string) (*Imported, error)
-	}{"ibnetdiscover": {WriteIBNetDiscover, ReadIBNetDiscover}, "ibsim": {WriteIBSim, ReadIBSim}} {
+	}{"ibnetdiscover": {WriteNetDiscover, ReadNetDiscover}, "ibsim": {WriteSim, ReadSim}} {
 		var text bytes.Buffer
 		if err := form.write(&text, g); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package topology
+package ib
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 func TestReadFileFindsTheFormat(t *testing.T) {
@@ -18,7 +20,7 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		return path
 	}
 	var json bytes.Buffer
-	if err := WriteJSON(&json, readSmall(t, smallFabric).Graph()); err != nil {
+	if err := topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
