@@ -75,7 +75,7 @@ func (m *Meter) gather() {
 		m.nonMinimal += p.nonMinimal
 		m.extendNotes(len(p.notes))
 		for i := range p.notes {
-			m.notes[i].add(&p.notes[i])
+			m.notes[i].Add(&p.notes[i])
 		}
 		clear(p.notes)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0

@@ -27,6 +27,7 @@ type Result struct {
 	Warmup   int64   // cycles before the window
 	Window   int64   // cycles of the window
 	Cycles   int64   // simulated in all
+	Closed   bool    // the workload is closed
 	Offered  float64 // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
 	State    State   // whether the network keeps up
@@ -63,7 +64,7 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 		offered = 0
 	}
 	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
-	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered}
+	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Closed: source.Closed()}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}

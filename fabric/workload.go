@@ -76,7 +76,9 @@ type Measure struct {
 // Mean is the mean in cycles; NaN if nothing was noted.
 func (m *Measure) Mean() float64 { return float64(m.sum) / float64(m.Cycles.N()) }
 
-func (m *Measure) add(o *Measure) {
+// Add enters what another has noted; m takes its name.
+func (m *Measure) Add(o *Measure) {
+	m.Name = o.Name
 	m.Cycles.Merge(&o.Cycles)
 	m.sum += o.sum
 }

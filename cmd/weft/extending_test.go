@@ -70,6 +70,7 @@ func TestExtending(t *testing.T) {
 		"mpi/skeleton_shift.go":             {"TestSkeletonsRun", "TestSkeletonsRun"},
 		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
+		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
 		"experiments/kind_facts.go":         {"TestKinds", "TestKinds"},
 	}
