@@ -63,7 +63,7 @@ func TestForms(t *testing.T) {
 	for want, err := range map[string]error{
 		`shape "body" needs round or square`:                                       second(r.New("body", "flat")),
 		`shape "body" needs square`:                                                second(Make[squareConfig](r, "body", "round", nil)),
-		`sim: shape "body" is configured by *sim.roundConfig or *sim.squareConfig`: second(Make[struct{}](r, "body", "round", nil)),
+		`param: shape "body" is configured by *param.roundConfig or *param.squareConfig`: second(Make[struct{}](r, "body", "round", nil)),
 		`size = 1: want 2 to 9`:                                                    second(r.New("body", "square", Set("size", 1))),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
