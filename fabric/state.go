@@ -244,19 +244,20 @@ type Fabric struct {
 	touched    int32      // of no meaning
 	prefetcher prefetcher // the source, if it is one
 
-	seed      uint64
-	horizon   int64   // cycles that wheels file ahead
-	shards    *shards // nil: one thread
-	shardOf   []uint8 // by switch, where there are shards
-	source    Source
-	sink      Sink
+	seed     uint64
+	horizon  int64   // cycles that wheels file ahead
+	shards   *shards // nil: one thread
+	shardOf  []uint8 // by switch, where there are shards
+	source   Source
+	sink     Sink
+	spec     PacketSpec // filled in by the source; likewise
+	head     Head       // handed to the routing: kept here so that it does not
+	delivery Delivery   // escape to the heap with every call; likewise
+	Counters
+
 	responder Responder         // the source, if it is one
 	meter     *Meter            // of its run
 	alarms    *sim.Wheel[int32] // terminal; nil without
-	spec      PacketSpec        // filled in by the source; likewise
-	head      Head              // handed to the routing: kept here so that it does not
-	delivery  Delivery          // escape to the heap with every call; likewise
-	Counters
 }
 
 // Counters are running totals of a fabric.
