@@ -149,3 +149,28 @@ func (p *program) Contract() Contract                   { return p.contract }
 
 // always is a number of rounds that is the same for all ranks.
 func always(n int) func(int) int { return func(int) int { return n } }
+
+// Uniform is a schedule of the given number of rounds on every rank, made of a
+// function that appends the operations of a round. It has no contract.
+func Uniform(ranks, rounds int, round func(rank, round int, dst []Op) []Op) Schedule {
+	return &uniform{ranks, rounds, round}
+}
+
+type uniform struct {
+	ranks, rounds int
+	round         func(rank, round int, dst []Op) []Op
+}
+
+func (s *uniform) Ranks() int                           { return s.ranks }
+func (s *uniform) Rounds(int) int                       { return s.rounds }
+func (s *uniform) Round(rank, round int, dst []Op) []Op { return s.round(rank, round, dst) }
+
+// SendOp sends bytes that belong to no slot.
+func SendOp(peer, tag int, bytes int64) Op {
+	return Op{Kind: Send, Peer: int32(peer), Tag: int32(tag), Bytes: bytes}
+}
+
+// RecvOp receives bytes that belong to no slot.
+func RecvOp(peer, tag int, bytes int64) Op {
+	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: bytes}
+}

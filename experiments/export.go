@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -16,8 +17,8 @@ var topologyFormats = map[string]func(io.Writer, *topology.Graph) error{
 	"graphml": topology.WriteGraphML,
 	"json":    topology.WriteJSON,
 
-	"ibnetdiscover": topology.WriteIBNetDiscover,
-	"ibsim":         topology.WriteIBSim,
+	"ibnetdiscover": ib.WriteNetDiscover,
+	"ibsim":         ib.WriteSim,
 }
 
 // TopologyFormats lists the names of the formats in alphabetical order.
@@ -59,7 +60,7 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 // ImportNetwork reads a network from a file in weft's JSON form, of
 // ibnetdiscover or of ibsim, told apart by their content.
 func ImportNetwork(path string) (*Network, error) {
-	t, err := topology.ReadFile(path, "")
+	t, err := ib.ReadFile(path, "")
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -25,7 +26,7 @@ func init() {
 			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below
 			return mpiConfig{
 				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
-				Workload:    mpiWorkload{Type: Choose(mpi.Skeletons, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Workload:    mpiWorkload{Type: Choose(skeletons.Registry, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
 				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
@@ -78,9 +79,9 @@ type mpiJob struct {
 }
 
 type mpiWorkload struct {
-	Type        Choice[mpi.SkeletonEnv, mpi.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
-	CopyRate    sim.Rate                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
-	CombineRate sim.Rate                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	Type        Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
+	CopyRate    sim.Rate                                         `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                                         `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
 type mpiMeasure struct {
@@ -116,8 +117,8 @@ type mpiRow struct {
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
 }
 
-func (c *mpiConfig) program() (mpi.Program, error) {
-	program, err := c.Workload.Type.BuildShared(mpi.SkeletonEnv{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+func (c *mpiConfig) program() (skeletons.Program, error) {
+	program, err := c.Workload.Type.BuildShared(skeletons.Env{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
 	var faults []error
 	for _, fault := range flatten(err) {
 		var p *param.ParamError

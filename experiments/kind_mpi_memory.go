@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -34,7 +35,7 @@ func (c *mpiConfig) checkMemory() error {
 	if err != nil {
 		return err
 	}
-	if g, ok := program.(*mpi.Goal); ok {
+	if g, ok := program.(*goal.Schedule); ok {
 		w := g.Run(sim.Nanosecond, mpi.Costs{})
 		return c.checkRanks(g.Ranks(), w.CPUs()+2*w.NICs(), "workload.file")
 	}

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -33,16 +34,9 @@ func Categories() []Category {
 			}
 		}
 	}
-	// Skeletons name collectives by a plain string.
-	algorithms := Category{Name: "collectives"}
-	for _, name := range collectives.Registry.Names() {
-		d, err := collectives.Registry.Describe(name)
-		if err != nil {
-			panic("experiments: " + err.Error())
-		}
-		algorithms.Entries = append(algorithms.Entries, d)
-	}
-	byName[algorithms.Name] = algorithms
+	// Skeletons name collectives by a plain string, and switches their allocator.
+	byName["collectives"] = Category{"collectives", entriesOf(collectives.Registry)}
+	byName["allocators"] = Category{"allocators", entriesOf(allocator.Registry)}
 	var all []Category
 	for _, name := range sortedKeys(byName) {
 		all = append(all, byName[name])
@@ -53,6 +47,18 @@ func Categories() []Category {
 		files.Entries = append(files.Entries, param.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: embeddedTitle(name)})
 	}
 	return append(all, files)
+}
+
+// entriesOf describes everything in a registry.
+func entriesOf[E, T any](r *param.Registry[E, T]) (all []param.Description) {
+	for _, name := range r.Names() {
+		d, err := r.Describe(name)
+		if err != nil {
+			panic("experiments: " + err.Error())
+		}
+		all = append(all, d)
+	}
+	return all
 }
 
 // pluralOf is the name of a category: topologies, routings, processes.

@@ -1,8 +1,8 @@
 package fabric
 
-// allocator is the scratch memory of the separable allocators, shared by all
+// scratch is the memory that allocation works in, shared by all
 // switches. Everything in it is in a switch's own numbers.
-type allocator struct {
+type scratch struct {
 	requests             []request // len = queues of the largest switch
 	rivals               []request // likewise: those that meet others
 	refusals             []refusal // likewise
@@ -43,9 +43,9 @@ type choice struct {
 // place is the port and the virtual channel of a queue.
 type place struct{ port, vc uint16 }
 
-func newAllocator(ports, vcs int32) allocator {
+func newScratch(ports, vcs int32) scratch {
 	n := (ports*vcs + 63) / 64 * 64
-	a := allocator{
+	a := scratch{
 		requests: make([]request, n), rivals: make([]request, n), refusals: make([]refusal, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
 		places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}

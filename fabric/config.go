@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -42,13 +43,16 @@ type SwitchConfig struct {
 	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
 	CreditsPerCycle   int      `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
 	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
-	Allocator         string   `toml:"allocator" doc:"order of the separable allocators: islip grants at outputs first, input-first chooses at inputs first" choices:"islip|input-first"`
-	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step" min:"1" max:"16"`
+	Allocator         string   `toml:"allocator" doc:"switch allocator: one of those in weft list allocators"`
+	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
 	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
 	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
 	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
 	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
 }
+
+// Validate checks the allocator; see [param.Validate].
+func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator, c.Iterations) }
 
 // TerminalConfig is the [terminal] table.
 type TerminalConfig struct {
@@ -73,7 +77,7 @@ func DefaultConfig() Config {
 		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: "islip", Iterations: 1, FlowControl: "wormhole",
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole",
 			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},

@@ -9,7 +9,7 @@ import "math/bits"
 // the same output the round robin of the input decides. With the allocator
 // input-first, each input puts forward only the virtual channel next in its
 // round robin, and every grant is accepted. A flit without a credit goes to
-// sleep until one comes.
+// sleep until one comes. Other allocators are registered ones ([registered]).
 //
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.
@@ -23,6 +23,10 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	}
 	if f.multicast != nil {
 		requests = f.multicast.exclude(requests)
+	}
+	if f.registered != nil {
+		f.registered.allocate(f, sw, requests, t)
+		return
 	}
 	if rivalInputs|rivalOutputs == 0 {
 		f.cross(sw, requests, t, true)
@@ -174,7 +178,7 @@ func acceptDistance(sw *switchState, r request) int32 {
 func ahead(difference, n int32) int32 { return difference + n&(difference>>31) }
 
 // unmatched keeps the requests whose input and output are both free.
-func (a *allocator) unmatched(requests []request) []request {
+func (a *scratch) unmatched(requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
 		if !a.matched[2*r.port()] && !a.matched[2*r.output()+1] {

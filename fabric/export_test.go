@@ -24,6 +24,13 @@ func PlainNever(cleanup func(func())) {
 	cleanup(func() { neverPlain = false })
 }
 
+// TunedNever lets registered allocators match in place of the loops for iSLIP and
+// input-first while a test runs.
+func TunedNever(cleanup func(func())) {
+	neverTuned = true
+	cleanup(func() { neverTuned = false })
+}
+
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -34,7 +35,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	f := &Fabric{
 		graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits), cycle: -1,
 		cutThrough: config.Switch.FlowControl == "cut-through",
-		inputFirst: config.Switch.Allocator == "input-first",
+		inputFirst: config.Switch.Allocator == allocator.InputFirst,
 		steps:      newStepTimes(&config.Switch),
 		allVCs:     1<<vcs - 1, leastWindow: Never,
 		routeDelay: uint32(config.Switch.RouteCycles),
@@ -64,6 +65,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	if f.registered, err = newRegistered(f); err != nil {
+		return nil, err
+	}
 	f.large = f.isLarge()
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
@@ -152,7 +156,7 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 		f.queues[q].out = -1
 	}
 	f.active = make([]uint64, (word+63)/64)
-	f.alloc = newAllocator(mostPorts, vcs)
+	f.alloc = newScratch(mostPorts, vcs)
 }
 
 // wire fills in both ends of every channel.

@@ -245,7 +245,9 @@ func TestSettingsAreChecked(t *testing.T) {
 	}{
 		"too few VCs":     {func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
 		"no buffer":       {func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
-		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = "magic" }, "islip, input-first"},
+		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = "magic" }, "age, input-first, islip, matrix, wavefront"},
+		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = "wavefrond" }, `did you mean "wavefront"?`},
+		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = "wavefront", 2 }, "switch.iterations = 2: want 1"},
 		"unknown channel": {func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{"lokal": {}} }, "terminal, local, global"},
 		"latency": {func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 1500}}

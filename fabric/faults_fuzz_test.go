@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -120,11 +121,11 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 		plan.Retries, plan.Timeout = 1+r.IntN(4), int64(50+r.IntN(400))
 	}
 	most := 1 + r.IntN(6)
-	config := fabric.DefaultConfig()
+	config, allocators := fabric.DefaultConfig(), allocator.Registry.Names()
 	config.Switch.BufferFlits = most + r.IntN(8)
 	config.Switch.VCAllocCycles = r.IntN(2)
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
-	config.Switch.Allocator = []string{"islip", "input-first"}[r.IntN(2)]
+	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
 	f, err := fabric.New(g, config, plan.Routing[0], seed)

@@ -52,6 +52,13 @@ func TestGoldenPlainNever(t *testing.T) {
 	testGolden(t)
 }
 
+// TestGoldenTunedNever: iSLIP and input-first as they are registered do what the
+// loops tuned for them do.
+func TestGoldenTunedNever(t *testing.T) {
+	fabric.TunedNever(t.Cleanup)
+	testGolden(t)
+}
+
 func testGolden(t *testing.T) {
 	for _, c := range goldenCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,6 +145,9 @@ func goldenCases() []goldenCase {
 		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x8559758818e68847, 0x8559758818e68847},
 		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0x938affb3812b0060, 0xeaaa069ed0016b2e},
 		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0xd8ca392535cba49c, 0xf1ec20cc129a3f46},
+		{"wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 0.6, mixed{3}, 0x6acb107904e176c4, 0xa9c7deabdceb9ba1},
+		{"age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 0.6, mixed{3}, 0x3ebb3f01e09d4539, 0x9148f33e17ebf6d2},
+		{"matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "matrix" }, 0.6, mixed{3}, 0xb72df0b86afc4db2, 0x45234ab5b0d5ceb4},
 		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x701a002ab1bb0250, 0x701a002ab1bb0250},
 		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0x13ef5f0361e8156d, 0xeb830614d67960a6},
 		{"slow channels", dragonfly("min"), func(c *fabric.Config) {

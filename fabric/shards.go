@@ -133,7 +133,10 @@ func (f *Fabric) shard(n int, lookahead int64) *Fabric {
 	*s = *f
 	s.view.f = s
 	s.active = make([]uint64, len(f.active))
-	s.alloc = newAllocator(int32(len(f.alloc.matched)/2), int32(f.vcs))
+	s.alloc = newScratch(int32(len(f.alloc.matched)/2), int32(f.vcs))
+	if f.registered != nil {
+		s.registered = f.registered.part(f)
+	}
 	s.openWheels(f.horizon)
 	for i := range n {
 		s.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + lookahead)

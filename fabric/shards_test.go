@@ -43,6 +43,9 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, UGAL-G", dragonfly("ugal-g"), func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 		}, 1},
+		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 2},
+		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 2},
+		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
 		{"tree", tree, func(c *fabric.Config) {}, 1},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {

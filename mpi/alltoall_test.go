@@ -1,10 +1,11 @@
-package mpi
+package mpi_test
 
 import (
 	"math/bits"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -14,7 +15,7 @@ import (
 // round k as many blocks as there are numbers below N with bit k. Ranks are on
 // nodes of their own, copies cost nothing.
 func TestAlltoallClosedForms(t *testing.T) {
-	c := testConfig(1)
+	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
 	one := func(bytes float64) float64 { return hop + adapters(bytes) }
 	for _, n := range []int{2, 7, 12, 16, 31} {
@@ -43,7 +44,7 @@ func TestAlltoallClosedForms(t *testing.T) {
 // are but for the size of the messages; without costs of memory it is constant.
 func TestOneLeaderClosedForm(t *testing.T) {
 	const perNode, bytes = 4, 64
-	c := testConfig(perNode)
+	c := mpi.QDRConfig(perNode)
 	c.Protocols.EagerCopies = false
 	c.Protocols.CopyRate = 1 << 60
 	rest := func(nodes int) float64 {

@@ -1,36 +1,29 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
-// groupedConfig puts eight ranks on eight nodes, in groups of four.
-func groupedConfig() Config {
-	c := testConfig(1)
-	c.Connections.Group = 4
-	c.Protocols.EagerCopies = false
-	return c
-}
-
 // messagesBetween sends n small messages from a to b one after another.
 func messagesBetween(a, b, n int) collectives.Schedule {
-	return roundsOf{8, n, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(8, n, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		switch rank {
 		case a:
-			return append(dst, sendOp(b, 0, 64))
+			return append(dst, collectives.SendOp(b, 0, 64))
 		case b:
-			return append(dst, recvOp(a, 0, 64))
+			return append(dst, collectives.RecvOp(a, 0, 64))
 		}
 		return dst
-	}}
+	})
 }
 
-func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
+func runSchedule(t *testing.T, c mpi.Config, s collectives.Schedule) mpi.Result {
 	t.Helper()
-	r, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond))
+	r, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,20 +34,20 @@ func runSchedule(t *testing.T, c Config, s collectives.Schedule) Result {
 // asks rank 2 for one to node 1: the request of rank 0 meets a connection that is
 // being made, but not with rank 0, and needs a reply.
 func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
-	for _, mode := range []string{XRCS, XRCM} {
-		c := testConfig(2)
+	for _, mode := range []string{mpi.XRCS, mpi.XRCM} {
+		c := mpi.QDRConfig(2)
 		c.Connections.Mode, c.Connections.OnDemand = mode, true
-		r := runSchedule(t, c, roundsOf{4, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		r := runSchedule(t, c, collectives.Uniform(4, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			switch rank {
 			case 0:
-				return append(dst, sendOp(2, 0, 64))
+				return append(dst, collectives.SendOp(2, 0, 64))
 			case 1:
-				return append(dst, recvOp(2, 0, 64))
+				return append(dst, collectives.RecvOp(2, 0, 64))
 			case 2:
-				return append(dst, sendOp(1, 0, 64), recvOp(0, 0, 64))
+				return append(dst, collectives.SendOp(1, 0, 64), collectives.RecvOp(0, 0, 64))
 			}
 			return dst
-		}})
+		}))
 		// Each process has one QP: rank 2's leads to node 0, whichever process asks.
 		if s := r.Stats; s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3 {
 			t.Errorf("%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
@@ -65,7 +58,7 @@ func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
 const hop = 0.2 + 0.25 // CPU times of a message
 
 func TestConnectionOnDemand(t *testing.T) {
-	c := groupedConfig()
+	c := mpi.GroupedConfig()
 	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
 	// Rank 1 to rank 6 goes over rank 5. The message is posted at 0.2; rank 1
 	// creates its QP; request and reply take two hops each; rank 6 creates
@@ -92,20 +85,20 @@ func TestConnectionOnDemand(t *testing.T) {
 }
 
 func TestBothSidesConnect(t *testing.T) {
-	c := groupedConfig()
-	r := runSchedule(t, c, roundsOf{8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	c := mpi.GroupedConfig()
+	r := runSchedule(t, c, collectives.Uniform(8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		if rank == 1 || rank == 6 {
-			return append(dst, recvOp(7-rank, 0, 64), sendOp(7-rank, 0, 64))
+			return append(dst, collectives.RecvOp(7-rank, 0, 64), collectives.SendOp(7-rank, 0, 64))
 		}
 		return dst
-	}})
+	}))
 	if r.Stats.Handshakes != 2 || r.Stats.QPs != 2 {
 		t.Errorf("%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
 	}
 }
 
 func TestProxy(t *testing.T) {
-	c := groupedConfig()
+	c := mpi.GroupedConfig()
 	c.Connections.Proxy = true
 	// Two hops; the relay copies 64 B.
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
@@ -114,22 +107,22 @@ func TestProxy(t *testing.T) {
 		t.Errorf("statistics %+v", r.Stats)
 	}
 	// Large messages too: RTS, CTS and the data each take two hops.
-	s := roundsOf{8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	s := collectives.Uniform(8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		switch rank {
 		case 1:
-			return append(dst, sendOp(6, 0, 65536))
+			return append(dst, collectives.SendOp(6, 0, 65536))
 		case 6:
-			return append(dst, recvOp(1, 0, 65536))
+			return append(dst, collectives.RecvOp(1, 0, 65536))
 		}
 		return dst
-	}}
+	})
 	r = runSchedule(t, c, s)
 	within(t, "large message over a relay", r.Finish[6],
 		4*(hop+adapters(64))+0.2+adapters(65536)+0.25+copied(65536)+0.2+adapters(65536)+0.1)
 }
 
 func TestAllOnDemand(t *testing.T) {
-	c := testConfig(1)
+	c := mpi.QDRConfig(1)
 	c.Connections.OnDemand = true
 	c.Protocols.EagerCopies = false
 	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
@@ -144,18 +137,18 @@ func TestAllOnDemand(t *testing.T) {
 // With XRC a process needs one connection a node: rank 0 reaches ranks 8 to 11
 // of node 2 over the one to rank 8, which has its index in the other group.
 func TestXRCConnectsToNodes(t *testing.T) {
-	c := testConfig(4)
-	c.Connections.Mode, c.Connections.Group = XRCS, 8
+	c := mpi.QDRConfig(4)
+	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
 	to := func(b int) int64 {
-		return runSchedule(t, c, roundsOf{16, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		return runSchedule(t, c, collectives.Uniform(16, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			switch rank {
 			case 0:
-				return append(dst, sendOp(b, 0, 64))
+				return append(dst, collectives.SendOp(b, 0, 64))
 			case b:
-				return append(dst, recvOp(0, 0, 64))
+				return append(dst, collectives.RecvOp(0, 0, 64))
 			}
 			return dst
-		}}).Stats.Handshakes
+		})).Stats.Handshakes
 	}
 	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
 		if got := to(b); got != want {
@@ -166,8 +159,8 @@ func TestXRCConnectsToNodes(t *testing.T) {
 
 // A QP whose context is not cached costs a load at both adapters.
 func TestContextMisses(t *testing.T) {
-	c := testConfig(1)
-	transport := DefaultLogGP
+	c := mpi.QDRConfig(1)
+	transport := mpi.DefaultLogGP
 	c.Transport = transport.New
 	c.Protocols.EagerCopies = false
 	r := runSchedule(t, c, messagesBetween(1, 6, 2))
@@ -183,10 +176,10 @@ func TestContextMisses(t *testing.T) {
 // Two iterations with tear-down between make every connection twice, and hold
 // no more at a time.
 func TestTearDown(t *testing.T) {
-	for _, mode := range []string{RCSRQ, XRCS} {
-		c := testConfig(1)
+	for _, mode := range []string{mpi.RCSRQ, mpi.XRCS} {
+		c := mpi.QDRConfig(1)
 		c.Connections.Mode, c.Connections.OnDemand = mode, true
-		s := newIterated(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
+		s := mpi.Iterate(collectives.AlltoallPairwise(collectives.Env{Ranks: 8, Bytes: 64}), 2)
 		kept := runSchedule(t, c, s).Stats
 		c.Connections.TearDown = true
 		closed := runSchedule(t, c, s).Stats

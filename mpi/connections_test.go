@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -143,9 +144,9 @@ func TestWay(t *testing.T) {
 				if mode == UD && (onDemand || group > 0) || onDemand && group > 0 {
 					continue
 				}
-				config := testConfig(perNode)
+				config := QDRConfig(perNode)
 				config.Connections.Mode, config.Connections.OnDemand, config.Connections.Group = mode, onDemand, group
-				rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(roundsOf{ranks: ranks}, Costs{}, sim.Picosecond))
+				rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(collectives.Uniform(ranks, 0, nil), Costs{}, sim.Picosecond))
 				if err != nil {
 					t.Fatal(err)
 				}

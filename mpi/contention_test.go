@@ -1,9 +1,11 @@
-package mpi
+package mpi_test
 
 import (
 	"math"
 	"testing"
 
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -27,13 +29,13 @@ func TestContentionOfThePaper(t *testing.T) {
 		{"64 KiB among 8 streams", 8, 65536, 195.8, 0.05},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := testConfig(c.streams + 1)
+			config := mpi.QDRConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
-			s, err := param.Make(Skeletons, "contention", SkeletonEnv{Ranks: 3 * (c.streams + 1)}, func(x *Contention) { x.Bytes = c.bytes })
+			s, err := param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes })
 			if err != nil {
 				t.Fatal(err)
 			}
-			work := s.Run(sim.Picosecond, Costs{}).(*ScheduleRun)
+			work := s.Run(sim.Picosecond, mpi.Costs{}).(*mpi.ScheduleRun)
 			r, err := config.Run(work)
 			if err != nil {
 				t.Fatal(err)
@@ -54,12 +56,12 @@ func TestContentionOfThePaper(t *testing.T) {
 // Streams in windows: with 5 round trips a stream has 22 messages to send, in windows of
 // 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
 func TestContentionWindows(t *testing.T) {
-	config := Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
-	p, err := Skeletons.Build("contention", &config, SkeletonEnv{Ranks: 9, PerNode: 3})
+	config := skeletons.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
+	p, err := skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := testConfig(3).Run(p.Run(sim.Picosecond, Costs{}))
+	r, err := mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{}))
 	if err != nil {
 		t.Fatal(err)
 	}

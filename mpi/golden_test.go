@@ -1,10 +1,12 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -18,8 +20,7 @@ func TestGolden(t *testing.T) { golden(t) }
 
 // Asking for memory ahead changes nothing but time.
 func TestGoldenLookingAhead(t *testing.T) {
-	defer func(many int) { manyRanks = many }(manyRanks)
-	manyRanks = 1
+	defer mpi.LookAheadFrom(1)()
 	golden(t)
 }
 
@@ -30,65 +31,57 @@ func golden(t *testing.T) {
 	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}
-	skeleton := func(name string, ranks int, set func(config any)) collectives.Schedule {
-		config, err := Skeletons.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set(config)
-		p, err := Skeletons.Build(name, config, SkeletonEnv{Ranks: ranks, PerNode: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.(collectives.Schedule)
+	ft := func(c *skeletons.FT) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
 	}
-	ft := func(config any) { c := config.(*FT); c.Iterations = Iterations{2, 3 * sim.Millisecond} }
-	lu := func(config any) { c := config.(*LU); c.Iterations = Iterations{2, 3 * sim.Millisecond} }
-	mode := func(mode string, group int) func(*Config, *LogGP) {
-		return func(c *Config, _ *LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
+	lu := func(c *skeletons.LU) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
 	}
-	costs := Costs{Copy: 200, Combine: 500}
+	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
+		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
+	}
+	costs := mpi.Costs{Copy: 200, Combine: 500}
 	for _, c := range []struct {
 		name     string
 		schedule collectives.Schedule
-		set      func(*Config, *LogGP)
+		set      func(*mpi.Config, *mpi.LogGP)
 		want     uint64
 	}{
 		{"pairwise, eager", pairwise(64, 4000), nil, 0x7f4d8060935a6647},
 		{"pairwise, rendezvous of several quanta", pairwise(64, 40000), nil, 0xf55453a6391503bf},
-		{"pairwise on 60 ranks, xrc-s", pairwise(60, 9000), mode(XRCS, 0), 0xd92ddb2a416b8b72},
+		{"pairwise on 60 ranks, xrc-s", pairwise(60, 9000), mode(mpi.XRCS, 0), 0xd92ddb2a416b8b72},
 		{"linear, indexed lists", linear(64, 3000), nil, 0xcdeb0de9fe5557df},
-		{"linear, ud", linear(64, 12000), mode(UD, 0), 0xcb7b8473bb5c354a},
-		{"lu, receivers not ready", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
-			c.Connections.Mode, c.Connections.Preposted, c.Adapter.RNRDelay = RC, 1, 20*sim.Microsecond
+		{"linear, ud", linear(64, 12000), mode(mpi.UD, 0), 0xcb7b8473bb5c354a},
+		{"lu, receivers not ready", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) {
+			c.Connections.Mode, c.Connections.Preposted, c.Adapter.RNRDelay = mpi.RC, 1, 20*sim.Microsecond
 		}, 0xe6faf20a7047cb74},
-		{"lu, few buffers of a shared queue", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) {
+		{"lu, few buffers of a shared queue", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) {
 			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
 		}, 0x67e6faeb65939b4d},
-		{"small context cache, packet and turning times", linear(64, 30000), func(_ *Config, l *LogGP) {
+		{"small context cache, packet and turning times", linear(64, 30000), func(_ *mpi.Config, l *mpi.LogGP) {
 			l.HCA.ContextEntries, l.HCA.PacketTime, l.HCA.SwitchTime = 16, 20*sim.Nanosecond, 30*sim.Nanosecond
 		}, 0xaeaecef0be4df175},
-		{"groups, on demand between", pairwise(64, 9000), mode(RCSRQ, 16), 0x9055ca0f458cf7fa},
-		{"groups, xrc-m", pairwise(64, 2000), mode(XRCM, 16), 0xad596e28183ac4f1},
-		{"groups, proxies", pairwise(64, 9000), func(c *Config, _ *LogGP) { c.Connections.Group, c.Connections.Proxy = 16, true }, 0xf8b3e1464b13b47d},
-		{"on demand, torn down", skeleton("nas-ft", 64, ft), func(c *Config, _ *LogGP) { c.Connections.OnDemand, c.Connections.TearDown = true, true }, 0x101880891eb67f9},
-		{"ft in columns, cyclic", skeleton("nas-ft", 256, ft), func(c *Config, _ *LogGP) { c.Placement.Type = Cyclic }, 0x3349341ef7e3913f},
-		{"lu, random nodes", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) { c.Placement.Type = Random }, 0x3d96277c2cee9f7b},
-		{"lu without copies", skeleton("nas-lu", 64, lu), func(c *Config, _ *LogGP) { c.Protocols.EagerCopies, c.Protocols.LimitBuffers = false, false }, 0xd29f82525aa74158},
+		{"groups, on demand between", pairwise(64, 9000), mode(mpi.RCSRQ, 16), 0x9055ca0f458cf7fa},
+		{"groups, xrc-m", pairwise(64, 2000), mode(mpi.XRCM, 16), 0xad596e28183ac4f1},
+		{"groups, proxies", pairwise(64, 9000), func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Group, c.Connections.Proxy = 16, true }, 0xf8b3e1464b13b47d},
+		{"on demand, torn down", skeletonSchedule(t, "nas-ft", 64, ft), func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.OnDemand, c.Connections.TearDown = true, true }, 0x101880891eb67f9},
+		{"ft in columns, cyclic", skeletonSchedule(t, "nas-ft", 256, ft), func(c *mpi.Config, _ *mpi.LogGP) { c.Placement.Type = mpi.Cyclic }, 0x3349341ef7e3913f},
+		{"lu, random nodes", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) { c.Placement.Type = mpi.Random }, 0x3d96277c2cee9f7b},
+		{"lu without copies", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) { c.Protocols.EagerCopies, c.Protocols.LimitBuffers = false, false }, 0xd29f82525aa74158},
 		{"lss", collectives.AlltoallLSS(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}, 3), nil, 0x13eb01e740979d96},
 		{"direct-eager", collectives.AlltoallDirectEager(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), nil, 0x5c339127b2fbea36},
-		{"ring-rendezvous", collectives.AlltoallRing(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), mode(RC, 8), 0x96ce9fa1859ea396},
+		{"ring-rendezvous", collectives.AlltoallRing(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), mode(mpi.RC, 8), 0x96ce9fa1859ea396},
 		{"reduce, dissemination", collectives.Sequence(collectives.ReduceBinomial(100, 3, 5000), collectives.BarrierDissemination(100)), nil, 0xa97454747c9bbb08},
 	} {
-		network := DefaultLogGP
+		network := mpi.DefaultLogGP
 		network.HCA = hca.QDR
-		config := testConfig(4)
+		config := mpi.QDRConfig(4)
 		config.Seed = 7
 		if c.set != nil {
 			c.set(&config, &network)
 		}
 		config.Transport = network.New
-		r, err := config.Run(RunSchedule(c.schedule, costs, sim.Picosecond))
+		r, err := config.Run(mpi.RunSchedule(c.schedule, costs, sim.Picosecond))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -100,7 +93,7 @@ func golden(t *testing.T) {
 }
 
 // digest hashes all of a result that is of the model (FNV-1a by words).
-func digest(r *Result) uint64 {
+func digest(r *mpi.Result) uint64 {
 	h := uint64(14695981039346656037)
 	add := func(x int64) {
 		h = (h ^ uint64(x)) * 1099511628211

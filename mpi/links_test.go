@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -38,8 +39,8 @@ func TestLinks(t *testing.T) {
 // TestWaiting keeps messages for several connections of one rank: they come out in
 // order, whichever was waited for first.
 func TestWaiting(t *testing.T) {
-	config := groupedConfig()
-	rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(roundsOf{ranks: 8}, Costs{}, sim.Picosecond))
+	config := GroupedConfig()
+	rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkLogGOPS(b *testing.B) {
 			b.ReportAllocs()
 			messages := int64(0)
 			for b.Loop() {
-				r, err := DefaultLogGOPS.Run(RunSchedule(c.schedule, Costs{}, sim.Nanosecond), nil)
+				r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil)
 				if err != nil {
 					b.Fatal(err)
 				}

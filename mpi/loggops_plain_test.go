@@ -1,4 +1,4 @@
-package mpi
+package mpi_test
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -14,8 +16,8 @@ import (
 // busy events put back one by one, linear matching. It is the oracle of the
 // fast machine, in LogGOPSim's way (compatible) or with time across CPUs.
 type plainMachine struct {
-	LogGOPS
-	work          Workload
+	mpi.LogGOPS
+	work          mpi.Workload
 	queue         []plainEvent
 	numbers       int
 	cpu, tx, rx   map[[2]int]int64 // by rank and CPU or NIC
@@ -23,7 +25,7 @@ type plainMachine struct {
 }
 
 type plainOp struct {
-	Op
+	mpi.Op
 	rank int32
 	done bool
 }
@@ -42,11 +44,11 @@ func (m *plainMachine) put(e plainEvent) {
 	m.queue = slices.Insert(m.queue, i, e)
 }
 
-func (m *plainMachine) release(rank int32, ops []Op) {
-	slices.SortStableFunc(ops, func(a, b Op) int { return cmp.Compare(a.Kind, b.Kind) })
+func (m *plainMachine) release(rank int32, ops []mpi.Op) {
+	slices.SortStableFunc(ops, func(a, b mpi.Op) int { return cmp.Compare(a.Kind, b.Kind) })
 	for _, op := range ops {
 		at := m.cpu[[2]int{int(rank), int(op.CPU)}]
-		if op.Kind == Send {
+		if op.Kind == mpi.Send {
 			at = max(at, m.tx[[2]int{int(rank), int(op.NIC)}])
 		}
 		if !m.Compatible {
@@ -78,9 +80,9 @@ func (m *plainMachine) run() (finished bool) {
 		switch {
 		case e.message:
 			free = max(m.cpu[c], m.rx[n])
-		case op.Kind == Send:
+		case op.Kind == mpi.Send:
 			free = max(m.cpu[c], m.tx[n])
-		case op.Kind == Calc:
+		case op.Kind == mpi.Calc:
 			free = m.cpu[c]
 		}
 		if free > e.time {
@@ -88,7 +90,7 @@ func (m *plainMachine) run() (finished bool) {
 			m.put(e)
 			continue
 		}
-		var ops []Op
+		var ops []mpi.Op
 		switch {
 		case e.message:
 			m.cpu[c] = e.time + m.Overhead + max(bytes*m.OverByte, bytes*m.GapByte)
@@ -99,10 +101,10 @@ func (m *plainMachine) run() (finished bool) {
 			}
 			op.Ready = m.cpu[c]
 			m.early[rank] = append(m.early[rank], op)
-		case op.Kind == Calc:
+		case op.Kind == mpi.Calc:
 			m.cpu[c] = e.time + op.Size
 			ops = m.work.Done(rank, op.ID, m.cpu[c], m.work.Started(rank, op.ID, e.time, nil))
-		case op.Kind == Send:
+		case op.Kind == mpi.Send:
 			m.cpu[c] = e.time + m.Overhead + bytes*m.OverByte
 			m.tx[n] = e.time + m.Gap + bytes*m.GapByte
 			m.put(plainEvent{e.time + m.Overhead + m.L, m.numbers, op, true})
@@ -130,8 +132,8 @@ func (m *plainMachine) run() (finished bool) {
 	return m.work.Unreleased() == 0
 }
 
-func (m *plainMachine) meet(recv, send *plainOp, now, in int64, late bool, ops []Op) {
-	var other []Op
+func (m *plainMachine) meet(recv, send *plainOp, now, in int64, late bool, ops []mpi.Op) {
+	var other []mpi.Op
 	if m.Compatible && recv.Size > m.Eager || !m.Compatible && !send.done {
 		at := send
 		if late && m.Compatible {
@@ -159,10 +161,10 @@ func (m *plainMachine) meet(recv, send *plainOp, now, in int64, late bool, ops [
 func take(lists map[int32][]*plainOp, rank, source, tag int32) *plainOp {
 	for i, op := range lists[rank] {
 		from := op.Peer
-		if op.Kind == Send {
+		if op.Kind == mpi.Send {
 			from = op.rank
 		}
-		if fits(from, source) && fits(op.Tag, tag) {
+		if mpi.Fits(from, source) && mpi.Fits(op.Tag, tag) {
 			lists[rank] = slices.Delete(slices.Clone(lists[rank]), i, i+1)
 			return op
 		}
@@ -224,9 +226,9 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 	for i := range 3000 {
 		s := sim.NewStream(1, "goal", i)
 		text := randomGoal(&s, 1+i%3)
-		p := []LogGOPS{DefaultLogGOPS, {Eager: 50}, {L: 500, Overhead: 1500, Gap: 4000, GapByte: 1, OverByte: 2, Eager: 50}}[s.IntN(3)]
+		p := []mpi.LogGOPS{mpi.DefaultLogGOPS, {Eager: 50}, {L: 500, Overhead: 1500, Gap: 4000, GapByte: 1, OverByte: 2, Eager: 50}}[s.IntN(3)]
 		p.Compatible = s.IntN(2) == 0
-		g, err := ParseGOAL("random.goal", strings.NewReader(text))
+		g, err := goal.Parse("random.goal", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +245,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 		finished++
 		for r, finish := range got.Finish {
 			want := int64(0)
-			for c := range g.cpus {
+			for c := range plain.work.CPUs() {
 				want = max(want, plain.cpu[[2]int{r, c}])
 			}
 			if finish != want {

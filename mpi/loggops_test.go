@@ -1,4 +1,4 @@
-package mpi
+package mpi_test
 
 import (
 	"encoding/csv"
@@ -11,17 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
-func parseFile(t *testing.T, name string) *Goal {
+func parseFile(t *testing.T, name string) *goal.Schedule {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata/goal", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g, err := ParseGOAL(name, f)
+	g, err := goal.Parse(name, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 		for _, compatible := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/compatible=%v", key, compatible), func(t *testing.T) {
 				var file string
-				p := LogGOPS{Compatible: compatible}
+				p := mpi.LogGOPS{Compatible: compatible}
 				if _, err := fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager); err != nil {
 					t.Fatal(err)
 				}
@@ -78,9 +79,9 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 	}
 }
 
-func runText(t *testing.T, p LogGOPS, text string) ([]int64, error) {
+func runText(t *testing.T, p mpi.LogGOPS, text string) ([]int64, error) {
 	t.Helper()
-	g, err := ParseGOAL("test.goal", strings.NewReader(text))
+	g, err := goal.Parse("test.goal", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,38 +90,38 @@ func runText(t *testing.T, p LogGOPS, text string) ([]int64, error) {
 }
 
 func TestLogGOPSByHand(t *testing.T) {
-	compatible := DefaultLogGOPS
+	compatible := mpi.DefaultLogGOPS
 	compatible.Compatible = true
-	perByte := DefaultLogGOPS
+	perByte := mpi.DefaultLogGOPS
 	perByte.OverByte = 2
 	perByteCompatible := perByte
 	perByteCompatible.Compatible = true
-	rendezvous := DefaultLogGOPS
+	rendezvous := mpi.DefaultLogGOPS
 	rendezvous.Eager = 7
 	for _, c := range []struct {
 		name, text string
-		p          LogGOPS
+		p          mpi.LogGOPS
 		want       []int64
 	}{
 		// Sender o = 1500. Receiver: o + L = 4000, then o + 7 G = 1542.
-		{"one eager message", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n", DefaultLogGOPS, []int64{1500, 5542}},
+		{"one eager message", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5542}},
 		// The sender is held until the message gets through at 4000.
 		{"one rendezvous message", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n", rendezvous, []int64{4000, 5542}},
 		// The second CPU starts when the first is done: 1000 + 500.
-		{"time crosses CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", DefaultLogGOPS, []int64{1500}},
+		{"time crosses CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", mpi.DefaultLogGOPS, []int64{1500}},
 		// LogGOPSim reads the clock of the second CPU, which is 0.
 		{"time does not cross CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", compatible, []int64{1000}},
 		// A message sent on cpu 1 keeps cpu 1 of the receiver until 5542;
 		// what requires it runs on cpu 0 from then on.
-		{"a receive on another CPU", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nr: recv 8b from 0\nc: calc 10\nc requires r\n}\n", DefaultLogGOPS, []int64{1500, 5552}},
+		{"a receive on another CPU", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nr: recv 8b from 0\nc: calc 10\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5552}},
 		// The same where the message is in (at 4042 + 1500 on cpu 1) before
 		// the receive is posted (at 5000 on cpu 0): done at 5542 all the same.
-		{"an early message still being received", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nw: calc 5000\nr: recv 8b from 0\nr requires w\nc: calc 10\nc requires r\n}\n", DefaultLogGOPS, []int64{1500, 5552}},
+		{"an early message still being received", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nw: calc 5000\nr: recv 8b from 0\nr requires w\nc: calc 10\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5552}},
 		// 0 bytes cost what 1 byte costs; LogGOPSim refunds O = 2.
 		{"no bytes", "num_ranks 1\nrank 0 {\nsend 0b to 0 tag 1\nrecv 0b from 0 tag 1\n}\n", perByte, []int64{5500}},
 		{"no bytes, compatible", "num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n", perByteCompatible, []int64{1498, 5498}},
 		// Two receives from anyone with any tag take the messages in order.
-		{"wildcards", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 3\n}\nrank 1 {\nr: recv 8b from -1 tag -1\nc: calc 58\nc requires r\n}\n", DefaultLogGOPS, []int64{1500, 5600}},
+		{"wildcards", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 3\n}\nrank 1 {\nr: recv 8b from -1 tag -1\nc: calc 58\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5600}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := runText(t, c.p, c.text)
@@ -161,8 +162,8 @@ s requires r
 		{"a rendezvous without a receive", "num_ranks 2\nrank 0 {\nsend 800000b to 1\n}\nrank 1 {\n}\n", false, []string{"waits for a receive that rank 1 never posts"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := runText(t, DefaultLogGOPS, c.text)
-			var stuck *StuckError
+			_, err := runText(t, mpi.DefaultLogGOPS, c.text)
+			var stuck *mpi.StuckError
 			if !errors.As(err, &stuck) {
 				t.Fatalf("error %v, want a StuckError", err)
 			}
@@ -175,48 +176,5 @@ s requires r
 				}
 			}
 		})
-	}
-}
-
-// Against a plain sorted slice: times never before the last pop, most numbers
-// rising, and old events put back with their old numbers.
-func TestRadixQueueAgainstSortedSlice(t *testing.T) {
-	s := sim.NewStream(1, "radix", 0)
-	var q radixQueue
-	var plain []timedEvent
-	order := func(a, b timedEvent) int {
-		if a.time != b.time {
-			return int(a.time - b.time)
-		}
-		return int(a.number - b.number)
-	}
-	now, number := int64(0), int64(0)
-	push := func(e timedEvent) {
-		q.push(e)
-		i, _ := slices.BinarySearchFunc(plain, e, order)
-		plain = slices.Insert(plain, i, e)
-	}
-	for range 20000 {
-		if q.size == 0 || s.IntN(2) == 0 {
-			e := timedEvent{time: now + int64(s.IntN(1<<s.IntN(12))), number: 3 * number}
-			if number++; s.IntN(10) == 0 && e.number > 3000 {
-				e.number -= 1 + 3*int64(s.IntN(1000)) // an old number, at the present time too
-			}
-			push(e)
-			continue
-		}
-		e := q.pop()
-		if e != plain[0] {
-			t.Fatalf("pop = %v, want %v", e, plain[0])
-		}
-		plain = plain[1:]
-		now = e.time
-		if s.IntN(3) == 0 {
-			e.time += 1 + int64(s.IntN(50))
-			push(e)
-		}
-	}
-	if q.size != len(plain) {
-		t.Errorf("size = %d, want %d", q.size, len(plain))
 	}
 }

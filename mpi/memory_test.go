@@ -1,23 +1,22 @@
-package mpi
+package mpi_test
 
 import (
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
 // copyAt is a program in which rank r computes for delay[r] and then copies
 // 10,000 B.
 func copyAt(delay ...sim.Time) collectives.Schedule {
-	return roundsOf{len(delay), 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	return collectives.Uniform(len(delay), 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		if round == 0 {
 			return append(dst, collectives.Op{Kind: collectives.Compute, Time: delay[rank]})
 		}
 		return append(dst, collectives.Op{Kind: collectives.Copy, Bytes: 10000})
-	}}
+	})
 }
 
 // Copies of 10,000 B at 5 B/ns alone, 2 us. With 5 B/ns for a domain, one from 0
@@ -42,9 +41,9 @@ func TestCopiesShareMemory(t *testing.T) {
 		{"three", 40e9, 1, []sim.Time{0, 0, 0}, []float64{6, 6, 6}},
 		{"two pairs", 40e9, 2, []sim.Time{0, 0, 0, 0}, []float64{4, 4, 4, 4}},
 	} {
-		config := testConfig(len(c.delay))
-		config.Memory = Memory{Bandwidth: c.bandwidth, Domains: c.domains}
-		r, err := config.Run(RunSchedule(copyAt(c.delay...), Costs{Copy: 200}, sim.Picosecond))
+		config := mpi.QDRConfig(len(c.delay))
+		config.Memory = mpi.Memory{Bandwidth: c.bandwidth, Domains: c.domains}
+		r, err := config.Run(mpi.RunSchedule(copyAt(c.delay...), mpi.Costs{Copy: 200}, sim.Picosecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,88 +53,6 @@ func TestCopiesShareMemory(t *testing.T) {
 	}
 }
 
-// A rank with 1 B/ns of its own and two with 5 in a domain of 9: 1, 4 and 4.
-func TestFairShares(t *testing.T) {
-	for _, c := range []struct {
-		bandwidth float64
-		most      []float64
-		want      []float64
-	}{
-		{9, []float64{5, 1, 5}, []float64{4, 1, 4}},
-		{12, []float64{5, 1, 5}, []float64{5, 1, 5}},
-		{3, []float64{5, 1, 5}, []float64{1, 1, 1}},
-		{10, []float64{1, 2, 3, 9}, []float64{1, 2, 3, 4}},
-	} {
-		copies := make([]copying, len(c.most))
-		for i := range copies {
-			copies[i].most = c.most[i]
-		}
-		fairShares(copies, c.bandwidth)
-		for i, want := range c.want {
-			if math.Abs(copies[i].rate-want) > 1e-12 {
-				t.Errorf("%v of %v: copy %d has %v, want %v", c.bandwidth, c.most, i, copies[i].rate, want)
-			}
-		}
-	}
-}
-
-// Random copies in a domain against shares dealt out anew every picosecond.
-func TestMemoryAgainstSmallSteps(t *testing.T) {
-	s := sim.NewStream(3, "test", 0)
-	for range 20 {
-		type job struct {
-			start       sim.Time
-			bytes, most float64
-		}
-		jobs := make([]job, 6)
-		nodes := make([]int32, len(jobs))
-		for i := range jobs {
-			jobs[i] = job{sim.Time(s.IntN(3000)), float64(1 + s.IntN(2000)), float64(1+s.IntN(4)) / 2}
-		}
-		const bandwidth = 16e12 // bits a second: 2 bytes a picosecond
-		ends := make([]sim.Time, len(jobs))
-		k := sim.NewKernel()
-		m := newMemory(k, &Memory{bandwidth, 1}, nodes, 1, func(rank int32) { ends[rank] = k.Now() })
-		starter := k.Register(handlerFunc(func(e sim.Event) { m.copy(e.Target, jobs[e.Target].bytes, jobs[e.Target].most) }))
-		for i, j := range jobs {
-			k.Schedule(j.start, starter, 0, int32(i), 0)
-		}
-		k.Run(sim.MaxTime)
-
-		var running []copying
-		want := make([]sim.Time, len(jobs))
-		for now, left := sim.Time(0), len(jobs); left > 0; now++ {
-			for i, j := range jobs {
-				if j.start == now {
-					running = append(running, copying{rank: int32(i), left: j.bytes, most: j.most})
-				}
-			}
-			fairShares(running, 2)
-			for i := range running {
-				running[i].left -= running[i].rate
-			}
-			running = slices.DeleteFunc(running, func(c copying) bool {
-				if c.left > 1e-9 {
-					return false
-				}
-				want[c.rank] = now + 1
-				left--
-				return true
-			})
-		}
-		for i := range jobs {
-			// Small steps keep a share for the rest of its picosecond.
-			if d := ends[i] - want[i]; d < -3 || d > 3 {
-				t.Errorf("%+v: copy %d ends at %d ps, want %d", jobs, i, ends[i], want[i])
-			}
-		}
-	}
-}
-
-type handlerFunc func(e sim.Event)
-
-func (f handlerFunc) Handle(_ *sim.Kernel, e sim.Event) { f(e) }
-
 // With more memory than all copies can use, messages take what they do without a
 // limit: eager, rendezvous, shared, expected or not.
 func TestMemoryToSpare(t *testing.T) {
@@ -143,12 +60,12 @@ func TestMemoryToSpare(t *testing.T) {
 		for _, perNode := range []int{1, 2} {
 			for _, late := range []string{"0", "100000"} { // the receiver computes first, ns
 				text := "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc " + late + "\nr: recv " + bytes + "b from 0\nr requires c\n}\n"
-				config := testConfig(perNode)
+				config := mpi.QDRConfig(perNode)
 				want, err := runGoal(t, config, text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				config.Memory = Memory{1e12, 1}
+				config.Memory = mpi.Memory{1e12, 1}
 				got, err := runGoal(t, config, text)
 				if err != nil {
 					t.Fatal(err)
@@ -167,8 +84,8 @@ func TestMemoryToSpare(t *testing.T) {
 // share 5 B/ns. Both senders copy from 0.2 us on, together 3.2 us; 0.2 us later,
 // at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
 func TestSharedMessagesShareMemory(t *testing.T) {
-	config := testConfig(4)
-	config.Memory = Memory{40e9, 1}
+	config := mpi.QDRConfig(4)
+	config.Memory = mpi.Memory{40e9, 1}
 	r, err := runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -182,15 +99,15 @@ func TestSharedMessagesShareMemory(t *testing.T) {
 // its schedule's 10,000 B from 0 on (2 us), the message of 64 B arrives at 1.26 -
 // 0.25 us and is taken in at 2 us: 0.25 and two small copies.
 func TestArrivalWaitsForCopy(t *testing.T) {
-	schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		if rank == 0 {
-			return append(dst, sendOp(1, 0, 64))
+			return append(dst, collectives.SendOp(1, 0, 64))
 		}
-		return append(dst, recvOp(0, 0, 64), collectives.Op{Kind: collectives.Copy, Bytes: 10000})
-	}}
-	config := testConfig(1)
-	config.Memory = Memory{40e9, 1}
-	r, err := config.Run(RunSchedule(schedule, Costs{Copy: 200}, sim.Picosecond))
+		return append(dst, collectives.RecvOp(0, 0, 64), collectives.Op{Kind: collectives.Copy, Bytes: 10000})
+	})
+	config := mpi.QDRConfig(1)
+	config.Memory = mpi.Memory{40e9, 1}
+	r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,15 +118,15 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 // longer.
 func TestAlltoallsShareMemory(t *testing.T) {
 	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-m-leader", "alltoall-lss", "alltoall-linear"} {
-		schedule, err := buildCollective(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000})
+		schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var before sim.Time
 		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
-			config := testConfig(6)
-			config.Memory = Memory{bandwidth, 2}
-			r, err := config.Run(RunSchedule(schedule, Costs{Copy: 200, Combine: 500}, sim.Picosecond))
+			config := mpi.QDRConfig(6)
+			config.Memory = mpi.Memory{bandwidth, 2}
+			r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

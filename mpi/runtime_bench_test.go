@@ -1,9 +1,10 @@
-package mpi
+package mpi_test
 
 import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkRuntime(b *testing.B) {
 			b.ReportAllocs()
 			messages := int64(0)
 			for b.Loop() {
-				r, err := testConfig(c.perNode).Run(RunSchedule(c.schedule, Costs{}, sim.Picosecond))
+				r, err := mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package mpi
+package mpi_test
 
 import (
 	"errors"
@@ -8,26 +8,14 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/collectives/collectivestest"
-	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 )
 
-// testConfig is the QDR runtime with one rank a node and all contexts at hand.
-func testConfig(perNode int) Config {
-	transport := DefaultLogGP
-	transport.HCA.ContextEntries = 0
-	return Config{
-		Placement:   Placement{Type: Block, PerNode: perNode},
-		Protocols:   DefaultProtocols,
-		Connections: DefaultConnections,
-		Adapter:     hca.QDR,
-		Transport:   transport.New,
-	}
-}
-
-func runGoal(t *testing.T, c Config, text string) (Result, error) {
+func runGoal(t *testing.T, c mpi.Config, text string) (mpi.Result, error) {
 	t.Helper()
-	g, err := ParseGOAL("test.goal", strings.NewReader(text))
+	g, err := goal.Parse("test.goal", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +46,10 @@ func TestEndlessComputation(t *testing.T) {
 		"num_ranks 1\nrank 0 {\ncalc 1500000000000000000\n}\n", // 47 years
 		"num_ranks 1\nrank 0 {\na: calc 600000000000000000\nb: calc 600000000000000000\nb requires a\n}\n",
 	} {
-		if r, err := runGoal(t, testConfig(1), text); !errors.Is(err, errTooLate) {
+		if r, err := runGoal(t, mpi.QDRConfig(1), text); !errors.Is(err, mpi.ErrTooLate) {
 			t.Errorf("runtime: %v, %v", r.Finish, err)
 		}
-		if finish, err := runText(t, DefaultLogGOPS, text); !errors.Is(err, errTimeOverflow) {
+		if finish, err := runText(t, mpi.DefaultLogGOPS, text); !errors.Is(err, mpi.ErrTimeOverflow) {
 			t.Errorf("LogGOPS: %v, %v", finish, err)
 		}
 	}
@@ -69,7 +57,7 @@ func TestEndlessComputation(t *testing.T) {
 
 func TestEndlessMessage(t *testing.T) {
 	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
-	_, err := runGoal(t, testConfig(1), text)
+	_, err := runGoal(t, mpi.QDRConfig(1), text)
 	if want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -80,23 +68,23 @@ func TestPointToPoint(t *testing.T) {
 	message := func(size string) string {
 		return "num_ranks 2\nrank 0 {\nsend " + size + "b to 1\n}\nrank 1 {\nrecv " + size + "b from 0\n}\n"
 	}
-	noCopies := testConfig(1)
+	noCopies := mpi.QDRConfig(1)
 	noCopies.Protocols.EagerCopies = false
-	shared := testConfig(2)
+	shared := mpi.QDRConfig(2)
 	for _, c := range []struct {
 		name, text string
-		config     Config
+		config     mpi.Config
 		sender     float64
 		receiver   float64
 	}{
 		// 0.2 + 0.789 + 64 B (0.021) + 0.25 = 1.26: the paper's small message.
 		{"64 B", message("64"), noCopies, send, 1.26},
-		{"eager with copies", message("8000"), testConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
+		{"eager with copies", message("8000"), mpi.QDRConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
 		// RTS, CTS, data and FIN one after another; FIN starts when the data
 		// have left the sending engine and waits at the receiving engine,
 		// which takes it in behind them. The sender's write completes 0.5
 		// after the data are in.
-		{"rendezvous", message("65536"), testConfig(1),
+		{"rendezvous", message("65536"), mpi.QDRConfig(1),
 			2*send + 2*recv + 2*adapters(64) + send + adapters(65536) + 0.5,
 			2*(send+adapters(64)+recv) + send + adapters(65536) + 0.05 + 64*8/24.34e3 + recv},
 		{"shared memory", message("8000"), shared, send + copied(8000), send + copied(8000) + 0.2 + recv + copied(8000)},
@@ -124,18 +112,18 @@ func TestSegments(t *testing.T) {
 		{collectives.In, 0.2 + copied(8000), 0.2 + 0.2 + 0.25 + copied(8000)},
 		{collectives.Out, 0.2, 0.2 + 0.2 + 0.25 + copied(8000)},
 	} {
-		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			if rank == 1 {
-				return append(dst, recvOp(0, 0, 8000))
+				return append(dst, collectives.RecvOp(0, 0, 8000))
 			}
-			send := sendOp(1, 0, 8000)
+			send := collectives.SendOp(1, 0, 8000)
 			send.Segment = c.segment
 			return append(dst, send)
-		}}
-		for _, memory := range []Memory{{}, {1e12, 1}} {
-			config := testConfig(2)
+		})
+		for _, memory := range []mpi.Memory{{}, {1e12, 1}} {
+			config := mpi.QDRConfig(2)
 			config.Memory = memory
-			r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
+			r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +141,7 @@ func TestRegistration(t *testing.T) {
 		more  float64
 	}{{"65537", 2 * 27}, {"64", 0}} {
 		text := "num_ranks 2\nrank 0 {\nsend " + c.bytes + "b to 1\n}\nrank 1 {\nrecv " + c.bytes + "b from 0\n}\n"
-		config := testConfig(1)
+		config := mpi.QDRConfig(1)
 		before, err := runGoal(t, config, text)
 		if err != nil {
 			t.Fatal(err)
@@ -165,22 +153,22 @@ func TestRegistration(t *testing.T) {
 		}
 		within(t, c.bytes+" B", after.Finish[1]-before.Finish[1], c.more)
 	}
-	direct := func(config Config) sim.Time {
-		schedule := roundsOf{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+	direct := func(config mpi.Config) sim.Time {
+		schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 			if rank == 1 {
-				return append(dst, recvOp(0, 0, 65537))
+				return append(dst, collectives.RecvOp(0, 0, 65537))
 			}
-			send := sendOp(1, 0, 65537)
+			send := collectives.SendOp(1, 0, 65537)
 			send.Protocol = collectives.Direct
 			return append(dst, send)
-		}}
-		r, err := config.Run(RunSchedule(schedule, Costs{}, sim.Picosecond))
+		})
+		r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Finish[1]
 	}
-	config := testConfig(1)
+	config := mpi.QDRConfig(1)
 	before := direct(config)
 	config.Protocols.RegisterTime, config.Protocols.RegisterPage = 10*sim.Microsecond, sim.Microsecond
 	within(t, "direct write", direct(config)-before, 27)
@@ -189,7 +177,7 @@ func TestRegistration(t *testing.T) {
 // An RDMA write is complete for the sender Acknowledge after its data are in;
 // a calc behind it shows when.
 func TestRendezvousSender(t *testing.T) {
-	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
+	r, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,8 +189,8 @@ func TestRendezvousSender(t *testing.T) {
 
 // Unreliable datagrams know no RDMA: large messages are copied.
 func TestDatagramsGoEagerly(t *testing.T) {
-	c := testConfig(1)
-	c.Connections.Mode = UD
+	c := mpi.QDRConfig(1)
+	c.Connections.Mode = mpi.UD
 	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +201,7 @@ func TestDatagramsGoEagerly(t *testing.T) {
 // A receive that is posted late finds the message in the unexpected queue and
 // copies it out once more.
 func TestUnexpectedMessage(t *testing.T) {
-	r, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
+	r, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,13 +211,13 @@ func TestUnexpectedMessage(t *testing.T) {
 
 // Direct writes and handshakes without FIN.
 func TestDirectProtocols(t *testing.T) {
-	exchange := func(p Protocol) collectives.Schedule { return oneMessage(p, 65536) }
-	direct, err := testConfig(1).Run(RunSchedule(exchange(collectives.Direct), Costs{}, sim.Picosecond))
+	exchange := func(p mpi.Protocol) collectives.Schedule { return oneMessage(p, 65536) }
+	direct, err := mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Direct), mpi.Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	within(t, "direct write", direct.Finish[1], 0.2+adapters(65536)+0.1)
-	handshake, err := testConfig(1).Run(RunSchedule(exchange(collectives.Handshake), Costs{}, sim.Picosecond))
+	handshake, err := mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Handshake), mpi.Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,28 +228,17 @@ func TestDirectProtocols(t *testing.T) {
 }
 
 // oneMessage sends from rank 0 to rank 1.
-func oneMessage(p Protocol, bytes int64) collectives.Schedule {
-	return roundFunc{2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+func oneMessage(p mpi.Protocol, bytes int64) collectives.Schedule {
+	return collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		return append(dst, collectives.Op{Kind: collectives.Kind(rank), Protocol: p, Peer: int32(1 - rank), Bytes: bytes})
-	}}
-}
-
-type roundFunc struct {
-	ranks, rounds int
-	round         func(rank, round int, dst []collectives.Op) []collectives.Op
-}
-
-func (f roundFunc) Ranks() int     { return f.ranks }
-func (f roundFunc) Rounds(int) int { return f.rounds }
-func (f roundFunc) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return f.round(rank, round, dst)
+	})
 }
 
 // A computing receiver with five buffers gets seven messages: two find none and
 // come again every 640 us until it is done.
 func TestReceiverNotReady(t *testing.T) {
-	c := testConfig(1)
-	c.Connections.Mode = RC
+	c := mpi.QDRConfig(1)
+	c.Connections.Mode = mpi.RC
 	text := "num_ranks 2\nrank 0 {\n" + strings.Repeat("send 64b to 1\n", 7) + "}\nrank 1 {\nc: calc 1000000\n"
 	for i := range 7 {
 		text += strings.ReplaceAll("rX: recv 64b from 0\nrX requires c\n", "X", string(rune('0'+i)))
@@ -281,7 +258,7 @@ func TestReceiverNotReady(t *testing.T) {
 	// A shared receive queue for one QP has one buffer: six are refused twice,
 	// and in the third round, 0.2 us apart where each takes 0.25 us, every
 	// other one: 6 + 6 + 3.
-	c.Connections.Mode, c.Connections.SRQLeast = RCSRQ, 1
+	c.Connections.Mode, c.Connections.SRQLeast = mpi.RCSRQ, 1
 	if r, err = runGoal(t, c, text+"}\n"); err != nil || r.Stats.NotReady != 15 {
 		t.Errorf("shared receive queue: %d arrivals found no buffer (%v), want 15", r.Stats.NotReady, err)
 	}
@@ -292,12 +269,12 @@ func TestReceiverNotReady(t *testing.T) {
 }
 
 func TestRuntimeDeadlock(t *testing.T) {
-	_, err := runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
-	var stuck *StuckError
+	_, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
+	var stuck *mpi.StuckError
 	if !errors.As(err, &stuck) || !stuck.Cycle {
 		t.Errorf("error %v, want a deadlock", err)
 	}
-	_, err = runGoal(t, testConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
+	_, err = runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
 	if !errors.As(err, &stuck) || stuck.Messages != 1 {
 		t.Errorf("error %v, want a message without a receive", err)
 	}
@@ -331,7 +308,7 @@ func TestCollectivesOnTheRuntime(t *testing.T) {
 					}
 				}
 			}
-			r, err := testConfig(perNode).Run(RunSchedule(s, Costs{Copy: 200, Combine: 200}, sim.Picosecond))
+			r, err := mpi.QDRConfig(perNode).Run(mpi.RunSchedule(s, mpi.Costs{Copy: 200, Combine: 200}, sim.Picosecond))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -344,12 +321,12 @@ func TestCollectivesOnTheRuntime(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	for _, c := range []struct {
-		p    Placement
+		p    mpi.Placement
 		want []int32
 	}{
-		{Placement{Type: Block, PerNode: 2}, []int32{0, 0, 1, 1, 2}},
-		{Placement{Type: Cyclic, PerNode: 2}, []int32{0, 1, 2, 0, 1}},
-		{Placement{Type: Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
+		{mpi.Placement{Type: mpi.Block, PerNode: 2}, []int32{0, 0, 1, 1, 2}},
+		{mpi.Placement{Type: mpi.Cyclic, PerNode: 2}, []int32{0, 1, 2, 0, 1}},
+		{mpi.Placement{Type: mpi.Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
 	} {
 		got, _, err := c.p.Place(5, 1)
 		if err != nil {
@@ -362,7 +339,7 @@ func TestPlacement(t *testing.T) {
 			}
 		}
 	}
-	got, nodes, err := Placement{Type: Random, PerNode: 4}.Place(1000, 1)
+	got, nodes, err := mpi.Placement{Type: mpi.Random, PerNode: 4}.Place(1000, 1)
 	count := map[int32]int{}
 	for _, n := range got {
 		count[n]++
@@ -370,7 +347,7 @@ func TestPlacement(t *testing.T) {
 	if err != nil || nodes != 250 || len(count) != 250 || got[0] == 0 && got[1] == 0 && got[2] == 0 {
 		t.Errorf("random placement: %d nodes, %d in use (%v)", nodes, len(count), err)
 	}
-	for _, p := range []Placement{{Type: Explicit, Nodes: []int{1}}, {Type: Explicit, Nodes: []int{0, 0, 0, 0, -1}}, {Type: Block}, {Type: "spiral", PerNode: 1}} {
+	for _, p := range []mpi.Placement{{Type: mpi.Explicit, Nodes: []int{1}}, {Type: mpi.Explicit, Nodes: []int{0, 0, 0, 0, -1}}, {Type: mpi.Block}, {Type: "spiral", PerNode: 1}} {
 		if _, _, err := p.Place(5, 1); err == nil {
 			t.Errorf("%+v is accepted", p)
 		}
@@ -378,7 +355,7 @@ func TestPlacement(t *testing.T) {
 }
 
 func TestRuntimeRefusesSeveralCPUs(t *testing.T) {
-	_, err := runGoal(t, testConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
+	_, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n")
 	if err == nil || !strings.Contains(err.Error(), "3 CPUs") {
 		t.Errorf("error %v, want one about 3 CPUs", err)
 	}
@@ -388,13 +365,13 @@ func TestProgressStops(t *testing.T) {
 	s := collectives.BarrierDissemination(1 << 15) // half a million messages
 	calls := 0
 	stop := func(events int64) bool { calls++; return calls == 2 }
-	c := testConfig(4)
+	c := mpi.QDRConfig(4)
 	c.Progress = stop
-	if _, err := c.Run(RunSchedule(s, Costs{}, sim.Picosecond)); !errors.Is(err, ErrStopped) || calls != 2 {
+	if _, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)); !errors.Is(err, mpi.ErrStopped) || calls != 2 {
 		t.Errorf("runtime: error %v after %d calls, want ErrStopped after 2", err, calls)
 	}
 	calls = 0
-	if _, err := DefaultLogGOPS.Run(RunSchedule(s, Costs{}, sim.Nanosecond), stop); !errors.Is(err, ErrStopped) || calls != 2 {
+	if _, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), stop); !errors.Is(err, mpi.ErrStopped) || calls != 2 {
 		t.Errorf("LogGOPS machine: error %v after %d calls, want ErrStopped after 2", err, calls)
 	}
 }

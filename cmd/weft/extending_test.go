@@ -66,8 +66,9 @@ func TestExtending(t *testing.T) {
 	suites := map[string]struct{ run, shows string }{
 		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
 		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first/defaults/mesh"},
+		"fabric/allocator/rotating.go":      {"TestConformance/rotating", "TestConformance/rotating"},
 		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
-		"mpi/skeleton_shift.go":             {"TestSkeletonsRun", "TestSkeletonsRun"},
+		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
 		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
 		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},

@@ -67,18 +67,18 @@ func init() {
 		func(c FileConfig, _ struct{}) (Topology, error) {
 			data, err := input.ReadInput(c.Path, input.MaxInput)
 			if err != nil {
-				return nil, c.unreadable(err)
+				return nil, c.Unreadable(err)
 			}
 			g, err := ReadJSON(c.Path, data)
 			if err != nil {
 				return nil, err
 			}
-			return &FileNetwork{g}, nil
+			return NewFileNetwork(g), nil
 		})
 }
 
-// unreadable is the fault of a file that cannot be read.
-func (c *FileConfig) unreadable(err error) error {
+// Unreadable is the fault of a file that cannot be read.
+func (c *FileConfig) Unreadable(err error) error {
 	return &param.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
 }
 
@@ -103,6 +103,9 @@ func (c *FileConfig) Validate() error {
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
 type FileNetwork struct{ graph *Graph }
+
+// NewFileNetwork is the network of a graph.
+func NewFileNetwork(g *Graph) *FileNetwork { return &FileNetwork{g} }
 
 // Graph implements [Topology].
 func (x *FileNetwork) Graph() *Graph { return x.graph }

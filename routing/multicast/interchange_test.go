@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -178,7 +179,7 @@ func TestJobFaults(t *testing.T) {
 // two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		topo, err := topology.ReadFile(filepath.Join("..", "..", "fabric", "topology", "testdata", file), "")
+		topo, err := ib.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", file), "")
 		if err != nil {
 			t.Fatal(err)
 		}

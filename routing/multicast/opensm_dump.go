@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -89,7 +90,7 @@ type identities struct {
 
 func newIdentities(graph *topology.Graph) *identities {
 	ids := &identities{
-		names:     topology.IBNames(graph),
+		names:     ib.Names(graph),
 		switches:  make(map[uint64]topology.SwitchID, graph.Switches()),
 		terminals: make(map[uint64]topology.TerminalID, graph.Terminals()),
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // memberGUIDs lists the port GUIDs of a group's members, ascending.
@@ -54,7 +55,7 @@ func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
 	if f.env.PerPort {
 		return nil, fmt.Errorf("tables per port cannot be written as one table per switch")
 	}
-	names := topology.IBNames(f.env.Graph)
+	names := ib.Names(f.env.Graph)
 	tables := make(MFTs, f.env.Graph.Switches())
 	for _, t := range f.Tables() {
 		for i, c := range t.Colours {
@@ -85,7 +86,7 @@ func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
 // switches in OpenSM's order, those without rows left out.
 func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	out := bufio.NewWriter(w)
-	names := topology.IBNames(graph)
+	names := ib.Names(graph)
 	for _, s := range osmOrder(names) {
 		if len(tables[s]) == 0 {
 			continue

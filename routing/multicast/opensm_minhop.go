@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
@@ -66,7 +67,7 @@ type branch struct {
 // or, for a subnet routed by something else than shortest paths, a
 // [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
-	return &minHopMC{graph: graph, order: osmOrder(topology.IBNames(graph)), hops: hops}
+	return &minHopMC{graph: graph, order: osmOrder(ib.Names(graph)), hops: hops}
 }
 
 // Build implements [TreeBuilder].

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -152,7 +153,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 			t.Fatal(err)
 		}
 		fast := newMinHopMC(graph, env.Hops)
-		order := plainOrder(topology.IBNames(graph))
+		order := plainOrder(ib.Names(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
 			tree, err := fast.Build(&g, nil)
@@ -256,7 +257,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 	nets := plainNets(&draw)
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
-		names := topology.IBNames(graph)
+		names := ib.Names(graph)
 		order := plainOrder(names)
 		index := map[topology.SwitchID]int{}
 		for i, s := range order {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // MLIDs of OpenSM's multicast groups (InfiniBand Architecture Specification,
@@ -228,7 +229,7 @@ func SAGroups(groups []Group, mlid func(GroupID) (uint16, error)) ([]SAGroup, er
 // it (-S) if each has an MLID of its own.
 func WriteSADump(w io.Writer, graph *topology.Graph, groups []SAGroup) error {
 	out := bufio.NewWriter(w)
-	names := topology.IBNames(graph)
+	names := ib.Names(graph)
 	for i := range groups {
 		g := &groups[i]
 		wellKnown := ""

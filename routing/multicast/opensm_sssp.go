@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // osmInfinity is the distance of vertices not yet reached in OpenSM's Dijkstra
@@ -83,7 +84,7 @@ func (e *InfinityError) Error() string {
 // run on the host with the lowest port GUID; this only matters for networks
 // that OpenSM refuses, an [*InfinityError]. Cost: LIDs times links.
 func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
-	names := topology.IBNames(graph)
+	names := ib.Names(graph)
 	b := &ssspMC{graph: graph, order: osmOrder(names), trees: map[topology.SwitchID][]topology.PortID{}}
 	b.build(names, lmc)
 	if graph.Terminals() > 0 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -43,7 +44,7 @@ func opensmFile(t testing.TB, name string) []byte {
 
 func opensmFabric(t testing.TB, net string) Env {
 	t.Helper()
-	im, err := topology.ReadIBNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net)
+	im, err := ib.ReadNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Trial is a random network under random settings.
@@ -63,8 +61,11 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 		s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
 		s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
 		s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
-		allocators := choices(s, "allocator")
+		allocators := allocator.Registry.Names()
 		s.Allocator = allocators[stream.IntN(len(allocators))]
+		if !allocator.TraitsOf(s.Allocator).Iterates {
+			s.Iterations = 1
+		}
 		if stream.IntN(2) == 0 {
 			s.FlowControl = "cut-through"
 			tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
@@ -77,16 +78,6 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 		tr.config = c
 		return tr
 	}
-}
-
-// choices lists the allowed values of a setting.
-func choices(config any, key string) (all []string) {
-	param.EachSetting(config, func(f reflect.StructField, _ reflect.Value) {
-		if f.Tag.Get("toml") == key {
-			all = strings.Split(f.Tag.Get("choices"), "|")
-		}
-	})
-	return all
 }
 
 // Check holds a trial to what must be, in runs of so many cycles:

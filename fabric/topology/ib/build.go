@@ -1,0 +1,331 @@
+package ib
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"github.com/weft-sim/weft/fabric/topology"
+	"slices"
+	"strings"
+)
+
+// portReference is one port of one node.
+type portReference struct {
+	node *nodeRecord
+	end  *cableEnd
+}
+
+// finish checks the cables of a parsed file and makes the network. All faults
+// are returned together, each with its line.
+func (f *listing) finish() (*Imported, error) {
+	if len(f.faults) > 0 {
+		return nil, errors.Join(f.faults...)
+	}
+	if f.chassis > 0 {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d switchguid= lines name another GUID than the switch's own (a chassis); cables go by the switch's", f.name, f.chassis))
+	}
+	im := &Imported{}
+	f.count(&im.Summary)
+	f.dropSelfCables(&im.Summary)
+	f.checkCables()
+	f.checkGUIDs()
+	if len(f.faults) > maxFaults {
+		more := len(f.faults) - maxFaults
+		f.faults = append(f.faults[:maxFaults], fmt.Errorf("%s: %d more faults", f.name, more))
+	}
+	if len(f.faults) > 0 {
+		return nil, errors.Join(f.faults...)
+	}
+	im.graph = f.graph(&im.Summary)
+	if im.graph.NumPorts() == 0 {
+		return nil, fmt.Errorf("%s: no switches with cables", f.name)
+	}
+	im.warnings = f.warnings
+	return im, nil
+}
+
+func (f *listing) count(s *ImportSummary) {
+	s.PortLines = f.lines
+	for _, n := range f.nodes {
+		switch n.kind {
+		case switchNode:
+			s.Switches++
+		case routerNode:
+			s.Routers++
+		default:
+			s.Adapters++
+			if isAggregationNode(n.description) {
+				s.AggregationNodes++
+			}
+		}
+	}
+}
+
+// isAggregationNode tells the adapters inside a switch that reduce data in the
+// network (SHARP) from those of hosts.
+func isAggregationNode(description string) bool {
+	return strings.Contains(description, "Aggregation Node")
+}
+
+// find is the port line of the given port; nil if it is not listed.
+func (n *nodeRecord) find(port int) *cableEnd {
+	for i := range n.ends {
+		if n.ends[i].port == port {
+			return &n.ends[i]
+		}
+	}
+	return nil
+}
+
+// dropSelfCables removes cables from a node to itself (loop-back plugs).
+func (f *listing) dropSelfCables(s *ImportSummary) {
+	for _, n := range f.nodes {
+		kept := n.ends[:0]
+		for _, e := range n.ends {
+			if e.peer != n.id {
+				kept = append(kept, e)
+				continue
+			}
+			f.warn(e.line, "cable from %q port %d to port %d of itself left out", n.id, e.port, e.peerPort)
+			if e.port <= e.peerPort {
+				s.SelfCables++
+			}
+		}
+		n.ends = kept
+	}
+}
+
+// checkCables reports cables that are listed at one end only, and settles
+// rates where the ends disagree.
+func (f *listing) checkCables() {
+	for _, n := range f.nodes {
+		for i := range n.ends {
+			e := &n.ends[i]
+			peer, known := f.byID[e.peer]
+			if !known {
+				f.fault(e.line, "one-sided link: %q port %d leads to %q, which the file does not describe", n.id, e.port, e.peer)
+				continue
+			}
+			back := peer.find(e.peerPort)
+			switch {
+			case back == nil:
+				f.fault(e.line, "one-sided link: %q port %d leads to %q port %d, which %q (line %d) does not list", n.id, e.port, e.peer, e.peerPort, e.peer, peer.line)
+			case back.peer != n.id || back.peerPort != e.port:
+				f.fault(e.line, "one-sided link: %q port %d leads to %q port %d, which leads to %q port %d (line %d)", n.id, e.port, e.peer, e.peerPort, back.peer, back.peerPort, back.line)
+			case e.line < back.line:
+				f.settle(n, e, peer, back)
+			}
+		}
+	}
+}
+
+// settle makes the two ends of a cable agree on rate and GUIDs.
+func (f *listing) settle(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cableEnd) {
+	if n.kind != switchNode && peer.kind != switchNode {
+		return // reported by graph
+	}
+	if e.rate != back.rate {
+		if back.line == f.cutLine {
+			f.fault(back.line, "the file ends in the middle of a line: rate %s, the other end says %s", back.rate.text, e.rate.text)
+		}
+		lower := e.rate
+		if lower.data == 0 || back.rate.data != 0 && back.rate.data < lower.data {
+			lower = back.rate
+		}
+		if e.rate.text != "" && back.rate.text != "" {
+			f.warn(back.line, "the ends of the cable between %q port %d and %q port %d say %s and %s: taken as %s", n.id, e.port, peer.id, back.port, e.rate.text, back.rate.text, lower.text)
+		}
+		e.rate, back.rate = lower, lower
+	}
+	agree := func(own, stated *uint64, n *nodeRecord, line int) {
+		if *own == 0 {
+			*own = *stated
+		} else if *stated != 0 && *stated != *own && n.kind != switchNode {
+			f.warn(line, "port GUID %x of %q: its own record says %x", *stated, n.id, *own)
+		}
+	}
+	agree(&e.guid, &back.peerGUID, n, back.line)
+	agree(&back.guid, &e.peerGUID, peer, e.line)
+	f.settleLID(n, e, peer, back)
+	f.settleLID(peer, back, n, e)
+}
+
+// settleLID compares the LID that a node has in its own record with what the
+// other end of its cable e says of it.
+func (f *listing) settleLID(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cableEnd) {
+	own := &e.lid
+	if n.kind == switchNode {
+		own = &n.lid
+	}
+	if *own == 0 && back.peerLID > 0 {
+		*own = back.peerLID
+	} else if back.peerLID > 0 && back.peerLID != *own {
+		f.warn(back.line, "LID %d of %q: its own record says %d", back.peerLID, n.id, *own)
+	}
+}
+
+// checkGUIDs reports GUIDs that two nodes or two adapter ports share.
+func (f *listing) checkGUIDs() {
+	type owner struct {
+		node *nodeRecord
+		line int
+	}
+	nodes := map[uint64]*nodeRecord{}
+	ports := map[uint64]owner{}
+	for _, n := range f.nodes {
+		if first, twice := nodes[n.guid]; twice {
+			f.fault(n.line, "duplicate GUID %016x: %q has it too (line %d)", n.guid, first.id, first.line)
+			continue
+		}
+		nodes[n.guid] = n
+		if n.kind == switchNode {
+			continue
+		}
+		for i := range n.ends {
+			e := &n.ends[i]
+			if e.guid == 0 {
+				e.guid = n.guid + uint64(e.port) // what most adapters and ibsim do
+			}
+			if first, twice := ports[e.guid]; twice {
+				f.fault(e.line, "duplicate port GUID %016x: a port of %q has it too (line %d)", e.guid, first.node.id, first.line)
+				continue
+			}
+			ports[e.guid] = owner{n, e.line}
+		}
+	}
+}
+
+// graph numbers the checked records: switches and terminals in file order,
+// ports by their physical number.
+func (f *listing) graph(s *ImportSummary) *topology.Graph {
+	classes, classOf := f.classes()
+	var switches, hosts []*nodeRecord
+	for _, n := range f.nodes {
+		if n.kind == switchNode {
+			switches = append(switches, n)
+		} else {
+			hosts = append(hosts, n)
+		}
+	}
+	names := &topology.Names{}
+	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
+	ports := map[portReference]topology.PortID{}
+	for i, n := range switches {
+		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
+		for j := range n.ends {
+			e := &n.ends[j]
+			ports[portReference{n, e}] = topology.PortID(len(g.Peer))
+			g.Peer = append(g.Peer, 0)
+			g.PortClass = append(g.PortClass, classOf[e.rate.text])
+			g.PortSwitch = append(g.PortSwitch, topology.SwitchID(i))
+			names.Port = append(names.Port, int32(e.port))
+		}
+		g.PortStart = append(g.PortStart, topology.PortID(len(g.Peer)))
+		names.Switch = append(names.Switch, n.description)
+		names.SwitchGUID = append(names.SwitchGUID, n.guid)
+		names.SwitchLID = append(names.SwitchLID, n.lid)
+		names.SwitchPorts = append(names.SwitchPorts, int32(n.ports))
+		names.SwitchLMC = append(names.SwitchLMC, n.lmc)
+	}
+	for _, n := range switches {
+		for j := range n.ends {
+			e := &n.ends[j]
+			if peer := f.byID[e.peer]; peer.kind == switchNode {
+				g.Peer[ports[portReference{n, e}]] = int32(ports[portReference{peer, peer.find(e.peerPort)}])
+			}
+		}
+	}
+	for i, n := range hosts {
+		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
+		if len(n.ends) == 0 {
+			f.warn(n.line, "%s %q has no cable", n.kind, n.id)
+		}
+		for j := range n.ends {
+			e := &n.ends[j]
+			peer := f.byID[e.peer]
+			if peer.kind != switchNode {
+				f.warn(e.line, "cable between %q and %q, neither of them a switch, left out", n.id, e.peer)
+				continue
+			}
+			p := ports[portReference{peer, peer.find(e.peerPort)}]
+			g.Peer[p] = ^int32(len(g.TerminalPort))
+			g.TerminalPort = append(g.TerminalPort, p)
+			names.Terminal = append(names.Terminal, n.description)
+			names.NodeGUID = append(names.NodeGUID, n.guid)
+			names.PortGUID = append(names.PortGUID, e.guid)
+			names.TerminalLID = append(names.TerminalLID, e.lid)
+			names.TerminalLMC = append(names.TerminalLMC, e.lmc)
+			names.TerminalNode = append(names.TerminalNode, int32(i))
+			names.NodePort = append(names.NodePort, int32(e.port))
+		}
+	}
+	s.SwitchCables = g.SwitchLinks()
+	s.Terminals = g.Terminals()
+	if f.dialect == dialectDiscover {
+		f.warnShared(g)
+	} else {
+		forgetZeros(names)
+	}
+	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.name))
+	}
+	return g
+}
+
+// classes makes one channel class for each rate in use, slowest first.
+func (f *listing) classes() ([]topology.Class, map[string]topology.ClassID) {
+	var rates []cableRate
+	for _, n := range f.nodes {
+		if n.kind != switchNode {
+			continue
+		}
+		for _, e := range n.ends {
+			if !slices.Contains(rates, e.rate) {
+				rates = append(rates, e.rate)
+			}
+		}
+	}
+	slices.SortFunc(rates, func(a, b cableRate) int {
+		return cmp.Or(cmp.Compare(a.data, b.data), cmp.Compare(a.text, b.text))
+	})
+	classes := make([]topology.Class, len(rates))
+	ids := map[string]topology.ClassID{}
+	for i, r := range rates {
+		classes[i] = topology.Class{Name: cmp.Or(r.text, "cable"), Latency: 1, Rate: r.data}
+		ids[r.text] = topology.ClassID(i)
+	}
+	return classes, ids
+}
+
+// warnShared tells of ports that have no LID or that of another.
+func (f *listing) warnShared(g *topology.Graph) {
+	seen := map[int32]bool{}
+	shared, none := 0, 0
+	for _, lid := range slices.Concat(g.Names.SwitchLID, g.Names.TerminalLID) {
+		if lid == 0 {
+			none++
+		} else if seen[lid] {
+			shared++
+		}
+		seen[lid] = true
+	}
+	if shared > 0 {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have the LID of another", f.name, shared))
+	}
+	if none > 0 {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have no LID", f.name, none))
+	}
+}
+
+// forgetZeros drops LIDs and LMCs if no node has any, as in a netlist that does
+// not state them.
+func forgetZeros(n *topology.Names) {
+	stated := func(v int32) bool { return v != 0 }
+	if !slices.ContainsFunc(n.SwitchLID, stated) && !slices.ContainsFunc(n.TerminalLID, stated) {
+		n.SwitchLID, n.TerminalLID = nil, nil
+	}
+	if len(bytes.Trim(n.SwitchLMC, "\x00"))+len(bytes.Trim(n.TerminalLMC, "\x00")) == 0 {
+		n.SwitchLMC, n.TerminalLMC = nil, nil
+	}
+}

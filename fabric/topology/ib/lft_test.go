@@ -1,0 +1,107 @@
+package ib
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// OpenSM's minhop tables of an 8-port fat tree lead from every switch to every
+// host and switch on a shortest path.
+func TestReadLFTs(t *testing.T) {
+	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft3_8.net.gz")), "ft3_8.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := im.Graph()
+	dump := readTestdata(t, "ft3_8.minhop.lfts.dump.gz")
+	l, err := ReadLFTs(bytes.NewReader(dump), "lfts", g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk := func(from, to topology.SwitchID, next func(topology.SwitchID) topology.PortID, want int16) {
+		t.Helper()
+		hops := int16(0)
+		for s := from; s != to; hops++ {
+			p := next(s)
+			if p == topology.NoPort || hops > want {
+				t.Fatalf("from %s to %s: no way on from %s after %d hops, want %d", g.SwitchName(from), g.SwitchName(to), g.SwitchName(s), hops, want)
+			}
+			q, _ := g.PeerPort(p)
+			s = g.PortSwitch[q]
+		}
+		if hops != want {
+			t.Fatalf("%d hops from %s to %s, want %d", hops, g.SwitchName(from), g.SwitchName(to), want)
+		}
+	}
+	for s := range topology.SwitchID(g.Switches()) {
+		distance := g.DistancesFrom(s, nil)
+		for m := range topology.TerminalID(g.Terminals()) {
+			home := g.TerminalSwitch(m)
+			walk(s, home, func(at topology.SwitchID) topology.PortID { return l.ToTerminal(at, m) }, distance[home])
+			if l.ToTerminal(home, m) != g.TerminalPort[m] {
+				t.Fatalf("%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
+			}
+		}
+		for d := range topology.SwitchID(g.Switches()) {
+			walk(s, d, func(at topology.SwitchID) topology.PortID { return l.ToSwitch(at, d) }, distance[d])
+		}
+	}
+	text := string(dump)
+	lines := strings.SplitAfter(text, "\n")
+	for _, c := range []struct{ name, text, want string }{
+		{"something else", "hello\n", "lfts:1: \"hello\" is not a line"},
+		{"unknown switch", strings.Replace(text, "guid 0x0000000000200000", "guid 0x0000000000900000", 1), "lfts:1: switch 0x0000000000900000 is not in the fabric"},
+		{"unknown host", strings.Replace(text, "portguid 0x0000000000100001", "portguid 0x0000000000900001", 1), "lfts:2: LID 0x0001"},
+		{"port without cable", strings.Replace(text, "0x0001 001 #", "0x0001 009 #", 1), "lfts:2: L0_0 has no cable at port 9"},
+		{"row lost", lines[0] + strings.Join(lines[2:], ""), "lfts:209: 208 rows said, 207 read"},
+		{"row first", strings.Join(lines[1:], ""), "lfts:1: row before any switch"},
+		{"cut within a table", strings.Join(lines[:300], ""), "lfts:300: the file ends within the table of L0_1"},
+		{"cut between tables", strings.Join(lines[:210], ""), "lfts:210: no table of L0_1"},
+		{"table twice", text + strings.Join(lines[:210], ""), "is a duplicate"},
+	} {
+		if _, err := ReadLFTs(strings.NewReader(c.text), "lfts", g); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// With several LIDs a port the lowest counts.
+func TestReadLFTsWithLMC(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
+	b.AddTerminal(0, 0)
+	b.AddLink(0, 1, 0)
+	b.AddLink(0, 1, 0)
+	g := b.Freeze()
+	l, err := ReadLFTs(strings.NewReader(`Unicast lids [0x0-0x9] of switch Lid 8 guid 0x0000000000200000 ('S0'):
+0x0005 001 # Channel Adapter portguid 0x0000000000100001: 'H0'
+0x0004 001 # Channel Adapter portguid 0x0000000000100001: 'H0'
+2 valid lids dumped
+Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
+0x0004 002 # Channel Adapter portguid 0x0000000000100001: 'H0'
+0x0005 001 # Channel Adapter portguid 0x0000000000100001: 'H0'
+2 valid lids dumped
+`), "x", g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Ports of switch 1 are numbered 1 and 2; LID 4 goes by the second.
+	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort {
+		t.Errorf("by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))
+	}
+}
+
+func FuzzReadLFTs(f *testing.F) {
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
+	b.AddTerminal(0, 0)
+	b.AddLink(0, 1, 0)
+	g := b.Freeze()
+	f.Add("Unicast lids [0-3] of switch Lid 2 guid 0x0000000000200000 ('S0'):\n0x0001 001 # Channel Adapter portguid 0x0000000000100001: 'H0'\n1 lids dumped\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := ReadLFTs(strings.NewReader(text), "fuzz", g); err != nil && !strings.HasPrefix(err.Error(), "fuzz:") {
+			t.Errorf("an error without file: %v", err)
+		}
+	})
+}

@@ -1,0 +1,350 @@
+package ib
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// variant tells the two text forms of an InfiniBand fabric apart. They share
+// their grammar (ibsim reads what ibnetdiscover prints) and differ in how a
+// node gets its GUID.
+type variant int
+
+const (
+	// dialectDiscover: ids are "S-", "H-" or "R-" and the node GUID in hex.
+	dialectDiscover variant = iota
+	// dialectSim: ids are free; GUIDs are counted up from 0x100000 (adapters:
+	// the node, then its ports) and 0x200000 (switches) in file order, or
+	// from where a line "switchguid=" or "caguid=" sets the counter.
+	dialectSim
+)
+
+type nodeKind byte
+
+const (
+	switchNode  nodeKind = 'S'
+	adapterNode nodeKind = 'H'
+	routerNode  nodeKind = 'R'
+)
+
+func (k nodeKind) String() string {
+	return map[nodeKind]string{switchNode: "switch", adapterNode: "adapter", routerNode: "router"}[k]
+}
+
+// nodeRecord is the record of one node as its file gives it.
+type nodeRecord struct {
+	kind        nodeKind
+	id          string // what is in quotes, the key of the node
+	line        int
+	ports       int
+	guid        uint64
+	description string
+	lid         int32 // switches; adapters have one per port
+	lmc         uint8
+	ends        []cableEnd // in file order
+}
+
+// cableEnd is one port line: one end of a cable.
+type cableEnd struct {
+	line     int
+	port     int
+	peer     string
+	peerPort int
+	guid     uint64 // of this port, adapters only; 0 if not stated
+	peerGUID uint64 // of the port at the other end, if an adapter; 0 if not stated
+	lid      int32  // of this port, adapters only
+	lmc      uint8
+	peerLID  int32 // -1 if not stated
+	rate     cableRate
+}
+
+// listing is a parsed file before its cables are checked.
+type listing struct {
+	name     string
+	dialect  variant
+	nodes    []*nodeRecord
+	byID     map[string]*nodeRecord
+	lines    int // port lines
+	faults   []error
+	warnings []string
+	chassis  int // switchguid= lines that name another GUID than the switch's id
+
+	current *nodeRecord // whose port lines come
+	next    map[nodeKind]uint64
+	base    map[nodeKind]uint64
+	said    uint64 // last switchguid=, 0 if none since the last node
+	rated   bool   // some port line states a rate
+	cutLine int    // number of the last line if it has no newline
+}
+
+// maxPorts bounds the port count of a node: port numbers have 8 bits.
+const maxPorts = 254
+
+// maxFaults is how many faults are reported together; a file of another kind
+// has one in every line.
+const maxFaults = 50
+
+func (f *listing) fault(line int, format string, args ...any) {
+	f.faults = append(f.faults, fmt.Errorf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
+}
+
+func (f *listing) warn(line int, format string, args ...any) {
+	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
+}
+
+// parse reads all records of r. Faults of the text are in listing.faults; the
+// error is one of reading.
+func parse(r io.Reader, name string, dialect variant) (*listing, error) {
+	f := &listing{
+		name: name, dialect: dialect, byID: map[string]*nodeRecord{},
+		next: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
+		base: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
+	}
+	in := bufio.NewReader(input.Text(r))
+	for line := 1; ; line++ {
+		text, err := in.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+		}
+		if err == io.EOF && text == "" {
+			return f, nil
+		}
+		if err == io.EOF {
+			f.cutLine = line
+		}
+		f.parseLine(line, strings.TrimSpace(text))
+		if len(f.faults) >= maxFaults {
+			f.fault(line, "too many faults, the rest of the file was not read")
+			return f, nil
+		}
+	}
+}
+
+var (
+	// prompt matches what a terminal session leaves around a dump: a shell
+	// prompt, perhaps with a command.
+	prompt = regexp.MustCompile(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
+	// chatter matches headings of grouped output and what the tools say on
+	// their error output, which often ends up in the same file.
+	chatter = regexp.MustCompile(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
+	endKey  = regexp.MustCompile(`^(\w+)\s*([=+])\s*(.*)$`)
+)
+
+func (f *listing) parseLine(line int, text string) {
+	switch {
+	case text == "" || text[0] == '#':
+	case text[0] == '[' && len(text) > 1 && text[1] >= '0' && text[1] <= '9':
+		f.parsePort(line, text)
+	case hasWord(text, "Switch"):
+		f.parseNode(line, switchNode, text[len("Switch"):])
+	case hasWord(text, "Ca"):
+		f.parseNode(line, adapterNode, text[len("Ca"):])
+	case hasWord(text, "Hca"):
+		f.parseNode(line, adapterNode, text[len("Hca"):])
+	case hasWord(text, "Rt"):
+		f.parseNode(line, routerNode, text[len("Rt"):])
+	case endKey.MatchString(text):
+		f.parseKey(line, text)
+	case f.dialect == dialectSim && (hasWord(text, "include") || hasWord(text, "module") || hasWord(text, "do") || text[0] == '@'):
+		f.fault(line, "ibsim's include, module, do and aliases are not supported")
+	case chatter.MatchString(text) || prompt.MatchString(text):
+		f.warn(line, "skipped %s", quoteShort(text))
+	default:
+		f.fault(line, "%s is not a line of a fabric description", quoteShort(text))
+	}
+}
+
+func hasWord(text, word string) bool {
+	rest, ok := strings.CutPrefix(text, word)
+	return ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '"')
+}
+
+func quoteShort(s string) string {
+	if len(s) > 60 {
+		s = s[:60] + "..."
+	}
+	return strconv.Quote(s)
+}
+
+// parseKey reads "vendid=0x2c9", "switchguid=0x8f10500200b50(8f10500200b50)".
+func (f *listing) parseKey(line int, text string) {
+	m := endKey.FindStringSubmatch(text)
+	key, relative := m[1], m[2] == "+"
+	value, _, _ := strings.Cut(m[3], "#")
+	value, _, _ = strings.Cut(value, "(")
+	value = strings.TrimSpace(value)
+	var kind nodeKind
+	switch key {
+	case "switchguid", "switchguids":
+		kind = switchNode
+	case "caguid", "caguids", "hcaguid", "hcaguids":
+		kind = adapterNode
+	case "rtguid", "rtguids":
+		kind = routerNode
+	case "vendid", "devid", "sysimgguid", "width", "speed":
+		if _, err := parseNumber(value, 64); err != nil {
+			f.fault(line, "%s: %v", key, err)
+		}
+		return
+	default:
+		f.fault(line, "unknown key %q", key)
+		return
+	}
+	v, err := parseNumber(value, 64)
+	if err != nil {
+		f.fault(line, "%s: %v", key, err)
+		return
+	}
+	f.said = v
+	if relative {
+		v += f.base[kind]
+	} else {
+		f.base[kind] = v
+	}
+	f.next[kind] = v
+}
+
+// parseNumber reads a decimal number, or a hexadecimal one with 0x.
+func parseNumber(s string, size int) (uint64, error) {
+	digits, hex := strings.CutPrefix(s, "0x")
+	base := 10
+	if hex {
+		base = 16
+	}
+	v, err := strconv.ParseUint(digits, base, size)
+	if err != nil {
+		return 0, fmt.Errorf("%s is not a number of %d bits", quoteShort(s), size)
+	}
+	return v, nil
+}
+
+// parseNode reads what follows the word Switch, Ca, Hca or Rt.
+func (f *listing) parseNode(line int, kind nodeKind, text string) {
+	// A record with a fault still takes its port lines: they say nothing new.
+	f.current = &nodeRecord{kind: kind, ports: maxPorts}
+	said := f.said
+	f.said = 0
+	c := cursor{text: text}
+	n := &nodeRecord{kind: kind, line: line}
+	n.ports = c.number(maxPorts)
+	n.id = c.quoted()
+	rest := c.comment()
+	if c.err != nil {
+		f.fault(line, "%s record: %v", kind, c.err)
+		return
+	}
+	if n.ports < 1 {
+		f.fault(line, "%s %q has %d ports: want 1 to %d", kind, n.id, n.ports, maxPorts)
+		return
+	}
+	before, description, after, err := splitDescription(rest)
+	n.description = description
+	var lid, lmc int64
+	if err == nil {
+		lid, lmc, err = lidAndLMC(before + " " + after)
+	}
+	if err != nil {
+		f.fault(line, "%s %q: %v", kind, n.id, err)
+		return
+	}
+	n.lid, n.lmc = int32(max(lid, 0)), uint8(max(lmc, 0))
+	if f.dialect == dialectDiscover {
+		if n.guid, err = guidOfID(n.id, kind); err != nil {
+			f.fault(line, "%s %q: %v", kind, n.id, err)
+			return
+		}
+		if kind == switchNode && said != 0 && said != n.guid {
+			f.chassis++
+		}
+	} else {
+		n.guid = f.next[kind]
+		f.next[kind]++
+		if kind != switchNode {
+			f.next[kind] += uint64(n.ports)
+		}
+		if n.description == "" {
+			n.description = n.id
+		}
+	}
+	if first, twice := f.byID[n.id]; twice {
+		f.fault(line, "%s %q is a duplicate: first described in line %d", kind, n.id, first.line)
+		return
+	}
+	f.byID[n.id] = n
+	f.nodes = append(f.nodes, n)
+	f.current = n
+}
+
+// guidOfID reads the GUID in "S-0008f10500200b50".
+func guidOfID(id string, kind nodeKind) (uint64, error) {
+	want := string(byte(kind)) + "-"
+	digits, ok := strings.CutPrefix(id, want)
+	if !ok {
+		return 0, fmt.Errorf("the id must start with %q", want)
+	}
+	digits = strings.TrimPrefix(digits, "0x")
+	v, err := strconv.ParseUint(digits, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a GUID of up to 16 hex digits", digits)
+	}
+	return v, nil
+}
+
+// parsePort reads "[1](guid) "S-..."[4] # comment".
+func (f *listing) parsePort(line int, text string) {
+	if f.current == nil {
+		f.fault(line, "port line without a node before it")
+		return
+	}
+	n := f.current
+	c := cursor{text: text}
+	e := cableEnd{line: line, peerLID: -1, peerPort: 1}
+	e.port = c.bracketed()
+	c.external()
+	e.guid = c.parenthesised()
+	e.peer = c.quoted()
+	if f.dialect == dialectDiscover || c.peek() == '[' {
+		e.peerPort = c.bracketed()
+	}
+	c.external()
+	e.peerGUID = c.parenthesised()
+	rest := c.comment()
+	if c.err == nil {
+		c.err = e.parseComment(n.kind, rest)
+	}
+	if c.err != nil {
+		f.fault(line, "port line: %v", c.err)
+		return
+	}
+	f.lines++
+	if e.rate.text != "" {
+		f.rated = true
+	} else if f.rated && line == f.cutLine {
+		f.fault(line, "the file ends in the middle of a line: no rate, unlike the lines before")
+		return
+	}
+	if e.port < 1 || e.port > n.ports {
+		f.fault(line, "port %d of %q: want 1 to %d", e.port, n.id, n.ports)
+		return
+	}
+	if f.dialect == dialectSim { // which numbers ports itself and reads none of this
+		e.guid, e.peerGUID = 0, 0
+	}
+	// ibdiagnet repeats the port number in parentheses.
+	if n.kind == switchNode || e.guid == uint64(e.port) {
+		e.guid = 0
+	}
+	for _, other := range n.ends {
+		if other.port == e.port {
+			f.fault(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
+			return
+		}
+	}
+	n.ends = append(n.ends, e)
+}

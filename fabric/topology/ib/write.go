@@ -1,0 +1,163 @@
+package ib
+
+import (
+	"bufio"
+	"fmt"
+	"github.com/weft-sim/weft/fabric/topology"
+	"io"
+	"strings"
+)
+
+// WriteNetDiscover writes a network in the form of ibnetdiscover's output:
+// switches, then adapters, in the order of their numbers; no header with the
+// time of day, so that equal networks give equal files. Channel classes that
+// an import named after their rate give the rate; others state none.
+func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
+	out := bufio.NewWriter(w)
+	n := Names(g)
+	fmt.Fprintf(out, "#\n# Topology file\n#\n")
+	for s := range g.Switches() {
+		guid := n.SwitchGUID[s]
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", guid, guid, guid)
+		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", n.SwitchPorts[s], guid, n.Switch[s], n.SwitchLID[s], lmcOf(n.SwitchLMC, s))
+		first, end := g.Ports(topology.SwitchID(s))
+		for p := first; p < end; p++ {
+			if q, ok := g.PeerPort(p); ok {
+				r := g.PortSwitch[q]
+				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], n.SwitchGUID[r], n.Port[q], n.Switch[r], n.SwitchLID[r], rateText(g, p))
+				continue
+			}
+			t, _ := g.PeerTerminal(p)
+			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", n.Port[p], n.NodeGUID[t], n.NodePort[t], n.PortGUID[t], n.Terminal[t], n.TerminalLID[t], rateText(g, p))
+		}
+	}
+	for _, ports := range adaptersOf(n) {
+		guid := n.NodeGUID[ports[0]]
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", guid, guid)
+		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(n, ports), guid, n.Terminal[ports[0]])
+		for _, t := range ports {
+			p := g.TerminalPort[t]
+			s := g.PortSwitch[p]
+			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", n.NodePort[t], n.PortGUID[t], n.SwitchGUID[s], n.Port[p],
+				n.TerminalLID[t], lmcOf(n.TerminalLMC, int(t)), n.Switch[s], n.SwitchLID[s], rateText(g, p))
+		}
+	}
+	return out.Flush()
+}
+
+// rateText is the rate of p's cable with a space before it, if its class is
+// named after one.
+func rateText(g *topology.Graph, p topology.PortID) string {
+	name := g.Classes[g.PortClass[p]].Name
+	if _, err := parseRate(name); err != nil {
+		return ""
+	}
+	return " " + name
+}
+
+// portCount is how many ports an adapter is given: as many as the highest
+// connected one needs, since a [topology.Graph] knows no others.
+func portCount(n *topology.Names, ports []topology.TerminalID) int32 {
+	most := int32(1)
+	for _, t := range ports {
+		most = max(most, n.NodePort[t])
+	}
+	return most
+}
+
+// WriteSim writes a network as a netlist of the simulator ibsim. If ibsim
+// would number the nodes as they are numbered already, and their names can
+// stand as ids, the netlist is plain; otherwise ids are made of the GUIDs, and
+// lines that set ibsim's GUID counters go before each node. ibsim cannot give
+// the port of an adapter any other GUID than the adapter's plus the port
+// number.
+func WriteSim(w io.Writer, g *topology.Graph) error {
+	out := bufio.NewWriter(w)
+	n := Names(g)
+	adapters := adaptersOf(n)
+	plain := numberedByIBSim(n, adapters) && namesAreIDs(n, adapters)
+	switchID := func(s topology.SwitchID) string {
+		if plain {
+			return n.Switch[s]
+		}
+		return fmt.Sprintf("S-%016x", n.SwitchGUID[s])
+	}
+	adapterID := func(t topology.TerminalID) string {
+		if plain {
+			return n.Terminal[t]
+		}
+		return fmt.Sprintf("H-%016x", n.NodeGUID[t])
+	}
+	head := func(word string, ports int32, id, key string, guid uint64, description string) {
+		if plain {
+			fmt.Fprintf(out, "%s %d %q\n", word, ports, id)
+		} else {
+			fmt.Fprintf(out, "%s=0x%x\n%s %d \"%s\"\t# \"%s\"\n", key, guid, word, ports, id, description)
+		}
+	}
+	for s := range g.Switches() {
+		head("Switch", n.SwitchPorts[s], switchID(topology.SwitchID(s)), "switchguid", n.SwitchGUID[s], n.Switch[s])
+		first, end := g.Ports(topology.SwitchID(s))
+		for p := first; p < end; p++ {
+			if q, ok := g.PeerPort(p); ok {
+				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
+			} else {
+				t, _ := g.PeerTerminal(p)
+				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], adapterID(t), n.NodePort[t])
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	for _, ports := range adapters {
+		t := ports[0]
+		head("Hca", portCount(n, ports), adapterID(t), "caguid", n.NodeGUID[t], n.Terminal[t])
+		for _, t := range ports {
+			p := g.TerminalPort[t]
+			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.NodePort[t], switchID(g.PortSwitch[p]), n.Port[p])
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+// numberedByIBSim tells whether ibsim would give the nodes, listed in order,
+// the GUIDs that they have.
+func numberedByIBSim(n *topology.Names, adapters [][]topology.TerminalID) bool {
+	for s, guid := range n.SwitchGUID {
+		if guid != ibsimSwitchGUID+uint64(s) {
+			return false
+		}
+	}
+	next := uint64(ibsimAdapterGUID)
+	for _, ports := range adapters {
+		for _, t := range ports {
+			if n.NodeGUID[t] != next || n.PortGUID[t] != next+uint64(n.NodePort[t]) {
+				return false
+			}
+		}
+		next += uint64(portCount(n, ports)) + 1
+	}
+	return true
+}
+
+// namesAreIDs tells whether every node's description can be its id: not empty,
+// none of ibsim's reserved characters, no two alike.
+func namesAreIDs(n *topology.Names, adapters [][]topology.TerminalID) bool {
+	seen := map[string]bool{}
+	usable := func(name string) bool {
+		ok := name != "" && !strings.ContainsAny(name, "#@\"\\") && !seen[name]
+		seen[name] = true
+		return ok
+	}
+	for _, name := range n.Switch {
+		if !usable(name) {
+			return false
+		}
+	}
+	for _, ports := range adapters {
+		if !usable(n.Terminal[ports[0]]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,337 @@
+package ib
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
+)
+
+// What ibsim and ibnetdiscover wrote comes back byte for byte, but for the
+// header with the time of day.
+func TestWritersRepeatTheTools(t *testing.T) {
+	header := regexp.MustCompile(`(?m)^#.*\n`)
+	discover := readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")
+	im, err := ReadNetDiscover(bytes.NewReader(discover), "torus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteNetDiscover(&out, im.Graph()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
+		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
+	}
+	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
+	sim, err := ReadSim(bytes.NewReader(netlist), "torus.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topologytest.CheckGraph(t, sim.Graph())
+	out.Reset()
+	if err := WriteSim(&out, sim.Graph()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
+		t.Errorf("netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got  " + g[i] + "\nwant " + w[i]
+		}
+	}
+	return "one is longer"
+}
+
+// ibsim's numbering of the netlist is what ibnetdiscover then found: the same
+// switches, hosts and cables by GUID.
+func TestSimNumbersLikeIBSim(t *testing.T) {
+	found, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")), "torus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := ReadSim(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.net.gz")), "torus.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := cablesByGUID(found.Graph()), cablesByGUID(listed.Graph())
+	if len(a) != 3*64+64 || !reflect.DeepEqual(a, b) { // 3 links and one host a switch
+		t.Errorf("%d cables found, %d listed, or not the same ones", len(a), len(b))
+	}
+}
+
+type guidPort struct {
+	guid uint64
+	port int32
+	name string
+}
+
+// cablesByGUID lists the cables of a fabric without regard to numbering.
+func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
+	n := Names(g)
+	end := func(p topology.PortID) guidPort {
+		s := g.PortSwitch[p]
+		return guidPort{n.SwitchGUID[s], n.Port[p], n.Switch[s]}
+	}
+	set := map[[2]guidPort]bool{}
+	for p := range g.NumPorts() {
+		a := end(topology.PortID(p))
+		var b guidPort
+		if q, ok := g.PeerPort(topology.PortID(p)); ok {
+			b = end(q)
+		} else {
+			m, _ := g.PeerTerminal(topology.PortID(p))
+			b = guidPort{n.PortGUID[m], n.NodePort[m], n.Terminal[m]}
+		}
+		if b.guid < a.guid || a.guid == b.guid && b.port < a.port {
+			a, b = b, a
+		}
+		set[[2]guidPort{a, b}] = true
+	}
+	return set
+}
+
+// Everything that a graph holds survives both forms.
+func TestRoundTrips(t *testing.T) {
+	sources := map[string]*topology.Graph{"small": readSmall(t, smallFabric).Graph()}
+	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
+		im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, file)), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[file] = im.Graph()
+	}
+	for name, g := range sources {
+		t.Run(name, func(t *testing.T) {
+			var text bytes.Buffer
+			if err := WriteNetDiscover(&text, g); err != nil {
+				t.Fatal(err)
+			}
+			again, err := ReadNetDiscover(&text, "again.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(again.Graph(), g) {
+				t.Error("the ibnetdiscover form reads as another graph")
+			}
+			text.Reset()
+			if err := WriteSim(&text, g); err != nil {
+				t.Fatal(err)
+			}
+			if again, err = ReadSim(&text, "again.net"); err != nil {
+				t.Fatal(err)
+			}
+			// A netlist has no rates and no LIDs.
+			if a, b := cablesByGUID(again.Graph()), cablesByGUID(g); !reflect.DeepEqual(a, b) {
+				t.Error("the netlist reads as another fabric")
+			}
+		})
+	}
+}
+
+// A generated network is written with the identities of Names.
+func TestWritersOfGeneratedNetworks(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "terminal"}, topology.Class{Name: "local"})
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 1)
+	b.AddTerminal(0, 0)
+	b.AddLink(1, 0, 1)
+	g := b.Freeze()
+	var text bytes.Buffer
+	if err := WriteSim(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	want := `Switch 3 "S0"
+[1]	"S1"[2]
+[2]	"H1"[1]
+[3]	"S1"[3]
+
+Switch 3 "S1"
+[1]	"H0"[1]
+[2]	"S0"[1]
+[3]	"S0"[3]
+
+Hca 1 "H0"
+[1]	"S1"[1]
+
+Hca 1 "H1"
+[1]	"S0"[2]
+
+`
+	if text.String() != want {
+		t.Errorf("netlist\n%s\nwant\n%s", text.String(), want)
+	}
+	sim, err := ReadSim(&text, "own.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.Reset()
+	if err := WriteNetDiscover(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	found, err := ReadNetDiscover(&text, "own.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := cablesByGUID(g)
+	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
+		t.Error("the written forms read as another fabric")
+	}
+	if n := Names(g); n.SwitchGUID[1] != 0x200001 || n.PortGUID[1] != 0x100003 || n.NodeGUID[1] != 0x100002 {
+		t.Errorf("GUIDs %x %x %x", n.SwitchGUID, n.NodeGUID, n.PortGUID)
+	}
+}
+
+func TestSimDialect(t *testing.T) {
+	_, err := ReadSim(strings.NewReader(`# a comment
+hcaguids=0x500000
+Switch 4 "sw a" # "described" base port 0
+[1] "h1"
+[2] "h1"[2] w=4 s=1
+
+switchguid+0x10
+Switch 2 "sw b"
+[1] "h2"[1]
+[2] "sw a"[3]
+Switch 2 "sw c"
+Hca 2 "h1"
+[1] "sw a"[1]
+[2] "sw a"[2]
+Ca 1 "h2"
+[1] "sw b"
+`), "x.net")
+	if err == nil {
+		t.Fatal("a one-sided link was accepted")
+	}
+	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	im, err := ReadSim(strings.NewReader(`hcaguids=0x500000
+Switch 4 "sw a" # "described" base port 0
+[1] "h1"
+[2] "h1"[2] w=4 s=1
+[3] "sw b"[2]
+switchguid+0x10
+Switch 2 "sw b"
+[1] "h2"[1]
+[2] "sw a"[3]
+Switch 2 "sw c"
+Hca 2 "h1"
+[1] "sw a"[1]
+[2] "sw a"[2]
+Ca 1 "h2"
+[1] "sw b"
+`), "x.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := im.Graph().Names
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"switch GUIDs", n.SwitchGUID, []uint64{0x200000, 0x200010, 0x200011}},
+		// h1 takes its own GUID and two for its ports.
+		{"port GUIDs", n.PortGUID, []uint64{0x500001, 0x500002, 0x500004}},
+		{"names", n.Switch, []string{"described", "sw b", "sw c"}},
+		// Not stated, so numbered: three terminals, then three switches.
+		{"LIDs", Names(im.Graph()).SwitchLID, []int32{4, 5, 6}},
+		{"LMCs", n.TerminalLMC, []uint8(nil)},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("%s: %x, want %x", c.what, c.got, c.want)
+		}
+	}
+	if _, err := ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
+		t.Errorf("include: %v", err)
+	}
+}
+
+// Whatever is read without error is a sound graph that survives being written.
+func fuzzReader(f *testing.F, read func(string) (*Imported, error), write func(*topology.Graph) string) {
+	f.Fuzz(func(t *testing.T, text string) {
+		im, err := read(text)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "fuzz:") {
+				t.Errorf("an error without file: %v", err)
+			}
+			return
+		}
+		g := im.Graph()
+		if !slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
+			topologytest.CheckGraph(t, g)
+		}
+		written := write(g)
+		again, err := read(written)
+		if err != nil {
+			t.Fatalf("%v\nin\n%s", err, written)
+		}
+		if !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)) {
+			t.Errorf("another fabric after\n%s", written)
+		}
+	})
+}
+
+func FuzzReadNetDiscover(f *testing.F) {
+	f.Add(smallFabric)
+	f.Add("Switch 2 \"S-1\"\n[1](1) \"H-2\"[1](3)\nCa 1 \"H-2\"\n[1] \"S-1\"[1] # lid 0 lmc 7 \"\" lid 0 4x???\n")
+	fuzzReader(f, func(s string) (*Imported, error) { return ReadNetDiscover(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
+		var out bytes.Buffer
+		if err := WriteNetDiscover(&out, g); err != nil {
+			f.Fatal(err)
+		}
+		return out.String()
+	})
+}
+
+func FuzzReadSim(f *testing.F) {
+	f.Add(smallFabric)
+	f.Add("switchguid+0x10\nSwitch 4 \"a\"\n[1] \"h\"[2] w=4\n[2] \"b\"\nSwitch 1 \"b\" # \"x#y\"\n[1] \"a\"[2]\nHca 2 \"h\"\n[2] \"a\"[1]\n")
+	fuzzReader(f, func(s string) (*Imported, error) { return ReadSim(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
+		var out bytes.Buffer
+		if err := WriteSim(&out, g); err != nil {
+			f.Fatal(err)
+		}
+		return out.String()
+	})
+}
+
+// Names of several lines, which JSON can give, do not break the lines of the other
+// forms.
+func TestWritersOfNamesWithLineBreaks(t *testing.T) {
+	g, err := topology.ReadJSON("f", []byte(`{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": 1}],
+"switches": [{"name": "a\"b\nc"}, {}], "terminals": [{"switch": 0, "class": "c", "name": "t\r\t1"}, {"switch": 1, "class": "c"}],
+"links": [{"a": {"switch": 0}, "b": {"switch": 1}, "class": "c"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, form := range map[string]struct {
+		write func(io.Writer, *topology.Graph) error
+		read  func(io.Reader, string) (*Imported, error)
+	}{"ibnetdiscover": {WriteNetDiscover, ReadNetDiscover}, "ibsim": {WriteSim, ReadSim}} {
+		var text bytes.Buffer
+		if err := form.write(&text, g); err != nil {
+			t.Fatal(err)
+		}
+		back, err := form.read(&text, name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switch[0] != `a"b c` || n.Terminal[0] != "t  1") {
+			t.Errorf("names %q and %q", n.Switch[0], n.Terminal[0])
+		}
+	}
+	if g.Names.Switch[0] != "a\"b\nc" {
+		t.Errorf("the network's own name has become %q", g.Names.Switch[0])
+	}
+}

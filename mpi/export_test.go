@@ -1,0 +1,46 @@
+package mpi
+
+import (
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/sim"
+)
+
+// What the tests from outside, which may use the packages below this one, need of
+// the inside.
+var (
+	ErrTooLate      = errTooLate
+	ErrTimeOverflow = errTimeOverflow
+	Fits            = fits
+)
+
+// LookAheadFrom sets from how many ranks on memory is asked for ahead; what it
+// returns sets it back.
+func LookAheadFrom(ranks int) (restore func()) {
+	before := manyRanks
+	manyRanks = ranks
+	return func() { manyRanks = before }
+}
+
+// QDRConfig is the QDR runtime with one rank a node and all contexts at hand.
+func QDRConfig(perNode int) Config {
+	transport := DefaultLogGP
+	transport.HCA.ContextEntries = 0
+	return Config{
+		Placement:   Placement{Type: Block, PerNode: perNode},
+		Protocols:   DefaultProtocols,
+		Connections: DefaultConnections,
+		Adapter:     hca.QDR,
+		Transport:   transport.New,
+	}
+}
+
+// GroupedConfig puts eight ranks on eight nodes, in groups of four.
+func GroupedConfig() Config {
+	c := QDRConfig(1)
+	c.Connections.Group = 4
+	c.Protocols.EagerCopies = false
+	return c
+}
+
+// Skew is the time at which a rank starts.
+func (n *Noise) Skew(seed uint64, rank int) sim.Time { return n.skew(seed, rank) }

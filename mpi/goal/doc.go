@@ -1,0 +1,3 @@
+// Package goal reads, writes and replays schedules in the GOAL format of LogGOPSim
+// and ATLAHS.
+package goal

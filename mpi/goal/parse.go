@@ -1,0 +1,394 @@
+package goal
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// maxLine bounds a line: the longest statement has some hundred bytes, and
+// comments are not longer.
+const maxLine = 1 << 20
+
+// What a schedule takes while it is read: records of operations, dependencies and
+// ranks, and as much again and a quarter for the copies that growing slices are
+// moved to.
+const (
+	opBytes   = 32 * 9 / 4
+	edgeBytes = 8 * 9 / 4
+	rankBytes = 4 * 9 / 4
+)
+
+// maxFaults is the number of faults after which the parser gives up.
+const maxFaults = 10
+
+// Parse reads a schedule in the GOAL text format; name stands for it in
+// messages. All faults are reported (up to ten), each as name:line: what is
+// wrong: syntax, labels that are not defined above, ranks that are missing,
+// out of order or out of range, dependency cycles, a file that ends too early.
+// Sizes of 0 bytes and comments behind an operation are accepted, though
+// LogGOPSim mishandles them, as is a byte order mark.
+func Parse(name string, r io.Reader) (*Schedule, error) {
+	p := &parser{
+		goal:   &Schedule{name: name, cpus: 1, nics: 1},
+		in:     bufio.NewReaderSize(input.Text(r), 1<<16),
+		labels: map[string]int32{},
+		ranks:  -1,
+		most:   input.Memory(),
+	}
+	p.parse()
+	if len(p.faults) > 0 {
+		return nil, errors.Join(p.faults...)
+	}
+	g := p.goal
+	g.onStart = newDependents(len(g.ops), p.onStart)
+	g.onDone = newDependents(len(g.ops), p.onDone)
+	if err := g.checkCycles(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+type parser struct {
+	goal            *Schedule
+	in              *bufio.Reader
+	line            int
+	buffer          []byte
+	comment         int // line on which the open /* comment began, 0 if none is open
+	labels          map[string]int32
+	onStart, onDone []edge
+	ranks           int // of the file's header; -1 before it
+	openedAt        int // line of the open rank block, 0 outside
+	faults          []error
+	most            int64 // bytes that it may take
+}
+
+// held is what the schedule takes so far, in bytes.
+func (p *parser) held() int64 {
+	return opBytes*int64(len(p.goal.ops)) + edgeBytes*int64(len(p.onStart)+len(p.onDone)) + rankBytes*int64(len(p.goal.first))
+}
+
+func (p *parser) fault(format string, args ...any) {
+	p.faultAt(p.line, format, args...)
+}
+
+func (p *parser) faultAt(line int, format string, args ...any) {
+	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
+}
+
+func (p *parser) parse() {
+	g := p.goal
+	for len(p.faults) < maxFaults {
+		line, err := p.readLine()
+		if err != nil && err != io.EOF {
+			p.fault("%v", err)
+			return
+		}
+		if t := tokenize(line); t.err != "" {
+			p.fault("%s", t.err)
+		} else if t.n > 0 {
+			p.statement(&t)
+		}
+		if err == io.EOF {
+			break
+		}
+		if p.held() > p.most {
+			p.fault("%d operations so far take %d bytes, more than the memory of this machine", len(p.goal.ops), p.held())
+			return
+		}
+	}
+	if len(p.faults) >= maxFaults {
+		return
+	}
+	switch {
+	case p.comment != 0:
+		p.fault("the file ends inside the comment that begins on line %d", p.comment)
+	case p.openedAt != 0:
+		p.fault("the file ends inside rank %d, whose block begins on line %d: is it truncated?", len(g.first)-1, p.openedAt)
+	case p.ranks < 0:
+		p.fault("no schedule: the file must begin with \"num_ranks N\"")
+	case len(g.first) != p.ranks && len(p.faults) == 0:
+		p.fault("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
+	}
+	g.first = append(g.first, int32(len(g.ops)))
+}
+
+// readLine returns the next line without comments; the slice is valid until
+// the next call.
+func (p *parser) readLine() ([]byte, error) {
+	p.buffer = p.buffer[:0]
+	p.line++
+	for {
+		part, err := p.in.ReadSlice('\n')
+		if len(p.buffer)+len(part) > maxLine {
+			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxLine)
+		}
+		p.buffer = append(p.buffer, part...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		return p.stripComments(p.buffer), err
+	}
+}
+
+func (p *parser) stripComments(line []byte) []byte {
+	if p.comment == 0 && bytes.IndexByte(line, '/') < 0 {
+		return line
+	}
+	kept := line[:0]
+	for i := 0; i < len(line); i++ {
+		rest := line[i:]
+		switch {
+		case p.comment != 0:
+			if bytes.HasPrefix(rest, []byte("*/")) {
+				p.comment = 0
+				i++
+			}
+		case bytes.HasPrefix(rest, []byte("//")):
+			return kept
+		case bytes.HasPrefix(rest, []byte("/*")):
+			p.comment = p.line
+			kept = append(kept, ' ')
+			i++
+		default:
+			kept = append(kept, line[i])
+		}
+	}
+	return kept
+}
+
+// statement reads one line that is not empty.
+func (p *parser) statement(t *tokens) {
+	g := p.goal
+	switch {
+	case p.ranks < 0:
+		if !t.word("num_ranks") {
+			p.fault("the file must begin with \"num_ranks N\", not %q", t.text())
+			p.ranks = math.MaxInt32 // report it once
+			return
+		}
+		n, ok := t.integer(1, math.MaxInt32-1)
+		if !ok || !t.end() {
+			p.fault("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
+			p.ranks = math.MaxInt32
+			return
+		}
+		p.ranks = int(n)
+	case p.openedAt == 0:
+		n, ok := int64(0), t.word("rank")
+		if ok {
+			n, ok = t.integer(0, math.MaxInt32-1)
+		}
+		if !ok || !t.punctuation('{') || !t.end() {
+			p.fault("want \"rank %d {\", not %q", len(g.first), t.text())
+			return
+		}
+		p.openedAt = p.line
+		if int(n) != len(g.first) {
+			p.fault("rank %d stands where rank %d belongs: ranks stand in order, none missing", n, len(g.first))
+		} else if int(n) >= p.ranks {
+			p.fault("rank %d, but num_ranks is %d", n, p.ranks)
+		}
+		g.first = append(g.first, int32(len(g.ops)))
+		clear(p.labels)
+	case t.punctuation('}'):
+		if !t.end() {
+			p.fault("\"}\" stands on a line of its own")
+		}
+		p.openedAt = 0
+	default:
+		p.inRank(t)
+	}
+}
+
+// inRank reads an operation or a dependency.
+func (p *parser) inRank(t *tokens) {
+	label := ""
+	if t.n >= 2 && t.kind[0] == tokenWord {
+		switch {
+		case t.kind[1] == ':':
+			label = string(t.tok[0])
+			t.next = 2
+		case t.kind[1] == tokenWord && (string(t.tok[1]) == "requires" || string(t.tok[1]) == "irequires"):
+			p.dependency(t)
+			return
+		}
+	}
+	if len(p.goal.ops) == math.MaxInt32-1 {
+		p.fault("more than %d operations", len(p.goal.ops))
+		return
+	}
+	op := operation{line: int32(min(p.line, math.MaxInt32))}
+	if err := p.operation(t, &op); err != "" {
+		p.fault("%s", err)
+		return
+	}
+	if _, defined := p.labels[label]; label != "" && !defined { // the first meaning stays
+		p.labels[label] = int32(len(p.goal.ops))
+	}
+	p.goal.ops = append(p.goal.ops, op)
+	p.goal.cpus = max(p.goal.cpus, int(op.cpu)+1)
+	p.goal.nics = max(p.goal.nics, int(op.nic)+1)
+}
+
+func (p *parser) dependency(t *tokens) {
+	if t.n != 3 || t.kind[2] != tokenWord {
+		p.fault("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
+		return
+	}
+	after, okAfter := p.labels[string(t.tok[0])]
+	before, okBefore := p.labels[string(t.tok[2])]
+	if !okAfter {
+		p.fault("label %q is not defined above in this rank", t.tok[0])
+	}
+	if !okBefore {
+		p.fault("label %q is not defined above in this rank", t.tok[2])
+	}
+	if !okAfter || !okBefore {
+		return
+	}
+	if len(t.tok[1]) == len("irequires") {
+		p.onStart = append(p.onStart, edge{before, after})
+	} else {
+		p.onDone = append(p.onDone, edge{before, after})
+	}
+	p.goal.ops[after].needs++
+}
+
+// operation reads "calc ...", "send ..." or "recv ..." and returns what is
+// wrong with it, or "".
+func (p *parser) operation(t *tokens, op *operation) string {
+	var form, preposition string
+	lowest := int64(0)
+	switch {
+	case t.word("calc"):
+		op.kind, form = mpi.Calc, "calc N [cpu N]"
+	case t.word("send"):
+		op.kind, form, preposition = mpi.Send, "send N b to N [tag N] [cpu N] [nic N]", "to"
+	case t.word("recv"):
+		op.kind, form, preposition = mpi.Recv, "recv N b from N [tag N] [cpu N] [nic N]", "from"
+		lowest = -1
+	default:
+		return fmt.Sprintf("unknown statement %q: want calc, send, recv, a dependency or \"}\"", t.text())
+	}
+	wrong := func() string { return fmt.Sprintf("%q does not read as %q", t.text(), form) }
+	var ok bool
+	if op.size, ok = t.integer(0, math.MaxInt64); !ok {
+		return wrong() + fmt.Sprintf(" (the first N is 0 to %d)", math.MaxInt64)
+	}
+	if op.kind != mpi.Calc {
+		if !t.word("b") || !t.word(preposition) {
+			return wrong()
+		}
+		peer, ok := t.integer(math.MinInt64, math.MaxInt64)
+		if !ok {
+			return wrong()
+		}
+		if peer < lowest || peer >= int64(p.ranks) {
+			return fmt.Sprintf("rank %d is out of range: ranks are 0 to %d", peer, p.ranks-1)
+		}
+		op.peer = int32(peer)
+		if t.word("tag") {
+			tag, ok := t.integer(-1, math.MaxInt32)
+			if !ok {
+				return wrong() + fmt.Sprintf(" (tags are -1 to %d)", math.MaxInt32)
+			}
+			op.tag = int32(tag)
+		}
+	}
+	if t.word("cpu") {
+		cpu, ok := t.integer(0, 255)
+		if !ok {
+			return wrong() + " (cpus are 0 to 255)"
+		}
+		op.cpu = uint8(cpu)
+	}
+	if op.kind != mpi.Calc && t.word("nic") {
+		nic, ok := t.integer(0, 255)
+		if !ok {
+			return wrong() + " (nics are 0 to 255)"
+		}
+		op.nic = uint8(nic)
+	}
+	if !t.end() {
+		return wrong()
+	}
+	return ""
+}
+
+// checkCycles looks for operations that wait for themselves.
+func (g *Schedule) checkCycles() error {
+	needs := make([]int32, len(g.ops))
+	var stack []int32
+	for i := range g.ops {
+		if needs[i] = g.ops[i].needs; needs[i] == 0 {
+			stack = append(stack, int32(i))
+		}
+	}
+	left := len(g.ops)
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		left--
+		for _, d := range []*dependents{&g.onStart, &g.onDone} {
+			for _, after := range d.of(i) {
+				if needs[after]--; needs[after] == 0 {
+					stack = append(stack, after)
+				}
+			}
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return g.cycleError(needs)
+}
+
+// cycleError describes one cycle among the operations whose needs are not met.
+func (g *Schedule) cycleError(needs []int32) error {
+	// Every operation left waits for another one left: walking from any of
+	// them to one that it waits for must come round.
+	waitsFor := make(map[int32]int32)
+	at := int32(-1)
+	for i := range g.ops {
+		if needs[i] == 0 {
+			continue
+		}
+		if at < 0 {
+			at = int32(i)
+		}
+		for _, d := range []*dependents{&g.onStart, &g.onDone} {
+			for _, after := range d.of(int32(i)) {
+				if needs[after] > 0 {
+					waitsFor[after] = int32(i)
+				}
+			}
+		}
+	}
+	seen := map[int32]bool{}
+	for !seen[at] {
+		seen[at] = true
+		at = waitsFor[at]
+	}
+	rank := 0
+	for g.first[rank+1] <= at {
+		rank++
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops[at].line, rank)
+	for first := at; ; {
+		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops[at].text(), g.ops[at].line)
+		if at = waitsFor[at]; at == first {
+			s.WriteString("line " + strconv.Itoa(int(g.ops[at].line)))
+			return errors.New(s.String())
+		}
+	}
+}

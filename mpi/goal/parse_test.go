@@ -1,0 +1,110 @@
+package goal
+
+import (
+	"bytes"
+	"github.com/weft-sim/weft/mpi"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseAccepts(t *testing.T) {
+	const text = "/* two\n ranks */\r\nnum_ranks 2 // so many\r\n\r\n  rank 0 {\n a:send 100 b to 1 tag 7 cpu 2 nic 1\nb : calc 5\n\tb requires a\nb requires a\na: calc 9\n}\nrank 1 {\nrecv 100b from -1 tag -1\n}\n"
+	g, err := Parse("x.goal", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Ranks() != 2 || g.Operations() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
+		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.Operations(), g.Messages(), g.cpus, g.nics)
+	}
+	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
+		t.Errorf("with a byte order mark: %v", err)
+	}
+	var out bytes.Buffer
+	n, err := g.WriteTo(&out)
+	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"
+	if err != nil || out.String() != want || n != int64(len(want)) {
+		t.Errorf("written (%d bytes, %v):\n%s\nwant:\n%s", n, err, out.String(), want)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "x.goal:1: no schedule"},
+		{"no header", "rank 0 {\n}\n", "x.goal:1: the file must begin with \"num_ranks N\""},
+		{"no ranks", "num_ranks 0\n", "x.goal:1: num_ranks wants one number"},
+		{"truncated in a rank", "num_ranks 1\nrank 0 {\ncalc 1\n", "x.goal:4: the file ends inside rank 0, whose block begins on line 2"},
+		{"truncated between ranks", "num_ranks 2\nrank 0 {\n}\n", "x.goal:4: the file ends after 1 of 2 ranks"},
+		{"truncated in a comment", "num_ranks 1\nrank 0 {\n}\n/* so", "the file ends inside the comment that begins on line 4"},
+		{"rank out of order", "num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n", "x.goal:2: rank 1 stands where rank 0 belongs"},
+		{"rank too many", "num_ranks 1\nrank 0 {\n}\nrank 1 {\n}\n", "x.goal:4: rank 1, but num_ranks is 1"},
+		{"peer out of range", "num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "x.goal:3: rank 1 is out of range: ranks are 0 to 0"},
+		{"send to anyone", "num_ranks 1\nrank 0 {\nsend 8b to -1\n}\n", "x.goal:3: rank -1 is out of range"},
+		{"options out of order", "num_ranks 1\nrank 0 {\nsend 8b to 0 cpu 1 tag 2\n}\n", "does not read as"},
+		{"nic of a calc", "num_ranks 1\nrank 0 {\ncalc 8 nic 1\n}\n", "does not read as \"calc N [cpu N]\""},
+		{"size out of range", "num_ranks 1\nrank 0 {\nsend 9223372036854775808b to 0\n}\n", "does not read as"},
+		{"cpu out of range", "num_ranks 1\nrank 0 {\ncalc 1 cpu 256\n}\n", "cpus are 0 to 255"},
+		{"label below", "num_ranks 1\nrank 0 {\na: calc 1\na requires b\nb: calc 1\n}\n", "x.goal:4: label \"b\" is not defined above"},
+		{"label of another rank", "num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\nb: calc 1\nb requires a\n}\n", "x.goal:7: label \"a\" is not defined above"},
+		{"cycle", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb irequires a\n}\n", "x.goal:3: dependency cycle in rank 0: \"calc 1\" (line 3) requires \"calc 2\" (line 4) requires line 3"},
+		{"cycle of one", "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "dependency cycle in rank 0"},
+		{"two statements", "num_ranks 1\nrank 0 {\ncalc 1 calc 2\n}\n", "does not read as"},
+		{"stray letter", "num_ranks 1\nrank 0 {\n\u00e4: calc 1\n}\n", "x.goal:3: '\u00e4' has no place in \"\u00e4: calc 1\""},
+		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
+		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
+		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
+		{"all faults", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("x.goal", strings.NewReader(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Whatever is accepted survives writing and reading, and runs or fails the
+// same way both times.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("../testdata/goal/*.goal")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seed files", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("num_ranks 1\nrank 0 {\na: calc 1\nb: send 0b to 0 cpu 3\nb irequires a\nrecv 0 b from -1\n}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		g, err := Parse("x.goal", bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		if g.Ranks() > 1000 {
+			t.Skip("large")
+		}
+		var out bytes.Buffer
+		if _, err := g.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("y.goal", bytes.NewReader(out.Bytes()))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, out.Bytes())
+		}
+		first, err1 := mpi.DefaultLogGOPS.Run(g.Replay(1), nil)
+		second, err2 := mpi.DefaultLogGOPS.Run(again.Replay(1), nil)
+		if (err1 == nil) != (err2 == nil) {
+			t.Fatalf("first run: %v; second run: %v", err1, err2)
+		}
+		for r := range first.Finish {
+			if first.Finish[r] != second.Finish[r] {
+				t.Fatalf("rank %d finishes at %d and %d", r, first.Finish[r], second.Finish[r])
+			}
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package skeletons
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collectives.Schedule {
+	t.Helper()
+	s, err := param.Make(Registry, name, Env{Ranks: ranks, PerNode: 4}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(collectives.Schedule)
+}
+
+// Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
+// on the LogGOPS machine, and sends as many messages on both.
+func TestSkeletonsRun(t *testing.T) {
+	machine := mpi.Config{
+		Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
+		Protocols:   mpi.DefaultProtocols,
+		Connections: mpi.DefaultConnections,
+		Adapter:     hca.QDR,
+		Transport:   mpi.DefaultLogGP.New,
+	}
+	for _, name := range Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			config, err := Registry.Config(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranks := 16
+			if _, ok := config.(*Contention); ok {
+				ranks = 15
+			}
+			if goal, ok := config.(*Goal); ok {
+				goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+			}
+			if lu, ok := config.(*LU); ok {
+				lu.Iterations.Iterations = 2 // of 250
+			}
+			s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work := s.Run(sim.Picosecond, mpi.Costs{})
+			r, err := machine.Run(work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Stats.Messages != l.Messages || l.Messages == 0 {
+				t.Errorf("%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
+			}
+			run, ok := work.(*mpi.ScheduleRun)
+			if !ok {
+				return
+			}
+			ends := run.PhaseEnds()
+			for i := range ends {
+				if i > 0 && ends[i] <= ends[i-1] {
+					t.Errorf("phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
+				}
+			}
+		})
+	}
+}
+
+func countSends(s collectives.Schedule) (messages, bytes int64) {
+	var ops []collectives.Op
+	for r := range s.Ranks() {
+		for round := range s.Rounds(r) {
+			ops = s.Round(r, round, ops[:0])
+			for _, op := range ops {
+				if op.Kind == collectives.Send {
+					messages++
+					bytes += op.Bytes
+				}
+			}
+		}
+	}
+	return messages, bytes
+}
+
+func TestFTCommunication(t *testing.T) {
+	// Class A: 256 x 256 x 128 points of 16 B. On 64 ranks (1-D): every rank
+	// sends 63 of 64 parts of its 2 MiB, and the tree has 63 messages of 16 B.
+	m, b := countSends(skeleton(t, "nas-ft", 64, func(c *FT) { c.Iterations.Iterations = 1 }))
+	if m != 64*63+63 || b != 64*63*(2<<20)/64+63*16 {
+		t.Errorf("1-D: %d messages, %d B", m, b)
+	}
+	// On 512 (2-D, 128 x 4): 3 messages within rows, 127 within columns.
+	m, b = countSends(skeleton(t, "nas-ft", 512, func(c *FT) { c.Iterations.Iterations = 1 }))
+	rank := int64(256 * 256 * 128 * 16 / 512)
+	if m != 512*(3+127)+511 || b != 512*(3*rank/4+127*rank/128)+511*16 {
+		t.Errorf("2-D: %d messages, %d B", m, b)
+	}
+	// Class E on 16,384: the 33.5 million messages an iteration,
+	// 16,384 x (7 + 2047) and the tree's.
+	np1, np2 := FTLayout("E", 16384)
+	if np1 != 2048 || np2 != 8 {
+		t.Errorf("class E on 16,384 ranks: %d x %d, want 2048 x 8", np1, np2)
+	}
+}
+
+func TestLUCommunication(t *testing.T) {
+	// Class A on 4 x 4: 24 pairs of neighbours exchange a message in each of 2
+	// x 62 planes, one way, and a face both ways. 16 points of 5 words a
+	// message; a face is two layers of 64 planes.
+	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations.Iterations = 1 }))
+	if m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640 {
+		t.Errorf("%d messages, %d B", m, b)
+	}
+}
+
+// The wavefront of one sweep without communication costs: the last rank starts
+// after x + y planes, so that 62 planes end after 62 + 6 of them; both sweeps
+// twice that, the second waiting for the first at the far corner only.
+func TestLUWavefront(t *testing.T) {
+	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
+	r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish := int64(0)
+	for _, f := range r.Finish {
+		finish = max(finish, f)
+	}
+	want := 2 * (62 + 6) * 1e6 // planes of 1 ms, in ns
+	if got := float64(finish); got < want || got > 1.04*want {
+		t.Errorf("finishes at %v ns, want %v and up to 4 %% of communication", got, want)
+	}
+}
+
+func TestSkeletonsRefuse(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ranks int
+		want  string
+	}{
+		{"nas-ft", 12, "power of two"},
+		{"nas-lu", 12, "power of two"},
+		{"nas-lu", 4096, "at least 4 points"},
+		{"halo", 15, "product of 15"},
+		{"ping-pong", 1, "at least 2"},
+	} {
+		config, err := Registry.Config(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Registry.Build(c.name, config, Env{Ranks: c.ranks}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s on %d ranks: error %v, want one with %q", c.name, c.ranks, err, c.want)
+		}
+	}
+}
