@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -15,8 +16,8 @@ import (
 func init() {
 	Register(Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
-		Doc:    "open-loop traffic through a network simulated flit by flit: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion"},
+		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit: latency and throughput over load",
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "program"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
 			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame",
@@ -31,6 +32,7 @@ func init() {
 					Pattern: Choose(traffic.Patterns, "uniform"), Process: Choose(traffic.Processes, "bernoulli"),
 					Load: defaultLoad, PacketFlits: []int{1},
 				},
+				Program: programTable{Choose(terminal.Registry, openLoop)},
 				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
 				Trace:   traceTable{Choose: "first", Every: 1},
 			}
@@ -64,6 +66,7 @@ type trafficConfig struct {
 	Fault    map[string]failureTable         `toml:"fault" names:"NAME" doc:"things that fail, under names of your own: links and switches that are down from the start, or for some time"`
 	Recovery recoveryTable                   `toml:"recovery" doc:"what is done about faults"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
+	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
 
@@ -97,7 +100,7 @@ type measureTable struct {
 }
 
 type trafficRow struct {
-	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found"`
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed"`
 	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
 	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
@@ -125,10 +128,10 @@ type trafficParts struct {
 	topology topology.Topology
 	fabric   fabric.Config
 	routed
-	pattern traffic.Pattern
-	process traffic.Process
-	sizes   *traffic.Sizes
-	trace   fabric.TracePlan
+	pattern  traffic.Pattern
+	sizes    *traffic.Sizes
+	workload fabric.Workload
+	trace    fabric.TracePlan
 }
 
 // build constructs everything that is cheap; all faults are returned together.
@@ -138,8 +141,10 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
 		faults = append(faults, Under("traffic", "traffic.packet_flits", err))
-	} else if parts.process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: parts.sizes.Mean()}); err != nil {
-		faults = append(faults, err)
+	} else if c.Program.Type.Name() == openLoop { // known before the topology is built
+		if _, err := c.process(parts.sizes.Mean()); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if err := checkFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
 		faults = append(faults, err)
@@ -166,6 +171,14 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if len(parts.eras) > 1 && c.Measure.Blame {
 		faults = append(faults, At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
+	if c.Program.Type.Name() != openLoop && len(parts.eras) > 0 {
+		faults = append(faults, At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
+	}
+	if len(faults) == 0 {
+		if parts.workload, err = c.workload(parts, seed); err != nil {
+			faults = append(faults, err)
+		}
+	}
 	return parts, errors.Join(faults...)
 }
 
@@ -180,6 +193,14 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, explainVCs(err, c.network(seed))
+	}
+	if parts.workload.Closed() {
+		if c.Measure.Find != "" {
+			return nil, At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
+		}
+		if c.Traffic.Load != defaultLoad {
+			warnings = append(warnings, Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
+		}
 	}
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})

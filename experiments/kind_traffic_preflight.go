@@ -37,7 +37,7 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	if err != nil {
 		return err
 	}
-	if c.Traffic.Pattern.Name() == "uniform" {
+	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
 		if bound, cut := bisectionBound(parts.topology, timings); bound > 0 && bound < 1 {
 			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
 		}
@@ -53,13 +53,16 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 		name := n.fingerprint() + c.Traffic.Pattern.fingerprint() + fmt.Sprint(f.bound)
 		p.curves = append(p.curves, curve{name, c.Traffic.Load, f.bound})
 	}
-	c.predictWork(p, o, hops, bound)
+	c.predictWork(p, o, parts.workload, hops, bound)
 	return nil
 }
 
 // loads computes the channel loads of the point's traffic, once for all points
 // with the same network and pattern.
 func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficParts) (*routing.Load, error) {
+	if c.Program.Type.Name() != openLoop {
+		return nil, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
+	}
 	matrix, ok := parts.pattern.(traffic.Matrix)
 	if !ok {
 		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
@@ -119,7 +122,7 @@ func (c *trafficConfig) bound(seed uint64) (float64, error) {
 	if load, err := c.loads(shared, c.network(seed), parts); err == nil {
 		least, _ = load.Bound(cyclesPerFlit(timings))
 	}
-	if c.Traffic.Pattern.Name() == "uniform" {
+	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
 		if bound, _ := bisectionBound(parts.topology, timings); bound > 0 {
 			least = min(least, bound)
 		}
@@ -212,9 +215,12 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 // predictWork estimates what the point costs, all its replications, and of a
 // search all loads tried. A run whose window is not fixed takes some thousand
 // cycles at least and its budget at most.
-func (c *trafficConfig) predictWork(p *Preflight, o *opened, hops, bound float64) {
+func (c *trafficConfig) predictWork(p *Preflight, o *opened, w fabric.Workload, hops, bound float64) {
 	least, most := c.cycles()
 	loads := []float64{c.Traffic.Load}
+	if w.Closed() {
+		loads[0] = 1 // at most
+	}
 	if c.Measure.Find != "" {
 		loads = c.searchedLoads(bound)
 	}

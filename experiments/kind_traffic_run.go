@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"math"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -36,6 +37,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	if c.Trace.Packets > 0 {
 		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
 	}
+	writeProgram(run, o.measures, c.Fabric.Clock.Nanoseconds())
 	if c.Measure.Histogram {
 		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
 	}
@@ -65,7 +67,8 @@ type trafficOutcome struct {
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
 
-	halfWidth       float64 // of a single replication, by batch means
+	measures        []fabric.Measure // of all replications
+	halfWidth       float64          // of a single replication, by batch means
 	packets, cycles int64
 	window          int64           // the longest
 	evidence        fabric.Evidence // of all
@@ -112,9 +115,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, s
 	if err != nil {
 		return nil, nil, err
 	}
-	source := f.OpenLoop(parts.pattern, parts.process, parts.sizes)
 	count := fabricCounter(f, run)
-	result, err := f.Run(ctx, source, c.Traffic.Load, fabric.Plan{
+	result, err := f.Run(ctx, parts.workload, c.Traffic.Load, fabric.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,
 	})
 	if err != nil {
@@ -141,6 +143,10 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 	}
 	if o.mean.N() == 0 {
 		o.traces, o.series = r.Traces, r.Series
+	}
+	o.addMeasures(r.Measures)
+	if r.Closed {
+		o.offered = math.NaN()
 	}
 	o.accepted.Add(r.Accepted)
 	o.mean.Add(r.MeanLatency())

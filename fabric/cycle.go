@@ -35,8 +35,8 @@ func (f *Fabric) simulate(cycles int64) {
 	}
 }
 
-// nextArrival is the next cycle in which a flit or credit arrives or a
-// terminal wakes.
+// nextArrival is the next cycle in which a flit or credit arrives, or a terminal
+// wakes or has set an alarm.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
 	for _, next := range []func() (int64, bool){f.flits[toTerminals].NextCycle, f.flits[toSwitches].NextCycle, f.credits[0].NextCycle, f.wakes.NextCycle} {
 		if c, ok := next(); ok && (!any || c < cycle) {
@@ -45,6 +45,11 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 	}
 	if f.held != nil {
 		if c, ok := f.held.NextCycle(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	if f.alarms != nil {
+		if c, ok := f.alarms.NextCycle(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -100,6 +105,9 @@ func (f *Fabric) tick(c int64) {
 		f.behind.release(f, c)
 	}
 	f.arriveFlits(c)
+	if f.alarms != nil {
+		f.ring(c)
+	}
 	f.serveTerminals(c)
 	f.steps.set(c)
 	for word := f.nextActive(0); word >= 0; {

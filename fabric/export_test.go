@@ -31,14 +31,6 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
-// Threads is the number of threads that simulate f.
-func (f *Fabric) Threads() int {
-	if f.shards == nil {
-		return 1
-	}
-	return f.shards.threads
-}
-
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Meter is the sink of open-loop runs: it measures the packets born in its
+// Meter is the sink of measured runs: it measures the packets born in its
 // window. What it keeps is sums by time of birth, so that it does not matter
 // in which order packets of a cycle arrive.
 type Meter struct {
@@ -21,7 +21,8 @@ type Meter struct {
 	hops       int64
 	nonMinimal int64
 	packets    int64
-	trailing   slice // packets delivered since TakeSlice, whenever born
+	notes      []Measure // of a workload, by measure
+	trailing   slice     // packets delivered since TakeSlice, whenever born
 
 	parts []*Meter // of the shards, to be gathered
 }
@@ -72,6 +73,11 @@ func (m *Meter) gather() {
 		m.hops += p.hops
 		m.packets += p.packets
 		m.nonMinimal += p.nonMinimal
+		m.extendNotes(len(p.notes))
+		for i := range p.notes {
+			m.notes[i].Add(&p.notes[i])
+		}
+		clear(p.notes)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -90,6 +92,9 @@ func (o *OpenLoop) prefetch(terminals []int32) {
 	mem.PrefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
 }
 
+// Closed tells that births do not wait for arrivals.
+func (o *OpenLoop) Closed() bool { return false }
+
 // Stop ends the births at cycle c: packets that would have been born then or
 // later, and those still waiting at their source when the last terminal has
 // looked, are not sent.
@@ -106,12 +111,12 @@ func (o *OpenLoop) Behind(c int64) bool {
 	return false
 }
 
-// behindBy is how long the oldest packets that wait at their sources have done so
+// BehindBy is how long the oldest packets that wait at their sources have done so
 // at cycle now: the root of the mean square over all terminals, those with none
 // counting as 0. (A square, so that a few terminals that fall further and further
 // behind are seen among many that do not.) In a run without end, it is bounded
 // if all queues are.
-func (o *OpenLoop) behindBy(now int64) float64 {
+func (o *OpenLoop) BehindBy(now int64) float64 {
 	squares := 0.0
 	for t := range o.sources {
 		if age := float64(now - o.sources[t].next); age > 0 {
@@ -119,4 +124,33 @@ func (o *OpenLoop) behindBy(now int64) float64 {
 		}
 	}
 	return math.Sqrt(squares / float64(len(o.sources)))
+}
+
+// AppendState implements [Workload]: 28 bytes a terminal.
+func (o *OpenLoop) AppendState(b []byte) []byte {
+	for t := range o.sources {
+		s := &o.sources[t]
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.next))
+		b = binary.LittleEndian.AppendUint64(b, s.births.State())
+		b = binary.LittleEndian.AppendUint64(b, s.contents.State())
+		b = binary.LittleEndian.AppendUint32(b, s.state)
+	}
+	return b
+}
+
+// RestoreState implements [Workload].
+func (o *OpenLoop) RestoreState(b []byte) error {
+	const size = 28
+	if len(b) != size*len(o.sources) {
+		return fmt.Errorf("the state of an open loop has %d bytes, want %d for %d terminals", len(b), size*len(o.sources), len(o.sources))
+	}
+	for t := range o.sources {
+		s := &o.sources[t]
+		s.next = int64(binary.LittleEndian.Uint64(b))
+		s.births = sim.StreamFrom(binary.LittleEndian.Uint64(b[8:]))
+		s.contents = sim.StreamFrom(binary.LittleEndian.Uint64(b[16:]))
+		s.state = binary.LittleEndian.Uint32(b[24:])
+		b = b[size:]
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ type progressSlice struct {
 	latency   int64   // of the packets delivered in it
 	packets   int64   // delivered in it
 	delivered int64   // flits that were worth it, or have been given up
-	behind    float64 // sum over its cycles of how far sources are behind: see [OpenLoop.behindBy]
+	behind    float64 // sum over its cycles of how far sources are behind: see [Workload.BehindBy]
 }
 
 const mostSlices = 128

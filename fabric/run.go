@@ -1,8 +1,12 @@
 package fabric
 
-import "context"
+import (
+	"context"
 
-// Plan says how long an open-loop run measures. Zero values leave the choice
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Plan says how long a run measures. Zero values leave the choice
 // to the run.
 type Plan struct {
 	Warmup    int64     // cycles before the window; 0: found by the run
@@ -13,17 +17,18 @@ type Plan struct {
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
-	Threads   int       // that may simulate the network; results do not depend on it. Sources must allow a thread for each terminal
+	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Progress  func()    // called every few hundred cycles; may be nil
 }
 
-// Result is the outcome of an open-loop run. Times are in cycles.
+// Result is the outcome of a measured run. Times are in cycles.
 type Result struct {
 	*Meter
 	Warmup   int64   // cycles before the window
 	Window   int64   // cycles of the window
 	Cycles   int64   // simulated in all
-	Offered  float64 // flits per terminal and cycle, as asked for
+	Closed   bool    // the workload is closed
+	Offered  float64 // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
 	State    State   // whether the network keeps up
 	Reason   string  // of State
@@ -37,6 +42,7 @@ type Result struct {
 	Series       *Series        // where asked for
 	Blame        *Blame         // where asked for
 	Traces       []*PacketTrace // likewise
+	Measures     []Measure      // what the workload has noted
 }
 
 const (
@@ -46,16 +52,19 @@ const (
 	stallCycles  = 5000 // without any movement: a deadlock; longer than any channel in use
 )
 
-// Run drives the fabric with open-loop traffic: warm-up, window, drain of the
-// window's packets, then of all others, and the audit of flits and credits. offered is the
-// load that source was made for. The fabric must be new, and source have as many
-// terminals.
-func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, plan Plan) (*Result, error) {
+// Run drives the fabric with a workload: warm-up, window, drain of the window's
+// packets, then of all others, and the audit of flits and credits. offered is the
+// load that the workload was made for; that of a closed one is 0, whatever is given.
+// The fabric must be new, and the workload have as many terminals.
+func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan Plan) (*Result, error) {
 	if err := f.ready(source); err != nil {
 		return nil, err
 	}
+	if source.Closed() {
+		offered = 0
+	}
 	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
-	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered}
+	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Closed: source.Closed()}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
@@ -64,14 +73,20 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 	}
 	if f.split(plan.Threads); f.shards != nil {
 		for _, shard := range f.shards.all {
-			shard.connect(source, r.result.part())
+			shard.connect(source, shard.listen(source, r.result.part()))
 		}
 	}
-	if err := f.Attach(source, r.result.Meter); err != nil {
+	if err := f.Attach(source, f.listen(source, r.result.Meter)); err != nil {
 		return nil, err
+	}
+	if f.responder != nil {
+		f.responder.Start(func(t topology.TerminalID) Engine { return f.owner(t) })
 	}
 	if err := r.run(); err != nil {
 		return nil, err
+	}
+	if f.responder != nil {
+		r.result.Measures = r.result.noted(f.responder.Measures())
 	}
 	if f.trace != nil {
 		r.result.Traces = f.trace.Packets()
@@ -81,7 +96,7 @@ func (f *Fabric) Run(ctx context.Context, source *OpenLoop, offered float64, pla
 
 type runner struct {
 	f      *Fabric
-	source *OpenLoop
+	source Workload
 	plan   Plan
 	ctx    context.Context
 	result *Result
@@ -132,7 +147,7 @@ func (r *runner) note(cycles int64) {
 	slice, useful := r.result.takeSlice(), r.f.usefulFlits()+r.f.FaultTally().GivenUpFlits
 	r.progress.add(progressSlice{
 		end: r.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - r.useful, behind: r.source.behindBy(r.f.Cycle()) * float64(cycles),
+		delivered: useful - r.useful, behind: r.source.BehindBy(r.f.Cycle()) * float64(cycles),
 	})
 	r.last, r.useful = slice, useful
 }

@@ -237,6 +237,14 @@ func (c *Counters) add(o *Counters) {
 	c.DiscardedFlits += o.DiscardedFlits
 }
 
+// Threads is the number of threads that simulate f once it runs.
+func (f *Fabric) Threads() int {
+	if f.shards == nil {
+		return 1
+	}
+	return f.shards.threads
+}
+
 // creditsUnderWay tells whether any credit has not come back.
 func (f *Fabric) creditsUnderWay() bool {
 	if f.shards == nil {

@@ -255,6 +255,10 @@ type Fabric struct {
 	head     Head       // handed to the routing: kept here so that it does not
 	delivery Delivery   // escape to the heap with every call; likewise
 	Counters
+
+	responder Responder         // the source, if it is one
+	meter     *Meter            // of its run
+	alarms    *sim.Wheel[int32] // terminal; nil without
 }
 
 // Counters are running totals of a fabric.

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// State is the verdict on an open-loop run.
+// State is the verdict on a run.
 type State uint8
 
 const (
@@ -33,7 +33,7 @@ func ParseState(name string) (State, error) {
 // Evidence is what the verdict on a run, or on several of the same point, is
 // found from ([Evidence.Add]). The zero value is that of no run.
 type Evidence struct {
-	Offered float64 // flits per terminal and cycle
+	Offered float64 // flits per terminal and cycle; 0: by a closed workload, which offers no load
 	Bound   float64 // the highest load that channels can carry, proven; 0: none known
 	Packets int64   // measured
 	Stuck   bool    // packets of the window had not arrived after twice its length
@@ -81,7 +81,7 @@ const (
 // A run is saturated if more is offered than the channels can carry, or if the
 // sources fall behind further and further: they are the only queues without
 // bound. It is steady if neither they nor the latency of the packets delivered
-// grow, and as much is accepted as is offered. Growth is an exponent
+// grow, and as much is accepted as is offered, if a load is. Growth is an exponent
 // ([stats.Growth]) with its 99 % confidence interval.
 func (e *Evidence) Judge() (State, string) {
 	switch {
@@ -142,7 +142,10 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	e.growing.observe(ofBehind, ofBehind.Level)
 	e.behind.observe(ofBehind, max(ofBehind.Level, floor))
 	e.latency.observe(ofLatency, max(ofLatency.Level-idle, floor))
-	e.short = estimate{mean: 1 - accepted.Mean()/e.Offered, half: accepted.HalfWidth(confidence) / e.Offered, runs: 1}
+	e.short = estimate{runs: 1}
+	if e.Offered > 0 {
+		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, accepted.HalfWidth(confidence)/e.Offered
+	}
 }
 
 // estimate is the mean over runs of a number with a confidence interval.

@@ -18,6 +18,12 @@ func NewStream(seed uint64, role string, id int) Stream {
 	return Stream{mix(h ^ (uint64(id)+1)*0xd1342543de82ef95)}
 }
 
+// State is what [StreamFrom] makes the stream go on from.
+func (s *Stream) State() uint64 { return s.state }
+
+// StreamFrom is the stream that had a state.
+func StreamFrom(state uint64) Stream { return Stream{state} }
+
 const golden = 0x9e3779b97f4a7c15
 
 func mix(z uint64) uint64 {

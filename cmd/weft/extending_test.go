@@ -71,6 +71,7 @@ func TestExtending(t *testing.T) {
 		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
 		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
+		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
 		"experiments/kind_facts.go":         {"TestKinds", "TestKinds"},
 	}

@@ -1,0 +1,179 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Host runs a program on every terminal: it is the [fabric.Responder] between them
+// and the fabric. It keeps what they have sent until the terminal takes it, packets of
+// class High first, each class in its order, without bound: a program never waits for
+// the network, so that answers need no virtual channels of their own to be free from
+// deadlock.
+type Host struct {
+	ports    []Port
+	measures []string
+	closed   bool
+	restored bool
+	clock    sim.Time
+	stop     int64 // no births from this cycle on
+}
+
+// NewHost makes a program for each terminal. measures names what they record
+// ([Port.Record]); closed tells that they send only when packets arrive.
+func NewHost(env Env, closed bool, measures []string, program func(t topology.TerminalID) Program) *Host {
+	h := &Host{ports: make([]Port, env.Terminals), measures: measures, closed: closed, clock: env.Clock, stop: fabric.Never}
+	for t := range h.ports {
+		p := &h.ports[t]
+		p.host, p.id, p.timer = h, topology.TerminalID(t), fabric.Never
+		p.program = program(p.id)
+		p.sender, _ = p.program.(Sender)
+	}
+	return h
+}
+
+// Terminals implements [fabric.Workload], as the methods below do.
+func (h *Host) Terminals() int { return len(h.ports) }
+
+// Closed implements [fabric.Workload].
+func (h *Host) Closed() bool { return h.closed }
+
+// Measures implements [fabric.Responder].
+func (h *Host) Measures() []string { return h.measures }
+
+// Stop implements [fabric.Workload].
+func (h *Host) Stop(c int64) { h.stop = c }
+
+// Start implements [fabric.Responder].
+func (h *Host) Start(engine func(t topology.TerminalID) fabric.Engine) {
+	for t := range h.ports {
+		p := &h.ports[t]
+		p.engine = engine(p.id)
+		if !h.restored {
+			p.program.Start(p)
+			continue
+		}
+		p.engine.Wake(p.id)
+		if p.timer < fabric.Never {
+			p.engine.AlarmAt(p.id, p.timer)
+		}
+	}
+}
+
+// Next implements [fabric.Source].
+func (h *Host) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	p := &h.ports[t]
+	next := fabric.Never
+	for class := High; ; class-- {
+		if birth := p.waiting[class].oldest(); birth <= until && birth < h.stop {
+			q := p.waiting[class].take()
+			*spec = fabric.PacketSpec{Birth: q.birth, Dst: q.Dst, Flits: int32(q.Flits), Tag: q.Tag<<1 | uint64(class)}
+			if p.sender != nil {
+				p.sender.Departed(p, &q.Packet)
+			}
+			return true
+		} else if birth < h.stop {
+			next = min(next, birth)
+		}
+		if class == Low {
+			spec.Birth = next
+			return false
+		}
+	}
+}
+
+// Deliver implements [fabric.Sink].
+func (h *Host) Deliver(d *fabric.Delivery) {
+	p := &h.ports[d.Dst]
+	p.arrival = Arrival{
+		Src: d.Src, Flits: int(d.Flits), Class: Class(d.Tag & 1), Tag: d.Tag >> 1,
+		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops,
+	}
+	p.program.Arrived(p, &p.arrival)
+}
+
+// Alarm implements [fabric.Responder].
+func (h *Host) Alarm(t topology.TerminalID) {
+	p := &h.ports[t]
+	if p.timer == p.engine.Now() { // otherwise it was set to another time
+		p.timer = fabric.Never
+		p.program.Timer(p)
+	}
+}
+
+// Behind implements [fabric.Workload].
+func (h *Host) Behind(c int64) bool {
+	for t := range h.ports {
+		p := &h.ports[t]
+		if p.oldest() < c || p.program.Pending() < h.timeOf(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// BehindBy implements [fabric.Workload]: as for [fabric.OpenLoop], how long the oldest
+// packets that wait at their terminals have done so, the root of the mean square.
+func (h *Host) BehindBy(now int64) float64 {
+	if h.closed {
+		return 0
+	}
+	squares := 0.0
+	for t := range h.ports {
+		if age := float64(now - h.ports[t].oldest()); age > 0 {
+			squares += age * age
+		}
+	}
+	return math.Sqrt(squares / float64(len(h.ports)))
+}
+
+// timeOf is the time at which a cycle begins; [sim.MaxTime] beyond all times.
+func (h *Host) timeOf(cycle int64) sim.Time {
+	if cycle > int64(sim.MaxTime/h.clock) {
+		return sim.MaxTime
+	}
+	return sim.Time(cycle) * h.clock
+}
+
+// AppendState implements [fabric.Workload].
+func (h *Host) AppendState(b []byte) []byte {
+	for t := range h.ports {
+		p := &h.ports[t]
+		b = AppendUint64(b, uint64(p.timer))
+		for class := range p.waiting {
+			b = p.waiting[class].appendState(b)
+		}
+		b = p.program.AppendState(b)
+	}
+	return b
+}
+
+// RestoreState implements [fabric.Workload].
+func (h *Host) RestoreState(b []byte) error {
+	h.restored = true
+	for t := range h.ports {
+		p := &h.ports[t]
+		timer, rest, err := TakeUint64(b)
+		for class := range p.waiting {
+			if err == nil {
+				rest, err = p.waiting[class].restoreState(rest)
+			}
+		}
+		if err == nil {
+			rest, err = p.program.RestoreState(rest)
+		}
+		if err != nil {
+			return fmt.Errorf("the state of terminal %d: %w", t, err)
+		}
+		p.timer, b = int64(timer), rest
+	}
+	if len(b) > 0 {
+		return errors.New("the state is of more terminals, or of another program")
+	}
+	return nil
+}

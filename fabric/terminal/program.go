@@ -1,0 +1,92 @@
+package terminal
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Program is what one terminal runs. It is told of time that it has asked for and of
+// packets that arrive, and sends packets and sets its timer through its [Port]. It
+// meets other terminals by packets only and shares nothing with them that changes:
+// the programs of several terminals run at the same time on several threads. Random
+// numbers come from streams of its own, named by the terminal.
+type Program interface {
+	// Start is called before the first cycle, unless RestoreState has been.
+	Start(p *Port)
+	// Timer is called when the time of the timer has come; the timer is then off.
+	Timer(p *Port)
+	// Arrived is called for every packet whose tail reaches the terminal, before the
+	// timer of the same cycle. It must not keep a.
+	Arrived(p *Port, a *Arrival)
+	// Pending is the time at which the oldest exchange that waits for an answer
+	// began; [sim.MaxTime]: none does. The window is left when those begun in it have
+	// ended.
+	Pending() sim.Time
+	// AppendState appends all that changes in the program. RestoreState makes a new
+	// program of the same settings go on from there and returns what follows.
+	AppendState(b []byte) []byte
+	RestoreState(b []byte) (rest []byte, err error)
+}
+
+// Sender is a program that is told of its own departures: that the terminal has
+// taken a packet, whose head leaves as soon as there is a credit.
+type Sender interface{ Departed(p *Port, sent *Packet) }
+
+// Class is the priority of a packet at its terminal. In the network all packets are
+// alike.
+type Class uint8
+
+const (
+	Low  Class = iota // sent when no packet of class High waits
+	High              // acknowledgements, replies
+)
+
+// Packet is a packet to be sent.
+type Packet struct {
+	Dst   topology.TerminalID // may be the sender
+	Flits int                 // at least 1
+	Class Class
+	Tag   uint64 // below 2^63; comes with the arrival
+}
+
+// Arrival is a packet that has arrived whole.
+type Arrival struct {
+	Src         topology.TerminalID
+	Flits       int
+	Class       Class
+	Tag         uint64
+	Born, Enter sim.Time // when it was sent, and its head entered the network
+	Hops        int      // switches crossed
+	Marked      bool     // by congestion on its way; no switch marks yet
+	Trimmed     bool     // of its payload by a switch; none does yet
+}
+
+// Env is what a workload is built for.
+type Env struct {
+	Terminals int
+	Pattern   fabric.Pattern // destinations
+	Sizes     fabric.Sizes   // of packets that are not answers
+	MeanFlits float64        // of Sizes
+	// Process makes the times of packets for the offered load, if each counts for so
+	// many flits of it in the mean.
+	Process func(flits float64) (fabric.Process, error)
+	Seed    uint64
+	Clock   sim.Time // length of a cycle
+}
+
+// Registry holds every program that experiment files can name.
+var Registry = param.NewRegistry[Env, fabric.Workload]("program")
+
+func init() {
+	param.Register(Registry, "open-loop", "packets are born regardless of what becomes of them; nobody answers", struct{}{}, newOpenLoop)
+}
+
+func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
+	process, err := env.Process(env.MeanFlits)
+	if err != nil {
+		return nil, err
+	}
+	return fabric.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+}

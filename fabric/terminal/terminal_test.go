@@ -1,0 +1,264 @@
+package terminal_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/terminal"
+	"github.com/weft-sim/weft/fabric/terminal/programtest"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TestConformance puts every registered program to the suite.
+func TestConformance(t *testing.T) {
+	for _, name := range terminal.Registry.Names() {
+		t.Run(name, func(t *testing.T) { programtest.Conform(t, name) })
+	}
+}
+
+// pair is a network of two terminals on one switch, whose packets have a latency of
+// zeroLoad(flits) when nobody else sends.
+func pair(t testing.TB) (topology.Topology, *fabric.Fabric) {
+	t.Helper()
+	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fabric.DefaultConfig()
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 10 * sim.Nanosecond}}
+	f, err := fabric.New(topo.Graph(), config, r, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo, f
+}
+
+// zeroLoad is a packet's latency in an idle pair, in cycles: 1 of injection, 10 of
+// the channel to the switch, 1 in the switch (2 steps at speedup 2), 10 of the channel
+// to the terminal, and the flits behind the head.
+func zeroLoad(flits int64) int64 { return 22 + flits - 1 }
+
+// env is of packets of a fixed size for the other terminal of a pair.
+func env(flits int, process fabric.Process) terminal.Env {
+	return terminal.Env{
+		Terminals: 2, Pattern: other{}, Sizes: size(flits), MeanFlits: float64(flits), Seed: 1, Clock: sim.Nanosecond,
+		Process: func(float64) (fabric.Process, error) { return process, nil },
+	}
+}
+
+type other struct{}
+
+func (other) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID { return 1 - src }
+
+type size int
+
+func (s size) Draw(*sim.Stream) int { return int(s) }
+
+// every is a process with a fixed gap.
+type every int64
+
+func (e every) NextGap(*sim.Stream, *uint32) int64 { return int64(e) }
+
+// TestClosedLoopIdle: with a window of 1 a terminal sends a packet a round trip. The
+// trip is the latency of a packet of 4 flits, 25 cycles, and of an acknowledgement of
+// 2 flits, 23 cycles: both terminals begin in cycle 0 and stay in step, so that no two
+// packets meet. In a trip each terminal takes 4+2 flits: 6/48 a cycle.
+func TestClosedLoopIdle(t *testing.T) {
+	_, f := pair(t)
+	w, err := terminal.Registry.New("closed-loop", env(4, nil), param.Set("ack_flits", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trip := zeroLoad(4) + zeroLoad(2)
+	result, err := f.Run(context.Background(), w, 0, fabric.Plan{Warmup: 10 * trip, Window: 200 * trip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 6 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
+		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	}
+	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
+	if result.Offered != 0 || result.State != fabric.Steady {
+		t.Errorf("offered %v, %v (%s)", result.Offered, result.State, result.Reason)
+	}
+}
+
+// TestClosedLoopWindow: a window of 4 packets of one flit each sends four times as
+// much as one: packets leave one behind the other, and the answers to them as well.
+func TestClosedLoopWindow(t *testing.T) {
+	_, f := pair(t)
+	w, err := terminal.Registry.New("closed-loop", env(1, nil), param.Set("window", 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trip := 2 * zeroLoad(1)
+	result, err := f.Run(context.Background(), w, 0, fabric.Plan{Warmup: 10 * trip, Window: 100 * trip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 4 * 2 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
+		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	}
+}
+
+// TestRequestReplyIdle: a request of 3 flits every 100 cycles, and a reply of 5. They
+// meet nobody: the latencies are 24 and 26 cycles, and a round trip is their sum.
+// A terminal takes 8 flits in 100 cycles.
+func TestRequestReplyIdle(t *testing.T) {
+	_, f := pair(t)
+	w, err := terminal.Registry.New("request-reply", env(3, every(100)), param.Set("reply_flits", 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := f.Run(context.Background(), w, 0.08, fabric.Plan{Warmup: 1000, Window: 20000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.08; math.Abs(result.Accepted-want) > 1e-12 {
+		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	}
+	expectMeasures(t, result, map[string]int64{"request": 24, "reply": 26, "round trip": 50}, 400)
+	if result.State != fabric.Steady {
+		t.Errorf("%v (%s)", result.State, result.Reason)
+	}
+}
+
+// TestRequestReplyBehind: a request of 3 flits every 4 cycles and a reply of 5 are 8
+// flits in 4 cycles, twice what a channel carries. Replies go first, so requests wait
+// longer and longer.
+func TestRequestReplyBehind(t *testing.T) {
+	_, f := pair(t)
+	w, err := terminal.Registry.New("request-reply", env(3, every(4)), param.Set("reply_flits", 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := f.Run(context.Background(), w, 2, fabric.Plan{Warmup: 1000, Window: 20000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.State != fabric.Saturated || result.Reason != fabric.ByGrowth {
+		t.Errorf("%v (%s)", result.State, result.Reason)
+	}
+	if math.Abs(result.Accepted-1) > 0.01 {
+		t.Errorf("accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
+	}
+}
+
+// expectMeasures: every exchange takes the same time, and all of the window count.
+func expectMeasures(t *testing.T, r *fabric.Result, want map[string]int64, count int64) {
+	t.Helper()
+	if len(r.Measures) != len(want) {
+		t.Fatalf("%d measures", len(r.Measures))
+	}
+	for _, m := range r.Measures {
+		if m.Mean() != float64(want[m.Name]) || m.Cycles.Max() != want[m.Name] || m.Cycles.N() != count {
+			t.Errorf("%s: %d of %v cycles in the mean, %d at most; want %d of %d", m.Name, m.Cycles.N(), m.Mean(), m.Cycles.Max(), count, want[m.Name])
+		}
+	}
+}
+
+// scripted records what a program is told, and says what to do at the start.
+type scripted struct {
+	start func(p *terminal.Port)
+	timer func(p *terminal.Port)
+	log   []event
+}
+
+type event struct {
+	what string
+	at   sim.Time
+	tag  uint64
+}
+
+func (s *scripted) Start(p *terminal.Port) {
+	if s.start != nil {
+		s.start(p)
+	}
+}
+
+func (s *scripted) Timer(p *terminal.Port) {
+	s.log = append(s.log, event{"timer", p.Now(), 0})
+	if s.timer != nil {
+		s.timer(p)
+	}
+}
+
+func (s *scripted) Arrived(p *terminal.Port, a *terminal.Arrival) {
+	s.log = append(s.log, event{"arrived", p.Now(), a.Tag})
+}
+
+func (s *scripted) Departed(p *terminal.Port, sent *terminal.Packet) {
+	s.log = append(s.log, event{"departed", p.Now(), sent.Tag})
+}
+
+func (s *scripted) Pending() sim.Time                            { return sim.MaxTime }
+func (s *scripted) AppendState(b []byte) []byte                  { return b }
+func (s *scripted) RestoreState(b []byte) (rest []byte, e error) { return b, nil }
+
+// TestHost: timers ring in the first cycle that begins no earlier, the last setting
+// counts; of what waits, class High is sent first, each class in its order; a packet
+// that is on its way when another comes is not held up.
+func TestHost(t *testing.T) {
+	_, f := pair(t)
+	programs := []*scripted{{}, {}}
+	programs[0].start = func(p *terminal.Port) {
+		p.SetTimer(50 * sim.Nanosecond)
+		p.SetTimer(99*sim.Nanosecond + 1) // in cycle 100
+	}
+	programs[0].timer = func(p *terminal.Port) {
+		for tag, class := range []terminal.Class{terminal.Low, terminal.Low, terminal.High, terminal.High} {
+			p.Send(terminal.Packet{Dst: 1, Flits: 2, Class: class, Tag: uint64(tag)})
+		}
+		if p.Waiting(terminal.Low) != 2 || p.Waiting(terminal.High) != 2 {
+			t.Errorf("%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
+		}
+	}
+	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
+	if _, err := f.Run(context.Background(), h, 0.1, fabric.Plan{Warmup: 10, Window: 300}); err != nil {
+		t.Fatal(err)
+	}
+	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
+	// 102, when the terminal takes the next. Packets of two flits arrive 23 cycles
+	// after a birth that does not wait, and then two cycles apart.
+	ns := sim.Nanosecond
+	want := [][]event{
+		{{"timer", 100 * ns, 0}, {"departed", 101 * ns, 2}, {"departed", 102 * ns, 3}, {"departed", 104 * ns, 0}, {"departed", 106 * ns, 1}},
+		{{"arrived", 123 * ns, 2}, {"arrived", 125 * ns, 3}, {"arrived", 127 * ns, 0}, {"arrived", 129 * ns, 1}},
+	}
+	for i := range programs {
+		if len(programs[i].log) != len(want[i]) {
+			t.Fatalf("terminal %d: %v, want %v", i, programs[i].log, want[i])
+		}
+		for k := range want[i] {
+			if programs[i].log[k] != want[i][k] {
+				t.Errorf("terminal %d: %v, want %v", i, programs[i].log[k], want[i][k])
+			}
+		}
+	}
+}
+
+// TestSendMisuse: what cannot be sent is a broken contract.
+func TestSendMisuse(t *testing.T) {
+	for _, packet := range []terminal.Packet{{Dst: 2, Flits: 1}, {Dst: -1, Flits: 1}, {Dst: 1}, {Dst: 1, Flits: 1, Class: 2}, {Dst: 1, Flits: 1, Tag: 1 << 63}} {
+		_, f := pair(t)
+		bad := &scripted{start: func(p *terminal.Port) { p.Send(packet) }}
+		h := terminal.NewHost(env(1, nil), false, nil, func(topology.TerminalID) terminal.Program { return bad })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v is sent", packet)
+				}
+			}()
+			_, _ = f.Run(context.Background(), h, 0.1, fabric.Plan{Warmup: 10, Window: 10})
+		}()
+	}
+}
