@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("row %d: %q, want %q", i, r.Attr["class"], want)
 		}
 	}
-	if got := root.all("pre"); len(got) != 12 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
+	if got := root.all("pre"); len(got) != 13 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
 		t.Errorf("%d tables of settings", len(got))
 	}
 }
