@@ -80,8 +80,8 @@ type mpiJob struct {
 
 type mpiWorkload struct {
 	Type        Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
-	CopyRate    sim.Rate                                         `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
-	CombineRate sim.Rate                                         `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	CopyRate    sim.Rate                                 `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                                 `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
 type mpiMeasure struct {

@@ -61,10 +61,10 @@ func TestForms(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for want, err := range map[string]error{
-		`shape "body" needs round or square`:                                       second(r.New("body", "flat")),
-		`shape "body" needs square`:                                                second(Make[squareConfig](r, "body", "round", nil)),
+		`shape "body" needs round or square`: second(r.New("body", "flat")),
+		`shape "body" needs square`:          second(Make[squareConfig](r, "body", "round", nil)),
 		`param: shape "body" is configured by *param.roundConfig or *param.squareConfig`: second(Make[struct{}](r, "body", "round", nil)),
-		`size = 1: want 2 to 9`:                                                    second(r.New("body", "square", Set("size", 1))),
+		`size = 1: want 2 to 9`: second(r.New("body", "square", Set("size", 1))),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
