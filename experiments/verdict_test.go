@@ -73,9 +73,9 @@ func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][
 }
 
 // TestVerdictsStand: a window four times as long never turns steady into
-// saturated or back, where the tests alone decide, without proven bounds. At half
-// of the lowest of these loads the networks are steady, and at the highest but one
-// or two they are saturated. docs/validation.md has more networks and windows.
+// saturated or back, where the tests alone decide, without proven bounds. At the
+// lowest of these loads the networks are steady in the longer window, and at the
+// highest they are saturated. docs/validation.md has more networks and windows.
 func TestVerdictsStand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates some seconds")
