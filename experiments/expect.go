@@ -128,7 +128,7 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		notes = append(notes, IntervalHasBound)
 	}
 	if v.Verdict != NotRun {
-		notes = append(notes, e.againstBaseline(target, t)...)
+		notes = append(notes, e.againstBaseline(target, v.Verdict, t)...)
 	}
 	if slices.ContainsFunc(cases, func(m measured) bool { return m.moving }) {
 		notes = append(notes, MayMove)
@@ -164,8 +164,9 @@ func (e *ExpectConfig) contradicted(t *Table) (float64, error) {
 	return cases[0].value, nil
 }
 
-// againstBaseline says whether the rows of baseline meet the target as well.
-func (e *ExpectConfig) againstBaseline(target Target, t *Table) []string {
+// againstBaseline says whether the rows of baseline meet the target, where it
+// can be met, beside own, the verdict of the target's own rows.
+func (e *ExpectConfig) againstBaseline(target Target, own string, t *Table) []string {
 	if len(e.Baseline) == 0 {
 		return nil
 	}
@@ -174,10 +175,14 @@ func (e *ExpectConfig) againstBaseline(target Target, t *Table) []string {
 		return []string{e.BaselineIs + " not measured: " + err.Error()}
 	}
 	value := e.combine(target, cases).value
-	if target.Judge(value) == Met {
+	switch verdict := target.Judge(value); {
+	case verdict == Met && own == Met:
 		return []string{fmt.Sprintf("also met %s (%s)", e.BaselineIs, shortNumber(value))}
+	case verdict == Met || verdict == Missed:
+		return []string{fmt.Sprintf("%s %s (%s)", verdict, e.BaselineIs, shortNumber(value))}
+	default: // a target that nothing is judged by
+		return []string{fmt.Sprintf("%s %s", shortNumber(value), e.BaselineIs)}
 	}
-	return []string{fmt.Sprintf("missed %s (%s)", e.BaselineIs, shortNumber(value))}
 }
 
 // listedCases is the number of cases that a note lists one by one.
