@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Part is a part of a packet's latency.
@@ -206,7 +207,7 @@ func (b *Blame) injected(d *domain, t int32) {
 func (b *Blame) arrived(d *domain, flits []flit) {
 	for i := range flits {
 		e := &flits[i]
-		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && of(d.queues, uint32(e.queue)).count == 1 {
+		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && check.At(d.queues, uint32(e.queue)).count == 1 {
 			continue
 		}
 		if id := e.packet >> packetBits; b.isMeasured(id) != 0 {

@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // allocateSwitch is switch allocation, one step: flits ask for their output
 // port; each output grants the input port nearest to its round-robin pointer,
@@ -58,7 +62,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 // modulo 64, that several of them come from or want. Flits without a credit go
 // to sleep.
 func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := of(d.alloc.requests, 0), of(d.alloc.places, 0)
+	requests, places := check.Of(d.alloc.requests), check.Of(d.alloc.places)
 	combined, cutThrough, vcs := d.combined, d.cutThrough, uint32(d.vcs)
 	n := uint32(0)
 	now := d.cycle << intervalShift
@@ -101,8 +105,8 @@ func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, 
 				}
 				continue
 			}
-			port := uint32(at(places, local).port)
-			*at(requests, n) = newRequest(local, port<<16|output)
+			port := uint32(places.At(local).port)
+			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -295,6 +299,9 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		}
 		ov.flits++
 		ov.credits -= int32(o.bounded)
+		if check.On {
+			d.checkCredits(sw.port0*int32(vcs) + v.out)
+		}
 		vc := uint32(v.out) - output*vcs
 		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
 		if v.state < maxHops<<hopShift {

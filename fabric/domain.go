@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // domain is the part of a network that a thread simulates at a time: its own clock,
 // wheels, allocator, pool of flits, free packets and counters, beside the network and
@@ -80,7 +83,7 @@ func newDomain(f *Fabric) *domain {
 }
 
 // activate marks a mask word as having work.
-func (d *domain) activate(word int32) { *of(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+func (d *domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // anyActive tells whether some switch has work.
 func (d *domain) anyActive() bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -257,6 +258,9 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 	}
 	ov.flits++
 	ov.credits -= int32(o.bounded)
+	if check.On {
+		d.checkCredits(sw.port0*int32(d.vcs) + b.lov)
+	}
 	depart := max(t.depart, o.nextFree)
 	o.nextFree = depart + d.pace(o).interval
 	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // network is what stays as it is from the first cycle on: the graph, the settings,
@@ -49,7 +50,7 @@ type extras struct {
 	multicast *multicast // nil: off
 }
 
-func (n *network) pace(o *outPort) *pace { return of(n.paces, uint32(o.pace)) }
+func (n *network) pace(o *outPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
 func (n *network) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(n.vcs) + int32(vc) }
 

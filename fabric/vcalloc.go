@@ -164,10 +164,10 @@ func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	first, short := sw.outVC(port*uint32(d.vcs)), uint32(0)
+	ovs, short := sw.outVCs.From(port*uint32(d.vcs)), uint32(0)
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
-		short |= uint32(at(first, vc).credits-need) >> 31 << vc
+		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
 	}
 	return set &^ short
 }

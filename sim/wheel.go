@@ -2,8 +2,11 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"unsafe"
+
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Wheel is the near future of a clocked component: values of one type filed
@@ -75,6 +78,9 @@ func (w *Wheel[T]) Place(cycle int64) *T {
 // Room is Place where there is room at hand and nil otherwise; then Place
 // finds some. It is for the hottest of callers, where it is inlined.
 func (w *Wheel[T]) Room(cycle int64) *T {
+	if check.On {
+		w.mustCome(cycle)
+	}
 	// As &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
 	s := (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
 	if s.room == 0 || cycle > w.reach {
@@ -83,6 +89,13 @@ func (w *Wheel[T]) Room(cycle int64) *T {
 	p := &s.last.items[-s.room%chunkItems]
 	s.room--
 	return p
+}
+
+// mustCome panics if a cycle is not later than the one last taken.
+func (w *Wheel[T]) mustCome(cycle int64) {
+	if cycle <= w.now {
+		panic(fmt.Sprintf("sim: an item for cycle %d is filed in cycle %d", cycle, w.now))
+	}
 }
 
 // extend is Place where the slot's chunk is full or the cycle beyond reach.
@@ -118,8 +131,9 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		w.free, w.open = w.open, nil
 	}
 	if w.now < cycle {
-		w.now, w.reach = cycle, cycle+w.mask
+		w.reach = cycle + w.mask
 		w.fetchFar()
+		w.now = cycle
 	}
 	s := &w.slots[cycle&w.mask]
 	if s.last == nil {
@@ -247,7 +261,7 @@ func (w *Wheel[T]) placeFar(cycle int64) *T {
 
 // fetchFar files the items that have come within reach.
 func (w *Wheel[T]) fetchFar() {
-	for len(w.far) > 0 && w.far[0].cycle-w.now <= w.mask {
+	for len(w.far) > 0 && w.far[0].cycle <= w.reach {
 		first := w.far[0]
 		h := w.far
 		last := h[len(h)-1]
