@@ -172,7 +172,7 @@ func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, c
 	cycles *= int64(r.tails)
 	b.links[sw.port0+out][part] += cycles
 	if cycles > 1 { // otherwise no more than the present packet is held up, by one cycle
-		b.pairs[b.pairRow[sw.port0+int32(d.alloc.places[q-sw.queue0].port)]+out] += cycles
+		b.pairs[b.pairRow[sw.port0+int32(d.matcher.places[q-sw.queue0].port)]+out] += cycles
 	}
 }
 

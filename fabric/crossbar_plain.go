@@ -38,11 +38,11 @@ func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
 func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := check.Of(d.alloc.requests), check.Of(d.alloc.places)
+	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
 	accepts, waits := check.Of(d.acceptOV).From(uint32(sw.queue0)), check.Of(d.waitNext).From(uint32(sw.queue0))
 	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := check.Of(d.alloc.refusals), uint32(0)
+	refusals, refused := check.Of(d.matcher.refusals), uint32(0)
 	now := d.cycle << intervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
@@ -106,9 +106,9 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 		}
 	}
 	if d.observer != nil {
-		d.tellRefusals(sw, d.alloc.refusals[:refused])
+		d.tellRefusals(sw, d.matcher.refusals[:refused])
 	}
-	return d.alloc.requests[:n], rivalInputs, rivalOutputs
+	return d.matcher.requests[:n], rivalInputs, rivalOutputs
 }
 
 // withoutCredit is the set of those of the first vcs virtual channels that have no

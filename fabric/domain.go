@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 )
@@ -31,7 +32,7 @@ type domain struct {
 	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
 
 	steps      stepTimes
-	alloc      scratch
+	matcher    matcher
 	registered *registered // nil: iSLIP or input-first, played out here
 
 	source     Source
@@ -57,9 +58,9 @@ const (
 func newDomain(f *Fabric) *domain {
 	d := &domain{
 		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch),
-		active: make([]uint64, (len(f.masks)+63)/64),
-		alloc:  newScratch(f.mostPorts, int32(f.vcs)),
-		wakes:  sim.NewWheel[int32](min(f.horizon, 1024)),
+		active:  make([]uint64, (len(f.masks)+63)/64),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),
 	}
 	d.view.d = d
 	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)

@@ -95,7 +95,7 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	}
 	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
 	d := f.domains[0]
-	return unpack(d.matchPair(sw, a, b)), unpack(d.match(sw, []request{a, b}, nil)[0])
+	return unpack(d.matcher.matchPair(sw, a, b)), unpack(d.matcher.match(sw, []request{a, b}, nil)[0])
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end

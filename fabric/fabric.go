@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
@@ -48,7 +47,6 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		network: network{
 			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
 			cutThrough: config.Switch.FlowControl == "cut-through",
-			inputFirst: config.Switch.Allocator == allocator.InputFirst,
 			allVCs:     1<<vcs - 1, unicastVCs: vcs, leastWindow: Never,
 			routeDelay:     uint32(config.Switch.RouteCycles),
 			vaDelay:        uint32(config.Switch.VCAllocCycles),

@@ -17,9 +17,9 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 		va |= sw.masks[w].va
 		sa |= sw.masks[w].sa
 	}
-	if n := d.alloc.routed; n > 0 {
-		d.prefetchPorts(sw, d.alloc.routedFrom[:n], d.alloc.routedTo[:n])
-		d.alloc.routed = 0
+	if n := d.matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+		d.matcher.routed = 0
 	}
 	if len(d.decided) > 0 {
 		d.countDecisions(sw)
@@ -65,7 +65,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<StateBits - 1
 	m := &sw.masks[w]
 	ready := d.steps.at[0].number + d.routeDelay
-	places, a := check.Of(d.alloc.places), &d.alloc
+	places, a := check.Of(d.matcher.places), &d.matcher
 	left := m.route
 	m.route = 0
 	first := uint64(0) // queues whose front has come
