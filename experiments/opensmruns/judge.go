@@ -285,3 +285,38 @@ func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (stri
 	}
 	return "", nil
 }
+
+// Table is the content of verdicts.csv: a line for each run.
+func Table(rows []Row) *experiments.Table {
+	t := &experiments.Table{Columns: []string{"fabric", "run", "engine", "options", "entries", "verdict", "note"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Run.Fabric, r.Run.Variant, r.Run.Engine, r.Run.Options, strconv.Itoa(r.Run.Entries), r.Verdict, r.Note})
+	}
+	return t
+}
+
+// Select leaves the runs that are named: opensm for all, opensm/FABRIC or
+// opensm/FABRIC/RUN. Names without a run are an error.
+func (f *Folder) Select(names []string) ([]Run, error) {
+	var some []Run
+	for _, name := range names {
+		found := false
+		for _, r := range f.Runs {
+			full := "opensm/" + r.Fabric + "/" + r.Variant
+			if full == name || strings.HasPrefix(full, name+"/") {
+				found = true
+				if !slices.Contains(some, r) {
+					some = append(some, r)
+				}
+			}
+		}
+		if !found {
+			var known []string
+			for _, r := range f.Runs {
+				known = append(known, r.Fabric)
+			}
+			return nil, fmt.Errorf("no run %q in %s: its fabrics are %s", name, f.name, strings.Join(slices.Compact(known), ", "))
+		}
+	}
+	return some, nil
+}
