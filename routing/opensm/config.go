@@ -21,9 +21,13 @@ type Config struct {
 	NoFallback bool
 	GUID       uint64 // of the subnet manager's port; 0 where not set
 	LMC        int
+	MaxVLs     int // max_op_vls: data lanes that a port may use
 	// Warnings name what was passed over, each with its line.
 	Warnings []string
 }
+
+// DefaultConfig is that of an empty file.
+func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
 // ReadConfig reads a configuration file in the form that opensm --create-config
 // writes: a key and its value a line. Files that it names are read, too; their
@@ -32,10 +36,9 @@ type Config struct {
 // ways that are not modelled are faults. name is the file's name for messages;
 // faults are returned together, with file and line.
 func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
-	c := &Config{Options: DefaultOptions()}
+	c := DefaultConfig()
 	p := configReader{lineReader: newLineReader(r, name), config: c, dir: dir}
 	seen := map[string]int{}
-	maxVLs := 15
 	for p.next() {
 		key, value := p.words[0], strings.Trim(strings.Join(p.words[1:], " "), `"`)
 		if line, twice := seen[key]; twice {
@@ -52,13 +55,13 @@ func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
 		case known:
 			set(&p, key, value)
 		case key == "max_op_vls":
-			maxVLs = min(maxVLs, lanesOfCode(p.number(key, value, 0, 5)))
+			c.MaxVLs = lanesOfCode(p.number(key, value, 0, 5))
 		case ignored(key):
 		default:
 			p.warn("unknown key %s: passed over", shown(key))
 		}
 	}
-	c.OperationalVLs = min(c.OperationalVLs, maxVLs)
+	c.OperationalVLs = min(c.OperationalVLs, c.MaxVLs)
 	return c, p.finish()
 }
 

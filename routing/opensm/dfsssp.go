@@ -78,12 +78,11 @@ func spreadLayers(pairs []int, used int) []uint8 {
 type bundles struct {
 	t       *Tables
 	columns []int
-	sources []int32   // nodes with hosts, in sssp's order
-	hosts   []int     // len = nodes: LIDs of the hosts
-	link    [][]int32 // by node and port: index in Subnet.Links, -1 none
-	layer   []uint8   // by column*nodes+source
-	pairs   []int     // by layer
-	path    []int32   // scratch
+	sources []int32 // nodes with hosts, in sssp's order
+	hosts   []int   // len = nodes: LIDs of the hosts
+	layer   []uint8 // by column*nodes+source
+	pairs   []int   // by layer
+	path    []int32 // scratch
 }
 
 // index numbers the bundles: those from node n to a column's LID.
@@ -97,32 +96,7 @@ func newBundles(t *Tables, columns []int) *bundles {
 			b.sources = append(b.sources, n)
 		}
 	}
-	for n := range s.nodes() {
-		at := make([]int32, 256)
-		for port := range at {
-			at[port] = -1
-		}
-		for l := s.Start[n]; l < s.Start[n+1]; l++ {
-			at[s.Links[l].Port] = l
-		}
-		b.link = append(b.link, at)
-	}
 	return b
-}
-
-// follow lists the channels (indices in Subnet.Links) of the path from a node to a
-// LID. The result is overwritten by the next call.
-func (b *bundles) follow(n int32, lid int) []int32 {
-	b.path = b.path[:0]
-	for {
-		port := b.t.LFT[n][lid]
-		l := b.link[n][port]
-		if port == noPath || l < 0 {
-			return b.path
-		}
-		b.path = append(b.path, l)
-		n = b.t.Subnet.Links[l].Peer
-	}
 }
 
 // assign divides the bundles into at most the given number of layers and returns how
@@ -135,8 +109,8 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	layer := newDependencies(b.t.Subnet)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {
-			if path := b.follow(n, lid); len(path) > 0 {
-				layer.add(path, int32(b.index(int32(column), n)), b.hosts[n])
+			if b.path = b.t.follow(n, lid, b.path); len(b.path) > 0 {
+				layer.add(b.path, int32(b.index(int32(column), n)), b.hosts[n])
 			}
 		}
 	}
@@ -172,11 +146,11 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 		}
 		b.layer[bundle] = number + 1
 		n := bundle % int32(nodes)
-		path := b.follow(n, b.columns[int(bundle)/nodes])
+		b.path = b.t.follow(n, b.columns[int(bundle)/nodes], b.path)
 		weight := b.hosts[n]
 		b.pairs[number] -= weight
 		b.pairs[number+1] += weight
-		layer.withdraw(path, weight)
-		next.add(path, bundle, weight)
+		layer.withdraw(b.path, weight)
+		next.add(b.path, bundle, weight)
 	}
 }

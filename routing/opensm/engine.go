@@ -35,6 +35,7 @@ func register(e Engine) {
 		panic("opensm: engine " + e.Name + " is registered twice")
 	}
 	registry[e.Name] = e
+	registerRouting(e)
 }
 
 // Engines lists the names of the engines in alphabetical order.

@@ -20,6 +20,7 @@ type Options struct {
 	OperationalVLs int      // data virtual lanes of the poorest port: 1, 2, 4, 8 or 15
 	Torus          *TorusConfig
 	SL2VL          SL2VLSets
+	grid           *torusGrid // where the switches are, if the network knows; for torus-2QoS
 }
 
 // DefaultOptions are OpenSM's defaults on ports of eight virtual lanes.

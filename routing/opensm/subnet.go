@@ -20,6 +20,7 @@ type Subnet struct {
 	// Links[Start[n]:Start[n+1]].
 	Links []Link
 	Start []int32
+	at    []int32 // index of the link at port p of node n: at[n*256+p], -1 none
 	// Hosts are the cables to adapters' ports: of node n, in port order,
 	// Hosts[HostStart[n]:HostStart[n+1]].
 	Hosts     []Host
@@ -41,6 +42,8 @@ type Link struct {
 	Port uint8 // physical number here
 	Peer int32 // node at the other end
 	Back int32 // index of the other end in Subnet.Links
+	// Graph is the port's number in the graph.
+	Graph topology.PortID
 }
 
 // Host is a cable to an adapter's port.
@@ -110,13 +113,20 @@ func (s *Subnet) wire() error {
 			}
 			at[p] = int32(len(s.Links))
 			peer, _ := s.Graph.PeerPort(p)
-			s.Links = append(s.Links, Link{uint8(number), s.Node[s.Graph.PortSwitch[peer]], int32(peer)})
+			s.Links = append(s.Links, Link{uint8(number), s.Node[s.Graph.PortSwitch[peer]], int32(peer), p})
 		}
 	}
 	s.Start = append(s.Start, int32(len(s.Links)))
 	s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
-	for i := range s.Links {
-		s.Links[i].Back = at[s.Links[i].Back]
+	s.at = make([]int32, 256*len(s.Switches))
+	for i := range s.at {
+		s.at[i] = -1
+	}
+	for n := range s.nodes() {
+		for l := s.Start[n]; l < s.Start[n+1]; l++ {
+			s.Links[l].Back = at[s.Links[l].Back]
+			s.at[int(n)<<8|int(s.Links[l].Port)] = l
+		}
 	}
 	return nil
 }

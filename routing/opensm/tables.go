@@ -26,9 +26,9 @@ type Tables struct {
 	lanes portLanes
 }
 
-// portLanes is the virtual lane of packets of each service level that go from port
-// in of node n to port out; port 0 is the switch itself.
-type portLanes func(n int32, in, out uint8) [16]uint8
+// portLanes is the virtual lane of packets of service level sl that go from port in
+// of node n to port out; port 0 is the switch itself.
+type portLanes func(n int32, in, out, sl uint8) uint8
 
 // newTables makes tables without entries.
 func newTables(engine string, s *Subnet) *Tables {

@@ -21,12 +21,15 @@ func init() {
 // Deviations: parallel cables between two switches, several seeds and OpenSM's
 // checks of the arbitration tables are left out.
 func routeTorus(s *Subnet, o *Options) (*Tables, error) {
-	if o.Torus == nil {
-		return nil, fmt.Errorf("torus-2QoS needs the file torus_config")
+	grid := o.grid
+	if o.Torus != nil {
+		var err error
+		if grid, err = s.place(o.Torus); err != nil {
+			return nil, &Refusal{"torus-2QoS", err.Error()}
+		}
 	}
-	grid, err := s.place(o.Torus)
-	if err != nil {
-		return nil, &Refusal{"torus-2QoS", err.Error()}
+	if grid == nil {
+		return nil, fmt.Errorf("torus-2QoS needs a torus or mesh of at most three dimensions, or the file torus_config")
 	}
 	if o.OperationalVLs < 8 {
 		return nil, &Refusal{"torus-2QoS", fmt.Sprintf("%d data virtual lanes: two levels of service on a torus need 8", o.OperationalVLs)}
@@ -169,21 +172,18 @@ func (w *torusRoutes) intact(at point, d, by, to int) bool {
 	return w.grid.node[w.grid.index(at)] >= 0
 }
 
-// lanes is the SL2VL table of a pair of ports: towards another switch, the bit of
-// the dimension, 4 for the second level of service, and 2 more after a turn that
-// dimension order forbids; to hosts and into the switch the level of service alone.
-func (w *torusRoutes) lanes(n int32, in, out uint8) (table [16]uint8) {
-	dimension := w.of[n][out]
-	for sl := range uint8(16) {
-		quality := sl >> 3
-		if dimension == 0 {
-			table[sl] = quality
-			continue
-		}
-		table[sl] = sl>>(dimension-1)&1 | quality<<2
-		if w.of[n][in] > dimension {
-			table[sl] |= 2
-		}
+// lanes is the virtual lane between two ports: towards another switch, the service
+// level's bit of the dimension, 4 for the second level of service, and 2 more after a
+// turn that dimension order forbids; to hosts and into the switch the level of
+// service alone.
+func (w *torusRoutes) lanes(n int32, in, out, sl uint8) uint8 {
+	dimension, quality := w.of[n][out], sl>>3
+	if dimension == 0 {
+		return quality
 	}
-	return table
+	lane := sl>>(dimension-1)&1 | quality<<2
+	if w.of[n][in] > dimension {
+		lane |= 2
+	}
+	return lane
 }

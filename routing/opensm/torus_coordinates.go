@@ -3,6 +3,8 @@ package opensm
 import (
 	"fmt"
 	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // point is a position in a torus.
@@ -286,4 +288,28 @@ func (g *torusGrid) adjacent(a, b int32) bool {
 		}
 	}
 	return false
+}
+
+// gridOf takes the coordinates of a network that knows them; nil if it has more than
+// three dimensions.
+func gridOf(s *Subnet, t topology.Grid) *torusGrid {
+	dims := t.Dims()
+	if len(dims) > 3 {
+		return nil
+	}
+	g := &torusGrid{size: [3]int{1, 1, 1}, at: make([]point, len(s.Switches))}
+	for d, size := range dims {
+		g.size[d], g.wraps[d] = size, t.Wraps(d)
+	}
+	g.node = make([]int32, g.size[0]*g.size[1]*g.size[2])
+	for i := range g.node {
+		g.node[i] = -1
+	}
+	for n, id := range s.Switches {
+		for d := range dims {
+			g.at[n][d] = t.Coordinate(id, d)
+		}
+		g.node[g.index(g.at[n])] = int32(n)
+	}
+	return g
 }

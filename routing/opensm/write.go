@@ -84,19 +84,17 @@ func (t *Tables) table(o *Options, n int32, in, out uint8, adapter bool) [16]uin
 		if adapter {
 			out = 0
 		}
-		return t.lanes(n, in, out)
+		var table [16]uint8
+		for sl := range uint8(16) {
+			table[sl] = t.lanes(n, in, out, sl)
+		}
+		return table
 	}
 	own := o.SL2VL.SwitchPort
 	if adapter {
 		own = o.SL2VL.Adapter
 	}
 	return written(o.OperationalVLs, own, o.SL2VL.All)
-}
-
-// Lane is the virtual lane of packets of service level sl that go from port in of a
-// switch to port out.
-func (t *Tables) Lane(o *Options, n int32, in, out, sl uint8) uint8 {
-	return t.table(o, n, in, out, false)[sl]
 }
 
 // WriteSL2VL writes the tables of all ports as OpenSM dumps them
