@@ -1,13 +1,13 @@
-package multicast
+package sssp
 
-// osmHeap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of
+// heap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of
 // several equally near vertices Dijkstra takes next decides between equally
 // long paths. All vertices are in it from the start, in order, with the largest
 // key. A lowered key rises while strictly smaller than its parent. The last
 // element takes the place of the one popped and sinks to where no child is
 // strictly smaller; of equally small children the one with the highest index
 // rises.
-type osmHeap struct {
+type heap struct {
 	entries []heapEntry
 	at      []int32 // index of each vertex in entries
 }
@@ -17,23 +17,23 @@ type heapEntry struct {
 	vertex int32
 }
 
-func newOSMHeap(vertices int) osmHeap {
-	return osmHeap{make([]heapEntry, 0, vertices), make([]int32, vertices)}
+func newHeap(vertices int) heap {
+	return heap{make([]heapEntry, 0, vertices), make([]int32, vertices)}
 }
 
 // fill inserts vertices 0 to n-1.
-func (h *osmHeap) fill(n int32) {
+func (h *heap) fill(n int32) {
 	h.entries = h.entries[:n]
 	for v := range n {
-		h.entries[v] = heapEntry{osmInfinity, v}
+		h.entries[v] = heapEntry{Infinity, v}
 		h.at[v] = v
 	}
 }
 
-func (h *osmHeap) size() int { return len(h.entries) }
+func (h *heap) size() int { return len(h.entries) }
 
 // lower gives a vertex in the heap a smaller key.
-func (h *osmHeap) lower(v int32, key uint64) {
+func (h *heap) lower(v int32, key uint64) {
 	i := h.at[v]
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -47,7 +47,7 @@ func (h *osmHeap) lower(v int32, key uint64) {
 }
 
 // pop removes the root and returns its vertex.
-func (h *osmHeap) pop() int32 {
+func (h *heap) pop() int32 {
 	root := h.entries[0].vertex
 	last := len(h.entries) - 1
 	moved := h.entries[last]
@@ -77,7 +77,7 @@ func (h *osmHeap) pop() int32 {
 	return root
 }
 
-func (h *osmHeap) put(i int32, e heapEntry) {
+func (h *heap) put(i int32, e heapEntry) {
 	h.entries[i] = e
 	h.at[e.vertex] = i
 }
