@@ -29,6 +29,7 @@ type Network struct {
 	topology.Topology
 	Warnings []string // what was strange but could be read
 	eras     []topology.Era
+	routed   *network // nil: without a routing
 }
 
 // Network builds the network of a file's first point.
@@ -47,6 +48,9 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 					return nil, err
 				}
 				n := &Network{Topology: t}
+				if r, ok := p.config.(routedConfig); ok {
+					n.routed = r.network(p.Seed)
+				}
 				if f, ok := p.config.(interface{ failures() *failures }); ok {
 					n.eras, err = f.failures().eras(t.Graph())
 				}

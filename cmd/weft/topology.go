@@ -17,15 +17,19 @@ import (
 
 func (a *app) topologyCommand() *cobra.Command {
 	var flags fileFlags
-	var format, out string
+	var format, out, lfts string
 	c := &cobra.Command{
 		Use:   "topology FILE.toml|FILE",
 		Short: "Describe the network of an experiment file or a network file, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
-JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+JSON form, the output of ibnetdiscover, or a netlist of ibsim.
+
+--lfts writes the forwarding tables of the experiment's routing as OpenSM dumps
+them; its option lfts_file, with routing_engine file, loads them.`,
 		Example: `  weft topology examples/fat-tree
   weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
-  weft topology ibnetdiscover.txt -o cluster.json`,
+  weft topology ibnetdiscover.txt -o cluster.json
+  weft topology examples/fat-tree --set routing.up=hashed --lfts fat-tree.lfts`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if format == "" && out != "" {
@@ -35,7 +39,7 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 				}
 				format = ending
 			}
-			if out == "" {
+			if out == "" && lfts == "" {
 				if err := a.needOutput(); err != nil {
 					return err
 				}
@@ -43,6 +47,11 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 			network, err := a.network(c.Context(), args[0], &flags)
 			if err != nil {
 				return err
+			}
+			if lfts != "" {
+				if err := a.writeTables(c.Context(), network, lfts); err != nil || out == "" && format == "" {
+					return err
+				}
 			}
 			text, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
 				var b bytes.Buffer
@@ -69,7 +78,29 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: by the ending of FILE, or a summary)")
 	choices(c, "format", experiments.TopologyFormats()...)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
+	c.Flags().StringVar(&lfts, "lfts", "", "`FILE` to write the routing's forwarding tables to")
 	return c
+}
+
+// writeTables writes the forwarding tables of a network's routing.
+func (a *app) writeTables(ctx context.Context, network *experiments.Network, path string) error {
+	var warnings []string
+	text, err := experiments.Interruptible(ctx, func() ([]byte, error) {
+		var b bytes.Buffer
+		var err error
+		warnings, err = network.WriteTables(&b)
+		return b.Bytes(), err
+	})
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
+	return writeOutput(path, text)
 }
 
 // network builds the network of an experiment file or reads one.
