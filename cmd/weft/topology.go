@@ -22,7 +22,7 @@ func (a *app) topologyCommand() *cobra.Command {
 		Use:   "topology FILE.toml|FILE",
 		Short: "Describe the network of an experiment file or a network file, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
-JSON form, the output of ibnetdiscover, or a netlist of ibsim.
+JSON form, the output of ibnetdiscover, ibdiagnet's db_csv, or a netlist of ibsim.
 
 --lfts writes the forwarding tables of the experiment's routing as OpenSM dumps
 them; its option lfts_file, with routing_engine file, loads them.`,

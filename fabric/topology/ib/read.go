@@ -109,5 +109,6 @@ func init() {
 		})
 	}
 	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
+	register("ibdiagnet", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV)
 	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim)
 }
