@@ -145,6 +145,13 @@ func NewTables(tables *ib.LFTs, env Env) (fabric.Routing, error) {
 	return (&lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
 }
 
+// AnyTables routes by tables that are at hand and need not lead anywhere, for looking
+// at their paths: Explore lists no hop where a packet has no way on. A network must
+// not be run with them.
+func AnyTables(g *topology.Graph, tables *ib.LFTs) fabric.Routing {
+	return &lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes), vcs: 1, inject: 1}
+}
+
 // levelOf is the service level from one terminal to another.
 func (r *lft) levelOf(src, dst topology.TerminalID) int {
 	if r.levels == nil {
@@ -202,5 +209,10 @@ func (r *lft) route(vcs int, h *fabric.Head) fabric.Hop {
 
 func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	hop := r.route(vcs, &h)
-	yield(hop, h.State, 1)
+	if hop.Port == topology.NoPort {
+		return
+	}
+	if t, ok := r.graph.PeerTerminal(hop.Port); !ok || t == h.Dst {
+		yield(hop, h.State, 1)
+	}
 }
