@@ -50,6 +50,21 @@ type (
 	}
 )
 
+// fileAggregation is a port of an aggregation node; Number is that of the switch's.
+type fileAggregation struct {
+	Name     string `json:"name,omitempty"`
+	Switch   int    `json:"switch"`
+	Number   int32  `json:"number,omitempty"`
+	NodeGUID guid   `json:"node_guid,omitempty"`
+	NodePort int32  `json:"node_port,omitempty"`
+	PortGUID guid   `json:"port_guid,omitempty"`
+	LID      int32  `json:"lid,omitempty"`
+	LMC      uint8  `json:"lmc,omitempty"`
+	Rate     string `json:"rate,omitempty"`
+}
+
+func (f *fileAggregation) blank() { f.Switch = noSwitch }
+
 // noSwitch stands where a file does not say which switch.
 const noSwitch = math.MinInt
 

@@ -75,6 +75,24 @@ type Names struct {
 	NodePort     []int32  // len = terminals: physical port number on the adapter, from 1
 	SwitchLMC    []uint8  // len = switches: LID mask control, 2^LMC LIDs each; nil = 0
 	TerminalLMC  []uint8  // len = terminals: LID mask control; nil = 0
+
+	// Aggregation lists the adapters inside switches that reduce data in the network
+	// (SHARP), port by port. They are no terminals and have no ports in the graph; a
+	// subnet manager gives them LIDs and routes to them like hosts.
+	Aggregation []AggregationNode
+}
+
+// AggregationNode is a port of an adapter inside a switch.
+type AggregationNode struct {
+	Name     string
+	Switch   SwitchID
+	Port     int32 // physical number of the switch's port
+	NodeGUID uint64
+	NodePort int32 // physical number of its own port, from 1
+	PortGUID uint64
+	LID      int32
+	LMC      uint8
+	Rate     string // as the file names it, "4xHDR"; "" if it does not
 }
 
 // Switches is the number of switches.

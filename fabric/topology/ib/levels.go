@@ -129,7 +129,7 @@ func (p *levelParser) source(line int, text string) {
 	guid, err := strconv.ParseUint(text, 0, 64)
 	to, known := p.ends[guid]
 	p.at, p.skipping = to, true
-	if err != nil || !known {
+	if err != nil || !known && !p.within[guid] {
 		p.fault(line, "GUID %s is not in the fabric", text)
 	}
 	if !known || to >= p.graph.Terminals() {

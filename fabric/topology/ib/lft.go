@@ -30,7 +30,7 @@ func NewLFTs(g *topology.Graph) *LFTs {
 	}
 	if l.lids.Highest() == 0 {
 		names := *Names(g)
-		l.lids = StatedLIDs(&topology.Graph{TerminalPort: g.TerminalPort, Names: &names})
+		l.lids = StatedLIDs(&topology.Graph{TerminalPort: g.TerminalPort, PortStart: g.PortStart, Names: &names})
 	}
 	return l
 }
@@ -91,7 +91,7 @@ var (
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p := lftParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: -1, listed: make([]bool, g.Switches())}
 	p.lfts = NewLFTs(g)
-	p.lfts.lids = &LIDs{terminals: g.Terminals()}
+	p.lfts.lids = noLIDs(g)
 	p.best = make([]int32, len(p.lfts.next))
 	lines, err := p.eachLine(r, p.parse)
 	if err != nil {
@@ -235,6 +235,8 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 		if to, known := p.ends[guid]; err == nil && known {
 			p.lfts.lids.put(int(lid), to)
 			p.enter(e, to)
+		} else if p.within[guid] {
+			p.lfts.lids.put(int(lid), p.lids.aggregation())
 		} else {
 			p.fault(line, "LID 0x%s: port GUID %s is not in the fabric", lidText, m[1])
 		}
@@ -286,8 +288,12 @@ func (p *lftParser) deferred() {
 	}
 }
 
-// enter makes the entry of a row, unless one of a lower LID has made it.
+// enter makes the entry of a row, unless one of a lower LID has made it, or it is
+// for an aggregation node.
 func (p *lftParser) enter(e lftEntry, to int) {
+	if to == p.lids.aggregation() {
+		return
+	}
 	cell := p.lfts.cell(e.at) + to
 	if best := p.best[cell]; best != 0 && best <= int32(e.lid) {
 		return

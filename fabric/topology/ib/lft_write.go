@@ -18,7 +18,8 @@ func (l *LFTs) Write(w io.Writer) error {
 	highest := l.lids.Highest()
 	own := make([]int, l.graph.Switches())
 	rows := make([]int, 0, highest) // LIDs that have a row
-	seen := make([]bool, l.graph.Terminals()+l.graph.Switches())
+	seen := make([]bool, l.lids.aggregation()+1)
+	seen[l.lids.aggregation()] = true
 	for lid := 1; lid <= highest; lid++ {
 		d, known := l.lids.of(lid)
 		if !known || seen[d] {

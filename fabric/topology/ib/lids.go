@@ -6,19 +6,25 @@ import "github.com/weft-sim/weft/fabric/topology"
 // Specification, volume 1, 4.1.3); those above are of multicast groups.
 const maxUnicastLID = 0xBFFF
 
-// LIDs say which port of a fabric has a local identifier: a terminal, or a switch
-// as such. The zero value knows none.
+// LIDs say which port of a fabric has a local identifier: a terminal, a switch as
+// such, or an aggregation node.
 type LIDs struct {
-	terminals int
+	terminals, switches int
 	// end is one more than the destination of each LID: terminals, then
-	// switches; 0 for none. len is one more than the highest LID.
+	// switches, then one for all aggregation nodes; 0 for none. len is one more
+	// than the highest LID.
 	end []int32
 }
+
+func noLIDs(g *topology.Graph) *LIDs { return &LIDs{g.Terminals(), g.Switches(), nil} }
+
+// aggregation is the destination that stands for aggregation nodes.
+func (l *LIDs) aggregation() int { return l.terminals + l.switches }
 
 // StatedLIDs are those that an imported fabric states, each with its LMC's range;
 // none for networks that state none.
 func StatedLIDs(g *topology.Graph) *LIDs {
-	l := &LIDs{terminals: g.Terminals()}
+	l := noLIDs(g)
 	if g.Names == nil {
 		return l
 	}
@@ -30,6 +36,11 @@ func StatedLIDs(g *topology.Graph) *LIDs {
 	for s, lid := range g.Names.SwitchLID {
 		for i := range int32(1) << lmcOf(g.Names.SwitchLMC, s) {
 			l.put(int(lid+i), l.terminals+s)
+		}
+	}
+	for _, a := range g.Names.Aggregation {
+		for i := range int32(1) << a.LMC {
+			l.put(int(a.LID+i), l.aggregation())
 		}
 	}
 	return l
@@ -48,7 +59,7 @@ func (l *LIDs) put(lid, destination int) {
 	}
 }
 
-// of is the destination of a LID: a terminal, or terminals + a switch.
+// of is the destination of a LID: a terminal, terminals + a switch, or aggregation.
 func (l *LIDs) of(lid int) (destination int, known bool) {
 	if lid < 0 || lid >= len(l.end) || l.end[lid] == 0 {
 		return 0, false
@@ -65,7 +76,7 @@ func (l *LIDs) Terminal(lid int) (topology.TerminalID, bool) {
 // Switch is the switch that has a LID.
 func (l *LIDs) Switch(lid int) (topology.SwitchID, bool) {
 	d, known := l.of(lid)
-	return topology.SwitchID(d - l.terminals), known && d >= l.terminals
+	return topology.SwitchID(d - l.terminals), known && d >= l.terminals && d < l.aggregation()
 }
 
 // Highest is the highest LID known; 0 if none is.
@@ -78,10 +89,14 @@ type subnet struct {
 	switches map[uint64]topology.SwitchID // by GUID
 	ends     map[uint64]int               // by port GUID: terminals, then switches
 	lids     *LIDs                        // as stated
+	within   map[uint64]bool              // port GUIDs of aggregation nodes
 }
 
 func newSubnet(g *topology.Graph) *subnet {
-	n := &subnet{graph: g, names: Names(g), switches: map[uint64]topology.SwitchID{}, ends: map[uint64]int{}, lids: StatedLIDs(g)}
+	n := &subnet{graph: g, names: Names(g), switches: map[uint64]topology.SwitchID{}, ends: map[uint64]int{}, lids: StatedLIDs(g), within: map[uint64]bool{}}
+	for _, a := range n.names.Aggregation {
+		n.within[a.PortGUID] = true
+	}
 	for t, guid := range n.names.PortGUID {
 		n.ends[guid] = t
 	}

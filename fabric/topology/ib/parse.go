@@ -31,6 +31,8 @@ const (
 	switchNode  nodeKind = 'S'
 	adapterNode nodeKind = 'H'
 	routerNode  nodeKind = 'R'
+	// aggregationNode: an adapter found out to be inside a switch.
+	aggregationNode nodeKind = 'A'
 )
 
 func (k nodeKind) String() string {

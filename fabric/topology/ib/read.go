@@ -25,7 +25,7 @@ type Imported struct {
 type ImportSummary struct {
 	Switches         int
 	Adapters         int // Ca records, aggregation nodes among them
-	AggregationNodes int // adapters inside switches; they are terminals like others
+	AggregationNodes int // adapters inside switches; they are no terminals, and listed in Names
 	Routers          int // Rt records; their ports are terminals
 	Terminals        int // connected adapter and router ports
 	SwitchCables     int // cables between different switches

@@ -152,13 +152,19 @@ func (p *sl2vlParser) parse(line int, text string) {
 func (p *sl2vlParser) guid(line int, text string) {
 	guid, err := strconv.ParseUint(text, 0, 64)
 	to, known := p.ends[guid]
+	if p.within[guid] {
+		p.at, p.skipping = -1, true
+		return
+	}
 	p.node(line, to, err == nil && known, "GUID "+text)
 }
 
 func (p *sl2vlParser) node(line, to int, known bool, what string) {
-	p.at, p.skipping = to, !known
-	if !known {
+	p.at, p.skipping = to, !known || to == p.lids.aggregation()
+	if p.skipping {
 		p.at = -1
+	}
+	if !known {
 		p.fault(line, "%s is not in the fabric", what)
 	}
 }
