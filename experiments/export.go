@@ -128,6 +128,16 @@ func (n *Network) Describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
 		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
+	if hosts := g.Hosts(); len(hosts) < g.Terminals() {
+		rails := 0
+		for _, h := range hosts {
+			rails = max(rails, len(h))
+		}
+		fmt.Fprintf(w, "hosts      %d, of up to %d rails\n", len(hosts), rails)
+	}
+	if g.Names != nil && len(g.Names.Aggregation) > 0 {
+		fmt.Fprintf(w, "aggregation nodes  %d, inside switches, no terminals\n", len(g.Names.Aggregation))
+	}
 	for i, class := range g.Classes {
 		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", input.Printable(class.Name), ports[i], max(class.Latency, 1))
 	}

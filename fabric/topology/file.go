@@ -45,7 +45,8 @@ import (
 // switch's "guid", "lid", "lmc" and "ports" (physical ones), at terminals and ends of
 // links the physical "number" of the switch port, and of terminals
 // "node_guid", "port_guid", "lid", "lmc", "node" (equal for the ports of one adapter,
-// stated for all or none) and "node_port". "aggregation_nodes" lists adapters inside
+// stated for all or none), "node_port" and "host" (equal for the rails of one host, for
+// all or none). "aggregation_nodes" lists adapters inside
 // switches, which are no terminals, by "switch" and any of the names above and "rate". The
 // network must be connected.
 type FileConfig struct {

@@ -42,6 +42,7 @@ type (
 		LMC      uint8  `json:"lmc,omitempty"`
 		Node     *int32 `json:"node,omitempty"`
 		NodePort int32  `json:"node_port,omitempty"`
+		Host     *int32 `json:"host,omitempty"`
 	}
 	fileLink struct {
 		A     filePort `json:"a"`
@@ -134,6 +135,9 @@ func newFileTerminal(g *Graph, t TerminalID) fileTerminal {
 		f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
 		if n.TerminalNode != nil {
 			f.Node = &n.TerminalNode[t]
+		}
+		if n.Host != nil {
+			f.Host = &n.Host[t]
 		}
 	}
 	return f

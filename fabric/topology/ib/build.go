@@ -290,7 +290,9 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 			names.NodePort = append(names.NodePort, int32(e.port))
 		}
 	}
+	names.Host = hostsOf(names)
 	s.SwitchCables = g.SwitchLinks()
+	s.Hosts = len(g.Hosts())
 	s.Terminals = g.Terminals()
 	if f.dialect == dialectDiscover {
 		f.warnShared(g)

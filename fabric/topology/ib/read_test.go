@@ -79,13 +79,13 @@ func TestRealClusters(t *testing.T) {
 	}{
 		{
 			file:      "psmn-x5-2020-qdr-ddr.txt",
-			want:      ImportSummary{Switches: 11, Adapters: 89, Terminals: 89, SwitchCables: 70, PortLines: 318},
+			want:      ImportSummary{Switches: 11, Adapters: 89, Terminals: 89, Hosts: 89, SwitchCables: 70, PortLines: 318},
 			terminals: map[string]int{"4xDDR": 23, "4xQDR": 66}, links: map[string]int{"4xQDR": 70},
 			switchless: 5,
 		},
 		{
 			file:      "loginoff-2014-qdr-fdr10.txt",
-			want:      ImportSummary{Switches: 8, Adapters: 144, Terminals: 145, SwitchCables: 47, PortLines: 384},
+			want:      ImportSummary{Switches: 8, Adapters: 144, Terminals: 145, Hosts: 144, SwitchCables: 47, PortLines: 384},
 			terminals: map[string]int{"4xQDR": 145}, links: map[string]int{"4xFDR10": 47},
 			switchless: 1, // one has cables to switches only
 			dual:       1,
@@ -272,7 +272,7 @@ Ca 1 "H-d" # "node1 HCA-1"
 Ca 1 "H-e" # "node1 HCA-1"
 [1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
 `)
-	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 3, PortLines: 8}
+	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 3, Hosts: 3, PortLines: 8}
 	if im.Summary != want {
 		t.Errorf("counts %+v, want %+v", im.Summary, want)
 	}
