@@ -65,8 +65,6 @@ func (l *LFTs) cell(s topology.SwitchID) int {
 var (
 	lftSwitch  = regexp.MustCompile(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
 	fdbSwitch  = regexp.MustCompile(`dump_ucast_routes: Switch (0x[0-9A-Fa-f]+)`)
-	lftRow     = regexp.MustCompile(`^0x([0-9A-Fa-f]+)\s*:?\s+(\d+|UNREACHABLE)\b(.*)$`)
-	lftGUID    = regexp.MustCompile(`\bportguid (0x[0-9A-Fa-f]+)`)
 	lftEnd     = regexp.MustCompile(`^(\d+)( valid)? lids dumped`)
 	lftReduced = regexp.MustCompile(`^([0-9A-Fa-f]{16}) \d+:((?: (?:\d+|-))+)$`)
 	lftHeading = regexp.MustCompile(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
@@ -135,11 +133,9 @@ type lftEntry struct {
 }
 
 func (p *lftParser) parse(line int, text string) {
-	if strings.HasPrefix(text, "0x") { // most lines
-		if m := lftRow.FindStringSubmatch(text); m != nil {
-			p.row(line, m[1], m[2], m[3])
-			return
-		}
+	if lid, port, rest, ok := cutRow(text); ok { // most lines
+		p.row(line, lid, port, rest)
+		return
 	}
 	if text == "" || text[0] == '#' || lftHeading.MatchString(text) {
 		return
@@ -203,6 +199,28 @@ func (p *lftParser) count(line int, text string, exact bool) {
 	p.at = -1
 }
 
+// cutRow takes "0x0001 005 # ..." and "0x0001 : 005 : 02 : yes" apart.
+func cutRow(text string) (lid, port, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, "0x")
+	if !ok {
+		return "", "", "", false
+	}
+	n := hexDigits(text)
+	lid, text = text[:n], strings.TrimLeft(text[n:], " \t:")
+	port, rest, _ = strings.Cut(text, " ")
+	decimal := port != "" && strings.Trim(port, "0123456789") == ""
+	return lid, port, rest, n > 0 && (decimal || port == "UNREACHABLE")
+}
+
+// hexDigits is the length of the hexadecimal number that text begins with.
+func hexDigits(text string) int {
+	n := 0
+	for n < len(text) && strings.IndexByte("0123456789abcdefABCDEF", text[n]) >= 0 {
+		n++
+	}
+	return n
+}
+
 // row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or
 // "0x0001 : 005 : 02 : yes".
 func (p *lftParser) row(line int, lidText, portText, rest string) {
@@ -230,15 +248,16 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 		return
 	}
 	e := lftEntry{line, p.at, uint16(lid), uint8(number)}
-	if m := lftGUID.FindStringSubmatch(rest); m != nil {
-		guid, err := strconv.ParseUint(m[1], 0, 64)
+	if _, text, ok := strings.Cut(rest, "portguid 0x"); ok {
+		text = text[:hexDigits(text)]
+		guid, err := strconv.ParseUint(text, 16, 64)
 		if to, known := p.ends[guid]; err == nil && known {
 			p.lfts.lids.put(int(lid), to)
 			p.enter(e, to)
 		} else if p.within[guid] {
 			p.lfts.lids.put(int(lid), p.lids.aggregation())
 		} else {
-			p.fault(line, "LID 0x%s: port GUID %s is not in the fabric", lidText, m[1])
+			p.fault(line, "LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
 		}
 		return
 	}
