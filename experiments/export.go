@@ -139,7 +139,11 @@ func (n *Network) Describe(w io.Writer) {
 		fmt.Fprintf(w, "aggregation nodes  %d, inside switches, no terminals\n", len(g.Names.Aggregation))
 	}
 	for i, class := range g.Classes {
-		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", input.Printable(class.Name), ports[i], max(class.Latency, 1))
+		rate := ""
+		if class.Rate != 0 {
+			rate = ", " + class.Rate.String()
+		}
+		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles%s\n", input.Printable(class.Name), ports[i], max(class.Latency, 1), rate)
 	}
 	for _, era := range n.eras {
 		fmt.Fprintf(w, "faults     %s\n", describeEra(era))

@@ -45,7 +45,7 @@ func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]
 			continue
 		}
 		name := g.Classes[g.PortClass[p]].Name
-		if channel := all[name]; channel.Rate == 0 && channel.CyclesPerFlit == 0 {
+		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
 			channel.Rate = adapter.Rate()
 			all[name] = channel
 		}
