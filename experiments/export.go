@@ -29,6 +29,7 @@ type Network struct {
 	topology.Topology
 	Warnings []string // what was strange but could be read
 	eras     []topology.Era
+	routed   *network // nil: without a routing
 }
 
 // Network builds the network of a file's first point.
@@ -47,6 +48,9 @@ func (f *File) NetworkOf(p *Point) (*Network, error) {
 					return nil, err
 				}
 				n := &Network{Topology: t}
+				if r, ok := p.config.(routedConfig); ok {
+					n.routed = r.network(p.Seed)
+				}
 				if f, ok := p.config.(interface{ failures() *failures }); ok {
 					n.eras, err = f.failures().eras(t.Graph())
 				}
@@ -124,8 +128,22 @@ func (n *Network) Describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
 		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
+	if hosts := g.Hosts(); len(hosts) < g.Terminals() {
+		rails := 0
+		for _, h := range hosts {
+			rails = max(rails, len(h))
+		}
+		fmt.Fprintf(w, "hosts      %d, of up to %d rails\n", len(hosts), rails)
+	}
+	if g.Names != nil && len(g.Names.Aggregation) > 0 {
+		fmt.Fprintf(w, "aggregation nodes  %d, inside switches, no terminals\n", len(g.Names.Aggregation))
+	}
 	for i, class := range g.Classes {
-		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles\n", input.Printable(class.Name), ports[i], max(class.Latency, 1))
+		rate := ""
+		if class.Rate != 0 {
+			rate = ", " + class.Rate.String()
+		}
+		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles%s\n", input.Printable(class.Name), ports[i], max(class.Latency, 1), rate)
 	}
 	for _, era := range n.eras {
 		fmt.Fprintf(w, "faults     %s\n", describeEra(era))

@@ -45,7 +45,7 @@ func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]
 			continue
 		}
 		name := g.Classes[g.PortClass[p]].Name
-		if channel := all[name]; channel.Rate == 0 && channel.CyclesPerFlit == 0 {
+		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
 			channel.Rate = adapter.Rate()
 			all[name] = channel
 		}
@@ -62,8 +62,8 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
 	faults := []error{config.Check(g, r), checkFit(&c.Switch, packet)}
-	if n := g.Terminals(); nodes > n {
-		faults = append(faults, At("topology.type", fmt.Errorf("has %d terminals; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
+	if n := len(g.Hosts()); nodes > n {
+		faults = append(faults, At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}
 	var warnings []Warning
 	for _, message := range config.BufferWarnings(g) {

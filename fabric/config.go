@@ -21,7 +21,8 @@ type Config struct {
 // PhysicalConfig is the [fabric] table: what a flit and a cycle are.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
-	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond" min:"1ps"`
+	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
+	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
 }
 
 // SwitchConfig is the [switch] table. Stages are counted in steps of the
@@ -58,6 +59,7 @@ type TerminalConfig struct {
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
+	Link          string   `toml:"link" doc:"instead of rate: InfiniBand width and speed, such as 4xEDR"`
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 

@@ -165,6 +165,15 @@ func (w *walker) split(h fabric.Head, flow float64, next *front, load *Load) (er
 	return err
 }
 
+// Terminals is l without the channels between switches: what no routing changes.
+func (l *Load) Terminals() *Load {
+	x := &Load{l.graph, make([]float64, len(l.Port)), l.Injection}
+	for _, p := range l.graph.TerminalPort {
+		x.Port[p] = l.Port[p]
+	}
+	return x
+}
+
 // Bound is the throughput bound of the loads, in flits a cycle and sending
 // terminal: the inverse of the greatest load in units of the channel's
 // capacity. cyclesPerFlit gives the capacity of each channel class of the graph

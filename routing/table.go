@@ -112,6 +112,16 @@ func (r *table) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *table) IgnoresTerminals() bool { return !r.hashed }
 
+// Widened implements [Widener]: all shortest paths.
+func (r *table) Widened() fabric.Routing {
+	if !r.hashed {
+		return nil
+	}
+	wide := *r
+	wide.hashed = false
+	return &wide
+}
+
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.route(h, v.VCs(), v.Random(h.Switch))
 }

@@ -16,14 +16,18 @@ import (
 // contracts of [fabric.Routing] and [fabric.Explorer], on a network of each family
 // of topologies that carries it and on those in more.
 func Conform(t *testing.T, name string, more []topologytest.Network) {
-	Each(t, name, more, func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing) {
-		checkPaths(t, n.Topology, v, r)
-		checkWeights(t, n.Topology, r)
-		checkInjection(t, r)
-		if !v.CanDeadlock && !t.Failed() {
-			checkDecisions(t, n.Topology, r)
-		}
-	})
+	Each(t, name, more, ConformOn)
+}
+
+// ConformOn is what [Conform] does with one variant on one network, for routings
+// that need files written first.
+func ConformOn(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing) {
+	checkPaths(t, n.Topology, v, r)
+	checkWeights(t, n.Topology, r)
+	checkInjection(t, r)
+	if !v.CanDeadlock && !t.Failed() {
+		checkDecisions(t, n.Topology, r)
+	}
 }
 
 // checkPaths walks every path: all of them are made of ports that exist and end at
