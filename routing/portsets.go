@@ -16,6 +16,7 @@ type portSets struct {
 	graph  *topology.Graph
 	home   []topology.SwitchID // len = terminals
 	leaf   []int32             // len = switches: column of a leaf, else -1
+	column []int32             // len = terminals: column of its switch
 	leaves int
 	set    []uint16 // len = switches*leaves: number of the port set
 	first  []int32  // len = switches: first set of the switch in start
@@ -25,7 +26,7 @@ type portSets struct {
 
 // maxTableLeaves bounds the tables: set numbers are 16 bits, and their size
 // grows with the product of switches and leaves.
-const maxTableLeaves = 5000
+const maxTableLeaves = 1 << 14
 
 // newPortSets numbers the leaves of g for routing name; sample is a terminal of
 // each. The sets are to be filled.
@@ -34,6 +35,9 @@ func newPortSets(name string, g *topology.Graph) (x *portSets, sample []topology
 	x.leaf, sample = numberLeaves(g)
 	if x.leaves = len(sample); x.leaves > maxTableLeaves {
 		return nil, nil, fmt.Errorf("routing %q handles at most %d switches with terminals; this topology has %d", name, maxTableLeaves, x.leaves)
+	}
+	for _, s := range x.home {
+		x.column = append(x.column, x.leaf[s])
 	}
 	return x, sample, nil
 }
@@ -75,10 +79,10 @@ func (x *portSets) number(masks []byte, width int, set []uint16) {
 	}
 }
 
-// to lists the ports of switch s, relative to its first, that serve a terminal's
-// switch.
-func (x *portSets) to(s topology.SwitchID, t topology.TerminalID) []uint16 {
-	i := x.first[s] + int32(x.set[int(s)*x.leaves+int(x.leaf[x.home[t]])])
+// to lists the ports of switch s, relative to its first, that serve a leaf; none
+// at the leaf itself.
+func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
+	i := x.first[s] + int32(x.set[int(s)*x.leaves+int(column)])
 	return x.local[x.start[i]:x.start[i+1]]
 }
 

@@ -19,7 +19,7 @@ import (
 //
 // Memory: 4 bytes for each (switch, switch with terminals).
 type upDown struct {
-	near *table
+	near *hopPaths
 	rank []int32     // len = switches: place in the order
 	port [2][]uint16 // by phase, len = switches*leaves: ports relative to the switch's first; noLocal: none
 }
@@ -30,7 +30,7 @@ const (
 	noLocal   = math.MaxUint16
 )
 
-func newUpDown(near *table) *upDown {
+func newUpDown(near *hopPaths) *upDown {
 	g := near.graph
 	u := &upDown{near: near, rank: make([]int32, g.Switches())}
 	var leaves []topology.SwitchID // by column
@@ -164,6 +164,6 @@ func (u *upDown) next(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uin
 			phase = phaseDown
 		}
 	}
-	local := u.port[phase][int(h.Switch)*u.near.leaves+int(u.near.leaf[u.near.home[h.Dst]])]
+	local := u.port[phase][int(h.Switch)*u.near.leaves+int(u.near.column[h.Dst])]
 	return g.PortStart[h.Switch] + topology.PortID(local), oneVC(0, vcs)
 }
