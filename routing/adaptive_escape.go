@@ -72,7 +72,7 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 		}
 		r.escape = &escapeDOR{walk}
 	} else {
-		r.escape = newUpDown(near)
+		r.escape = newUpDown(&near.portSets)
 	}
 	r.need = r.escape.vcs()
 	return r, checkVCs(name, r.VCs(), env)

@@ -3,7 +3,6 @@ package routing
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -129,8 +128,7 @@ func (p *hopPaths) distances(name string, sample []topology.TerminalID) ([]int16
 		for s, d := range row {
 			if p.leaf[s] >= 0 {
 				if d == topology.Unreachable && p.down == nil {
-					return nil, fmt.Errorf("routing %q needs a connected network; no path joins %s and %s",
-						name, p.graph.SwitchName(topology.SwitchID(s)), p.graph.SwitchName(p.home[t]))
+					return nil, unconnected(name, p.graph, topology.SwitchID(s), p.home[t])
 				}
 				p.hops = max(p.hops, int(d))
 			}
@@ -167,31 +165,6 @@ func (p *hopPaths) markNearer(masks []byte, width int, distance []int16, s topol
 		for leaf, d := range own {
 			if d > 0 && theirs[leaf] == d-1 {
 				masks[leaf*width+bit/8] |= 1 << (bit % 8)
-			}
-		}
-	}
-}
-
-// leaveOne clears all bits of each leaf's mask but one, chosen by a hash of switch
-// and leaf.
-func (p *hopPaths) leaveOne(masks []byte, width int, s topology.SwitchID) {
-	for leaf := range p.leaves {
-		mask := masks[leaf*width:][:width]
-		n := 0
-		for _, b := range mask {
-			n += bits.OnesCount8(b)
-		}
-		if n < 2 {
-			continue
-		}
-		chosen := spread(uint32(s)*0x9e3779b1+uint32(leaf), n)
-		for i, b := range mask {
-			mask[i] = 0
-			for ; b != 0; b &= b - 1 {
-				if chosen == 0 {
-					mask[i] = b & -b
-				}
-				chosen--
 			}
 		}
 	}

@@ -42,6 +42,28 @@ func newPortSets(name string, g *topology.Graph) (x *portSets, sample []topology
 	return x, sample, nil
 }
 
+// connected reports for routing name that no path joins some leaves.
+func (x *portSets) connected(name string) error {
+	first := topology.SwitchID(-1)
+	var row []int16
+	for s, column := range x.leaf {
+		switch {
+		case column < 0:
+		case first < 0:
+			first = topology.SwitchID(s)
+			row = x.graph.DistancesFrom(first, nil)
+		case row[s] == topology.Unreachable:
+			return unconnected(name, x.graph, topology.SwitchID(s), first)
+		}
+	}
+	return nil
+}
+
+// unconnected is the error of routing name that no path joins two switches.
+func unconnected(name string, g *topology.Graph, s, t topology.SwitchID) error {
+	return fmt.Errorf("routing %q needs a connected network; no path joins %s and %s", name, g.SwitchName(s), g.SwitchName(t))
+}
+
 // fill makes the port sets of all switches. mark sets the bits of the ports of
 // switch s that serve each leaf in masks, width bytes for each. Cost: switches *
 // leaves * ports of a switch.
@@ -76,6 +98,31 @@ func (x *portSets) number(masks []byte, width int, set []uint16) {
 			x.start = append(x.start, int32(len(x.local)))
 		}
 		set[leaf] = number
+	}
+}
+
+// leaveOne clears all bits of each leaf's mask but one, chosen by a hash of switch
+// and leaf.
+func (x *portSets) leaveOne(masks []byte, width int, s topology.SwitchID) {
+	for leaf := range x.leaves {
+		mask := masks[leaf*width:][:width]
+		n := 0
+		for _, b := range mask {
+			n += bits.OnesCount8(b)
+		}
+		if n < 2 {
+			continue
+		}
+		chosen := spread(uint32(s)*0x9e3779b1+uint32(leaf), n)
+		for i, b := range mask {
+			mask[i] = 0
+			for ; b != 0; b &= b - 1 {
+				if chosen == 0 {
+					mask[i] = b & -b
+				}
+				chosen--
+			}
+		}
 	}
 }
 
