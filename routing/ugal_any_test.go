@@ -36,7 +36,7 @@ func rperm(t testing.TB, name string) (p permutation) {
 func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern fabric.Pattern, load float64, cycles int64) *fabric.Result {
 	t.Helper()
 	c := fabric.DefaultConfig()
-	c.AllowDeadlock = true
+	c.Fabric.AllowDeadlock = true
 	c.Switch.VCs, c.Switch.BufferFlits, c.Switch.VCAllocCycles, c.Switch.CreditCycles = 4, 16, 1, 2
 	f, err := fabric.New(topo.Graph(), c, r, 1)
 	if err != nil {
