@@ -133,3 +133,11 @@ func (f *field) mul(a, b int) int {
 
 // neg is the element that makes 0 with a.
 func (f *field) neg(a int) int { return f.scale(a, f.p-1) }
+
+// divide is a/b; b is not 0.
+func (f *field) divide(a, b int) int {
+	if a == 0 {
+		return 0
+	}
+	return f.power(int(f.log[a]) + f.order - 1 - int(f.log[b]))
+}
