@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
@@ -43,7 +42,7 @@ func init() {
 // Where there are no more virtual channels than the escape function needs, all
 // are escape channels.
 type adaptiveEscape struct {
-	near   *table // shortest paths
+	near   *hopPaths // shortest paths
 	escape escapeFunction
 	need   int // virtual channels of the escape function
 }
@@ -60,9 +59,9 @@ type escapeFunction interface {
 
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
 	const name = "adaptive-escape"
-	near, err := shortestPaths(env.Topology.Graph())
+	near, err := newHopPaths(name, defaultPaths("random", false), env, false)
 	if err != nil {
-		return nil, fmt.Errorf("routing %q: %w", name, err)
+		return nil, err
 	}
 	r := &adaptiveEscape{near: near}
 	_, grid := env.Topology.(topology.Grid)
@@ -73,25 +72,10 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 		}
 		r.escape = &escapeDOR{walk}
 	} else {
-		r.escape = newUpDown(near)
+		r.escape = newUpDown(&near.portSets)
 	}
 	r.need = r.escape.vcs()
 	return r, checkVCs(name, r.VCs(), env)
-}
-
-// shortestPaths is the tables of routing "table", for their port sets alone.
-func shortestPaths(g *topology.Graph) (*table, error) {
-	sets, sample, err := newPortSets("adaptive-escape", g)
-	if err != nil {
-		return nil, err
-	}
-	t := &table{portSets: *sets}
-	distance, err := t.distances(sample)
-	if err != nil {
-		return nil, err
-	}
-	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
-	return t, nil
 }
 
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
@@ -107,7 +91,9 @@ func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.
-func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }
+func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
+	return r.near.to(h.Switch, r.near.column[h.Dst])
+}
 
 func (r *adaptiveEscape) VCs() int { return r.need + 1 }
 

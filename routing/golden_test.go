@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // digest is a sink that hashes deliveries, whatever their order (FNV-1a).
@@ -48,9 +49,14 @@ func TestGoldenAdaptive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields := reflect.ValueOf(eager).Elem()
-		fields.FieldByName("Candidates").SetInt(3)
-		fields.FieldByName("Threshold").SetInt(-2)
+		param.EachSetting(eager, func(f reflect.StructField, v reflect.Value) {
+			switch f.Tag.Get("toml") {
+			case "candidates":
+				v.SetInt(3)
+			case "threshold":
+				v.SetInt(-2)
+			}
+		})
 		if pb, ok := eager.(*routing.PiggybackConfig); ok {
 			pb.Factor, pb.Offset = 0.5, 0 // two global channels a switch never differ by more than twice the mean
 		}
@@ -58,8 +64,8 @@ func TestGoldenAdaptive(t *testing.T) {
 		got := uint64(0)
 		for _, v := range all {
 			for _, topo := range nets {
-				r, err := routing.Registry.Build(name, v.Config, routing.Env{Topology: topo})
-				if err != nil || v.CanDeadlock {
+				r, ok := v.On(topo)
+				if !ok || v.CanDeadlock {
 					continue
 				}
 				got = got*31 + digestOf(t, topo, r)

@@ -16,6 +16,7 @@ type portSets struct {
 	graph  *topology.Graph
 	home   []topology.SwitchID // len = terminals
 	leaf   []int32             // len = switches: column of a leaf, else -1
+	column []int32             // len = terminals: column of its switch
 	leaves int
 	set    []uint16 // len = switches*leaves: number of the port set
 	first  []int32  // len = switches: first set of the switch in start
@@ -25,7 +26,7 @@ type portSets struct {
 
 // maxTableLeaves bounds the tables: set numbers are 16 bits, and their size
 // grows with the product of switches and leaves.
-const maxTableLeaves = 5000
+const maxTableLeaves = 1 << 14
 
 // newPortSets numbers the leaves of g for routing name; sample is a terminal of
 // each. The sets are to be filled.
@@ -35,7 +36,32 @@ func newPortSets(name string, g *topology.Graph) (x *portSets, sample []topology
 	if x.leaves = len(sample); x.leaves > maxTableLeaves {
 		return nil, nil, fmt.Errorf("routing %q handles at most %d switches with terminals; this topology has %d", name, maxTableLeaves, x.leaves)
 	}
+	for _, s := range x.home {
+		x.column = append(x.column, x.leaf[s])
+	}
 	return x, sample, nil
+}
+
+// connected reports for routing name that no path joins some leaves.
+func (x *portSets) connected(name string) error {
+	first := topology.SwitchID(-1)
+	var row []int16
+	for s, column := range x.leaf {
+		switch {
+		case column < 0:
+		case first < 0:
+			first = topology.SwitchID(s)
+			row = x.graph.DistancesFrom(first, nil)
+		case row[s] == topology.Unreachable:
+			return unconnected(name, x.graph, topology.SwitchID(s), first)
+		}
+	}
+	return nil
+}
+
+// unconnected is the error of routing name that no path joins two switches.
+func unconnected(name string, g *topology.Graph, s, t topology.SwitchID) error {
+	return fmt.Errorf("routing %q needs a connected network; no path joins %s and %s", name, g.SwitchName(s), g.SwitchName(t))
 }
 
 // fill makes the port sets of all switches. mark sets the bits of the ports of
@@ -75,10 +101,35 @@ func (x *portSets) number(masks []byte, width int, set []uint16) {
 	}
 }
 
-// to lists the ports of switch s, relative to its first, that serve a terminal's
-// switch.
-func (x *portSets) to(s topology.SwitchID, t topology.TerminalID) []uint16 {
-	i := x.first[s] + int32(x.set[int(s)*x.leaves+int(x.leaf[x.home[t]])])
+// leaveOne clears all bits of each leaf's mask but one, chosen by a hash of switch
+// and leaf.
+func (x *portSets) leaveOne(masks []byte, width int, s topology.SwitchID) {
+	for leaf := range x.leaves {
+		mask := masks[leaf*width:][:width]
+		n := 0
+		for _, b := range mask {
+			n += bits.OnesCount8(b)
+		}
+		if n < 2 {
+			continue
+		}
+		chosen := spread(uint32(s)*0x9e3779b1+uint32(leaf), n)
+		for i, b := range mask {
+			mask[i] = 0
+			for ; b != 0; b &= b - 1 {
+				if chosen == 0 {
+					mask[i] = b & -b
+				}
+				chosen--
+			}
+		}
+	}
+}
+
+// to lists the ports of switch s, relative to its first, that serve a leaf; none
+// at the leaf itself.
+func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
+	i := x.first[s] + int32(x.set[int(s)*x.leaves+int(column)])
 	return x.local[x.start[i]:x.start[i+1]]
 }
 

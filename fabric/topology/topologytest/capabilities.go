@@ -104,6 +104,51 @@ func checkGrid(t testing.TB, x topology.Grid) {
 	}
 }
 
+func checkHamming(t testing.TB, x topology.Hamming) {
+	t.Helper()
+	g, dims := x.Graph(), x.Dims()
+	seen := map[topology.PortID]bool{}
+	for s := range topology.SwitchID(g.Switches()) {
+		for d, size := range dims {
+			at := x.Coordinate(s, d)
+			if at < 0 || at >= size {
+				t.Fatalf("switch %d at %d of %d", s, at, size)
+			}
+			for to := range size {
+				first, count := x.To(s, d, to)
+				if to == at {
+					if first != topology.NoPort || count != 0 {
+						t.Fatalf("switch %d has %d ports to itself", s, count)
+					}
+					continue
+				}
+				if count < 1 {
+					t.Fatalf("switch %d has no port to %d in dimension %d", s, to, d)
+				}
+				for p := first; p < first+topology.PortID(count); p++ {
+					peer, ok := g.PeerPort(p)
+					if !ok || g.PortSwitch[p] != s || seen[p] {
+						t.Fatalf("port %d is not a cable of switch %d, or leads to two places", p, s)
+					}
+					seen[p] = true
+					for e := range dims {
+						want := x.Coordinate(s, e)
+						if e == d {
+							want = to
+						}
+						if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
+							t.Fatalf("switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 2*g.SwitchLinks() {
+		t.Errorf("coordinates name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
+	}
+}
+
 func checkTree(t testing.TB, x topology.Tree) {
 	t.Helper()
 	g := x.Graph()
