@@ -34,11 +34,9 @@ import (
 // The file may be packed by gzip or zstd. Terminals t*terminals to t*terminals +
 // terminals-1 hang from switch t. Ports: terminals, then cables in the order of the file.
 type EdgesConfig struct {
-	Path      string `toml:"path" doc:"file of cables: a line with two switches for each, or Cray's list of links; relative to the experiment file"`
+	Path      string `toml:"path" doc:"file of cables: a line with two switches for each, or Cray's list of links; relative to the experiment file" file:"read"`
 	Terminals int    `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
 }
-
-var _ PathConfig = (*EdgesConfig)(nil)
 
 func init() {
 	param.Register(Registry, "edges", "a network from a list of its cables, or from Cray's list of links",
@@ -56,16 +54,6 @@ func init() {
 			return NewFileNetwork(g), nil
 		})
 }
-
-// RelativeTo implements [PathConfig].
-func (c *EdgesConfig) RelativeTo(dir string) {
-	f := FileConfig{c.Path}
-	f.RelativeTo(dir)
-	c.Path = f.Path
-}
-
-// Files implements [PathConfig].
-func (c *EdgesConfig) Files() []string { return []string{c.Path} }
 
 // Validate checks what the tags cannot.
 func (c *EdgesConfig) Validate() error {

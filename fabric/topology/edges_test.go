@@ -12,8 +12,7 @@ import (
 
 func init() {
 	addSample("edges", "ring", false, func(c *EdgesConfig) {
-		c.Path, c.Terminals = "ring.edges", 2
-		c.RelativeTo("testdata")
+		c.Path, c.Terminals = filepath.Join("testdata", "ring.edges"), 2
 	})
 }
 
