@@ -36,7 +36,7 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("left aside %v, want %v", ignored, want)
 	}
 	want := []Curve{
-		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, 20, 0.2, 2}, {0.2, "2", false, 21, 0.21, 4}}},
+		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, false, 20, 0.2, 2}, {0.2, "2", false, false, 21, 0.21, 4}}},
 		{Name: "b", File: "b.csv", Points: []Point{{0.1, "", false, false, 27.5, 0.0998, 2}, {0.5, "", true, false, -1, 0.4, 3}, {0.6, "", true, false, -1, 0.41, 4}}},
 		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, 28, 0.1, 3}}},
 	}
