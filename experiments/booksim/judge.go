@@ -116,7 +116,7 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 		latency.Compare(latencyShare)
 		if saturated > 0 {
 			latency.Verdict, latency.Allowed = NotJudged, math.NaN()
-			latency.Note = fmt.Sprintf("saturated or overloaded in %d of BookSim2's %d runs", saturated, len(latency.Peer))
+			latency.Note = fmt.Sprintf("saturated in %d of BookSim2's %d runs", saturated, len(latency.Peer))
 			accepted.Compare(saturatedShare)
 		} else {
 			accepted.Compare(acceptedShare)
