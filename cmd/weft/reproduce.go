@@ -28,10 +28,15 @@ In the place of papers, booksim, or booksim/CURVE, holds weft against curves
 measured with BookSim2: those that come with weft or, with --data, those of a
 folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
 avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
-table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
+table holds several) and NAME.cfg the configuration that BookSim2 was given.
+
+atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
+topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
+curves/ and graphs/. atlas/targets is the numbers alone.`,
 		Example: `  weft reproduce --quick
   weft reproduce dragonfly/fig10a connections
-  weft reproduce booksim --data measured/`,
+  weft reproduce booksim --data measured/
+  weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.check(); err != nil {
 				return err
@@ -40,13 +45,16 @@ table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
 			if err != nil {
 				return err
 			}
-			if peer {
+			switch peer {
+			case peerName:
 				return a.reproducePeer(c.Context(), args, data, &flags)
+			case atlasName:
+				return a.reproduceAtlas(c.Context(), args, data, &flags)
 			}
 			return a.reproduce(c, args, &flags)
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations")
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)

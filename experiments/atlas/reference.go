@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/booksim"
 )
 
 //go:embed reference
@@ -55,7 +56,7 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 			r.Targets = append(r.Targets, Target{c[0], c[1], c[2], c[3], c[4], c[5], line})
 		}},
 		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string) {
-			r.Curves = append(r.Curves, Curve{Name: c[0], Graph: c[1], Routing: c[2], Traffic: c[3], line: line})
+			r.Curves = append(r.Curves, Curve{booksim.Curve{Name: c[0]}, c[1], c[2], c[3], line})
 		}},
 	} {
 		err := r.table(t.file, t.columns, t.row)
