@@ -19,11 +19,14 @@ import (
 const certificateBudget = 20_000_000
 
 // unsafeConfig is implemented by the configurations of kinds whose networks
-// can deadlock.
-type unsafeConfig interface{ setAllowDeadlock() }
+// can deadlock: fabric.allow_deadlock of the file.
+type unsafeConfig interface {
+	setAllowDeadlock()
+	allowsDeadlock() bool
+}
 
 // allowHint tells how to run what is refused.
-const allowHint = "; --allow-deadlock runs it all the same"
+const allowHint = "; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same"
 
 // proof is a certificate in words; err tells why there is none.
 type proof struct {
@@ -154,6 +157,7 @@ func (p *Preflight) certify(n *network, allowed bool) error {
 		p.Note("deadlock", "%s", c.text)
 	case allowed:
 		p.Warn("routing.type", "= %q %s", n.routing.Type.Name(), c.text+c.cycle)
+		p.cyclic = append(p.cyclic, fmt.Sprintf("%s on %s %s%s", n.routing.Type.Name(), n.topology.Type.Name(), c.text, c.cycle))
 	default:
 		return At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.text, allowHint, c.cycle))
 	}

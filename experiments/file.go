@@ -32,8 +32,9 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
-	inputs string // of the header
-	unsafe bool   // Options.AllowDeadlock
+	inputs string   // of the header
+	unsafe bool     // Options.AllowDeadlock
+	cyclic []string // networks that can deadlock and may, as preflight finds them
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis

@@ -69,11 +69,11 @@ type trafficConfig struct {
 	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
-
-	allowDeadlock bool
 }
 
-func (c *trafficConfig) setAllowDeadlock() { c.allowDeadlock = true }
+func (c *trafficConfig) setAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *trafficConfig) allowsDeadlock() bool { return c.Fabric.AllowDeadlock }
 
 type trafficTable struct {
 	Pattern       Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -136,7 +136,7 @@ type trafficParts struct {
 
 // build constructs everything that is cheap; all faults are returned together.
 func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
-	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
 	var faults []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
@@ -162,7 +162,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		faults = append(faults, At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
 	if parts.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {

@@ -30,8 +30,9 @@ type Manifest struct {
 	Reused   int       `json:"reused"`
 	Jobs     int       `json:"jobs"`
 	Threads  int       `json:"threads"`
-	Tables   []string  `json:"tables"`          // CSV files of the kind beside results.csv, without extension
-	Files    []string  `json:"files,omitempty"` // further files of points, such as traces/0.txt
+	Tables   []string  `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
+	Files    []string  `json:"files,omitempty"`        // further files of points, such as traces/0.txt
+	Cyclic   []string  `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
@@ -76,6 +77,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
 		Files:   sortedKeys(o.Files),
+		Cyclic:  f.cyclic,
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.resolvedIn(r.execution.Dir),

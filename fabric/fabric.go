@@ -101,7 +101,7 @@ func (c *Config) validate(routing Routing) error {
 		faults = append(faults, prefixed(part.prefix, param.Validate(part.config))...)
 	}
 	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need && !c.AllowDeadlock {
+	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}

@@ -28,6 +28,7 @@ var (
 	Groups      = Has[topology.Grouped]("groups")
 	Coordinates = Has[topology.Grid]("coordinates")
 	Levels      = Has[topology.Tree]("levels")
+	AllToAll    = Has[topology.Hamming]("all-to-all dimensions")
 )
 
 // Use says where a routing can be used.

@@ -8,20 +8,14 @@ import (
 // AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or
 // coordinates.
 type AnyUGALConfig struct {
-	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
-	Threshold  int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
-	Candidates int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
-	Decision   string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
-	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
-	Lengths    string `toml:"lengths" doc:"what hops are counted along: the paths of next_hops, or shortest ones" choices:"paths|shortest"`
+	UGALQueues
+	Lengths string `toml:"lengths" doc:"what hops are counted along: the paths of next_hops, or shortest ones" choices:"paths|shortest"`
 	PathSettings
 }
 
 func init() {
 	Register("ugal-l", "UGAL-L: minimal or Valiant by a table of paths, by the queues of the outputs at the source switch; the virtual channel rises at every hop", Use{},
-		AnyUGALConfig{
-			Sensing: "waiting", Candidates: 1, Decision: "greedy", DecidedAt: "terminal", Lengths: "paths", PathSettings: defaultPaths("random", false),
-		}, newAnyUGAL)
+		AnyUGALConfig{defaultQueues(), "paths", defaultPaths("random", false)}, newAnyUGAL)
 }
 
 // anyUGAL is UGAL-L (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4.3; on
@@ -40,9 +34,8 @@ func init() {
 // where its guess of distances is right.
 type anyUGAL struct {
 	*legWalk
-	settings AnyUGALConfig
-	sense    sensing
-	weight   []uint8 // len = switches*leaves: hops that paths are taken for
+	queueReader
+	weight []uint8 // len = switches*leaves: hops that paths are taken for
 }
 
 func newAnyUGAL(config AnyUGALConfig, env Env) (fabric.Routing, error) {
@@ -50,7 +43,7 @@ func newAnyUGAL(config AnyUGALConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &anyUGAL{walk, config, senses[config.Sensing], walk.length}
+	u := &anyUGAL{walk, newQueueReader(config.UGALQueues), walk.length}
 	if config.Lengths == "shortest" && config.NextHops != "" {
 		shortest := defaultPaths("one", false)
 		paths, err := newHopPaths("ugal-l", shortest, env, true)
@@ -70,20 +63,6 @@ func (u *anyUGAL) UnusedSettings() []string {
 	}
 	return unused
 }
-
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (u *anyUGAL) ReadsOccupancy() bool { return u.sense != senseCredits }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (u *anyUGAL) ReadsCrossed() bool { return u.sense == senseBoth }
-
-// DecidesGreedily implements [fabric.GreedyDecider].
-func (u *anyUGAL) DecidesGreedily() bool {
-	return u.settings.Decision == "greedy" && !u.DecidesAtTerminals()
-}
-
-// DecidesAtTerminals implements [fabric.Departer].
-func (u *anyUGAL) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
 
 // Depart implements [fabric.Departer].
 func (u *anyUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
@@ -112,8 +91,8 @@ func (u *anyUGAL) decide(v *fabric.View, h *fabric.Head) (local uint16, ok bool)
 	}
 	best := h.State
 	local, cost := u.cost(v, h, there, int(u.hopsTo(h.Switch, there)))
-	gain := u.settings.Threshold
-	for range u.settings.Candidates {
+	gain := u.queues.Threshold
+	for range u.queues.Candidates {
 		column, ok := u.drawVia(h, v.Random(h.Switch))
 		if !ok {
 			break
