@@ -65,6 +65,10 @@ var routings = map[string]struct {
 	"valhopvc":     {"type = \"val\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
 	"ugalhopvc":    {"type = \"ugal-l\"\nsensing = \"credits\"\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
 	"ugallnew":     {"type = \"ugal-l\"\nsensing = \"credits\"\ncandidates = 4\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"ran_min":      {"type = \"dor\"\n", false},
+	"xyyx":         {"type = \"o1turn\"\n", false},
+	"valiant":      {"type = \"val\"\n", false},
+	"ugal":         {"type = \"ugal-l\"\nsensing = \"credits\"\nthreshold = 2\nthrough = \"aligned\"\ndecided_at = \"terminal\"\n", false},
 	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
 }
 

@@ -20,6 +20,9 @@ type Counterpart struct {
 // BookSim2's virtual channels, which are not free of deadlock. The error says by
 // which setting weft cannot carry it over. A cycle is a nanosecond.
 func (c *Config) Experiment(title string, loads []float64, seeds int) (text string, canDeadlock bool, err error) {
+	if err := c.checkNeeded(); err != nil {
+		return "", false, err
+	}
 	m, err := c.network()
 	if err != nil {
 		return "", false, err
@@ -60,6 +63,9 @@ func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counte
 // network is the topology with its routing and channels.
 func (c *Config) network() (m Counterpart, err error) {
 	topology, routing := c.get("topology"), c.get("routing_function")
+	if each := c.get("c"); each != "1" {
+		return m, refusal(fmt.Sprintf("c = %s: one terminal a router is what is mapped (only 1 is mapped)", each))
+	}
 	k, n, vcs := c.whole("k"), c.whole("n"), c.whole("num_vcs")
 	if k < 2 || n < 1 || n > 16 {
 		return m, refusal(fmt.Sprintf("k = %d, n = %d: want k of at least 2 and n from 1 to 16", k, n))
