@@ -34,11 +34,16 @@ opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
 engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
 runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
 hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
-and .sl2vl hold the tables.`,
+and .sl2vl hold the tables.
+
+atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
+topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
+curves/ and graphs/. atlas/targets is the numbers alone.`,
 		Example: `  weft reproduce --quick
   weft reproduce dragonfly/fig10a connections
   weft reproduce booksim --data measured/
-  weft reproduce opensm --data tables/`,
+  weft reproduce opensm --data tables/
+  weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.check(); err != nil {
 				return err
@@ -53,13 +58,16 @@ and .sl2vl hold the tables.`,
 			if err != nil {
 				return err
 			}
-			if peer {
+			switch peer {
+			case peerName:
 				return a.reproducePeer(c.Context(), args, data, &flags)
+			case atlasName:
+				return a.reproduceAtlas(c.Context(), args, data, &flags)
 			}
 			return a.reproduce(c, args, &flags)
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables")
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)

@@ -96,13 +96,13 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 		columns[i] = x
 	}
 	var rows []Row
-	for _, load := range c.loads() {
+	for _, load := range c.Loads() {
 		var latency, accepted Row
 		saturated := 0
 		for _, p := range c.Points {
 			if p.Load == load {
 				latency.Peer, accepted.Peer = append(latency.Peer, p.Latency), append(accepted.Peer, p.Accepted)
-				if p.Saturated {
+				if p.Saturated || p.Overloaded {
 					saturated++
 				}
 			}
@@ -113,13 +113,13 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 			}
 		}
 		latency.Metric, accepted.Metric = "latency", "accepted"
-		latency.judge(latencyShare)
+		latency.Compare(latencyShare)
 		if saturated > 0 {
 			latency.Verdict, latency.Allowed = NotJudged, math.NaN()
 			latency.Note = fmt.Sprintf("saturated in %d of BookSim2's %d runs", saturated, len(latency.Peer))
-			accepted.judge(saturatedShare)
+			accepted.Compare(saturatedShare)
 		} else {
-			accepted.judge(acceptedShare)
+			accepted.Compare(acceptedShare)
 		}
 		for _, row := range []Row{latency, accepted} {
 			row.Curve, row.File, row.Load = c.Name, c.File, load
@@ -129,8 +129,9 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 	return rows, nil
 }
 
-// judge compares the means.
-func (r *Row) judge(share float64) {
+// Compare judges a row by its means: they agree if they differ by no more than a share of
+// the peer's, or by no more than the seeds leave open.
+func (r *Row) Compare(share float64) {
 	peer, _ := r.Peer.moments()
 	own, _ := r.Own.moments()
 	r.Allowed = max(share*peer, halfWidth(r.Peer, r.Own))
@@ -144,8 +145,8 @@ func (r *Row) judge(share float64) {
 	}
 }
 
-// loads are those of a curve, ascending.
-func (c *Curve) loads() []float64 {
+// Loads are those of a curve, ascending.
+func (c *Curve) Loads() []float64 {
 	var loads []float64
 	for _, p := range c.Points {
 		loads = append(loads, p.Load)

@@ -68,6 +68,9 @@ func Check(t testing.TB, name string, s Sample) {
 	}
 	CheckGraph(t, g)
 	checkFacts(t, topo, s.TightBisection)
+	if x, ok := topo.(topology.Formed); ok {
+		checkForms(t, x)
+	}
 	if x, ok := topo.(topology.Grouped); ok {
 		checkGrouped(t, x)
 	}

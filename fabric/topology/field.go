@@ -1,7 +1,7 @@
 package topology
 
-// The field arithmetic behind the difference sets: a finite field as the list
-// of powers of a primitive element.
+// The field arithmetic behind the difference sets and the graphs that are defined
+// over finite fields: a field as the list of powers of a primitive element.
 
 // primePower splits q = p^e, p prime; ok is false if q is not a power of one
 // prime.
@@ -40,8 +40,9 @@ func primeFactors(n int) []int {
 // constant term lowest.
 type field struct {
 	p, n  int
-	order int // p^n
-	exp   []int32
+	order int     // p^n
+	exp   []int32 // len = order-1: powers of the primitive element
+	log   []int32 // len = order: exponents; 0 has none
 }
 
 // newField builds GF(p^n) with the first primitive polynomial in the order of
@@ -57,10 +58,23 @@ func newField(p, n int) *field {
 	f.exp = make([]int32, f.order-1)
 	for low := 1; low < f.order; low++ {
 		if low%p != 0 && f.tabulate(low) {
+			f.log = make([]int32, f.order)
+			for i, a := range f.exp {
+				f.log[a] = int32(i)
+			}
 			return f
 		}
 	}
 	panic("topology: a finite field without a primitive polynomial")
+}
+
+// fieldOf is the field of q elements; ok is false if q is not a prime power.
+func fieldOf(q int) (f *field, ok bool) {
+	p, n, ok := primePower(q)
+	if !ok {
+		return nil, false
+	}
+	return newField(p, n), true
 }
 
 // tabulate fills exp with the powers of x modulo x^n + low and tells whether
@@ -108,3 +122,22 @@ func (f *field) scale(a, c int) int {
 
 // power is the i-th power of the primitive element, i >= 0.
 func (f *field) power(i int) int { return int(f.exp[i%(f.order-1)]) }
+
+// mul is the product of two elements.
+func (f *field) mul(a, b int) int {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return f.power(int(f.log[a]) + int(f.log[b]))
+}
+
+// neg is the element that makes 0 with a.
+func (f *field) neg(a int) int { return f.scale(a, f.p-1) }
+
+// divide is a/b; b is not 0.
+func (f *field) divide(a, b int) int {
+	if a == 0 {
+		return 0
+	}
+	return f.power(int(f.log[a]) + f.order - 1 - int(f.log[b]))
+}
