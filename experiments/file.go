@@ -32,8 +32,10 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
-	inputs string // of the header
-	unsafe bool   // Options.AllowDeadlock
+	set    []string // Options.Set
+	quick  bool     // a [quick] table was applied
+	inputs string   // of the header
+	unsafe bool     // Options.AllowDeadlock
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis
@@ -84,6 +86,7 @@ func Load(name, text string, options Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	quick := options.Quick && d.tree["quick"] != nil
 	if options.Quick {
 		d.applyQuick()
 	}
@@ -92,7 +95,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.fault("", "the file is empty: name at least a kind or a [topology]")
 		return nil, d.faults.err()
 	}
-	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	if !f.header() {
 		return nil, d.faults.err()
 	}

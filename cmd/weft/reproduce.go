@@ -33,6 +33,7 @@ table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
   weft reproduce dragonfly/fig10a connections
   weft reproduce booksim --data measured/`,
 		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
 			if err := flags.check(); err != nil {
 				return err
 			}
