@@ -15,7 +15,7 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+.PHONY: all build test test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
 
 all: build
 
@@ -27,6 +27,10 @@ test: ## run all tests
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
+	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
+
+test-report: ## open reports in a headless Chromium (Debian) and use them; pictures of the pages go to WEFT_PICTURES
+	@status=0; .ci/chromium install && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
