@@ -45,6 +45,7 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
   weft reproduce opensm --data tables/
   weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -147,7 +148,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
 		return err
 	}
-	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make([]string{flags.out}) })
+	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+		return report.Make([]string{flags.out}, filepath.Join(flags.out, "report.html"))
+	})
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return err
 	}
