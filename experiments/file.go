@@ -17,6 +17,12 @@ type header struct {
 	Inputs string `toml:"inputs" doc:"folder at which relative paths of input files start, itself relative to this file; default: the folder of this file"`
 }
 
+// defaultKind is the kind of files that name none.
+const defaultKind = "traffic"
+
+// defaultHeader is that of a file that says nothing.
+func defaultHeader() *header { return &header{Kind: defaultKind, Seed: 1} }
+
 // headerKeys are the keys of header.
 var headerKeys = []string{"title", "kind", "seed", "inputs"}
 
@@ -133,9 +139,9 @@ var headerTables = []string{"sweep", "plot", "expect", "quick"}
 // the meaning of the rest, is unknown.
 func (f *File) header() bool {
 	d := f.doc
-	h := header{Kind: "traffic", Seed: 1}
+	h := defaultHeader()
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	dec.table("", only(d.tree, headerKeys...), &h)
+	dec.table("", only(d.tree, headerKeys...), h)
 	f.Title, f.Seed, f.inputs = h.Title, h.Seed, h.Inputs
 	if f.Title == "" {
 		f.Title = f.Stem()
@@ -254,7 +260,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 		}
 		for _, t := range k.settings() {
 			if t.has(key) {
-				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Name)
+				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Header())
 			}
 		}
 	}
@@ -263,8 +269,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 func tableNames(k *kind) []string {
 	var names []string
 	for _, t := range k.settings() {
-		name, _, _ := strings.Cut(t.Name, ".")
-		names = append(names, name)
+		names = append(names, t.Name)
 	}
 	return names
 }

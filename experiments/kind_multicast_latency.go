@@ -46,7 +46,7 @@ type latencyConfig struct {
 	Fabric    fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch    fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch; vcs are those of unicast packets, to which one for each layer of multicast trees comes"`
 	Terminal  fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel   map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
+	Channel   map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names"`
 	Routing   RoutingTable                    `toml:"routing" doc:"the way of unicast packets"`
 	Groups    groupsTable                     `toml:"groups" doc:"who belongs to which group"`
 	Multicast layeredTable                    `toml:"multicast" doc:"how trees are made"`

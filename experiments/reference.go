@@ -18,12 +18,12 @@ var referenceIntroduction string
 func Reference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
-	referenceParams(&b, param.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}))
+	referenceParams(&b, PlotParams())
 	b.WriteString("\n## Expectations\n\n")
 	b.WriteString(expectIntroduction)
-	referenceParams(&b, param.DescribeParams(&ExpectConfig{Table: resultsTable}))
+	referenceParams(&b, ExpectParams())
 	b.WriteString("\n## Keys outside tables\n\n")
-	referenceParams(&b, param.DescribeParams(&header{Kind: "traffic", Seed: 1}))
+	referenceParams(&b, HeaderParams())
 	for _, name := range KindNames() {
 		referenceKind(&b, kinds[name])
 	}
@@ -72,7 +72,7 @@ const expectIntroduction = "`[[expect]]` names a row of the targets (`experiment
 func referenceKind(b *strings.Builder, k *kind) {
 	fmt.Fprintf(b, "\n## Kind %s\n\n%s.\n", k.name, capital(k.doc))
 	for _, t := range k.settings() {
-		fmt.Fprintf(b, "\n### [%s]\n\n%s.\n\n", t.Name, capital(t.Doc))
+		fmt.Fprintf(b, "\n### [%s]\n\n%s.\n\n", t.Header(), capital(t.Doc))
 		referenceParams(b, t.Params)
 		for _, c := range t.Choices {
 			fmt.Fprintf(b, "\n`%s` names one of the [%s](#%s), whose parameters stand in the same table.\n", c.Key, pluralOf(c.Registry), pluralOf(c.Registry))

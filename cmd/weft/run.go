@@ -25,6 +25,7 @@ type fileFlags struct {
 
 func (f *fileFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
+	completeSettings(c)
 	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
