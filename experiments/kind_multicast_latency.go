@@ -228,7 +228,12 @@ func runLatency(ctx context.Context, c *latencyConfig, run *Run) (latencyRow, er
 	if err != nil {
 		return latencyRow{}, err
 	}
-	if err := s.run(ctx, c.Messages.Spread, fabricCounter(s.fabric, run)); err != nil {
+	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
+	progress := func() {
+		count()
+		run.Advance(s.loop.latency.N(), all, "messages")
+	}
+	if err := s.run(ctx, c.Messages.Spread, progress); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()
