@@ -19,13 +19,23 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progres
 	}
 	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
 	for {
-		if _, more := f.nextArrival(); !more && !f.anyActive() && f.settled() {
+		if f.idle() && f.settled() {
 			return f.Audit()
 		}
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
 	}
+}
+
+// idle tells whether nothing is going to happen any more.
+func (f *Fabric) idle() bool {
+	for _, d := range f.domains {
+		if _, more := d.nextArrival(); more || d.anyActive() {
+			return false
+		}
+	}
+	return true
 }
 
 // Rest audits a fabric that a kernel has driven until nothing was left to do:

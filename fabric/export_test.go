@@ -43,12 +43,14 @@ func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64)
 	p := &f.sensing.probes[ov]
 	p.time(outstanding, cycle)
 	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
-		late = max(0, late-f.sensing.findLeast(f, port0))
+		late = max(0, late-f.sensing.findLeast(&f.network, port0))
 	}
 	return late
 }
 
-func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }
+func (f *Fabric) CreditBack(ov int32, cycle int64) {
+	f.sensing.returned(&f.network, []int32{ov}, cycle)
+}
 
 // EmptyEvery lets accounts be emptied after so many cycles, and then again.
 func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
@@ -57,12 +59,12 @@ func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles
 // again.
 func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
 
-// TaskOrders are the parts out of 8 that the first of two threads simulates if the
+// TaskOrders are the domains out of 8 that the first of two threads simulates if the
 // second does not come, and what is left for the second then.
 func TaskOrders() (first, second []int) {
-	s := &shards{threads: 2, tasks: make([]task, 8)}
-	s.each(0, 0, func(part int) { first = append(first, part) })
-	s.each(1, 0, func(part int) { second = append(second, part) })
+	c := &crew{threads: 2, tasks: make([]task, 8)}
+	c.each(0, 0, func(domain int) { first = append(first, domain) })
+	c.each(1, 0, func(domain int) { second = append(second, domain) })
 	return first, second
 }
 
@@ -88,7 +90,8 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 		b = ask((port+1)%ports, vc, output)
 	}
 	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
-	return unpack(f.matchPair(sw, a, b)), unpack(f.match(sw, []request{a, b}, nil)[0])
+	d := f.domains[0]
+	return unpack(d.matchPair(sw, a, b)), unpack(d.match(sw, []request{a, b}, nil)[0])
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end
@@ -102,9 +105,9 @@ func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
 // may leave in a cycle or, held back, so many cycles later.
 func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
 	p := &f.in[in]
-	f.sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
+	f.domains[0].sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
 }
 
 func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
-	f.holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
+	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
 }

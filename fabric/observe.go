@@ -5,8 +5,8 @@ package fabric
 
 // bidding is what a head that is at the front of its queue and routed waits
 // for.
-func (f *Fabric) bidding() Part {
-	if f.combined != 0 {
+func (d *domain) bidding() Part {
+	if d.combined != 0 {
 		return PartSwitch
 	}
 	return PartVC
@@ -14,32 +14,32 @@ func (f *Fabric) bidding() Part {
 
 // stalls says that the flit at the front of a queue is asleep for want of
 // something.
-func (f *Fabric) stalls(q int32, part Part) {
-	if f.blame != nil {
-		f.blame.holds(f, q, part)
+func (d *domain) stalls(q int32, part Part) {
+	if d.blame != nil {
+		d.blame.holds(d, q, part)
 	}
-	if f.trace != nil {
-		f.trace.stalls(f, q, part)
+	if d.trace != nil {
+		d.trace.stalls(d, q, part)
 	}
 }
 
 // sleeps says that a head at the front of a queue is asleep because no virtual
 // channel is free or, where some are, none has room.
-func (f *Fabric) sleeps(q int32, free uint32) {
+func (d *domain) sleeps(q int32, free uint32) {
 	if free == 0 {
-		f.stalls(q, PartVC)
+		d.stalls(q, PartVC)
 	} else {
-		f.stalls(q, PartCredit)
+		d.stalls(q, PartCredit)
 	}
 }
 
 // resumes says that the flit at the front of a queue is awake and goes on
 // waiting for something that is decided anew in each step.
-func (f *Fabric) resumes(q int32, part Part) {
-	if f.blame != nil {
-		f.blame.holds(f, q, part)
+func (d *domain) resumes(q int32, part Part) {
+	if d.blame != nil {
+		d.blame.holds(d, q, part)
 	}
-	if f.trace != nil {
-		f.trace.resumes(f, q)
+	if d.trace != nil {
+		d.trace.resumes(d, q)
 	}
 }

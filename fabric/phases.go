@@ -141,16 +141,6 @@ func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
 	return cycles/flits + float64(f.DeliveredFlits)/float64(max(1, f.Packets)) - 1
 }
 
-// channelFlits is the number of flits sent so far on every virtual channel,
-// modulo 2^32.
-func (f *Fabric) ChannelFlits() []uint32 {
-	counts := make([]uint32, len(f.outVC))
-	for i := range f.outVC {
-		counts[i] = f.outVC[i].flits
-	}
-	return counts
-}
-
 // drain goes on, with traffic, until the packets of the window have arrived.
 // A network that needs far longer than its window is saturated.
 func (r *runner) drain() error {
@@ -178,9 +168,9 @@ func (r *runner) drain() error {
 // oldestBirth is the earliest birth among the packets in the network; Never if
 // it is empty.
 func (f *Fabric) oldestBirth() int64 {
-	free := make([]bool, f.packetIDs())
-	for _, list := range f.freeLists() {
-		for _, id := range list {
+	free := make([]bool, f.packets.ids())
+	for _, d := range f.domains {
+		for _, id := range d.packetFree {
 			free[id] = true
 		}
 	}

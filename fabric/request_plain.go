@@ -7,8 +7,8 @@ var neverPlain bool
 
 // requestsPlainly tells whether requestPlainly serves: heads take their virtual
 // channel as they cross, and a credit is all that they need.
-func (f *Fabric) requestsPlainly() bool {
-	return f.combined != 0 && !f.cutThrough && f.escape == nil && !neverPlain
+func (d *domain) requestsPlainly() bool {
+	return d.combined != 0 && !d.cutThrough && d.escape == nil && !neverPlain
 }
 
 // refusal is why the flit at the front of a queue does not ask for the crossbar, for
@@ -19,13 +19,13 @@ type refusal struct {
 }
 
 // tellRefusals tells the observers.
-func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
+func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 	for _, r := range refusals {
 		queue := sw.queue0 + int32(r.local)
 		if r.part != PartSerial {
-			f.stalls(queue, r.part)
-		} else if f.blame != nil {
-			f.blame.outputFull(f, queue, sw.outPort(sw.queue(r.local).hop>>16))
+			d.stalls(queue, r.part)
+		} else if d.blame != nil {
+			d.blame.outputFull(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
 		}
 	}
 }
@@ -33,14 +33,14 @@ func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
-func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := of(f.alloc.requests, 0), of(f.alloc.places, 0)
-	accepts, waits := of(f.acceptOV, uint32(sw.queue0)), of(f.waitNext, uint32(sw.queue0))
-	vcs, last := uint32(f.vcs), uint32(1)<<((f.vcs-1)&31)
+func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
+	requests, places := of(d.alloc.requests, 0), of(d.alloc.places, 0)
+	accepts, waits := of(d.acceptOV, uint32(sw.queue0)), of(d.waitNext, uint32(sw.queue0))
+	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := of(f.alloc.refusals, 0), uint32(0)
-	now := f.cycle << intervalShift
-	full := now + f.leastWindow // before that, there is room behind the crossbar in any case
+	refusals, refused := of(d.alloc.refusals, 0), uint32(0)
+	now := d.cycle << intervalShift
+	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -86,7 +86,7 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 				refused++
 				continue
 			}
-			if o.nextFree >= full && o.nextFree-f.pace(o).window >= now { // no room behind the crossbar
+			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
 				*at(refusals, refused) = refusal{local, PartSerial}
 				refused++
 				continue
@@ -101,10 +101,10 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 			outputs |= out
 		}
 	}
-	if f.observed {
-		f.tellRefusals(sw, f.alloc.refusals[:refused])
+	if d.observed {
+		d.tellRefusals(sw, d.alloc.refusals[:refused])
 	}
-	return f.alloc.requests[:n], rivalInputs, rivalOutputs
+	return d.alloc.requests[:n], rivalInputs, rivalOutputs
 }
 
 // withoutCredit is the set of those of vcs virtual channels, the first of them
