@@ -3,6 +3,8 @@
 
 GO      ?= go
 BIN     := bin/weft
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := $(if $(VERSION),-X github.com/weft-sim/weft/experiments.linked=$(VERSION))
 RESULTS := results
 
 # How long make soak runs, and its first fabric.
@@ -13,12 +15,15 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+.PHONY: all build man test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
 
 all: build
 
 build: ## build bin/weft
-	$(GO) build -o $(BIN) ./cmd/weft
+	$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/weft
+
+man: build ## write the manual pages to bin/man
+	$(BIN) man -o bin/man
 
 test: ## run all tests
 	$(GO) test ./...

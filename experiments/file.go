@@ -340,6 +340,9 @@ func (f *File) Stem() string {
 	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
 }
 
+// Kind is the name of the file's kind.
+func (f *File) Kind() string { return f.kind.name }
+
 // Question is the comment at the top of the file, line by line.
 func (f *File) Question() []string { return f.doc.comment }
 

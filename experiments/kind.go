@@ -77,7 +77,11 @@ type Warning struct {
 }
 
 // Column describes a column of results.csv.
-type Column struct{ Name, Doc string }
+type Column struct {
+	Name, Doc string
+
+	kind reflect.Kind // of its cells, where a row type declares it
+}
 
 // kind is a Kind without its types.
 type kind struct {
@@ -157,7 +161,7 @@ func columnsOf(row reflect.Type) []Column {
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc")})
+		columns = append(columns, Column{name, f.Tag.Get("doc"), f.Type.Kind()})
 	}
 	return columns
 }

@@ -30,8 +30,9 @@ type Manifest struct {
 	Reused   int       `json:"reused"`
 	Jobs     int       `json:"jobs"`
 	Threads  int       `json:"threads"`
-	Tables   []string  `json:"tables"`          // CSV files of the kind beside results.csv, without extension
-	Files    []string  `json:"files,omitempty"` // further files of points, such as traces/0.txt
+	Tables   []string  `json:"tables"`            // CSV files of the kind beside results.csv, without extension
+	Formats  []string  `json:"formats,omitempty"` // other forms of these and of results.csv, such as parquet
+	Files    []string  `json:"files,omitempty"`   // further files of points, such as traces/0.txt
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
@@ -75,6 +76,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
+		Formats: r.formats(),
 		Files:   sortedKeys(o.Files),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},

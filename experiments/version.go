@@ -10,9 +10,18 @@ import (
 	"sync"
 )
 
-// Version names the build of weft: the module's version, which for a build
-// from a checkout holds the commit.
+// linked is the version that the linker is told:
+//
+//	go build -ldflags "-X github.com/weft-sim/weft/experiments.linked=v1.2.3" ./cmd/weft
+var linked string
+
+// Version names the build of weft: the version that the linker was told, as the
+// Makefile does, or else the module's, which for a build from a checkout holds the
+// commit.
 func Version() string {
+	if linked != "" {
+		return linked
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -170,14 +170,18 @@ func oneOfForms(all []object) object {
 }
 
 // sweeps is met by a [sweep] in which a key stands in any of its forms: dotted, nested,
-// alone or in lockstep with others.
+// alone, in lockstep with others, or one at a time.
 func sweeps(table, key string) object {
 	here := []any{
 		object{"type": "object", "required": []any{table + "." + key}},
 		object{"type": "object", "required": []any{table}, "properties": object{table: object{"type": "object", "required": []any{key}}}},
 	}
-	lockstep := object{"anyOf": append([]any{object{"type": "array", "contains": object{"anyOf": here}}}, here...)}
-	return object{"anyOf": append([]any{object{"type": "object", "required": []any{"lockstep"}, "properties": object{"lockstep": lockstep}}}, here...)}
+	groups := object{"anyOf": append([]any{object{"type": "array", "contains": object{"anyOf": here}}}, here...)}
+	all := here
+	for _, group := range []string{"lockstep", "one_at_a_time"} {
+		all = append(all, object{"type": "object", "required": []any{group}, "properties": object{group: groups}})
+	}
+	return object{"anyOf": all}
 }
 
 // foreign forbids, where choice c of a table is entry e and is not swept, the settings
@@ -341,6 +345,7 @@ func sweepSchema(kinds []experiments.KindDescription) object {
 		properties[key] = object{"description": all[0]["description"], "anyOf": []any{values, steps}}
 	}
 	properties["lockstep"] = object{"description": docOf("sweep.lockstep"), "type": []any{"object", "array"}}
+	properties["one_at_a_time"] = object{"description": docOf("sweep.one_at_a_time"), "type": []any{"object", "array"}}
 	properties["refine"] = object{"description": docOf("sweep.refine"), "type": "object"}
 	return object{
 		"type": "object", "description": docOf("sweep"), "properties": properties,

@@ -51,6 +51,7 @@ var fixedTables = []struct {
 	{"expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", experiments.ExpectParams},
 	{"sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", none},
 	{"sweep.lockstep", "lists of equal length whose values are taken together, step by step", none},
+	{"sweep.one_at_a_time", "lists whose values are points in which all other keys keep the values that the file gives; keys of one table depart together; may be repeated", none},
 	{"sweep.refine", "a key and a spacing: points are added by bisection where the network ceases to be steady", none},
 	{"quick", "dotted keys that --quick lays over the file: a variant that takes seconds", none},
 }
