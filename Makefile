@@ -15,7 +15,7 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build man test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+.PHONY: all build man test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts golden clean help
 
 all: build
 
@@ -71,6 +71,13 @@ bench: ## run the Go benchmarks ten times, in benchstat's format
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
 	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
 	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
+
+gallery: build ## run the examples of docs/gallery.md and draw its figures again
+	@for picture in docs/gallery/*.svg; do \
+		name=$$(basename $$picture .svg); example=$${name%%--*}; figure=$${name##*--}; \
+		$(BIN) run examples/$$example --quiet --resume --out $(RESULTS)/gallery/$$example && \
+		cp $(RESULTS)/gallery/$$example/$$figure.svg $$picture || exit 1; \
+	done
 
 reproduce: build ## reproduce the papers' figures and tables
 	$(BIN) reproduce --out $(RESULTS)/papers --resume
