@@ -59,6 +59,8 @@ func (p *Parts) Add(other *Parts) {
 // packet takes at such a switch is not put down for each, nor are the wires:
 // they are what is left of a packet's latency.
 type Blame struct {
+	bystander
+
 	// OnPacket, if not nil, is told of each measured packet that arrives. It
 	// must not keep its arguments.
 	OnPacket func(d *Delivery, parts *Parts)
@@ -75,7 +77,7 @@ type Blame struct {
 	links      []Parts // as of the last fold, but for what clocks have charged since
 	queues     []blameQueue
 	clocked    []uint64         // by queue / 64, the queues whose clock runs
-	arrived    []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
+	came       []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
 	packets    []account        // by packet
 	measured   []uint64         // by packet / 64
 	long       map[int32]*Parts // by packet: what is not in its account
@@ -119,7 +121,7 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
 	}
 	if d.combined == 0 {
-		b.arrived = make([]uint32, len(d.queues))
+		b.came = make([]uint32, len(d.queues))
 	}
 	pairs, ports := int32(0), int32(0)
 	for s := range d.switches {
@@ -136,8 +138,7 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	}
 	b.pairs = make([]int64, pairs)
 	b.foldIn, b.emptyAt = b.foldCycles(d, ports), b.emptyIn
-	f.blame, f.observed = b, true
-	f.handOn()
+	f.observe(b)
 	return b
 }
 
@@ -175,7 +176,8 @@ func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, c
 }
 
 // injected opens the account of a packet whose last flit enters the network.
-func (b *Blame) injected(d *domain, t, id int32, o *outPort) {
+func (b *Blame) injected(d *domain, t int32) {
+	id, o := d.terminals[t].packet, &d.out[d.terminalOut0+t]
 	p := d.packet(id)
 	measured := b.meter.measures(p.birth)
 	b.begin(id, measured)
@@ -199,13 +201,19 @@ func (b *Blame) injected(d *domain, t, id int32, o *outPort) {
 	}
 }
 
-// joins notes the last flit of a packet that arrives in a queue behind others
-// of its own packet or of others.
-func (b *Blame) joins(d *domain, e *flit) {
-	if id := e.packet >> packetBits; b.isMeasured(id) != 0 {
-		r := b.synced(d, e.queue)
-		r.tails++
-		b.packets[id].minus(&r.clock)
+// arrived notes the last flits of packets that have come behind others, of their own
+// packet or of others.
+func (b *Blame) arrived(d *domain, flits []flit) {
+	for i := range flits {
+		e := &flits[i]
+		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && of(d.queues, uint32(e.queue)).count == 1 {
+			continue
+		}
+		if id := e.packet >> packetBits; b.isMeasured(id) != 0 {
+			r := b.synced(d, e.queue)
+			r.tails++
+			b.packets[id].minus(&r.clock)
+		}
 	}
 }
 
@@ -220,12 +228,15 @@ func (b *Blame) synced(d *domain, q int32) *blameQueue {
 	return r
 }
 
-// holds says what the front of a queue waits for from now on.
-func (b *Blame) holds(d *domain, q int32, part Part) { b.synced(d, q).then = uint8(part) }
+// sleeps notes what the front of a queue waits for from now on.
+func (b *Blame) sleeps(d *domain, q int32, part Part) { b.synced(d, q).then = uint8(part) }
 
-// outputFull says that the flit at the front of a queue has no room behind the
+// resumes notes the same.
+func (b *Blame) resumes(d *domain, q int32, part Part) { b.synced(d, q).then = uint8(part) }
+
+// blocked notes that the flit at the front of a queue has no room behind the
 // crossbar in this cycle.
-func (b *Blame) outputFull(d *domain, q int32, o *outPort) {
+func (b *Blame) blocked(d *domain, q int32, o *outPort) {
 	r := b.synced(d, q)
 	r.first, r.until = uint8(queueing(o)), uint32(d.cycle+1)
 }
@@ -238,13 +249,13 @@ func queueing(o *outPort) Part {
 	return PartSerial
 }
 
-// took notes the virtual channels that packets are given in a step.
-func (b *Blame) took(d *domain, sw *switchState, matches []request, step uint32) {
+// grantedVC notes the virtual channels that packets are given in a step.
+func (b *Blame) grantedVC(d *domain, sw *switchState, matches []request, step uint32) {
 	until := b.cycleOf(d, step+d.vaDelay)
 	for _, m := range matches {
 		q := sw.queue0 + int32(m.local())
 		if !b.isClocked(q) {
-			b.arrived[q] = sw.queue(m.local()).ready - d.routeDelay
+			b.came[q] = sw.queue(m.local()).ready - d.routeDelay
 			continue
 		}
 		r := &b.queues[q]
@@ -303,7 +314,7 @@ func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort
 func counted(v *inVC) bool { return v.state < maxHops<<hopShift }
 
 // delivered closes the account of a packet that has arrived.
-func (b *Blame) delivered(id int32, delivery *Delivery) {
+func (b *Blame) delivered(_ *domain, id int32, delivery *Delivery) {
 	if b.isMeasured(id) == 0 {
 		b.others--
 		return

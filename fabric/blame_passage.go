@@ -86,8 +86,8 @@ func (b *Blame) foldCycles(d *domain, ports int32) int64 {
 	return max(1, min(crossbar/perCycle, queue/(maxSpeedup*longWait)))
 }
 
-// crossing notes the flits that are about to cross a switch in a step.
-func (b *Blame) crossing(d *domain, sw *switchState, matches []request, t *stepTime) {
+// grantedSwitch notes the flits that are about to cross a switch in a step.
+func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	if len(matches) == 0 {
 		return
 	}
@@ -121,8 +121,8 @@ func (b *Blame) crossing(d *domain, sw *switchState, matches []request, t *stepT
 		}
 		e.packet, e.port0, e.request, e.ready, e.depart, e.free = id, sw.port0, m, v.ready, t.depart, o.nextFree
 		steps := t.number - v.ready | late
-		if b.arrived != nil {
-			e.arrived = b.arrived[sw.queue0+int32(local)]
+		if b.came != nil {
+			e.arrived = b.came[sw.queue0+int32(local)]
 			steps |= v.ready - d.routeDelay - d.vaDelay - e.arrived
 		}
 		// No branches: whether a packet waits cannot be predicted.
@@ -283,7 +283,7 @@ func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
 	}
 	arrived := v.ready - d.routeDelay
 	if took {
-		arrived = b.arrived[q]
+		arrived = b.came[q]
 	}
 	if v.packet&tailFlit != 0 {
 		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {

@@ -39,26 +39,22 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	return counts
 }
 
-// InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int {
-	n := f.packets.ids()
-	for _, d := range f.domains {
-		n -= len(d.packetFree)
-	}
-	return n
-}
+// usefulFlits is the number of flits delivered that were worth it.
+func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
 
-// creditsUnderWay tells whether any credit has not come back.
-func (f *Fabric) creditsUnderWay() bool {
-	for _, d := range f.domains {
-		if d.held != nil && d.held.Len() > 0 {
-			return true
+// idleLatency is the mean latency in cycles of packets that cross channels as
+// often as given (len = (ports+terminals)*vcs) and never wait, their flits
+// following each other in a flit a cycle.
+func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
+	var flits, cycles float64
+	for ov, n := range channelFlits {
+		latency := float64(f.out[ov/f.vcs].latency)
+		if int32(ov) >= f.terminalOV0 {
+			flits += float64(n)
+		} else {
+			latency += float64(f.config.Switch.Cycles())
 		}
-		for _, w := range d.credits {
-			if w != nil && w.Len() > 0 {
-				return true
-			}
-		}
+		cycles += float64(n) * latency
 	}
-	return false
+	return cycles/flits + float64(f.DeliveredFlits)/float64(max(1, f.Packets)) - 1
 }

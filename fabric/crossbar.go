@@ -83,21 +83,21 @@ func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, 
 					v.out = int32(lov) // chooseVC in most cases
 				} else if !d.chooseVC(sw, local, v, free) {
 					d.sleepForVC(sw, w, left&-left)
-					if d.observed {
-						d.sleeps(sw.queue0+int32(local), free)
+					if d.observer != nil {
+						d.observer.sleeps(d, sw.queue0+int32(local), lacking(free))
 					}
 					continue
 				}
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				if d.observed {
-					d.stalls(sw.queue0+int32(local), PartCredit)
+				if d.observer != nil {
+					d.observer.sleeps(d, sw.queue0+int32(local), PartCredit)
 				}
 				continue
 			}
 			if o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
-				if d.blame != nil {
-					d.blame.outputFull(d, sw.queue0+int32(local), o)
+				if d.observer != nil {
+					d.observer.blocked(d, sw.queue0+int32(local), o)
 				}
 				continue
 			}
@@ -238,14 +238,11 @@ func (d *domain) acceptInputs(sw *switchState) {
 // credits upstream, and moves the round-robin pointers behind them where told
 // to. With a packet's last flit its output virtual channel is released.
 func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance bool) {
-	if d.blame != nil {
-		d.blame.crossing(d, sw, matches, t)
+	if d.observer != nil {
+		d.observer.grantedSwitch(d, sw, matches, t)
 	}
 	if d.multicast != nil {
 		d.multicast.crossed(sw, matches)
-	}
-	if d.trace != nil {
-		d.trace.crossing(d, sw, matches, t)
 	}
 	vcs := uint32(d.vcs)
 	d.FlitHops += int64(len(matches))

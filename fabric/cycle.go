@@ -115,8 +115,8 @@ func (d *domain) tick(c int64) {
 		}
 		d.evaluate(sw, topology.SwitchID(s))
 	}
-	if d.blame != nil {
-		d.blame.endCycle(d)
+	if d.observer != nil {
+		d.observer.endCycle(d)
 	}
 }
 
@@ -174,8 +174,8 @@ func (d *domain) wakeQueue(q int32) {
 	if d.queues[q].count > 0 {
 		d.masks[q>>6].sa |= 1 << (q & 63)
 		d.activate(q >> 6)
-		if d.observed {
-			d.resumes(q, PartSwitch)
+		if d.observer != nil {
+			d.observer.resumes(d, q, PartSwitch)
 		}
 	}
 }
@@ -201,9 +201,6 @@ func (d *domain) arriveFlits(c int64) {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
 			} else {
 				hop = d.append(v, e)
-				if d.blame != nil && e.packet&tailFlit != 0 {
-					d.blame.joins(d, e)
-				}
 			}
 			v.count++
 			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
@@ -218,13 +215,10 @@ func (d *domain) arriveFlits(c int64) {
 			if v.count == 1 { // its packet holds an output already
 				d.masks[word].sa |= bit
 				d.activate(word)
-				if d.blame != nil && e.packet&tailFlit != 0 {
-					d.blame.joins(d, e)
-				}
 			}
 		}
-		if d.trace != nil {
-			d.trace.arrived(d, batch)
+		if d.observer != nil {
+			d.observer.arrived(d, batch)
 		}
 	}
 }

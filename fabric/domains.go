@@ -65,7 +65,7 @@ const domainsPerThread = 4
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
 	threads = min(threads, maxDomains, len(f.switches))
-	if threads < 2 || f.observed || f.multicast != nil || f.faults != nil {
+	if threads < 2 || f.observer != nil || f.multicast != nil || f.faults != nil {
 		return
 	}
 	domain, lookahead := f.divide(threads)

@@ -111,3 +111,28 @@ func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
 func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
 	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
 }
+
+// Moments counts what observers are told of.
+type Moments struct {
+	bystander
+	Injects, Injected, Arrived, GrantedVC, GrantedSwitch, Delivered, Cycles int64
+}
+
+// Count makes f count.
+func (f *Fabric) Count() *Moments {
+	m := &Moments{}
+	f.observe(m)
+	return m
+}
+
+func (m *Moments) injects(*domain, int32)              { m.Injects++ }
+func (m *Moments) injected(*domain, int32)             { m.Injected++ }
+func (m *Moments) arrived(_ *domain, flits []flit)     { m.Arrived += int64(len(flits)) }
+func (m *Moments) endCycle(*domain)                    { m.Cycles++ }
+func (m *Moments) delivered(*domain, int32, *Delivery) { m.Delivered++ }
+func (m *Moments) grantedVC(_ *domain, _ *switchState, matches []request, _ uint32) {
+	m.GrantedVC += int64(len(matches))
+}
+func (m *Moments) grantedSwitch(_ *domain, _ *switchState, matches []request, _ *stepTime) {
+	m.GrantedSwitch += int64(len(matches))
+}

@@ -1,16 +1,9 @@
 package fabric
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Fabric is a network in simulation. It advances cycle by cycle with
@@ -31,7 +24,7 @@ type Fabric struct {
 	Counters
 }
 
-// New builds the network of g in its idle state. Faults of the settings are
+// New builds the network of g in its idle state. Problems of the settings are
 // returned together, each a *param.ParamError with its dotted key; a routing of
 // another network is an error. Cost: linear in ports*vcs.
 func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
@@ -102,48 +95,6 @@ func (f *Fabric) ask(routing Routing) {
 	if r, ok := routing.(EscapeRouting); ok {
 		f.escape = newEscape(&f.network, r)
 	}
-}
-
-// validate checks what the tags cannot.
-func (c *Config) validate(routing Routing) error {
-	var faults []error
-	for _, part := range []struct {
-		prefix string
-		config any
-	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
-		faults = append(faults, prefixed(part.prefix, param.Validate(part.config))...)
-	}
-	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need && !c.AllowDeadlock {
-		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
-	}
-	if need > MaxVCs {
-		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
-	}
-	return errors.Join(faults...)
-}
-
-// MaxVCs is the largest number of virtual channels of a channel.
-const MaxVCs = 16
-
-// prefixed flattens joined errors and puts prefix before the keys.
-func prefixed(prefix string, err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, prefixed(prefix, e)...)
-		}
-		return all
-	}
-	if p, ok := err.(*param.ParamError); ok {
-		p.Key = prefix + p.Key
-	}
-	return []error{err}
 }
 
 // layOutSwitches numbers the switches and their queues.
@@ -247,16 +198,6 @@ func (f *Fabric) reach(timings []channelTiming) int64 {
 	s := &f.config.Switch
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
 	return reach + int64(pipeline) + int64(f.config.Terminal.InjectionCycles) + 16
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func classNames(g *topology.Graph) string {
-	names := make([]string, len(g.Classes))
-	for i, c := range g.Classes {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // Graph is the network's graph.

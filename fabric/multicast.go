@@ -76,7 +76,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
-	if f.observed || len(tables) != len(f.switches) {
+	if f.observer != nil || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
 	f.allVCs, f.unicastVCs = 1<<unicast-1, unicast

@@ -44,9 +44,7 @@ type network struct {
 
 // extras is what only a network that is simulated in one piece can have.
 type extras struct {
-	observed  bool       // by any of blame and trace
-	blame     *Blame     // nil: off
-	trace     *Tracer    // nil: off
+	observer  observer   // nil: nobody looks
 	faults    *faults    // nil: none
 	multicast *multicast // nil: off
 }

@@ -43,8 +43,8 @@ func (d *domain) purge(doomed []int32) {
 		d.DiscardedFlits += int64(p.removed[id])
 		d.faults.tally.WastedFlits += int64(d.packet(id).flits - unsent[id] - p.removed[id])
 		d.freePacket(id)
-		if d.trace != nil {
-			d.trace.dropped(id)
+		if d.observer != nil {
+			d.observer.discarded(d, id)
 		}
 		d.faults.retry.dropped(d.packet(id).tag)
 	}
@@ -125,8 +125,8 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		return
 	}
 	v.ready = d.steps.at[0].number + d.routeDelay
-	if d.trace != nil {
-		d.trace.uncovered(d, v)
+	if d.observer != nil {
+		d.observer.uncovered(d, queue)
 	}
 	if d.combined != 0 {
 		m.sa |= bit

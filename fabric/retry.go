@@ -190,19 +190,3 @@ func (r *retry) oldestBirth() int64 {
 	}
 	return oldest
 }
-
-// settled tells whether all packets that the source has handed over have been
-// delivered or given up, and no copy of one is in the network.
-func (f *Fabric) settled() bool {
-	if f.InFlight() > 0 || f.faults == nil {
-		return f.InFlight() == 0
-	}
-	for _, d := range f.domains {
-		if d.behind != nil { // discarded flits are waited for as if they were there
-			if _, any := d.behind.next(d.cycle); any {
-				return false
-			}
-		}
-	}
-	return f.faults.retry.pending == 0
-}

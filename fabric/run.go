@@ -68,8 +68,9 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	var trace *Tracer
 	if plan.Trace.Packets > 0 {
-		f.StartTrace(r.result.Meter, plan.Trace)
+		trace = f.StartTrace(r.result.Meter, plan.Trace)
 	}
 	f.split(plan.Threads)
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
@@ -83,8 +84,8 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if responds {
 		r.result.Measures = r.result.noted(responder.Measures())
 	}
-	if f.trace != nil {
-		r.result.Traces = f.trace.Packets()
+	if trace != nil {
+		r.result.Traces = trace.Packets()
 	}
 	return r.result, nil
 }

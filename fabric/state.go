@@ -77,7 +77,7 @@ type outPort struct {
 	pace     uint16 // of network.paces
 	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
 	wheel    uint8  // of domain.flits, for what is sent
-	passed   uint32 // blame's: measured packets that have been sent and not yet been added to its sums
+	passed   uint32 // Blame's: measured packets that have been sent and not yet been added to its sums
 }
 
 // pace is how fast channels of one kind take flits. Times are in cycles <<

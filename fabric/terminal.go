@@ -172,8 +172,8 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		te.flags |= begun
 		flags = headFlit
 		d.packet(te.packet).wait = uint32(c) - te.born // written only: the record is no longer in the cache
-		if d.trace != nil {
-			d.trace.injected(d, te)
+		if d.observer != nil {
+			d.observer.injects(d, t)
 		}
 	} else if ovs[te.vc].credits == 0 {
 		te.flags |= blocked
@@ -183,11 +183,8 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	ovs[te.vc].flits++
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
-		if d.blame != nil {
-			d.blame.injected(d, t, te.packet, o)
-		}
-		if d.trace != nil {
-			d.trace.sent(te.packet, c)
+		if d.observer != nil {
+			d.observer.injected(d, t)
 		}
 	}
 	*d.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
@@ -305,11 +302,8 @@ func (d *domain) deliver(e *flit) {
 	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
 		d.misdelivered(delivery, topology.TerminalID(e.dst))
 	}
-	if d.blame != nil {
-		d.blame.delivered(id, delivery)
-	}
-	if d.trace != nil {
-		d.trace.delivered(d, id, delivery)
+	if d.observer != nil {
+		d.observer.delivered(d, id, delivery)
 	}
 	d.sink.Deliver(delivery)
 }

@@ -115,6 +115,7 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 // it follows at a time: all in flight that match, where the slowest are looked
 // for. Of a path of more than 255 switches it sees the first 255.
 type Tracer struct {
+	bystander
 	plan    TracePlan
 	meter   *Meter
 	numbers []int          // by terminal: measured packets that have entered the network
@@ -130,9 +131,9 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	n := f.graph.Terminals()
-	f.trace, f.observed = &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}, true
-	f.handOn()
-	return f.trace
+	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	f.observe(tr)
+	return tr
 }
 
 // Packets are the packets recorded that have arrived, by the time at which they
@@ -175,9 +176,9 @@ func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
 	return tr.plan.Slowest || tr.started < tr.plan.Packets || tr.last == c
 }
 
-// injected begins to follow a packet whose head enters the network, if it is
-// chosen.
-func (tr *Tracer) injected(d *domain, te *terminal) {
+// injects begins to follow a packet, if it is chosen.
+func (tr *Tracer) injects(d *domain, t int32) {
+	te := &d.terminals[t]
 	id, p := te.packet, d.packet(te.packet)
 	for len(tr.live) <= int(id) {
 		tr.live = append(tr.live, nil)
@@ -188,19 +189,19 @@ func (tr *Tracer) injected(d *domain, te *terminal) {
 	}
 	tr.started++
 	tr.last = d.cycle
-	t := &PacketTrace{}
+	life := &PacketTrace{}
 	if n := len(tr.spare); n > 0 {
-		t = tr.spare[n-1]
+		life = tr.spare[n-1]
 		tr.spare = tr.spare[:n-1]
 	}
-	*t = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: t.Path[:0]}
-	tr.live[id] = t
+	*life = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: life.Path[:0]}
+	tr.live[id] = life
 }
 
-// sent notes that the last flit of a packet enters the network.
-func (tr *Tracer) sent(id int32, c int64) {
-	if t := tr.live[id]; t != nil {
-		t.InjectTail = c
+// injected notes that the last flit of a packet enters the network.
+func (tr *Tracer) injected(d *domain, t int32) {
+	if life := tr.live[d.terminals[t].packet]; life != nil {
+		life.InjectTail = d.cycle
 	}
 }
 
@@ -256,22 +257,21 @@ func (tr *Tracer) front(v *inVC) *TraceHop {
 
 // uncovered notes that the packets before the head at the front of a queue have
 // been discarded at the beginning of this cycle.
-func (tr *Tracer) uncovered(d *domain, v *inVC) {
-	if h := tr.front(v); h != nil {
+func (tr *Tracer) uncovered(d *domain, queue int32) {
+	if h := tr.front(&d.queues[queue]); h != nil {
 		tr.atFront(d, h, d.steps.firstStep(d.cycle))
 	}
 }
 
-// dropped forgets a packet that has been discarded. When it is sent again it is
-// as good as any other.
-func (tr *Tracer) dropped(id int32) {
+// discarded forgets a packet. When it is sent again it is as good as any other.
+func (tr *Tracer) discarded(_ *domain, id int32) {
 	if int(id) < len(tr.live) {
 		tr.live[id] = nil
 	}
 }
 
-// stalls notes that the flit at the front of a queue goes to sleep.
-func (tr *Tracer) stalls(d *domain, q int32, part Part) {
+// sleeps notes that the flit at the front of a queue goes to sleep.
+func (tr *Tracer) sleeps(d *domain, q int32, part Part) {
 	h := tr.front(&d.queues[q])
 	if h == nil {
 		return
@@ -284,7 +284,7 @@ func (tr *Tracer) stalls(d *domain, q int32, part Part) {
 }
 
 // resumes notes that the flit at the front of a queue is awake.
-func (tr *Tracer) resumes(d *domain, q int32) {
+func (tr *Tracer) resumes(d *domain, q int32, _ Part) {
 	if h := tr.front(&d.queues[q]); h != nil && len(h.Waits) > 0 {
 		if w := &h.Waits[len(h.Waits)-1]; w.To == Never {
 			w.To = d.cycle
@@ -292,8 +292,8 @@ func (tr *Tracer) resumes(d *domain, q int32) {
 	}
 }
 
-// took notes the virtual channels that packets are given in a step.
-func (tr *Tracer) took(d *domain, sw *switchState, matches []request, step uint32) {
+// grantedVC notes the virtual channels that packets are given in a step.
+func (tr *Tracer) grantedVC(d *domain, sw *switchState, matches []request, step uint32) {
 	for _, m := range matches {
 		v := sw.queue(m.local())
 		if h := tr.hop(v.packet, v.state); h != nil {
@@ -302,8 +302,8 @@ func (tr *Tracer) took(d *domain, sw *switchState, matches []request, step uint3
 	}
 }
 
-// crossing notes the flits that are about to cross a switch in a step.
-func (tr *Tracer) crossing(d *domain, sw *switchState, matches []request, t *stepTime) {
+// grantedSwitch notes the flits that are about to cross a switch in a step.
+func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	for _, m := range matches {
 		v, o := sw.queue(m.local()), sw.outPort(m.output())
 		tail := v.packet&tailFlit != 0

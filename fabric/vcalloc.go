@@ -122,11 +122,8 @@ func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 // takeVCs gives each of some packets a virtual channel of its request: where it
 // was granted several, the one nearest to its round-robin pointer.
 func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
-	if d.blame != nil {
-		d.blame.took(d, sw, matches, step)
-	}
-	if d.trace != nil {
-		d.trace.took(d, sw, matches, step)
+	if d.observer != nil {
+		d.observer.grantedVC(d, sw, matches, step)
 	}
 	vcs, ready := uint32(d.vcs), step+d.vaDelay
 	for _, r := range matches {
@@ -184,8 +181,8 @@ func (d *domain) withRoom(sw *switchState, requests []request) []request {
 		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			d.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if d.observed {
-				d.stalls(sw.queue0+int32(r.local()), PartCredit)
+			if d.observer != nil {
+				d.observer.sleeps(d, sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
 		}
@@ -219,8 +216,8 @@ func (d *domain) wakeWaiters(o *outPort) {
 		} else {
 			d.masks[word].va |= bit
 		}
-		if d.observed {
-			d.resumes(q-1, d.bidding())
+		if d.observer != nil {
+			d.observer.resumes(d, q-1, d.bidding())
 		}
 		d.activate(word)
 	}

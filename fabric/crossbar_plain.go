@@ -12,20 +12,20 @@ func (d *domain) requestsPlainly() bool {
 }
 
 // refusal is why the flit at the front of a queue does not ask for the crossbar, for
-// the observers.
+// the observer.
 type refusal struct {
 	local uint32
 	part  Part
 }
 
-// tellRefusals tells the observers.
+// tellRefusals tells the observer.
 func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 	for _, r := range refusals {
 		queue := sw.queue0 + int32(r.local)
 		if r.part != PartSerial {
-			d.stalls(queue, r.part)
-		} else if d.blame != nil {
-			d.blame.outputFull(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
+			d.observer.sleeps(d, queue, r.part)
+		} else {
+			d.observer.blocked(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 			outputs |= out
 		}
 	}
-	if d.observed {
+	if d.observer != nil {
 		d.tellRefusals(sw, d.alloc.refusals[:refused])
 	}
 	return d.alloc.requests[:n], rivalInputs, rivalOutputs
