@@ -3,8 +3,8 @@
 
 GO      ?= go
 BIN     := bin/weft
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := $(if $(VERSION),-X github.com/weft-sim/weft/experiments.linked=$(VERSION))
+# The commit, for weft version, manifests and reports; empty outside of git.
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null)
 RESULTS := results
 
 # How long make soak runs, and its first fabric.
@@ -20,7 +20,7 @@ THREADED := ./experiments ./routing/multicast
 all: build
 
 build: ## build bin/weft
-	$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/weft
+	$(GO) build $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
 
 man: build ## write the manual pages to bin/man
 	$(BIN) man -o bin/man

@@ -10,17 +10,14 @@ import (
 	"sync"
 )
 
-// linked is the version that the linker is told:
-//
-//	go build -ldflags "-X github.com/weft-sim/weft/experiments.linked=v1.2.3" ./cmd/weft
-var linked string
+// version is set by make (-ldflags -X) to the commit that it builds.
+var version string
 
-// Version names the build of weft: the version that the linker was told, as the
-// Makefile does, or else the module's, which for a build from a checkout holds the
-// commit.
+// Version names the build of weft: what make has said, or the module's version,
+// which for a build from a checkout holds the commit.
 func Version() string {
-	if linked != "" {
-		return linked
+	if version != "" {
+		return version
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -33,12 +33,12 @@ func TestMakeAgain(t *testing.T) {
 // that there is.
 func TestLinkedVersion(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "experiments", "version.go"))
-	if err != nil || !strings.Contains(string(source), "\nvar linked string\n") {
-		t.Fatalf("no variable linked in version.go (%v)", err)
+	if err != nil || !strings.Contains(string(source), "\nvar version string\n") {
+		t.Fatalf("no variable version in version.go (%v)", err)
 	}
 	for _, name := range []string{"Makefile", "docs/Containerfile"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil || !strings.Contains(string(text), "-X github.com/weft-sim/weft/experiments.linked=$") {
+		if err != nil || !strings.Contains(string(text), "-X github.com/weft-sim/weft/experiments.version=$") {
 			t.Errorf("%s does not tell the linker the version (%v)", name, err)
 		}
 	}
