@@ -18,12 +18,15 @@ THREADED := ./experiments ./routing/multicast
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+.PHONY: all build man test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts golden clean help
 
 all: build
 
 build: ## build bin/weft
 	$(GO) build $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
+
+man: build ## write the manual pages to bin/man
+	$(BIN) man -o bin/man
 
 test: ## run all tests
 	$(GO) test ./...
@@ -78,6 +81,13 @@ bench: ## run the Go benchmarks ten times, in benchstat's format
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
 	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
 	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
+
+gallery: build ## run the examples of docs/gallery.md and draw its figures again
+	@for picture in docs/gallery/*.svg; do \
+		name=$$(basename $$picture .svg); example=$${name%%--*}; figure=$${name##*--}; \
+		$(BIN) run examples/$$example --quiet --resume --out $(RESULTS)/gallery/$$example && \
+		cp $(RESULTS)/gallery/$$example/$$figure.svg $$picture || exit 1; \
+	done
 
 reproduce: build ## reproduce the papers' figures and tables
 	$(BIN) reproduce --out $(RESULTS)/papers --resume

@@ -23,7 +23,7 @@ func Open(name string, options Options) (*File, error) {
 	if _, err := os.Stat(name); err == nil {
 		return ReadFile(name, options)
 	}
-	inside := strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
+	inside := embeddedName(name)
 	if text, err := embedded.ReadFile(inside); err == nil {
 		return Load(inside, string(text), options)
 	}
@@ -36,6 +36,11 @@ func Open(name string, options Options) (*File, error) {
 		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
 	}
 	return nil, err
+}
+
+// embeddedName is the name under which a file comes with weft, if it does.
+func embeddedName(name string) string {
+	return strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
 }
 
 // embeddedTitle is the title of a file that comes with weft. Reading the file in

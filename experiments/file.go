@@ -17,6 +17,12 @@ type header struct {
 	Inputs string `toml:"inputs" doc:"folder at which relative paths of input files start, itself relative to this file; default: the folder of this file"`
 }
 
+// defaultKind is the kind of files that name none.
+const defaultKind = "traffic"
+
+// defaultHeader is that of a file that says nothing.
+func defaultHeader() *header { return &header{Kind: defaultKind, Seed: 1} }
+
 // headerKeys are the keys of header.
 var headerKeys = []string{"title", "kind", "seed", "inputs"}
 
@@ -137,9 +143,9 @@ var headerTables = []string{"sweep", "plot", "expect", "quick"}
 // the meaning of the rest, is unknown.
 func (f *File) header() bool {
 	d := f.doc
-	h := header{Kind: "traffic", Seed: 1}
+	h := defaultHeader()
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	dec.table("", only(d.tree, headerKeys...), &h)
+	dec.table("", only(d.tree, headerKeys...), h)
 	f.Title, f.Seed, f.inputs = h.Title, h.Seed, h.Inputs
 	if f.Title == "" {
 		f.Title = f.Stem()
@@ -259,7 +265,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 		}
 		for _, t := range k.settings() {
 			if t.has(key) {
-				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Name)
+				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Header())
 			}
 		}
 	}
@@ -268,8 +274,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 func tableNames(k *kind) []string {
 	var names []string
 	for _, t := range k.settings() {
-		name, _, _ := strings.Cut(t.Name, ".")
-		names = append(names, name)
+		names = append(names, t.Name)
 	}
 	return names
 }
@@ -339,6 +344,9 @@ func (f *File) sweptOrigins() map[string]origin {
 func (f *File) Stem() string {
 	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
 }
+
+// Kind is the name of the file's kind.
+func (f *File) Kind() string { return f.kind.name }
 
 // Question is the comment at the top of the file, line by line.
 func (f *File) Question() []string { return f.doc.comment }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"sort"
-
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Kind is a kind of experiment. To add one, write one file that registers it:
@@ -79,7 +77,11 @@ type Warning struct {
 }
 
 // Column describes a column of results.csv.
-type Column struct{ Name, Doc string }
+type Column struct {
+	Name, Doc string
+
+	kind reflect.Kind // of its cells, where a row type declares it
+}
 
 // kind is a Kind without its types.
 type kind struct {
@@ -159,7 +161,7 @@ func columnsOf(row reflect.Type) []Column {
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc")})
+		columns = append(columns, Column{name, f.Tag.Get("doc"), f.Type.Kind()})
 	}
 	return columns
 }
@@ -182,45 +184,4 @@ func (k *kind) settings() []TableDescription {
 		tables = append(tables, describeTable(f))
 	}
 	return tables
-}
-
-// TableDescription documents a table of an experiment file.
-type TableDescription struct {
-	Name, Doc string
-	Params    []param.Param
-	Choices   []ChoiceDescription
-}
-
-// ChoiceDescription documents a key whose value brings parameters of its own.
-type ChoiceDescription struct {
-	Key, Registry, Default string
-	Entries                []param.Description
-}
-
-// describeTable documents the struct behind a table.
-func describeTable(f field) TableDescription {
-	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
-	v := f.value
-	if v.Kind() == reflect.Map {
-		t.Name += "." + f.tag.Get("names")
-		v = reflect.New(v.Type().Elem()).Elem()
-	}
-	t.Params = param.DescribeParams(v.Addr().Interface())
-	for _, inner := range fieldsOf(v).list {
-		c, ok := inner.value.Addr().Interface().(chooser)
-		if !ok {
-			continue
-		}
-		choice := ChoiceDescription{Key: inner.name, Registry: c.kind(), Default: c.Name()}
-		for _, name := range c.names() {
-			choice.Entries = append(choice.Entries, c.describe(name))
-		}
-		t.Choices = append(t.Choices, choice)
-		for i := range t.Params {
-			if t.Params[i].Key == inner.name {
-				t.Params[i].Type = "name"
-			}
-		}
-	}
-	return t
 }

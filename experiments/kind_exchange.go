@@ -235,7 +235,12 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 	}
 	x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, run.Seed)
 	count := fabricCounter(f, run)
-	if err := f.RunToEnd(ctx, x, x, count); err != nil {
+	all := int64(g.Terminals()) * int64(g.Terminals()-1)
+	progress := func() {
+		count()
+		run.Advance(x.packets, all, "packets")
+	}
+	if err := f.RunToEnd(ctx, x, x, progress); err != nil {
 		return exchangeRow{}, err
 	}
 	count()

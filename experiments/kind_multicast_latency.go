@@ -46,7 +46,7 @@ type latencyConfig struct {
 	Fabric    fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch    fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch; vcs are those of unicast packets, to which one for each layer of multicast trees comes"`
 	Terminal  fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel   map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
+	Channel   map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names"`
 	Routing   RoutingTable                    `toml:"routing" doc:"the way of unicast packets"`
 	Groups    groupsTable                     `toml:"groups" doc:"who belongs to which group"`
 	Multicast layeredTable                    `toml:"multicast" doc:"how trees are made"`
@@ -228,7 +228,12 @@ func runLatency(ctx context.Context, c *latencyConfig, run *Run) (latencyRow, er
 	if err != nil {
 		return latencyRow{}, err
 	}
-	if err := s.run(ctx, c.Messages.Spread, fabricCounter(s.fabric, run)); err != nil {
+	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
+	progress := func() {
+		count()
+		run.Advance(s.loop.latency.N(), all, "messages")
+	}
+	if err := s.run(ctx, c.Messages.Spread, progress); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()

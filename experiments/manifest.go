@@ -36,6 +36,7 @@ type Manifest struct {
 	Tables   []string  `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
 	Files    []string  `json:"files,omitempty"`        // further files of points, such as traces/0.txt
 	Cyclic   []string  `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
+	Formats  []string  `json:"formats,omitempty"`      // other forms of these and of results.csv, such as parquet
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
@@ -79,6 +80,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
+		Formats: r.formats(),
 		Files:   sortedKeys(o.Files),
 		Cyclic:  f.cyclic,
 		Started: r.started.UTC(), Finished: time.Now().UTC(),

@@ -43,6 +43,7 @@ type Report struct {
 	Notes    []Note
 	Warnings []Warning
 	Refined  int // points that refinement adds at most
+	Beyond   int // points that offer more than the channels can carry
 }
 
 // curve is a point's place on a curve of rising load.
@@ -192,6 +193,7 @@ type merger struct {
 	cyclic   []string
 	curves   []string
 	lowest   map[string]curve
+	beyond   int
 }
 
 func (m *merger) add(p *Preflight, point *Point) {
@@ -210,6 +212,9 @@ func (m *merger) add(p *Preflight, point *Point) {
 			m.warned[w] = true
 			m.warnings = append(m.warnings, w)
 		}
+	}
+	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
+		m.beyond++
 	}
 	for _, c := range p.curves {
 		least, known := m.lowest[c.name]
@@ -246,7 +251,7 @@ func (m *merger) report() *Report {
 		}
 	}
 	slices.SortStableFunc(m.notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
-	return &Report{Notes: m.notes, Warnings: m.warnings}
+	return &Report{Notes: m.notes, Warnings: m.warnings, Beyond: m.beyond}
 }
 
 // common names the settings that vary in the sweep, but not among points.

@@ -3,7 +3,9 @@ package experiments
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -20,6 +22,37 @@ type Run struct {
 	events   atomic.Int64
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
+
+	started time.Time // for progress only
+	mu      sync.Mutex
+	way     way
+}
+
+// way is how far a point has come.
+type way struct {
+	done, total int64  // total 0: not known
+	unit        string // of both, such as cycles
+	most        bool   // total is the most that it can be
+}
+
+// Advance tells how far the point has come: so many of a total, which may be 0 where
+// it is not known, in a unit such as cycles or messages. Call it now and then.
+func (r *Run) Advance(done, total int64, unit string) { r.advance(way{done, total, unit, false}) }
+
+// AdvanceAtMost is Advance where the point may well end before the total.
+func (r *Run) AdvanceAtMost(done, total int64, unit string) { r.advance(way{done, total, unit, true}) }
+
+func (r *Run) advance(w way) {
+	r.mu.Lock()
+	r.way = w
+	r.mu.Unlock()
+}
+
+// state is how far the point has come, for those who watch.
+func (r *Run) state(point int, name string) PointProgress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return PointProgress{Point: point, Name: name, Done: r.way.done, Total: r.way.total, Unit: r.way.unit, AtMost: r.way.most, Elapsed: time.Since(r.started)}
 }
 
 // Count adds to the number of events processed and of flits that crossed a

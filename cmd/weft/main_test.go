@@ -120,6 +120,58 @@ func TestSeveralFaultyFiles(t *testing.T) {
 	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
 		t.Errorf("status %d:\n%s", status, stderr)
 	}
+	if err := os.WriteFile("c.toml", []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
+	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 fault: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
+		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
+	}
+}
+
+// TestManualPages: every command has a page that says what its help says, and nothing
+// in a page begins a line that troff would take for itself.
+func TestManualPages(t *testing.T) {
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "man", "-o", "share"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	files := left(t)
+	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
+		if !strings.Contains(files, "share/man1/"+name) {
+			t.Errorf("no %s in %s", name, files)
+		}
+	}
+	for name := range strings.FieldsSeq(files) {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(page)) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .PP .TP .RS .RE .nf .fi", word) || strings.HasPrefix(word, "'") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	page, err := os.ReadFile("share/man1/weft-run.1")
+	if err != nil || !strings.Contains(string(page), "\\fB\\-j, \\-\\-jobs int\\fR\npoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
+		t.Errorf("%v\n%s", err, page)
+	}
+	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestInitIsNew: a file that exists is left alone.
+func TestInitIsNew(t *testing.T) {
+	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
+	if status, _, stderr := weft(t, "init", "traffic", "-o", "mine.toml"); status != exitUsage || !strings.Contains(stderr, "is there already") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 // TestRun: a result folder has the files of the documentation; standard output
@@ -218,6 +270,14 @@ func TestInformation(t *testing.T) {
 		{"list topologies torus", "dims = [8, 8]"},
 		{"list kinds traffic", "latency_p99_ns"},
 		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
+		{"check small.toml", "\n  verdict      can run\n"},
+		{"check small.toml --set sweep.traffic.load=[0.1,1.0] --set traffic.pattern=transpose", "\n  verdict      can run; 1 point offers more than the channels can carry, and will be saturated\n"},
+		{"check small.toml --resolved", "\n[measure]\nwarmup = 200\n"},
+		{"explain traffic.load", "traffic.load: a setting\n  Offered load."},
+		{"init traffic", "\n[topology]\ntype = \"dragonfly\""},
+		{"schema", "\"$schema\": \"http://json-schema.org/draft-07/schema#\""},
+		{"man run", ".TH WEFT\\-RUN 1"},
+		{"man experiment", "\\fBload\\fR\noffered load; default 0.1"},
 		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
 		{"topology small.toml --format dot", "graph "},
 		{"completion bash", "bash completion"},

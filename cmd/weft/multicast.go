@@ -41,7 +41,7 @@ there are removed.`,
 			case files:
 				var idle []string
 				c.Flags().Visit(func(f *pflag.Flag) {
-					if slices.Contains([]string{"force", "jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
+					if slices.Contains([]string{"force", "format", "jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
 						idle = append(idle, "--"+f.Name)
 					}
 				})

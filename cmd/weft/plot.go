@@ -47,14 +47,15 @@ func (a *app) plotCommand() *cobra.Command {
 			return writeOutput(out, picture)
 		},
 	}
-	c.Flags().StringVar(&p.X, "x", "offered_load", "column along the horizontal axis")
-	c.Flags().StringArrayVar(&p.Y, "y", []string{"latency_mean_ns"}, "column along the vertical axis; may be repeated")
+	c.Flags().StringVarP(&p.X, "x", "x", "offered_load", "column along the horizontal axis")
+	c.Flags().StringArrayVarP(&p.Y, "y", "y", []string{"latency_mean_ns"}, "column along the vertical axis; may be repeated")
 	c.Flags().StringSliceVar(&p.By, "by", nil, "columns that tell the series apart")
 	c.Flags().StringVar(&p.Style, "style", "line", "line, bar or histogram")
 	c.Flags().StringVar(&p.Title, "title", "", "title of the figure")
 	c.Flags().BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
 	c.Flags().BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
 	c.Flags().Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
+	completeColumns(c, "x", "y", "by")
 	choices(c, "style", "line", "bar", "histogram")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf (default: beside the table)")
 	return c

@@ -192,6 +192,19 @@ func listNames(before []string) []string {
 	return names
 }
 
+// commandNames completes weft man.
+func commandNames(root *cobra.Command) func([]string) []string {
+	return func(before []string) []string {
+		names := []string{"weft", "experiment"}
+		for _, c := range root.Commands() {
+			if c.IsAvailableCommand() && c.Name() != "help" && len(before) == 0 {
+				names = append(names, c.Name())
+			}
+		}
+		return names
+	}
+}
+
 func workloadNames([]string) []string {
 	var names []string
 	for _, w := range experiments.Workloads {

@@ -85,7 +85,7 @@ func TestUsage(t *testing.T) {
 
 // TestShellCompletion: names and values are completed, not only files.
 func TestShellCompletion(t *testing.T) {
-	inFolder(t, nil)
+	inFolder(t, map[string]string{"x.toml": small, "a.csv": "point,offered_load\n0,0.1\n"})
 	for _, c := range []struct {
 		args []string
 		want string
@@ -95,6 +95,14 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
 		{[]string{"bench", "lu"}, "lu-16384\n"},
 		{[]string{"plot", "--style", ""}, "line\nbar\nhistogram\n"},
+		{[]string{"explain", "latency_p9"}, "latency_p95_ns\nlatency_p99_ns\n"},
+		{[]string{"init", "m"}, "mpi\nmulticast-latency\nmulticast-routing\n"},
+		{[]string{"man", "ru"}, "run\n"},
+		{[]string{"run", "x.toml", "--set", "routing.th"}, "routing.threshold=\n"},
+		{[]string{"run", "x.toml", "--set", "sweep.traffic.pattern=tr"}, "sweep.traffic.pattern=transpose\n"},
+		{[]string{"run", "examples/alltoall", "--set", "job.machine="}, "job.machine=fabric\njob.machine=loggops\njob.machine=loggp\n"},
+		{[]string{"plot", "a.csv", "--x", "off"}, "offered_load\n"},
+		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
 	} {
 		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
 			t.Errorf("%q: status %d: %s", c.args, status, stdout)

@@ -149,6 +149,9 @@ type Description struct {
 // Param describes one setting of a configuration.
 type Param struct {
 	Key, Type, Unit, Default, Doc, Allowed string
+
+	Min, Max string   // inclusive bounds of a number, as their tags have them; "": none
+	Choices  []string // allowed values of a string; nil: all
 }
 
 // Describe returns the name, documentation and settings of an entry.
@@ -173,6 +176,9 @@ func DescribeParams(config any) []Param {
 			Default: formatValue(v),
 			Doc:     f.Tag.Get("doc"),
 			Allowed: allowed(f),
+			Min:     f.Tag.Get("min"),
+			Max:     f.Tag.Get("max"),
+			Choices: choices(f),
 		})
 	})
 	return params
@@ -246,9 +252,16 @@ func formatValue(v reflect.Value) string {
 	}
 }
 
-func allowed(f reflect.StructField) string {
+// choices lists the allowed values of a string; nil if all are.
+func choices(f reflect.StructField) []string {
 	if c := f.Tag.Get("choices"); c != "" {
-		names := strings.Split(c, "|")
+		return strings.Split(c, "|")
+	}
+	return nil
+}
+
+func allowed(f reflect.StructField) string {
+	if names := choices(f); names != nil {
 		if names[0] == "" {
 			names[0] = `""`
 		}
@@ -307,7 +320,7 @@ func checkTags(f reflect.StructField, v reflect.Value) []error {
 	}
 	var faults []error
 	fault := func() { faults = append(faults, &ParamError{key, strings.Trim(formatValue(v), "\n"), allowed(f)}) }
-	if c := f.Tag.Get("choices"); c != "" && v.Kind() == reflect.String && !slices.Contains(strings.Split(c, "|"), v.String()) {
+	if c := choices(f); c != nil && v.Kind() == reflect.String && !slices.Contains(c, v.String()) {
 		fault()
 	}
 	var x float64
