@@ -40,8 +40,8 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
-	if d.alarms != nil {
-		if c, ok := d.alarms.NextCycle(); ok && (!any || c < cycle) {
+	if d.listener != nil {
+		if c, ok := d.listener.alarms.NextCycle(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -102,8 +102,8 @@ func (d *domain) tick(c int64) {
 		d.behind.release(d, c)
 	}
 	d.arriveFlits(c)
-	if d.alarms != nil {
-		d.ring(c)
+	if d.listener != nil {
+		d.listener.ring(c)
 	}
 	d.serveTerminals(c)
 	d.steps.set(c)
