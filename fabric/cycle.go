@@ -251,10 +251,3 @@ func (d *domain) append(v *inVC, e *flit) (hop uint32) {
 	d.pool[n-1] = buffered{next, queued{e.packet, e.dst, e.state, hop}}
 	return hop
 }
-
-// countWaiting counts a flit of a routed packet as waiting for its output.
-func (d *domain) countWaiting(word int32, hop uint32) {
-	if hop != multicastHop {
-		d.switches[d.wordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
-	}
-}
