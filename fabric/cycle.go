@@ -13,18 +13,22 @@ import (
 // simulate is [Fabric.Advance] for a domain, until it hears of others.
 func (d *domain) simulate(cycles int64) {
 	for end := d.cycle + cycles; d.cycle < end; {
-		next := d.cycle + 1
-		if !d.anyActive() {
-			// Nothing can happen before the next arrival: skip to it.
-			idle, any := d.nextChange()
-			if !any || idle > end {
-				d.cycle = end
-				return
-			}
-			next = idle
+		next, any := d.nextWork()
+		if !any || next > end {
+			d.cycle = end
+			return
 		}
 		d.tick(next)
 	}
+}
+
+// nextWork is the next cycle in which anything can happen: the next one, if a switch
+// has work, or that of the next arrival or fault.
+func (d *domain) nextWork() (cycle int64, any bool) {
+	if d.anyActive() {
+		return d.cycle + 1, true
+	}
+	return d.nextChange()
 }
 
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
@@ -67,16 +71,11 @@ func (d *domain) nextChange() (cycle int64, any bool) {
 
 // NextTick makes a Fabric, which then has one domain, a component of a sim.Kernel.
 func (f *Fabric) NextTick() sim.Time {
-	d := f.domains[0]
-	next := d.cycle + 1
-	if !d.anyActive() {
-		idle, any := d.nextChange()
-		if !any {
-			return sim.MaxTime
-		}
-		next = idle
+	next, any := f.domains[0].nextWork()
+	if !any {
+		return sim.MaxTime
 	}
-	return sim.Time(next) * d.config.Fabric.Clock
+	return sim.Time(next) * f.config.Fabric.Clock
 }
 
 // Tick simulates the cycle that begins at now.

@@ -39,10 +39,13 @@ type domain struct {
 	sink       Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       View
-	spec       PacketSpec // filled in by the source; likewise
-	head       Head       // handed to the routing: kept here so that it does not
-	delivery   Delivery   // escape to the heap with every call; likewise
 	Counters
+
+	// What is handed to others, here so that it does not escape to the heap with every
+	// call: to the routing, the source, and the sink.
+	head     Head
+	spec     PacketSpec
+	delivery Delivery
 }
 
 // Wheels of domain.flits.
