@@ -39,13 +39,14 @@ type domain struct {
 	sink       Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       View
-	Counters
 
 	// What is handed to others, here so that it does not escape to the heap with every
-	// call: to the routing, the source, and the sink.
-	head     Head
+	// call: to the source, the routing, and the sink.
 	spec     PacketSpec
+	head     Head
 	delivery Delivery
+
+	Counters
 }
 
 // Wheels of domain.flits.
