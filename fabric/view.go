@@ -85,22 +85,3 @@ func (v *View) WaitingAll(p topology.PortID) int {
 	}
 	return int(n)
 }
-
-// countDecision counts a packet as waiting for the output virtual channel that
-// was chosen for it at switch sw.
-func (d *domain) countDecision(sw *switchState, lov uint32) {
-	if d.greedy {
-		d.decided = append(d.decided, lov)
-	} else {
-		sw.outVC(lov).waiting++
-	}
-}
-
-// countDecisions counts those of a greedy routing, all decisions of a cycle at
-// a switch being made.
-func (d *domain) countDecisions(sw *switchState) {
-	for _, lov := range d.decided {
-		sw.outVC(lov).waiting++
-	}
-	d.decided = d.decided[:0]
-}

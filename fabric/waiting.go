@@ -1,6 +1,42 @@
 package fabric
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// This file counts the flits that wait for an output, as [View.Waiting] shows them: from
+// the decision at their switch until their channel takes them.
+
+// lowestOV is the local output virtual channel that a decision is counted under.
+func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }
+
+// countDecision counts a packet as waiting for the output virtual channel that
+// was chosen for it at switch sw.
+func (d *domain) countDecision(sw *switchState, lov uint32) {
+	if d.greedy {
+		d.decided = append(d.decided, lov)
+	} else {
+		sw.outVC(lov).waiting++
+	}
+}
+
+// countDecisions counts those of a greedy routing, all decisions of a cycle at
+// a switch being made.
+func (d *domain) countDecisions(sw *switchState) {
+	for _, lov := range d.decided {
+		sw.outVC(lov).waiting++
+	}
+	d.decided = d.decided[:0]
+}
+
+// countWaiting counts a flit of a routed packet as waiting for its output.
+func (d *domain) countWaiting(word int32, hop uint32) {
+	if hop != multicastHop {
+		d.switches[d.wordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
+	}
+}
 
 // behind ends the waiting of flits that have crossed their switch: when their
 // channel takes them, or, where the routing is a [SlotCounter], when sensing lets
