@@ -172,6 +172,7 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.AddCommand(
 		completed(a.runCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
 		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames),
+		completed(a.routesCommand(), true, experimentNames),
 		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
 		completed(a.benchCommand(), false, workloadNames),
 		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
