@@ -32,21 +32,12 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	w.balance()
 	t := newTables("lash", s)
 	t.Lanes = len(w.layers)
-	for n := range s.nodes() {
-		for lid, e := range s.Ends {
-			switch {
-			case e.Node < 0:
-			case e.Node == n && e.Terminal < 0:
-				t.LFT[n][lid] = 0
-			case e.Node == n:
-				t.LFT[n][lid] = s.hostPort(e.Terminal)
-			default:
-				if l := w.next[int(n)*w.n+int(e.Node)]; l >= 0 {
-					t.LFT[n][lid] = s.Links[w.first[l]].Port
-				}
-			}
+	t.fill(func(from, to int32) uint8 {
+		if c := w.next[int(from)*w.n+int(to)]; c >= 0 {
+			return s.Links[w.first[c]].Port
 		}
-	}
+		return noPath
+	})
 	t.level = func(n int32, lid int) uint8 {
 		to := s.Ends[lid].Node
 		if n == to {
@@ -158,80 +149,4 @@ func (w *lash) divide(available int) (ok bool) {
 		w.layers, w.pairs = append(w.layers, newOrdered(w)), append(w.pairs, 0)
 	}
 	return len(w.layers) <= available
-}
-
-// balance moves pairs from the fullest layer to the emptiest until they differ by
-// less than three pairs, or no pair can be moved. Pairs are drawn by the C
-// library's rand(), which OpenSM never seeds here; from a pair that is not in the
-// fullest layer, or was tried in vain, on to the next one that is.
-func (w *lash) balance() {
-	if len(w.layers) == 1 {
-		return
-	}
-	random := newCRandom(1)
-	tried := make([]bool, w.n*w.n)
-	high, low := 0, len(w.layers)-1
-	trials := w.pairs[high]
-	for {
-		src, dst := random.next()%w.n, random.next()%w.n
-		src, dst, found := w.open(src, dst, high, tried)
-		if !found {
-			return
-		}
-		at, back := src*w.n+dst, dst*w.n+src
-		if w.layers[low].addPair(int32(src), int32(dst)) {
-			w.layers[high].removePair(int32(src), int32(dst))
-			w.layer[at], w.layer[back] = uint8(low), uint8(low)
-			w.pairs[high] -= 2
-			w.pairs[low] += 2
-		} else {
-			tried[at], tried[back] = true, true
-			trials -= 2
-		}
-		if trials == 0 || w.pairs[high]-w.pairs[low] < 6 {
-			return
-		}
-		oldHigh, oldLow := high, low
-		high, low = 0, 0
-		for i, pairs := range w.pairs {
-			if pairs < w.pairs[low] {
-				low = i
-			}
-			if pairs > w.pairs[high] {
-				high = i
-			}
-		}
-		if low != oldLow {
-			trials = w.pairs[high]
-			w.forget(tried, high)
-		}
-		if high != oldHigh {
-			trials = w.pairs[high]
-			w.forget(tried, oldHigh)
-		}
-	}
-}
-
-// open is the pair at or after (src, dst) in the given layer that was not tried:
-// destinations go round first, then sources.
-func (w *lash) open(src, dst, layer int, tried []bool) (int, int, bool) {
-	for range w.n {
-		for range w.n {
-			if at := src*w.n + dst; src != dst && int(w.layer[at]) == layer && w.next[at] >= 0 && !tried[at] {
-				return src, dst, true
-			}
-			dst = (dst + 1) % w.n
-		}
-		src = (src + 1) % w.n
-	}
-	return 0, 0, false
-}
-
-// forget clears the marks of pairs that were tried in a layer.
-func (w *lash) forget(tried []bool, layer int) {
-	for at := range tried {
-		if int(w.layer[at]) == layer {
-			tried[at] = false
-		}
-	}
 }

@@ -1,5 +1,7 @@
 package opensm
 
+import "github.com/weft-sim/weft/fabric/topology"
+
 // Options are the settings of OpenSM's configuration that change what an engine
 // computes, under the names that they have there. The zero value is not the
 // default: use [DefaultOptions].
@@ -26,4 +28,12 @@ type Options struct {
 // DefaultOptions are OpenSM's defaults on ports of eight virtual lanes.
 func DefaultOptions() Options {
 	return Options{NueMaxVLs: 1, OperationalVLs: 8}
+}
+
+// PlaceOn takes the coordinates of a network that has some, for torus-2QoS without a
+// torus_config.
+func (o *Options) PlaceOn(s *Subnet, network topology.Topology) {
+	if grid, ok := network.(topology.Grid); ok && o.Torus == nil {
+		o.grid = gridOf(s, grid)
+	}
 }

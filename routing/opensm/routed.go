@@ -105,9 +105,7 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	if err != nil {
 		return nil, err
 	}
-	if grid, ok := env.Topology.(topology.Grid); ok && config.Torus == nil {
-		config.grid = gridOf(s, grid)
-	}
+	config.PlaceOn(s, env.Topology)
 	tables, err := e.Route(s, &config.Options)
 	if err != nil {
 		return nil, fmt.Errorf("routing \"opensm-%s\": %w", e.Name, err)

@@ -44,6 +44,32 @@ func newTables(engine string, s *Subnet) *Tables {
 	return t
 }
 
+// fill enters the ports of an engine that routes to switches, whatever hangs from
+// them; port is asked for every two different nodes.
+func (t *Tables) fill(port func(from, to int32) uint8) {
+	s := t.Subnet
+	next := make([]uint8, len(s.Switches))
+	for n := range s.nodes() {
+		for to := range s.nodes() {
+			if to != n {
+				next[to] = port(n, to)
+			}
+		}
+		row := t.LFT[n]
+		for lid, e := range s.Ends {
+			switch {
+			case e.Node < 0:
+			case e.Node != n:
+				row[lid] = next[e.Node]
+			case e.Terminal < 0:
+				row[lid] = 0
+			default:
+				row[lid] = s.hostPort(e.Terminal)
+			}
+		}
+	}
+}
+
 // HasLevels tells whether the engine assigned service levels.
 func (t *Tables) HasLevels() bool { return t.level != nil }
 

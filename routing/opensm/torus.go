@@ -37,21 +37,7 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	w := newTorusRoutes(s, grid)
 	t := newTables("torus-2QoS", s)
 	t.Lanes = 4
-	for n := range s.nodes() {
-		for lid, e := range s.Ends {
-			if e.Node < 0 {
-				continue
-			}
-			switch {
-			case e.Node != n:
-				t.LFT[n][lid] = w.port(n, e.Node)
-			case e.Terminal >= 0:
-				t.LFT[n][lid] = s.hostPort(e.Terminal)
-			default:
-				t.LFT[n][lid] = 0
-			}
-		}
-	}
+	t.fill(w.port)
 	t.level = func(n int32, lid int) uint8 { return grid.level(grid.at[n], grid.at[s.Ends[lid].Node]) }
 	t.lanes = w.lanes
 	return t, nil

@@ -61,6 +61,9 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	if !sized {
 		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, in.line)
 	}
+	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > maxUnicastLID {
+		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.line, switches, maxUnicastLID)
+	}
 	return c, nil
 }
 

@@ -158,3 +158,31 @@ func (s *Subnet) ports(n int32) []uint8 {
 	slices.Sort(ports)
 	return ports
 }
+
+// WriteLFTDump writes the forwarding tables as OpenSM dumps them
+// (opensm-lfts.dump), which its engine "file" reads: LIDs without an entry are left
+// out, and the last line of each table gives the highest LID.
+func (t *Tables) WriteLFTDump(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	s := t.Subnet
+	for n, row := range t.LFT {
+		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", s.MaxLID, s.SwitchLID[n], s.guid(int32(n)), s.Names.Switch[s.Switches[n]])
+		rows := 0
+		for lid, port := range row {
+			if port == noPath {
+				continue
+			}
+			rows++
+			e := s.Ends[lid]
+			kind, guid, name := "Switch", uint64(0), ""
+			if e.Terminal >= 0 {
+				kind, guid, name = "Channel Adapter", s.Names.PortGUID[e.Terminal], s.Names.Terminal[e.Terminal]
+			} else {
+				guid, name = s.guid(e.Node), s.Names.Switch[s.Switches[e.Node]]
+			}
+			fmt.Fprintf(out, "0x%04x %03d # %s portguid 0x%016x: '%s'\n", lid, port, kind, guid, name)
+		}
+		fmt.Fprintf(out, "%d lids dumped\n", rows)
+	}
+	return out.Flush()
+}
