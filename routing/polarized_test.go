@@ -12,7 +12,7 @@ import (
 // graph of diameter 3: the difference of the distances to source and destination never
 // falls but where no other hop is left, hop n is on virtual channel n, and with
 // 4*diameter-3 virtual channels no route is cut short. With as many as the diameter
-// they are the shortest paths.
+// no route is longer than that.
 func TestPolarizedRoutes(t *testing.T) {
 	for name, diameter := range map[string]int{"slimfly_q5": 2, "jellyfish_n57_r8": 3} {
 		topo := edgeList(t, name, 1)
@@ -63,8 +63,8 @@ func TestPolarizedRoutes(t *testing.T) {
 // permutation of switches more get through than the 0.144 of minimal routing.
 func TestPolarizedSpreads(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 4)
-	r := must(t, topo, 4, "polarized", param.Set("sensing", "waiting")) // credits are under way for a while
-	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.01, 500); m.MinimalFraction() < 0.97 {
+	r := must(t, topo, 4, "polarized", param.Set("sensing", "waiting"))
+	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.001, 5000); m.MinimalFraction() < 0.97 {
 		t.Errorf("%v of the packets are minimal in an idle network", m.MinimalFraction())
 	}
 	r = must(t, topo, 4, "polarized")
