@@ -54,11 +54,12 @@ func (v *View) Outstanding(p topology.PortID, vc int) int {
 
 // OutstandingAll sums Outstanding over the virtual channels of p.
 func (v *View) OutstandingAll(p topology.PortID) int {
-	n := 0
-	for vc := range v.d.vcs {
-		n += v.Outstanding(p, vc)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	n := v.d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		n -= ovs[i].credits
 	}
-	return n
+	return int(n)
 }
 
 // Waiting is the number of flits in p's switch that have been routed to leave

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
@@ -30,6 +29,7 @@ func defaultPaths(ties string, spread bool) PathSettings {
 type hopPaths struct {
 	portSets
 	PathSettings
+	ties   ties
 	down   *topology.Down
 	hops   int                          // of the longest path between leaves
 	length []uint8                      // len = switches*leaves: hops of the path; nil if not kept
@@ -39,6 +39,18 @@ type hopPaths struct {
 	classes int
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
 }
+
+// ties is PathSettings.Ties.
+type ties uint8
+
+const (
+	tiesOne ties = iota
+	tiesHashed
+	tiesRandom
+	tiesLeastOccupied
+)
+
+var tiesByName = map[string]ties{"one": tiesOne, "hashed": tiesHashed, "random": tiesRandom, "least-occupied": tiesLeastOccupied}
 
 // maxLength bounds the lengths of paths that are kept.
 const maxLength = math.MaxUint8
@@ -50,7 +62,7 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 	if err != nil {
 		return nil, err
 	}
-	p := &hopPaths{portSets: *sets, PathSettings: set, down: env.Down}
+	p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
 	if set.NextHops != "" {
 		if env.Down != nil {
 			return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
@@ -59,21 +71,9 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 			return nil, err
 		}
 	} else {
-		distance, err := p.distances(name, sample)
-		if err != nil {
+		if err := p.shortest(name, sample, lengths); err != nil {
 			return nil, err
 		}
-		if lengths {
-			if p.length, err = p.lengths(name, distance); err != nil {
-				return nil, err
-			}
-		}
-		p.fill(func(s topology.SwitchID, masks []byte, width int) {
-			p.markNearer(masks, width, distance, s)
-			if set.Ties == "one" {
-				p.leaveOne(masks, width, s)
-			}
-		})
 	}
 	p.need(p.hops)
 	return p, nil
@@ -114,73 +114,20 @@ func (p *hopPaths) VCs() int { return p.classes }
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
-func (p *hopPaths) IgnoresTerminals() bool { return p.Ties != "hashed" }
-
-// distances is the number of hops from each switch to each leaf:
-// distance[s*leaves+leaf].
-func (p *hopPaths) distances(name string, sample []topology.TerminalID) ([]int16, error) {
-	switches := p.graph.Switches()
-	distance := make([]int16, switches*p.leaves)
-	neighbors := p.graph.NeighborsWithout(p.down)
-	var row []int16
-	for column, t := range sample {
-		row = neighbors.DistancesFrom(p.home[t], row)
-		for s, d := range row {
-			if p.leaf[s] >= 0 {
-				if d == topology.Unreachable && p.down == nil {
-					return nil, unconnected(name, p.graph, topology.SwitchID(s), p.home[t])
-				}
-				p.hops = max(p.hops, int(d))
-			}
-			distance[s*p.leaves+column] = d
-		}
-	}
-	return distance, nil
-}
-
-// lengths keeps distances in a byte each.
-func (p *hopPaths) lengths(name string, distance []int16) ([]uint8, error) {
-	length := make([]uint8, len(distance))
-	for i, d := range distance {
-		if d > maxLength {
-			return nil, fmt.Errorf("routing %q handles paths of at most %d hops; this topology has one of %d", name, maxLength, d)
-		}
-		length[i] = uint8(d)
-	}
-	return length, nil
-}
-
-// markNearer sets in masks, width bytes for each leaf, the bits of the ports of
-// switch s that lead nearer to it.
-func (p *hopPaths) markNearer(masks []byte, width int, distance []int16, s topology.SwitchID) {
-	own := distance[int(s)*p.leaves:][:p.leaves]
-	first, end := p.graph.Ports(s)
-	for port := first; port < end; port++ {
-		peer, ok := p.graph.PeerPort(port)
-		if !ok || p.down.Port(port) {
-			continue
-		}
-		theirs := distance[int(p.graph.PortSwitch[peer])*p.leaves:][:p.leaves]
-		bit := int(port - first)
-		for leaf, d := range own {
-			if d > 0 && theirs[leaf] == d-1 {
-				masks[leaf*width+bit/8] |= 1 << (bit % 8)
-			}
-		}
-	}
-}
+func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // choose is one of several next hops of a packet at h.Switch, ports relative to its
 // first; key is what hashed choices go by.
 func (p *hopPaths) choose(v *fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
-	switch {
-	case len(ports) == 1:
+	if len(ports) == 1 {
 		return ports[0]
-	case p.Ties == "hashed":
+	}
+	switch p.ties {
+	case tiesHashed:
 		return ports[p.hash(h, key, len(ports))]
-	case p.Ties == "random":
+	case tiesRandom:
 		return ports[v.Random(h.Switch).IntN(len(ports))]
-	case p.Ties == "least-occupied":
+	case tiesLeastOccupied:
 		return leastOccupied(v, p.graph.PortStart[h.Switch], ports, v.Random(h.Switch))
 	}
 	return ports[0] // parallel cables of "one"
@@ -197,10 +144,10 @@ func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit fun
 	weight := 1 / float64(len(ports))
 	switch {
 	case len(ports) == 1:
-	case p.Ties == "hashed":
+	case p.ties == tiesHashed:
 		n := p.hash(h, key, len(ports))
 		ports, weight = ports[n:n+1], 1
-	case p.Ties == "one":
+	case p.ties == tiesOne:
 		ports, weight = ports[:1], 1
 	}
 	if p.adaptive() {
@@ -212,4 +159,4 @@ func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit fun
 }
 
 // adaptive tells whether next hops depend on the state of the network.
-func (p *hopPaths) adaptive() bool { return p.Ties == "least-occupied" }
+func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }

@@ -92,7 +92,7 @@ picture of it (histogram.svg).`,
 
 // routesRequest reads the network and the configuration.
 func (a *app) routesRequest(ctx context.Context, name string, flags *routesFlags) (*routes.Request, error) {
-	network, err := a.network(ctx, name, &flags.fileFlags)
+	network, err := a.network(ctx, name, &flags.fileFlags, -1)
 	if err != nil {
 		return nil, err
 	}
