@@ -34,7 +34,7 @@ type registered struct {
 }
 
 func newRegistered(d *domain) *registered {
-	n := len(d.alloc.requests)
+	n := len(d.matcher.requests)
 	return &registered{allocator.TraitsOf(d.config.Switch.Allocator).Ages, make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
 }
 
@@ -46,7 +46,7 @@ func (a *registered) allocate(d *domain, sw *switchState, requests []request, t 
 	}
 	for i, r := range requests {
 		local := r.local()
-		a.requests[i] = allocator.Request{Input: uint16(r.port()), VC: d.alloc.places[local].vc, Output: uint16(r.output())}
+		a.requests[i] = allocator.Request{Input: uint16(r.port()), VC: d.matcher.places[local].vc, Output: uint16(r.output())}
 		if a.ages {
 			a.requests[i].Born = d.packet(sw.queue(local).packet >> packetBits).birth
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Part is a part of a packet's latency.
@@ -171,7 +172,7 @@ func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, c
 	cycles *= int64(r.tails)
 	b.links[sw.port0+out][part] += cycles
 	if cycles > 1 { // otherwise no more than the present packet is held up, by one cycle
-		b.pairs[b.pairRow[sw.port0+int32(d.alloc.places[q-sw.queue0].port)]+out] += cycles
+		b.pairs[b.pairRow[sw.port0+int32(d.matcher.places[q-sw.queue0].port)]+out] += cycles
 	}
 }
 
@@ -206,7 +207,7 @@ func (b *Blame) injected(d *domain, t int32) {
 func (b *Blame) arrived(d *domain, flits []flit) {
 	for i := range flits {
 		e := &flits[i]
-		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && of(d.queues, uint32(e.queue)).count == 1 {
+		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && check.At(d.queues, uint32(e.queue)).count == 1 {
 			continue
 		}
 		if id := e.packet >> packetBits; b.isMeasured(id) != 0 {

@@ -1,5 +1,7 @@
 package fabric
 
+import "github.com/weft-sim/weft/sim/check"
+
 // Counters are running totals of a fabric.
 type Counters struct {
 	InjectedFlits  int64 // entered the network
@@ -26,6 +28,9 @@ func (f *Fabric) count() {
 	f.Counters = Counters{}
 	for _, d := range f.domains {
 		f.Counters.add(&d.Counters)
+	}
+	if check.On {
+		f.checkAll()
 	}
 }
 

@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // allocateSwitch is switch allocation, one step: flits ask for their output
 // port; each output grants the input port nearest to its round-robin pointer,
@@ -33,7 +37,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 		return
 	}
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, d.alloc.rivals
+	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {
 		meets := int((rivalInputs>>(r.port()&63) | rivalOutputs>>(r.output()&63)) & 1)
 		requests[alone], rivals[met] = r, r
@@ -42,10 +46,10 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	}
 	if d.config.Switch.Iterations == 1 && d.multicast == nil {
 		// In one go: loops that are short end unpredictably.
-		if met == 2 && sw.ports <= 64 && !d.inputFirst {
-			requests = append(requests[:alone], d.matchPair(sw, rivals[0], rivals[1]))
+		if met == 2 && sw.ports <= 64 && !d.matcher.inputFirst {
+			requests = append(requests[:alone], d.matcher.matchPair(sw, rivals[0], rivals[1]))
 		} else {
-			requests = d.match(sw, rivals[:met], requests[:alone])
+			requests = d.matcher.match(sw, rivals[:met], requests[:alone])
 		}
 		d.cross(sw, requests, t, true)
 		return
@@ -58,7 +62,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 // modulo 64, that several of them come from or want. Flits without a credit go
 // to sleep.
 func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := of(d.alloc.requests, 0), of(d.alloc.places, 0)
+	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
 	combined, cutThrough, vcs := d.combined, d.cutThrough, uint32(d.vcs)
 	n := uint32(0)
 	now := d.cycle << intervalShift
@@ -101,8 +105,8 @@ func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, 
 				}
 				continue
 			}
-			port := uint32(at(places, local).port)
-			*at(requests, n) = newRequest(local, port<<16|output)
+			port := uint32(places.At(local).port)
+			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -111,126 +115,27 @@ func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			outputs |= out
 		}
 	}
-	return d.alloc.requests[:n], rivalInputs, rivalOutputs
+	return d.matcher.requests[:n], rivalInputs, rivalOutputs
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
 // iteration among those not matched yet.
 func (d *domain) arbitrate(sw *switchState, rivals []request, t *stepTime) {
-	a := &d.alloc
+	m := &d.matcher
 	for iteration := range d.config.Switch.Iterations {
 		if iteration > 0 {
-			rivals = a.unmatched(rivals)
+			rivals = m.unmatched(rivals)
 		}
-		matches := d.match(sw, rivals, a.matches[:0])
+		matches := m.match(sw, rivals, m.matches[:0])
 		if len(matches) == 0 {
 			break
 		}
 		for _, r := range matches {
-			a.matched[2*r.port()], a.matched[2*r.output()+1] = true, true
+			m.matched[2*r.port()], m.matched[2*r.output()+1] = true, true
 		}
 		d.cross(sw, matches, t, iteration == 0)
 	}
-	clear(a.matched[:2*sw.ports])
-}
-
-// match is one iteration of the round robins: it appends to matches what they
-// choose from some requests.
-func (d *domain) match(sw *switchState, rivals, matches []request) []request {
-	a := &d.alloc
-	d.grantOutputs(sw, rivals)
-	d.acceptInputs(sw)
-	for _, port := range a.granted {
-		output := a.inputs[port].take()
-		matches = append(matches, newRequest(a.outputs[output].take(), port<<16|output))
-	}
-	for _, output := range a.touched { // granted in vain
-		a.outputs[output].index = 0
-	}
-	return matches
-}
-
-// matchPair is match, the allocator granting first, for two requests that share
-// their output, their input or both, as they do with up to 64 ports. Two are what
-// most rivals are, and which of them is nearer nothing predicts: there are no
-// branches.
-func (d *domain) matchPair(sw *switchState, a, b request) request {
-	sameOutput := int32(a.output()^b.output()-1) >> 31 // -1, or else 0
-	granted := d.grantDistance(sw, a) - d.grantDistance(sw, b)
-	accepted := acceptDistance(sw, a) - acceptDistance(sw, b)
-	nearer := (accepted ^ (accepted^granted)&sameOutput) >> 31 // -1: a
-	return b ^ (a^b)&request(int64(nearer))
-}
-
-// grantDistance is how far a request is from the round-robin pointer of its
-// output.
-func (d *domain) grantDistance(sw *switchState, r request) int32 {
-	return ahead(int32(r.port())-int32(sw.outPort(r.output()).grant), sw.ports)*int32(d.vcs) + d.vcDistance(sw, r)
-}
-
-// acceptDistance is how far a request's output is from the round-robin pointer of
-// its input.
-func acceptDistance(sw *switchState, r request) int32 {
-	return ahead(int32(r.output())-int32(sw.inPort(r.port()).accept), sw.ports)
-}
-
-// ahead is a difference of positions on a ring of size n as a number from 0 on.
-func ahead(difference, n int32) int32 { return difference + n&(difference>>31) }
-
-// unmatched keeps the requests whose input and output are both free.
-func (a *scratch) unmatched(requests []request) []request {
-	kept := requests[:0]
-	for _, r := range requests {
-		if !a.matched[2*r.port()] && !a.matched[2*r.output()+1] {
-			kept = append(kept, r)
-		}
-	}
-	return kept
-}
-
-// grantOutputs lets each output port choose among the requests for it.
-func (d *domain) grantOutputs(sw *switchState, rivals []request) {
-	a := &d.alloc
-	if d.inputFirst {
-		rivals = d.putForward(sw, rivals)
-	}
-	a.touched = a.touched[:0]
-	for _, r := range rivals {
-		a.touched = a.outputs[r.output()].improve(a.touched, r.output(), r.local(), d.grantDistance(sw, r))
-	}
-}
-
-// putForward keeps one request of each input port: that of the virtual channel
-// next in its round robin.
-func (d *domain) putForward(sw *switchState, rivals []request) []request {
-	a := &d.alloc
-	a.granted = a.granted[:0]
-	for k, r := range rivals {
-		a.granted = a.inputs[r.port()].improve(a.granted, r.port(), uint32(k), d.vcDistance(sw, r))
-	}
-	chosen := a.chosen[:0]
-	for _, port := range a.granted {
-		chosen = append(chosen, rivals[a.inputs[port].take()])
-	}
-	a.chosen = chosen
-	return chosen
-}
-
-// vcDistance is how far a request's virtual channel is from its input's
-// round-robin pointer.
-func (d *domain) vcDistance(sw *switchState, r request) int32 {
-	return ahead(int32(d.alloc.places[r.local()].vc)-int32(sw.inPort(r.port()).vc), int32(d.vcs))
-}
-
-// acceptInputs lets each input port choose among the outputs that granted it.
-func (d *domain) acceptInputs(sw *switchState) {
-	a := &d.alloc
-	a.granted = a.granted[:0]
-	for _, output := range a.touched {
-		port := uint32(a.places[a.outputs[output].index-1].port)
-		distance := ahead(int32(output)-int32(sw.inPort(port).accept), sw.ports)
-		a.granted = a.inputs[port].improve(a.granted, port, output, distance)
-	}
+	clear(m.matched[:2*sw.ports])
 }
 
 // cross sends the flits at the front of some queues, of different inputs to
@@ -295,6 +200,9 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		}
 		ov.flits++
 		ov.credits -= int32(o.bounded)
+		if check.On {
+			d.checkCredits(sw.port0*int32(vcs) + v.out)
+		}
 		vc := uint32(v.out) - output*vcs
 		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
 		if v.state < maxHops<<hopShift {

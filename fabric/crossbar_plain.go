@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // neverPlain, which only tests set, lets requestCrossbar do what requestPlainly can.
 var neverPlain bool
@@ -34,11 +38,11 @@ func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
 func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := of(d.alloc.requests, 0), of(d.alloc.places, 0)
-	accepts, waits := of(d.acceptOV, uint32(sw.queue0)), of(d.waitNext, uint32(sw.queue0))
+	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
+	accepts, waits := check.Of(d.acceptOV).From(uint32(sw.queue0)), check.Of(d.waitNext).From(uint32(sw.queue0))
 	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := of(d.alloc.refusals, 0), uint32(0)
+	refusals, refused := check.Of(d.matcher.refusals), uint32(0)
 	now := d.cycle << intervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
@@ -65,34 +69,34 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 				if set := v.hop & (1<<MaxVCs - 1); set&(set-1) != 0 {
 					lov = first + uint32(bits.TrailingZeros32(free))
 					several := free&(free-1) != 0
-					if free &^= withoutCredit(sw.outVC(first), vcs); free != 0 && several {
-						lov = nextVC(at(accepts, local), first, free)
+					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
+						lov = nextVC(accepts.At(local), first, free)
 					}
 				} else if sw.outVC(lov).credits == 0 {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
 					m.sa &^= left & -left
-					*at(waits, local) = o.waiters
+					*waits.At(local) = o.waiters
 					o.waiters = sw.queue0 + int32(local) + 1
-					*at(refusals, refused) = refusal{local, wants}
+					*refusals.At(refused) = refusal{local, wants}
 					refused++
 					continue
 				}
 				v.out = int32(lov)
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				*at(refusals, refused) = refusal{local, PartCredit}
+				*refusals.At(refused) = refusal{local, PartCredit}
 				refused++
 				continue
 			}
 			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
-				*at(refusals, refused) = refusal{local, PartSerial}
+				*refusals.At(refused) = refusal{local, PartSerial}
 				refused++
 				continue
 			}
-			port := uint32(at(places, local).port)
-			*at(requests, n) = newRequest(local, port<<16|output)
+			port := uint32(places.At(local).port)
+			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -102,16 +106,16 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 		}
 	}
 	if d.observer != nil {
-		d.tellRefusals(sw, d.alloc.refusals[:refused])
+		d.tellRefusals(sw, d.matcher.refusals[:refused])
 	}
-	return d.alloc.requests[:n], rivalInputs, rivalOutputs
+	return d.matcher.requests[:n], rivalInputs, rivalOutputs
 }
 
-// withoutCredit is the set of those of vcs virtual channels, the first of them
-// given, that have no credit.
-func withoutCredit(first *outVC, vcs uint32) (set uint32) {
+// withoutCredit is the set of those of the first vcs virtual channels that have no
+// credit.
+func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	for vc := range vcs {
-		set |= uint32(at(first, vc).credits-1) >> 31 << (vc & 31)
+		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
 	}
 	return set
 }

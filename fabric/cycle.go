@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 )
 
@@ -145,8 +146,11 @@ func (d *domain) arriveCredits(c int64) {
 			d.sensing.returned(&d.network, batch, c)
 		}
 		for _, ov := range batch {
-			o := of(d.outVC, uint32(ov))
+			o := check.At(d.outVC, uint32(ov))
 			o.credits++
+			if check.On {
+				d.checkCredits(ov)
+			}
 			if o.credits == 1 || d.cutThrough {
 				d.creditReturned(o, ov)
 			}
@@ -195,7 +199,7 @@ func (d *domain) arriveFlits(c int64) {
 		}
 		for i := range batch {
 			e := &batch[i]
-			v := of(d.queues, uint32(e.queue))
+			v := check.At(d.queues, uint32(e.queue))
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
@@ -203,9 +207,12 @@ func (d *domain) arriveFlits(c int64) {
 				hop = d.append(v, e)
 			}
 			v.count++
+			if check.On && v.count > d.buffer {
+				d.broken("queue %d takes %d flits", e.queue, v.count)
+			}
 			word, bit := e.queue>>6, uint64(1)<<(e.queue&63)
 			if e.packet&headFlit != 0 {
-				of(d.masks, uint32(word)).route |= bit
+				check.At(d.masks, uint32(word)).route |= bit
 				d.activate(word)
 				continue
 			}

@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/sim"
+import (
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // domain is the part of a network that a thread simulates at a time: its own clock,
 // wheels, allocator, pool of flits, free packets and counters, beside the network and
@@ -28,7 +32,7 @@ type domain struct {
 	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
 
 	steps      stepTimes
-	alloc      scratch
+	matcher    matcher
 	registered *registered // nil: iSLIP or input-first, played out here
 
 	source     Source
@@ -54,9 +58,9 @@ const (
 func newDomain(f *Fabric) *domain {
 	d := &domain{
 		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch),
-		active: make([]uint64, (len(f.masks)+63)/64),
-		alloc:  newScratch(f.mostPorts, int32(f.vcs)),
-		wakes:  sim.NewWheel[int32](min(f.horizon, 1024)),
+		active:  make([]uint64, (len(f.masks)+63)/64),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),
 	}
 	d.view.d = d
 	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
@@ -80,7 +84,7 @@ func newDomain(f *Fabric) *domain {
 }
 
 // activate marks a mask word as having work.
-func (d *domain) activate(word int32) { *of(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+func (d *domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // anyActive tells whether some switch has work.
 func (d *domain) anyActive() bool {

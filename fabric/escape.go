@@ -72,7 +72,7 @@ func (e *escape) decide(d *domain, sw *switchState, local uint32, v *inVC) bool 
 		v.hop = port<<16 | room
 		return true
 	}
-	place, h := d.alloc.places[local], &d.head
+	place, h := d.matcher.places[local], &d.head
 	h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
 	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
 	h.State = v.state & routingBits

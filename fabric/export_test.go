@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // DivideAlways lets networks of any size be divided among threads while a test
 // runs.
@@ -91,7 +95,7 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	}
 	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
 	d := f.domains[0]
-	return unpack(d.matchPair(sw, a, b)), unpack(d.match(sw, []request{a, b}, nil)[0])
+	return unpack(d.matcher.matchPair(sw, a, b)), unpack(d.matcher.match(sw, []request{a, b}, nil)[0])
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end
@@ -101,14 +105,16 @@ func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
 	return int64(o.credits) + int64(o.flits)
 }
 
-// SendCredit and HoldCredit have an input return a credit as the crossbar does that
-// may leave in a cycle or, held back, so many cycles later.
+// SendCredit and HoldCredit have an input return a credit, of a slot that was taken, as
+// the crossbar does that may leave in a cycle or, held back, so many cycles later.
 func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
 	p := &f.in[in]
+	f.outVC[p.upstream+int32(vc)].credits--
 	f.domains[0].sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
 }
 
 func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
+	f.outVC[f.in[in].upstream+int32(vc)].credits--
 	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
 }
 
@@ -135,4 +141,51 @@ func (m *Moments) grantedVC(_ *domain, _ *switchState, matches []request, _ uint
 }
 func (m *Moments) grantedSwitch(_ *domain, _ *switchState, matches []request, _ *stepTime) {
 	m.GrantedSwitch += int64(len(matches))
+}
+
+// CheckAll checks everything that the checked build does between cycles.
+func (f *Fabric) CheckAll() {
+	f.checkAt = 0
+	f.checkAll()
+	for s := range f.switches {
+		f.domains[0].checkSwitch(&f.switches[s])
+	}
+}
+
+// Damages breaks an invariant each, in a network of one domain with traffic.
+var Damages = map[string]func(f *Fabric){
+	"a credit is lost":            func(f *Fabric) { f.outVC[f.boundedOV()].credits-- },
+	"a credit comes twice":        func(f *Fabric) { f.outVC[f.boundedOV()].credits++ },
+	"credits below none":          func(f *Fabric) { f.outVC[f.boundedOV()].credits = -1 },
+	"credits of a terminal":       func(f *Fabric) { f.outVC[f.terminalOV0].credits++ },
+	"a flit is gone":              func(f *Fabric) { f.InjectedFlits++ },
+	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].pool = append(f.domains[0].pool, buffered{}) },
+	"an empty queue wants":        func(f *Fabric) { f.masks[f.emptyQueue()>>6].sa |= 1 << (f.emptyQueue() & 63) },
+	"a packet is not routed":      func(f *Fabric) { f.masks[0].route = 1 },
+	"a switch with work is idle":  func(f *Fabric) { f.masks[f.busyQueue()>>6].va |= 1 << (f.busyQueue() & 63); clear(f.domains[0].active) },
+	"a free channel has an owner": func(f *Fabric) { f.outVC[f.freeOV()].owner = 0 },
+	"a count of waiting flits":    func(f *Fabric) { f.outVC[f.boundedOV()].waiting = -1 },
+}
+
+// boundedOV is an output virtual channel of the first switch that leads to another.
+func (f *Fabric) boundedOV() int32 {
+	for p := range f.graph.NumPorts() {
+		if f.graph.Peer[p] >= 0 {
+			return f.ov(topology.PortID(p), 0)
+		}
+	}
+	return -1
+}
+
+// freeOV is an output virtual channel of a switch that no packet holds.
+func (f *Fabric) freeOV() int {
+	return slices.IndexFunc(f.outVC[:f.terminalOV0], func(o outVC) bool { return o.owner < 0 })
+}
+
+func (f *Fabric) emptyQueue() int {
+	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count == 0 })
+}
+
+func (f *Fabric) busyQueue() int {
+	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count > 0 })
 }

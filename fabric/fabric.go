@@ -1,9 +1,9 @@
 package fabric
 
 import (
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Fabric is a network in simulation. It advances cycle by cycle with
@@ -19,8 +19,9 @@ type Fabric struct {
 	extras
 	domains []*domain
 	crew
-	cycle  int64 // that all domains have simulated
-	source Source
+	cycle   int64 // that all domains have simulated
+	checkAt int64 // cycle of the next check of all, in the checked build
+	source  Source
 	Counters
 }
 
@@ -46,7 +47,6 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		network: network{
 			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
 			cutThrough: config.Switch.FlowControl == "cut-through",
-			inputFirst: config.Switch.Allocator == allocator.InputFirst,
 			allVCs:     1<<vcs - 1, unicastVCs: vcs, leastWindow: Never,
 			routeDelay:     uint32(config.Switch.RouteCycles),
 			vaDelay:        uint32(config.Switch.VCAllocCycles),
@@ -138,8 +138,9 @@ func (f *Fabric) wire(timings []channelTiming) {
 		}
 		sw.masks = f.masks[sw.queue0/64 : end/64]
 		if sw.ports > 0 {
-			sw.queues, sw.outVCs = &f.queues[sw.queue0], &f.outVC[int(sw.port0)*vcs]
-			sw.outs, sw.ins = &f.out[sw.port0], &f.in[sw.port0]
+			port0, ports := int(sw.port0), int(sw.ports)
+			sw.queues, sw.outVCs = check.Of(f.queues[sw.queue0:end]), check.Of(f.outVC[port0*vcs:][:ports*vcs])
+			sw.outs, sw.ins = check.Of(f.out[port0:][:ports]), check.Of(f.in[port0:][:ports])
 		}
 		for w := range sw.masks {
 			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -163,7 +164,7 @@ func (m *multicast) collect(sw *switchState, first int32) {
 // Of branches at different flits those that are furthest behind go first.
 func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
 	v := sw.queue(local)
-	input := uint32(d.alloc.places[local].port)
+	input := uint32(d.matcher.places[local].port)
 	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || m.usedInputs[input] {
 		return
 	}
@@ -208,7 +209,7 @@ func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local
 	if i := m.under[queue]; i != 0 {
 		return &m.work[i-1]
 	}
-	in := topology.PortID(sw.port0 + int32(d.alloc.places[local].port))
+	in := topology.PortID(sw.port0 + int32(d.matcher.places[local].port))
 	row, ok := m.tables[s].ports(^v.dst, in)
 	if !ok {
 		panic(fmt.Sprintf("fabric: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, d.graph.PortName(in)))
@@ -257,6 +258,9 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 	}
 	ov.flits++
 	ov.credits -= int32(o.bounded)
+	if check.On {
+		d.checkCredits(sw.port0*int32(d.vcs) + b.lov)
+	}
 	depart := max(t.depart, o.nextFree)
 	o.nextFree = depart + d.pace(o).interval
 	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
@@ -269,7 +273,7 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 
 // free takes the front flit, which all branches have read, out of its queue.
 func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
-	place := d.alloc.places[local]
+	place := d.matcher.places[local]
 	in := sw.inPort(uint32(place.port))
 	d.sendCredit(in, in.upstream+int32(place.vc), t.credit)
 	r.freed++

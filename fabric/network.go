@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // network is what stays as it is from the first cycle on: the graph, the settings,
@@ -21,7 +22,6 @@ type network struct {
 	vaDelay        uint32 // likewise
 	combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
-	inputFirst     bool
 	large          bool // ask for memory ahead
 	occupancy      bool // keep outVC.waiting
 	greedy         bool // count the decisions of a cycle only when all are made
@@ -49,7 +49,7 @@ type extras struct {
 	multicast *multicast // nil: off
 }
 
-func (n *network) pace(o *outPort) *pace { return of(n.paces, uint32(o.pace)) }
+func (n *network) pace(o *outPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
 func (n *network) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(n.vcs) + int32(vc) }
 

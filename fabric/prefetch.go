@@ -36,9 +36,9 @@ func (d *domain) prefetchQueues(word int) {
 // been routed to in this cycle.
 func (d *domain) prefetchPorts(sw *switchState, inputs, outputs []int32) {
 	n := len(outputs)
-	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs), unsafe.Sizeof(outPort{}))
-	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
-	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins), unsafe.Sizeof(inPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
 }
 
 // prefetchTerminals asks for the sending side of some terminals.

@@ -2,11 +2,11 @@ package fabric
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // This file holds the state of the simulated hardware and all of its index
@@ -103,34 +103,26 @@ type inPort struct {
 // switchState locates what a switch owns of the network's state.
 type switchState struct {
 	masks  []masks
-	queues *inVC    // first queue
-	outVCs *outVC   // first output virtual channel
-	outs   *outPort // first port
-	ins    *inPort
+	queues check.Array[inVC]
+	outVCs check.Array[outVC]
+	outs   check.Array[outPort]
+	ins    check.Array[inPort]
 	queue0 int32 // number of the first queue, a multiple of 64
 	port0  int32
 	ports  int32
 }
 
-// What follows finds a switch's records by their local numbers. The allocators
-// spend a fifth of their instructions on checks of bounds otherwise. Numbers
-// come from masks and from decisions that route has checked.
+// What follows finds a switch's records by their local numbers, without checks of
+// bounds but in the checked build: the allocators would spend a fifth of their
+// instructions on them. Numbers come from masks and from decisions that route has checked.
 
-func (sw *switchState) queue(local uint32) *inVC      { return at(sw.queues, local) }
-func (sw *switchState) outVC(lov uint32) *outVC       { return at(sw.outVCs, lov) }
-func (sw *switchState) outPort(local uint32) *outPort { return at(sw.outs, local) }
-func (sw *switchState) inPort(local uint32) *inPort   { return at(sw.ins, local) }
+func (sw *switchState) queue(local uint32) *inVC      { return sw.queues.At(local) }
+func (sw *switchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
+func (sw *switchState) outPort(local uint32) *outPort { return sw.outs.At(local) }
+func (sw *switchState) inPort(local uint32) *inPort   { return sw.ins.At(local) }
 
 // mask is the mask word of a queue; its bit there is 1<<(local&63).
-func (sw *switchState) mask(local uint32) *masks { return of(sw.masks, local>>6) }
-
-// at is element i of the array that begins with first.
-func at[T any](first *T, i uint32) *T {
-	return (*T)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*unsafe.Sizeof(*first)))
-}
-
-// of is element i of a slice, which must have it.
-func of[T any](s []T, i uint32) *T { return at(unsafe.SliceData(s), i) }
+func (sw *switchState) mask(local uint32) *masks { return check.At(sw.masks, local>>6) }
 
 // masks says which of 64 queues have something to do.
 type masks struct {

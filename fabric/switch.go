@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // evaluate runs the steps of this cycle at switch s.
@@ -16,9 +17,9 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 		va |= sw.masks[w].va
 		sa |= sw.masks[w].sa
 	}
-	if n := d.alloc.routed; n > 0 {
-		d.prefetchPorts(sw, d.alloc.routedFrom[:n], d.alloc.routedTo[:n])
-		d.alloc.routed = 0
+	if n := d.matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+		d.matcher.routed = 0
 	}
 	if len(d.decided) > 0 {
 		d.countDecisions(sw)
@@ -53,6 +54,9 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 		}
 		word++
 	}
+	if check.On {
+		d.checkSwitch(sw)
+	}
 }
 
 // routeArrivals asks the routing about the packets that arrived in this
@@ -61,7 +65,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<StateBits - 1
 	m := &sw.masks[w]
 	ready := d.steps.at[0].number + d.routeDelay
-	places, a := of(d.alloc.places, 0), &d.alloc
+	places, a := check.Of(d.matcher.places), &d.matcher
 	left := m.route
 	m.route = 0
 	first := uint64(0) // queues whose front has come
@@ -69,7 +73,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	h.Switch = s
 	for ; left != 0; left &= left - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
-		v, place := sw.queue(local), at(places, local)
+		v, place := sw.queue(local), places.At(local)
 		h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
 		head := &v.queued
 		if v.count == 1 {

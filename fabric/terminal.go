@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Source supplies the packets that terminals send.
@@ -181,6 +182,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	}
 	ovs[te.vc].credits--
 	ovs[te.vc].flits++
+	if check.On {
+		d.checkCredits(d.terminalOV(topology.TerminalID(t), int(te.vc)))
+	}
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
 		if d.observer != nil {

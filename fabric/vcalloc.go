@@ -26,7 +26,7 @@ func (d *domain) allocateVCs(sw *switchState, step uint32) {
 		return
 	}
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, d.alloc.rivals
+	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {
 		meets := 0
 		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested != 0 {
@@ -43,7 +43,7 @@ func (d *domain) allocateVCs(sw *switchState, step uint32) {
 // requestVCs lists the packets that find a virtual channel free in this step,
 // and lets the others wait.
 func (d *domain) requestVCs(sw *switchState, step uint32) []request {
-	requests := d.alloc.requests
+	requests := d.matcher.requests
 	n := 0
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -87,9 +87,9 @@ func (d *domain) requestVCs(sw *switchState, step uint32) []request {
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
 func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
-	a := &d.alloc
+	m := &d.matcher
 	n := sw.ports * int32(d.vcs)
-	a.touched, a.granted = a.touched[:0], a.granted[:0]
+	m.touched, m.granted = m.touched[:0], m.granted[:0]
 	for _, r := range rivals {
 		for free := r.free(); free != 0; free &= free - 1 {
 			lov := r.port()*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
@@ -98,22 +98,22 @@ func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 			if distance < 0 {
 				distance += n
 			}
-			a.touched = a.outputs[lov].improve(a.touched, lov, r.local(), distance)
+			m.touched = m.outputs[lov].improve(m.touched, lov, r.local(), distance)
 		}
 	}
-	for _, lov := range a.touched {
-		local := a.outputs[lov].take()
+	for _, lov := range m.touched {
+		local := m.outputs[lov].take()
 		distance := int32(lov) - d.acceptOV[uint32(sw.queue0)+local]
 		if distance < 0 {
 			distance += n
 		}
-		a.granted = a.inputs[local].improve(a.granted, local, lov, distance)
+		m.granted = m.inputs[local].improve(m.granted, local, lov, distance)
 	}
-	matches := a.requests[:0]
-	for _, local := range a.granted {
-		lov := a.inputs[local].take()
+	matches := m.requests[:0]
+	for _, local := range m.granted {
+		lov := m.inputs[local].take()
 		d.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
-		place := a.places[lov]
+		place := m.places[lov]
 		matches = append(matches, newRequest(local, uint32(place.port)<<16|1<<place.vc))
 	}
 	d.takeVCs(sw, matches, step)
@@ -164,10 +164,10 @@ func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	first, short := sw.outVC(port*uint32(d.vcs)), uint32(0)
+	ovs, short := sw.outVCs.From(port*uint32(d.vcs)), uint32(0)
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
-		short |= uint32(at(first, vc).credits-need) >> 31 << vc
+		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
 	}
 	return set &^ short
 }

@@ -1,6 +1,11 @@
 package sim
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // Wheel is the near future of a clocked component: values of one type filed
 // by the cycle in which they are due. Items live in chunks that are handed on
@@ -68,6 +73,9 @@ func (w *Wheel[T]) Place(cycle int64) *T {
 // Room is Place where there is room at hand and nil otherwise; then Place
 // finds some. It is for the hottest of callers, where it is inlined.
 func (w *Wheel[T]) Room(cycle int64) *T {
+	if check.On {
+		w.mustCome(cycle)
+	}
 	// As &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
 	s := (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
 	if s.room == 0 || cycle > w.reach {
@@ -76,6 +84,13 @@ func (w *Wheel[T]) Room(cycle int64) *T {
 	p := &s.last.items[-s.room%chunkItems]
 	s.room--
 	return p
+}
+
+// mustCome panics if a cycle is not later than the one last taken.
+func (w *Wheel[T]) mustCome(cycle int64) {
+	if cycle <= w.now {
+		panic(fmt.Sprintf("sim: an item for cycle %d is filed in cycle %d", cycle, w.now))
+	}
 }
 
 // extend is Place where the slot's chunk is full or the cycle beyond reach.
@@ -111,10 +126,10 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		w.free, w.open = w.open, nil
 	}
 	if w.now < cycle {
-		w.now = cycle
 		if cycle > w.turn {
-			w.nextBlock()
+			w.nextBlock(cycle)
 		}
+		w.now = cycle
 	}
 	s := &w.slots[cycle&w.mask]
 	if s.last == nil {
@@ -133,9 +148,9 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 	return c.items[:n]
 }
 
-// nextBlock moves reach on as now has entered another block.
-func (w *Wheel[T]) nextBlock() {
-	block := w.now >> w.blockBits
+// nextBlock moves reach on as now enters another block.
+func (w *Wheel[T]) nextBlock(now int64) {
+	block := now >> w.blockBits
 	last := block + wheelBlocks - 1
 	w.turn, w.reach = (block+1)<<w.blockBits-1, (last+1)<<w.blockBits-1
 	w.far.advance(last, w.blockBits, func(cycle int64, item *T) { *w.Place(cycle) = *item })
