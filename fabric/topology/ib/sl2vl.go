@@ -91,7 +91,8 @@ var (
 // ReadSL2VL reads the tables of a subnet whose switches and ports are those of g.
 // Three forms are told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of
 // ibdiagnet ("guid in out" and eight bytes of two lanes), and what smpquery sl2vl
-// prints, node after node, whose LIDs lids knows (nil: as the fabric states them).
+// prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
+// its other queries print is passed over.
 //
 // name is the file's name for messages; faults are returned together with their
 // lines. Rows of ports without a cable are passed over. Every switch must have a
@@ -143,7 +144,7 @@ func (p *sl2vlParser) parse(line int, text string) {
 	} else if m := mapBytes.FindStringSubmatch(text); m != nil {
 		p.guid(line, m[1])
 		p.row(line, m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
-	} else if !p.skipping && !chatter.MatchString(text) {
+	} else if !p.skipping && !vlarbRow.MatchString(text) && !infoField.MatchString(text) && !chatter.MatchString(text) {
 		p.fault(line, "%s is not a line of an SL2VL table", quoteShort(text))
 	}
 }
