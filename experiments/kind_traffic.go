@@ -95,7 +95,7 @@ type measureTable struct {
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
 	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
 	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
-	Levels        bool    `toml:"levels" doc:"write levels.csv, throughput and latency by service level; needs a routing whose packets have one"`
+	Levels        bool    `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
 	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
@@ -165,8 +165,6 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
 	if parts.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
-		faults = append(faults, err)
-	} else if err := c.checkLevels(parts.routing); err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
 		faults = append(faults, err)

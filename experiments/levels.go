@@ -1,18 +1,6 @@
 package experiments
 
-import (
-	"fmt"
-
-	"github.com/weft-sim/weft/fabric"
-)
-
-// checkLevels refuses measure.levels beside a routing without service levels.
-func (c *trafficConfig) checkLevels(r fabric.Routing) error {
-	if _, ok := r.(fabric.LevelReader); c.Measure.Levels && !ok {
-		return At("measure.levels", fmt.Errorf("= true: packets of routing %q have no service levels", c.Routing.Type.Name()))
-	}
-	return nil
-}
+import "github.com/weft-sim/weft/fabric"
 
 // addLevels sums up the service levels of replications.
 func (o *trafficOutcome) addLevels(r *fabric.Result) {

@@ -22,18 +22,26 @@ type LevelTally struct {
 
 // levelMeter measures by service level.
 type levelMeter struct {
-	routing LevelReader
+	routing Routing
+	levels  LevelReader // routing, if it is one
 	tallies [16]LevelTally
 }
 
-func newLevelMeter(r LevelReader) *levelMeter { return &levelMeter{routing: r} }
+func newLevelMeter(r Routing) *levelMeter {
+	levels, _ := r.(LevelReader)
+	return &levelMeter{routing: r, levels: levels}
+}
 
 // deliver counts a packet for the windows of m.
 func (l *levelMeter) deliver(m *Meter, d *Delivery) {
 	if d.Cycle < m.from {
 		return
 	}
-	t := &l.tallies[l.routing.Level(d.Src, d.Dst)]
+	level := 0
+	if l.levels != nil {
+		level = l.levels.Level(d.Src, d.Dst)
+	}
+	t := &l.tallies[level]
 	if d.Cycle < m.to {
 		t.Flits += int64(d.Flits)
 	}

@@ -114,7 +114,4 @@ func TestServiceLevels(t *testing.T) {
 			t.Errorf("%s: status %d, %s", c.set, status, stderr)
 		}
 	}
-	if status, _, stderr := weft(t, "check", "plain.toml", "--set", "measure.levels=true"); status != exitUsage || !strings.Contains(stderr, "packets of routing \"table\" have no service levels") {
-		t.Errorf("status %d, %s", status, stderr)
-	}
 }
