@@ -105,15 +105,8 @@ func ReadSL2VL(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*SL2VL,
 	}
 	p.m = NewSL2VL(g, 0)
 	p.seen, p.seenHost = make([]bool, len(p.m.pairs)), make([]bool, g.Terminals())
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := p.read(r, p.parse, p.end); err != nil {
 		return nil, err
-	}
-	if len(p.faults) == 0 {
-		p.end(lines)
-	}
-	if len(p.faults) > 0 {
-		return nil, p.err()
 	}
 	return p.m, nil
 }

@@ -35,16 +35,13 @@ func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) 
 	}
 	p.tables = make([]*arbitration.Tables, g.NumPorts())
 	p.limits = make([]int, g.NumPorts())
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := p.read(r, p.parse, func(lines int) {
+		p.endPort(lines)
+		if !p.any {
+			p.fault(lines, "no arbitration tables")
+		}
+	}); err != nil {
 		return nil, err
-	}
-	p.endPort(lines)
-	if !p.any && len(p.faults) == 0 {
-		p.fault(lines, "no arbitration tables")
-	}
-	if len(p.faults) > 0 {
-		return nil, p.err()
 	}
 	for port, t := range p.tables {
 		if t != nil {
