@@ -63,6 +63,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if f.allocators, err = newAllocators(&f.network); err != nil {
 		return nil, err
 	}
+	f.lanes = newLanes(&f.network)
 	f.large = f.isLarge()
 	if f.sensesCredits() {
 		f.sensing = newSensing(&f.network)

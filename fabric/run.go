@@ -16,6 +16,7 @@ type Plan struct {
 	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
+	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Progress  func()    // called every few hundred cycles; may be nil
@@ -65,6 +66,9 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	}
 	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
+	if plan.Levels {
+		r.result.Meter.levels = newLevelMeter(f.routing)
+	}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}

@@ -160,5 +160,6 @@ type state struct {
 	departures []sim.Stream          // those of a Departer, by terminal
 	sensing    *sensing              // nil: off
 	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil unless a CrossedReader asks
+	lanes      []lanePort            // by port; nil: no arbitration between lanes
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
@@ -20,6 +21,7 @@ type LFTConfig struct {
 	Levels string `toml:"service_levels" doc:"file of the service levels of all pairs of hosts: ibdiagnet's .psl, OpenSM's path SLs, or weft's own"`
 	Lanes  []int  `toml:"lanes" doc:"virtual lane of each of the 16 service levels at all ports, where no file gives them; none: 0 to 14, and 7 for level 15" min:"0" max:"15"`
 	SL2VL  string `toml:"sl2vl" doc:"file of the SL2VL tables of all ports: opensm-sl2vl.dump, ibdiagnet's .slvl, or smpquery sl2vl"`
+	VLArb  string `toml:"vlarb" doc:"file of the VL arbitration tables of switch ports, in place of switch.vlarb_high and the like: smpquery vlarb, and portinfo for the limit"`
 }
 
 func init() {
@@ -30,7 +32,7 @@ var _ topology.PathConfig = (*LFTConfig)(nil)
 
 func (c *LFTConfig) paths() []*string {
 	var set []*string
-	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL} {
+	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
 		if *path != "" {
 			set = append(set, path)
 		}
@@ -94,7 +96,18 @@ type lft struct {
 	level  int
 	vcs    int    // highest lane in use, and one
 	inject uint32 // lanes by which terminals inject
+
+	arbitration []*arbitration.Tables // by port; nil: none
 }
+
+// ArbitratesLanes implements [fabric.LaneArbitration].
+func (r *lft) ArbitratesLanes() bool { return r.arbitration != nil }
+
+// ArbitrationTables implements [fabric.LaneArbitration].
+func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables { return r.arbitration[p] }
+
+// Level implements [fabric.LevelReader].
+func (r *lft) Level(src, dst topology.TerminalID) int { return r.levelOf(src, dst) }
 
 // lftStarted marks in Head.State that the low bits hold the service level.
 const lftStarted uint32 = 1 << 4
@@ -124,6 +137,13 @@ func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.VLArb != "" {
+		if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) ([]*arbitration.Tables, error) {
+			return ib.ReadVLArbitration(in, c.VLArb, g, r.tables.LIDs())
+		}); err != nil {
+			return nil, err
+		}
 	}
 	return r.checked(c.Tables, env)
 }

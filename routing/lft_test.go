@@ -221,3 +221,52 @@ func TestLFTFaults(t *testing.T) {
 		}
 	}
 }
+
+// The arbitration of a cluster's ports comes with its tables: the port that the file
+// names has its own, others what the settings say.
+func TestLFTArbitration(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 0)
+	topo := topology.NewFileNetwork(b.Freeze())
+	g := topo.Graph()
+	base, err := routing.Registry.New("table", routing.Env{Topology: topo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := routing.Tables(g, base, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := writeTables(t, tables)
+	file := filepath.Join(filepath.Dir(path), "vlarb")
+	// Generated names: terminals have LIDs 1 and 2, switch 0 LID 3; its port 2 is the cable.
+	text := "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x7 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x0 |\n# Port info: Lid 3 port 2\nVLHighLimit:.....................4\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := r.(fabric.LaneArbitration)
+	for p := range topology.PortID(g.NumPorts()) {
+		got := lanes.ArbitrationTables(p)
+		if named := g.PortSwitch[p] == 0 && g.LocalPort(p) == 1; (got != nil) != named || named && (got.Limit != 4 || got.Low[0].Weight != 7) {
+			t.Errorf("%s: %+v", g.PortName(p), got)
+		}
+	}
+	config := fabric.DefaultConfig()
+	if _, err := fabric.New(g, config, r, 1); err == nil || !strings.Contains(err.Error(), "cut-through with arbitration") {
+		t.Errorf("wormhole: %v", err)
+	}
+	config.Switch.FlowControl, config.Switch.OutputBufferFlits = "cut-through", 4
+	if _, err := fabric.New(g, config, r, 1); err != nil {
+		t.Error(err)
+	}
+	plain, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path}, routing.Env{Topology: topo})
+	if err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes() {
+		t.Errorf("arbitrates without tables, %v", err)
+	}
+}

@@ -48,6 +48,19 @@ func (f *faultList) eachLine(r io.Reader, parse func(line int, text string)) (li
 	return lines, nil
 }
 
+// read hands every line to parse, and the number of lines to end unless there are
+// faults by then. The error is all faults, or one of reading.
+func (f *faultList) read(r io.Reader, parse func(line int, text string), end func(lines int)) error {
+	lines, err := f.eachLine(r, parse)
+	if err != nil {
+		return err
+	}
+	if len(f.faults) == 0 {
+		end(lines)
+	}
+	return f.err()
+}
+
 func (f *faultList) err() error { return errors.Join(f.faults...) }
 
 func quoteShort(s string) string {

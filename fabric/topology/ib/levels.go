@@ -59,15 +59,8 @@ func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*P
 	for i := range p.levels.level {
 		p.levels.level[i] = noLevel
 	}
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := p.read(r, p.parse, p.end); err != nil {
 		return nil, err
-	}
-	if len(p.faults) == 0 {
-		p.end(lines)
-	}
-	if len(p.faults) > 0 {
-		return nil, p.err()
 	}
 	return p.levels, nil
 }

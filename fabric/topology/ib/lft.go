@@ -91,16 +91,8 @@ func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p.lfts = NewLFTs(g)
 	p.lfts.lids = noLIDs(g)
 	p.best = make([]int32, len(p.lfts.next))
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := p.read(r, p.parse, p.end); err != nil {
 		return nil, err
-	}
-	if len(p.faults) == 0 {
-		p.end(lines)
-		p.deferred()
-	}
-	if len(p.faults) > 0 {
-		return nil, p.err()
 	}
 	if p.lfts.lids.Highest() == 0 {
 		p.lfts.lids = p.lids
@@ -330,8 +322,9 @@ func (p *lftParser) enter(e lftEntry, to int) {
 	p.lfts.next[cell] = port
 }
 
-// end checks the file as a whole.
+// end checks the file as a whole and enters what waited for it.
 func (p *lftParser) end(line int) {
+	defer p.deferred()
 	if p.at >= 0 && p.open {
 		p.fault(line, "the file ends within the table of %s", p.graph.SwitchName(p.at))
 	} else if p.at >= 0 && p.last < p.top {

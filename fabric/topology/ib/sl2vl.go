@@ -91,7 +91,8 @@ var (
 // ReadSL2VL reads the tables of a subnet whose switches and ports are those of g.
 // Three forms are told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of
 // ibdiagnet ("guid in out" and eight bytes of two lanes), and what smpquery sl2vl
-// prints, node after node, whose LIDs lids knows (nil: as the fabric states them).
+// prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
+// its other queries print is passed over.
 //
 // name is the file's name for messages; faults are returned together with their
 // lines. Rows of ports without a cable are passed over. Every switch must have a
@@ -104,15 +105,8 @@ func ReadSL2VL(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*SL2VL,
 	}
 	p.m = NewSL2VL(g, 0)
 	p.seen, p.seenHost = make([]bool, len(p.m.pairs)), make([]bool, g.Terminals())
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := p.read(r, p.parse, p.end); err != nil {
 		return nil, err
-	}
-	if len(p.faults) == 0 {
-		p.end(lines)
-	}
-	if len(p.faults) > 0 {
-		return nil, p.err()
 	}
 	return p.m, nil
 }
@@ -143,7 +137,7 @@ func (p *sl2vlParser) parse(line int, text string) {
 	} else if m := mapBytes.FindStringSubmatch(text); m != nil {
 		p.guid(line, m[1])
 		p.row(line, m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
-	} else if !p.skipping && !chatter.MatchString(text) {
+	} else if !p.skipping && !vlarbRow.MatchString(text) && !infoField.MatchString(text) && !chatter.MatchString(text) {
 		p.fault(line, "%s is not a line of an SL2VL table", quoteShort(text))
 	}
 }
