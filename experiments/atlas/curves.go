@@ -17,6 +17,7 @@ type Curve struct {
 	booksim.Curve
 	Graph, Routing, Traffic string
 	line                    int
+	noise                   map[float64]float64 // of the latency of one seed of BookSim2's, by load: standard deviation over mean
 }
 
 // SecondReading tells whether no other program is behind a curve: the reference's own
