@@ -65,13 +65,19 @@ type Pair struct {
 	Worst       float64
 }
 
-// WorstPattern is the table [traffic] of what is hard for a family: one group to the next
+// WorstPattern names the pattern that is hard for a network: one group to the next
 // where there are groups, else all terminals of a switch to those of another.
 func WorstPattern(x topology.Topology) string {
-	if _, err := traffic.Patterns.New("worst-case", traffic.Env{Topology: x}); err == nil {
+	if hasPattern(x, "worst-case") {
 		return "worst-case"
 	}
 	return "switch-permutation"
+}
+
+// hasPattern tells whether a network has what a pattern needs.
+func hasPattern(x topology.Topology, name string) bool {
+	_, err := traffic.Patterns.New(name, traffic.Env{Topology: x, Seed: 1})
+	return err == nil
 }
 
 // Pairs certifies every registered routing that a network has what it needs for, with its
@@ -143,4 +149,25 @@ func bound(x topology.Topology, r fabric.Routing, vcs int, pattern string) float
 	}
 	most, _ := load.Bound(nil)
 	return min(1, most)
+}
+
+// NetworksOf are those of [Networks] of the families that are named; all without names.
+func NetworksOf(names []string) ([]Candidate, error) {
+	all := Networks()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var some []Candidate
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Family == name })
+		if i < 0 {
+			var known []string
+			for _, c := range all {
+				known = append(known, c.Family)
+			}
+			return nil, fmt.Errorf("--topology %s: want %s", name, strings.Join(known, ", "))
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
 }
