@@ -3,6 +3,8 @@
 
 GO      ?= go
 BIN     := bin/weft
+# The commit, for weft version, manifests and reports; empty outside of git.
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null)
 RESULTS := results
 
 # How long make soak runs, and its first fabric.
@@ -18,7 +20,7 @@ THREADED := ./experiments ./routing/multicast
 all: build
 
 build: ## build bin/weft
-	$(GO) build -o $(BIN) ./cmd/weft
+	$(GO) build $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
 
 test: ## run all tests
 	$(GO) test ./...

@@ -16,12 +16,13 @@ import (
 
 // Execution says how to run the points of a file.
 type Execution struct {
-	Dir     string // result folder; "" keeps everything in memory
-	Jobs    int    // points side by side; 0: one a core
-	Threads int    // threads of one point; 0: one
-	Resume  bool   // keep the finished points that Dir's journal holds
-	Force   bool   // replace what an earlier run left in Dir
-	Slurm   *Slurm // compute them as tasks of a cluster; nil: in this process
+	Dir     string   // result folder; "" keeps everything in memory
+	Jobs    int      // points side by side; 0: one a core
+	Threads int      // threads of one point; 0: one
+	Resume  bool     // keep the finished points that Dir's journal holds
+	Force   bool     // replace what an earlier run left in Dir
+	Command []string // the command line, for the manifest
+	Slurm   *Slurm   // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)

@@ -32,6 +32,8 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
+	set    []string // Options.Set
+	quick  bool     // a [quick] table was applied
 	inputs string   // of the header
 	unsafe bool     // Options.AllowDeadlock
 	cyclic []string // networks that can deadlock and may, as preflight finds them
@@ -85,6 +87,7 @@ func Load(name, text string, options Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	quick := options.Quick && d.tree["quick"] != nil
 	if options.Quick {
 		d.applyQuick()
 	}
@@ -93,7 +96,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.fault("", "the file is empty: name at least a kind or a [topology]")
 		return nil, d.faults.err()
 	}
-	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	if !f.header() {
 		return nil, d.faults.err()
 	}

@@ -21,6 +21,9 @@ import (
 type Manifest struct {
 	Weft     string    `json:"weft"`
 	File     string    `json:"file"`
+	Command  []string  `json:"command,omitempty"` // the command line, with the options that were given as --NAME=VALUE
+	Set      []string  `json:"set,omitempty"`     // what --set and --seed have laid over the file, KEY=VALUE
+	Quick    bool      `json:"quick,omitempty"`   // the file's [quick] table was applied
 	Title    string    `json:"title"`
 	Kind     string    `json:"kind"`
 	Hash     string    `json:"hash"`  // of the resolved configurations of all points
@@ -72,7 +75,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		host = "unknown"
 	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
+		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),

@@ -38,6 +38,7 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
   weft reproduce booksim --data measured/
   weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
 			if err := flags.check(); err != nil {
 				return err
 			}

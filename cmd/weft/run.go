@@ -70,6 +70,7 @@ type runFlags struct {
 	jobs, threads int
 	resume, quiet bool
 	force         bool
+	command       []string // the command line
 	executor      string
 	chunk         int
 	sbatch        []string
@@ -93,7 +94,10 @@ value is TOML, or a string if it is not.`,
   weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
+			return a.run(c.Context(), args, &flags)
+		},
 	}
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
@@ -302,7 +306,7 @@ func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folde
 
 // execute runs one file and writes its figures; dir "" means standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force}
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Command: flags.command}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {

@@ -18,12 +18,17 @@ import (
 func (a *app) topologyCommand() *cobra.Command {
 	var flags fileFlags
 	var format, out string
+	point := -1
 	c := &cobra.Command{
-		Use:   "topology FILE.toml|FILE",
-		Short: "Describe the network of an experiment file or a network file, or write it in another form",
+		Use:   "topology FILE.toml|FILE|DIR",
+		Short: "Describe the network of an experiment file or a network file, draw it, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
-JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
+JSON form, the output of ibnetdiscover, or a netlist of ibsim. Pictures (svg, png,
+pdf) show levels, groups or coordinates as the family has them. Of the result
+folder DIR of a run with measure.links, the picture shows the load of every
+channel at one point: that with the highest load, or --point.`,
 		Example: `  weft topology examples/fat-tree
+  weft topology examples/fat-tree --set topology.k=4 -o tree.svg
   weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
   weft topology ibnetdiscover.txt -o cluster.json`,
 		Args: cobra.ExactArgs(1),
@@ -40,7 +45,7 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 					return err
 				}
 			}
-			network, err := a.network(c.Context(), args[0], &flags)
+			network, err := a.network(c.Context(), args[0], &flags, point)
 			if err != nil {
 				return err
 			}
@@ -68,13 +73,31 @@ JSON form, the output of ibnetdiscover, or a netlist of ibsim.`,
 	flags.register(c)
 	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: by the ending of FILE, or a summary)")
 	choices(c, "format", experiments.TopologyFormats()...)
+	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	return c
 }
 
-// network builds the network of an experiment file or reads one.
-func (a *app) network(ctx context.Context, name string, flags *fileFlags) (*experiments.Network, error) {
-	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
+// network builds the network of an experiment file, or of a point of a result
+// folder, or reads one.
+func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*experiments.Network, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		if flags.quick || len(flags.set) > 0 || flags.seed.given {
+			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
+		}
+		return experiments.Interruptible(ctx, func() (*experiments.Network, error) {
+			folder, err := experiments.ReadFolder(name)
+			if err != nil {
+				return nil, err
+			}
+			return folder.Network(point)
+		})
+	}
+	if point >= 0 {
+		return nil, usagef("--point is for result folders; %s is none", name)
+	}
+	if err == nil && filepath.Ext(name) != ".toml" {
 		network, err := experiments.Interruptible(ctx, func() (*experiments.Network, error) { return experiments.ImportNetwork(name) })
 		if errors.Is(err, experiments.ErrInterrupted) {
 			return nil, err
