@@ -141,3 +141,8 @@ func (x *Megafly) Forms() Forms {
 			float64(x.Spines)*leaves/(float64(x.P)*(leaves-1))),
 	}
 }
+
+// Layout implements [LaidOut]: groups as rings.
+func (x *Megafly) Layout() *Layout {
+	return rings(x.graph, x.G, x.GroupOf, func(i int) string { return fmt.Sprintf("group %d", i) }, "Groups in a circle, their leaves and spines in rings.")
+}

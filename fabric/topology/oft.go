@@ -96,3 +96,16 @@ func (x *OFT) Forms() Forms {
 		UniformCapacity: float64(x.K) * outer / (float64(x.P) * (outer - 1)),
 	}
 }
+
+// Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
+// the second copy below.
+func (x *OFT) Layout() *Layout {
+	n := x.points()
+	l := &Layout{Shape: Levels, Places: make([]Place, 3*n), How: "The two copies of the outer switches above and below, the inner ones between them."}
+	height := max(2.5, 0.25*float64(n))
+	for s := range l.Places {
+		level := []float64{0, 2, 1}[s/n]
+		l.Places[s] = Place{float64(s % n), height * level}
+	}
+	return l
+}
