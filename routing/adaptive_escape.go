@@ -9,7 +9,7 @@ import (
 
 // AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
 type AdaptiveEscapeConfig struct {
-	Escape string `toml:"escape" doc:"escape channels: dimension order (grids), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
+	Escape string `toml:"escape" doc:"escape channels: dimension order (grids and HyperX), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
 	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none" deadlocks:"none"`
 }
 
@@ -33,7 +33,8 @@ func init() {
 //     from then on and where it has not (Dally and Seitz, IEEE Transactions on
 //     Computers 1987). The choice follows from the place of the packet alone, so
 //     that packets may leave escape channels and come back: along each dimension
-//     they only get on, and to lower dimensions they never return.
+//     they only get on, and to lower dimensions they never return. On HyperX, where
+//     a dimension takes one hop, one virtual channel does.
 //   - up-down: up*/down* tables (Autonet: Schroeder et al., IEEE JSAC 1991) with
 //     one virtual channel. As escape paths are not minimal here, and a packet
 //     that came back to them could have gone down before, packets stay on them
@@ -65,13 +66,21 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 	}
 	r := &adaptiveEscape{near: near}
 	_, grid := env.Topology.(topology.Grid)
-	if config.Escape == "dor" || config.Escape == "auto" && grid {
+	_, hamming := env.Topology.(topology.Hamming)
+	switch {
+	case hamming && config.Escape != "up-down":
+		walk, err := newHammingWalk(name, env)
+		if err != nil {
+			return nil, err
+		}
+		r.escape = &escapeHamming{walk}
+	case config.Escape == "dor" || config.Escape == "auto" && grid:
 		walk, err := newGridWalk(name, env, config.Rule)
 		if err != nil {
 			return nil, err
 		}
 		r.escape = &escapeDOR{walk}
-	} else {
+	default:
 		r.escape = newUpDown(&near.portSets)
 	}
 	r.need = r.escape.vcs()
@@ -204,4 +213,16 @@ func (e *escapeDOR) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint
 		return port, oneVC(0, vcs)
 	}
 	return port, oneVC(1, vcs)
+}
+
+// escapeHamming is dimension order on a HyperX, by the first of parallel cables.
+type escapeHamming struct{ *hammingWalk }
+
+func (e *escapeHamming) vcs() int { return 1 }
+
+func (e *escapeHamming) final() bool { return false }
+
+func (e *escapeHamming) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
+	t, _ := e.turn(h.Switch, e.home[h.Dst])
+	return t.port, oneVC(0, vcs)
 }

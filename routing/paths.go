@@ -30,6 +30,7 @@ func defaultPaths(ties string, spread bool) PathSettings {
 type hopPaths struct {
 	portSets
 	PathSettings
+	ties   ties
 	down   *topology.Down
 	hops   int                          // of the longest path between leaves
 	length []uint8                      // len = switches*leaves: hops of the path; nil if not kept
@@ -39,6 +40,18 @@ type hopPaths struct {
 	classes int
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
 }
+
+// ties is PathSettings.Ties.
+type ties uint8
+
+const (
+	tiesOne ties = iota
+	tiesHashed
+	tiesRandom
+	tiesLeastOccupied
+)
+
+var tiesByName = map[string]ties{"one": tiesOne, "hashed": tiesHashed, "random": tiesRandom, "least-occupied": tiesLeastOccupied}
 
 // maxLength bounds the lengths of paths that are kept.
 const maxLength = math.MaxUint8
@@ -50,7 +63,7 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 	if err != nil {
 		return nil, err
 	}
-	p := &hopPaths{portSets: *sets, PathSettings: set, down: env.Down}
+	p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
 	if set.NextHops != "" {
 		if env.Down != nil {
 			return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
@@ -70,7 +83,7 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 		}
 		p.fill(func(s topology.SwitchID, masks []byte, width int) {
 			p.markNearer(masks, width, distance, s)
-			if set.Ties == "one" {
+			if p.ties == tiesOne {
 				p.leaveOne(masks, width, s)
 			}
 		})
@@ -114,7 +127,7 @@ func (p *hopPaths) VCs() int { return p.classes }
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
-func (p *hopPaths) IgnoresTerminals() bool { return p.Ties != "hashed" }
+func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // distances is the number of hops from each switch to each leaf:
 // distance[s*leaves+leaf].
@@ -173,14 +186,15 @@ func (p *hopPaths) markNearer(masks []byte, width int, distance []int16, s topol
 // choose is one of several next hops of a packet at h.Switch, ports relative to its
 // first; key is what hashed choices go by.
 func (p *hopPaths) choose(v *fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
-	switch {
-	case len(ports) == 1:
+	if len(ports) == 1 {
 		return ports[0]
-	case p.Ties == "hashed":
+	}
+	switch p.ties {
+	case tiesHashed:
 		return ports[p.hash(h, key, len(ports))]
-	case p.Ties == "random":
+	case tiesRandom:
 		return ports[v.Random(h.Switch).IntN(len(ports))]
-	case p.Ties == "least-occupied":
+	case tiesLeastOccupied:
 		return leastOccupied(v, p.graph.PortStart[h.Switch], ports, v.Random(h.Switch))
 	}
 	return ports[0] // parallel cables of "one"
@@ -197,10 +211,10 @@ func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit fun
 	weight := 1 / float64(len(ports))
 	switch {
 	case len(ports) == 1:
-	case p.Ties == "hashed":
+	case p.ties == tiesHashed:
 		n := p.hash(h, key, len(ports))
 		ports, weight = ports[n:n+1], 1
-	case p.Ties == "one":
+	case p.ties == tiesOne:
 		ports, weight = ports[:1], 1
 	}
 	if p.adaptive() {
@@ -212,4 +226,4 @@ func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit fun
 }
 
 // adaptive tells whether next hops depend on the state of the network.
-func (p *hopPaths) adaptive() bool { return p.Ties == "least-occupied" }
+func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }

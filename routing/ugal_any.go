@@ -92,6 +92,9 @@ func (u *anyUGAL) decide(v *fabric.View, h *fabric.Head) (local uint16, ok bool)
 	best := h.State
 	local, cost := u.cost(v, h, there, int(u.hopsTo(h.Switch, there)))
 	gain := u.queues.Threshold
+	if cost <= gain { // no detour costs less than nothing
+		return local, true
+	}
 	for range u.queues.Candidates {
 		column, ok := u.drawVia(h, v.Random(h.Switch))
 		if !ok {

@@ -102,6 +102,9 @@ func (u *gridUGAL) decide(v *fabric.View, h *fabric.Head) uint32 {
 	random := v.Random(h.Switch)
 	cost := u.queue(v, h, end, random) * u.apart(h.Switch, end)
 	gain := u.queues.Threshold
+	if cost <= gain { // no detour costs less than nothing
+		return best
+	}
 	for range u.queues.Candidates {
 		via := u.draw(h.Switch, end, random)
 		if via == h.Switch || via == end {
