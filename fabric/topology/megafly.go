@@ -72,7 +72,10 @@ type Megafly struct {
 	graph *Graph
 }
 
-var _ Formed = (*Megafly)(nil)
+var (
+	_ Formed = (*Megafly)(nil)
+	_ Ranked = (*Megafly)(nil)
+)
 
 func newMegafly(c MegaflyConfig) *Megafly {
 	c.G = c.groups()
@@ -115,6 +118,14 @@ func (x *Megafly) GroupOf(s SwitchID) int { return int(s) / (x.Leaves + x.Spines
 
 // IsLeaf tells whether a switch is a leaf.
 func (x *Megafly) IsLeaf(s SwitchID) bool { return int(s)%(x.Leaves+x.Spines) < x.Leaves }
+
+// Rank implements [Ranked]: leaves below spines.
+func (x *Megafly) Rank(s SwitchID) int {
+	if x.IsLeaf(s) {
+		return 0
+	}
+	return 1
+}
 
 // Facts implements [Topology].
 func (x *Megafly) Facts() Facts {

@@ -49,7 +49,10 @@ type OFT struct {
 	graph *Graph
 }
 
-var _ Formed = (*OFT)(nil)
+var (
+	_ Formed = (*OFT)(nil)
+	_ Ranked = (*OFT)(nil)
+)
 
 func newOFT(c OFTConfig) (Topology, error) {
 	plane, err := NewDesign(c.K, 1)
@@ -80,6 +83,9 @@ func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
 
 // Graph implements [Topology].
 func (x *OFT) Graph() *Graph { return x.graph }
+
+// Rank implements [Ranked]: outer switches below inner ones.
+func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
 
 // Facts implements [Topology].
 func (x *OFT) Facts() Facts {
