@@ -31,7 +31,11 @@ func (c *Candidate) Build() (topology.Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Network()
+	n, err := f.Network()
+	if err != nil {
+		return nil, err
+	}
+	return n.Topology, nil // itself: with its capabilities
 }
 
 // mostRadix bounds the ports of a switch that are searched.
