@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ func (a *app) atlasCommand() *cobra.Command {
 		Short: "List topologies with their routings, certified and measured; or what can be built at a size, ranked",
 		Long: `Certify every registered routing on a network of every registered topology: virtual channels
 needed, certificate or cycle, bounds from channel loads, cost. --measure also runs them: zero-load
-latency and saturation. The result folder gets atlas.csv and the page atlas.md.
+latency and saturation. The result folder gets atlas.csv, a page, atlas.md, and
+the same with a picture of every network, pictures.md.
 
 With --terminals or --radix, list instead, of each family that scales, the smallest network of at
 least so many terminals on switches of so many ports, with its distances, bound of uniform
@@ -105,11 +107,32 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	if err := writeTable(filepath.Join(flags.out, "atlas.csv"), table); err != nil {
 		return err
 	}
+	for _, e := range entries {
+		if err := drawEntry(e, flags.out); err != nil {
+			return err
+		}
+	}
 	command := "weft atlas"
 	if measure {
 		command += " --measure"
 	}
-	return writeBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command)))
+	if err := writeBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
+		return err
+	}
+	return writeBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
+}
+
+// drawEntry writes the picture of a network.
+func drawEntry(e *atlas.Entry, dir string) error {
+	n, err := e.Network()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := n.Write(&b, "svg"); err != nil {
+		return fmt.Errorf("%s: %w", e.Family, err)
+	}
+	return writeBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
 }
 
 // atlasMeasure runs the measurements of an entry.

@@ -6,14 +6,14 @@ import (
 )
 
 // Page is the atlas as a page of Markdown: what the families are, then the pairs of each. at
-// is the command that made it.
-func Page(entries []*Entry, at string) string {
+// is the command that made it; with pictures, NAME.svg of each family stands beside it.
+func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The atlas
 
 Every topology that weft generates, with every routing that it carries: the virtual
 channels that the pair needs, whether its channel dependency graph has a cycle, and what it
-carries. Made by %s%s%s; a test compares the page with weft.
+carries. Made by %s%s%s.
 
 *free*: no cycle among all dependencies of the pair, with as many virtual channels as it says
 it needs. *cycle*: the routing has a choice, for demonstrations, with which it can deadlock;
@@ -35,6 +35,9 @@ assumptions.
 	}
 	for _, e := range entries {
 		fmt.Fprintf(&b, "\n## %s\n\n", e.Family)
+		if pictures {
+			fmt.Fprintf(&b, "<img src=\"%s.svg\" width=\"320\" alt=\"%s\">\n\n", e.Family, e.Family)
+		}
 		if line := e.Line(); line != "" {
 			fmt.Fprintf(&b, "%s. ", line)
 		}

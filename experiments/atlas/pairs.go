@@ -109,8 +109,9 @@ func Pairs(network *Candidate) ([]Pair, error) {
 			for _, choice := range strings.Split(f.Tag.Get("deadlocks"), "|") {
 				v.SetString(choice)
 				p := certified(network, x, name, fmt.Sprintf("%s = %q", key, choice), config, env)
-				if r, err := routing.Registry.Build(name, config, env); err == nil && slices.Contains(routing.Registry.Unused(name, env, r), key) {
-					continue // no ring to cut, for instance
+				r, err := routing.Registry.Build(name, config, env)
+				if err != nil || slices.Contains(routing.Registry.Unused(name, env, r), key) {
+					continue // it goes with another setting, or there is no ring to cut
 				}
 				all = append(all, p)
 			}
