@@ -27,13 +27,9 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]booksim.Row, err
 	if results == nil {
 		return []booksim.Row{{Curve: c.Name, File: c.File, Verdict: booksim.NotRun, Note: why.Error()}}, nil
 	}
-	var columns [3][]float64
-	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
-		x, err := results.Numbers(name)
-		if err != nil {
-			return nil, err
-		}
-		columns[i] = x
+	columns, err := booksim.Measured(results)
+	if err != nil {
+		return nil, err
 	}
 	var rows []booksim.Row
 	for _, p := range c.Points {
