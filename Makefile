@@ -18,7 +18,7 @@ THREADED := ./experiments ./routing/multicast
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build man test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts golden clean help
+.PHONY: all build man test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -96,6 +96,10 @@ verdicts: build ## reproduce the papers in full (or go on), then refresh docs/ve
 	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed
 	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
 	$(GO) test ./cmd/weft -run TestPapersPage -update
+
+atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md
+	$(BIN) atlas --measure --resume --out $(RESULTS)/atlas
+	cp $(RESULTS)/atlas/atlas.md docs/atlas.md
 
 golden: ## rewrite golden files and generated documentation
 	$(GO) test ./cmd/weft -update

@@ -68,6 +68,22 @@ func (o *opened) prove(budget int, wormhole bool) proof {
 	return p
 }
 
+// Certificate is what [Certify] finds.
+type Certificate struct {
+	Acyclic bool   // no cycle among the dependencies that were followed
+	Exact   bool   // all of them were
+	Text    string // a sentence
+	Cycle   string // by channel, indented lines; empty if there is none
+}
+
+// Certify builds the channel dependency graph of a routing with so many virtual channels,
+// under wormhole flow control, and looks for cycles; where there are too many paths, among a
+// sample of the destinations.
+func Certify(g *topology.Graph, r fabric.Routing, vcs int) (Certificate, error) {
+	p := newOpened(g, r, vcs).prove(certificateBudget, true)
+	return Certificate{p.acyclic, p.exact, p.text, p.cycle}, p.err
+}
+
 // network is what certificates and channel loads are computed of.
 type network struct {
 	topology *TopologyTable

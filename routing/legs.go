@@ -38,6 +38,7 @@ func newLegWalk(name string, set PathSettings, env Env) (*legWalk, error) {
 		}
 	}
 	w.need(max(w.hops, w.longestDetour()))
+	w.byTurns(env, 2)
 	return w, checkVCs(name, w.classes, env)
 }
 
@@ -133,12 +134,13 @@ func (w *legWalk) next(v *fabric.View, h *fabric.Head) fabric.Hop {
 
 // take leaves by a port, relative to the switch's first.
 func (w *legWalk) take(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	class := h.State & legHops
+	port := w.graph.PortStart[h.Switch] + topology.PortID(local)
+	class, after := w.step(h.State&legHops, port)
 	if int(class) >= w.classes {
-		panic(fmt.Sprintf("routing: hop %d of a packet of at most %d", class+1, w.classes))
+		panic(fmt.Sprintf("routing: class %d of a packet of at most %d", class+1, w.classes))
 	}
-	h.State += w.counted
-	return fabric.Hop{Port: w.graph.PortStart[h.Switch] + topology.PortID(local), VCs: w.sets[vcs][class]}
+	h.State = h.State&^legHops | after
+	return fabric.Hop{Port: port, VCs: w.sets[vcs][class]}
 }
 
 // exploreNext lists what next could do, with probabilities that add up to share.

@@ -13,7 +13,7 @@ import (
 type PathSettings struct {
 	Ties      string `toml:"ties" doc:"choice between several next hops: one, the same for all packets to a switch; hashed by source and destination, where there is a detour by its intermediate and the destination; random at each switch; or least-occupied, fewest credits outstanding at each switch" choices:"one|hashed|random|least-occupied"`
 	NextHops  string `toml:"next_hops" doc:"file of the paths, instead of shortest ones: in row r, column d the switch that comes after r on the way to d; relative to the experiment file" file:"read"`
-	HopVCs    string `toml:"hop_vcs" doc:"virtual channels of a hop: numbered, those of its number along the path; or any of them, which can deadlock" choices:"numbered|any" deadlocks:"any"`
+	HopVCs    string `toml:"hop_vcs" doc:"virtual channels of a hop: numbered, those of its number along the path, or of the path's turns where switches have ranks; or any of them, which can deadlock" choices:"numbered|any" deadlocks:"any"`
 	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
@@ -38,6 +38,7 @@ type hopPaths struct {
 	// packet makes, or 1.
 	classes int
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
+	turns   *turns // classes go by turns, not by hops; nil: by hops
 }
 
 // ties is PathSettings.Ties.
@@ -85,6 +86,19 @@ func (p *hopPaths) need(hops int) {
 	if p.HopVCs == "numbered" {
 		p.classes, p.counted = max(1, hops), 1
 	}
+	p.assign()
+}
+
+// step is the class of a packet's hop by a port, and its count after it.
+func (p *hopPaths) step(made uint32, port topology.PortID) (class, after uint32) {
+	if p.turns != nil {
+		return p.turns.step(made, port)
+	}
+	return made, made + p.counted
+}
+
+// assign divides the virtual channels between the classes.
+func (p *hopPaths) assign() {
 	for vcs := 1; vcs < len(p.sets); vcs++ {
 		for class := range maxVCs {
 			switch {

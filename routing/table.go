@@ -32,7 +32,8 @@ func init() {
 // Faults: the tables are those of the network without what is down. Packets for
 // terminals that no path leads to are discarded ([fabric.Discard]), and so are
 // packets that tables which change on their way lead over more hops than there
-// are classes.
+// are classes. Where switches have ranks ([topology.Ranked]), classes go by turns ([turns])
+// in a network without faults.
 //
 // Memory: that of portSets. Networks of more than 16,384 switches with terminals
 // are refused: family routings (min, dor, nca) need no such tables.
@@ -50,6 +51,7 @@ func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
+	paths.byTurns(env, 1)
 	return &table{paths}, checkVCs("table", paths.classes, env)
 }
 
@@ -82,12 +84,13 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 
 // hop takes a port, relative to the switch's first, and counts the hop.
 func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	class := h.State & tableHops
+	port := r.graph.PortStart[h.Switch] + topology.PortID(local)
+	class, after := r.step(h.State&tableHops, port)
 	if int(class) >= r.classes { // only where tables change
 		return fabric.Discard
 	}
-	h.State += r.counted
-	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: r.sets[vcs][class]}
+	h.State = h.State&^tableHops | after
+	return fabric.Hop{Port: port, VCs: r.sets[vcs][class]}
 }
 
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
@@ -106,4 +109,8 @@ func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, f
 	})
 }
 
-func (r *table) widen(vcs int) { r.need(max(r.hops, vcs)) }
+// widen makes the classes those of hops: paths of several eras have more turns.
+func (r *table) widen(vcs int) {
+	r.turns = nil
+	r.need(max(r.hops, vcs))
+}

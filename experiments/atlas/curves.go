@@ -17,6 +17,7 @@ type Curve struct {
 	booksim.Curve
 	Graph, Routing, Traffic string
 	line                    int
+	noise                   map[float64]float64 // of the latency of one seed of BookSim2's, by load: standard deviation over mean
 }
 
 // SecondReading tells whether no other program is behind a curve: the reference's own
@@ -69,6 +70,10 @@ var routings = map[string]struct {
 	"xyyx":         {"type = \"o1turn\"\n", false},
 	"valiant":      {"type = \"val\"\n", false},
 	"ugal":         {"type = \"ugal-l\"\nsensing = \"credits\"\nthreshold = 2\nthrough = \"aligned\"\ndecided_at = \"terminal\"\n", false},
+	"hxminad":      {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
+	"hxdimwar":     {"type = \"dimwar\"\n", false},
+	"hxomniwar":    {"type = \"omniwar\"\n", false},
+	"hxdal":        {"type = \"dal\"\n", false},
 	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
 }
 

@@ -16,20 +16,20 @@ const (
 	beyondShare  = 0.02 // of the accepted load beyond saturation
 )
 
+// normal99 is the two-sided quantile of the normal distribution for 99 %, in standard
+// deviations.
+const normal99 = 2.576
+
 // Judge holds a curve against the results of its experiment, nil of one that was not run,
 // for the reason given. Latencies are judged where BookSim2's queues stood still, accepted
-// loads everywhere.
+// loads everywhere. A curve has one seed of BookSim2's: how exact that is, seeds.csv tells.
 func (c *Curve) Judge(results *experiments.Table, why error) ([]booksim.Row, error) {
 	if results == nil {
 		return []booksim.Row{{Curve: c.Name, File: c.File, Verdict: booksim.NotRun, Note: why.Error()}}, nil
 	}
-	var columns [3][]float64
-	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
-		x, err := results.Numbers(name)
-		if err != nil {
-			return nil, err
-		}
-		columns[i] = x
+	columns, err := booksim.Measured(results)
+	if err != nil {
+		return nil, err
 	}
 	var rows []booksim.Row
 	for _, p := range c.Points {
@@ -40,7 +40,7 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]booksim.Row, err
 				latency.Own, accepted.Own = append(latency.Own, columns[1][i]), append(accepted.Own, columns[2][i])
 			}
 		}
-		latency.Compare(latencyShare)
+		latency.Compare(max(latencyShare, normal99*c.noise[p.Load]))
 		if p.Saturated || p.Overloaded {
 			latency.Verdict, latency.Allowed, latency.Note = booksim.NotJudged, math.NaN(), "BookSim2's queues grew"
 			accepted.Compare(beyondShare)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -32,6 +33,7 @@ type Reference struct {
 	name    string // of the folder, for messages
 	Targets []Target
 	Curves  []Curve
+	seeds   []seedPoint
 }
 
 // Target is a row of targets.csv.
@@ -40,8 +42,8 @@ type Target struct {
 	line                                        int
 }
 
-// Read reads a folder: targets.csv, curves.csv and the folders curves and graphs. Either
-// table may be missing, not both. name is what the folder is called in messages. The error
+// Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
+// Any of the tables may be missing, not all. name is what the folder is called in messages. The error
 // is of type experiments.Faults and holds everything that is wrong with all files.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
@@ -56,7 +58,15 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 			r.Targets = append(r.Targets, Target{c[0], c[1], c[2], c[3], c[4], c[5], line})
 		}},
 		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string) {
-			r.Curves = append(r.Curves, Curve{booksim.Curve{Name: c[0]}, c[1], c[2], c[3], line})
+			r.Curves = append(r.Curves, Curve{Curve: booksim.Curve{Name: c[0]}, Graph: c[1], Routing: c[2], Traffic: c[3], line: line})
+		}},
+		{"seeds.csv", []string{"curve", "load", "latency"}, func(line int, c []string) {
+			load, err := strconv.ParseFloat(c[1], 64)
+			latency, err2 := strconv.ParseFloat(c[2], 64)
+			if err := errors.Join(err, err2); err != nil {
+				faults = append(faults, &experiments.Fault{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()})
+			}
+			r.seeds = append(r.seeds, seedPoint{c[0], load, latency})
 		}},
 	} {
 		err := r.table(t.file, t.columns, t.row)
@@ -69,10 +79,13 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 		there++
 	}
 	if there == 0 {
-		faults = append(faults, &experiments.Fault{At: name, Message: "holds neither targets.csv nor curves.csv"})
+		faults = append(faults, &experiments.Fault{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"})
 	}
 	if len(faults) == 0 && len(r.Curves) > 0 {
 		faults = append(faults, r.readCurves()...)
+	}
+	if len(faults) == 0 {
+		r.setNoise()
 	}
 	if len(faults) > 0 {
 		return nil, faults

@@ -25,13 +25,22 @@ func (c *Candidate) Line() string {
 	return strings.ReplaceAll(strings.TrimSpace(c.Settings), "\n", ", ")
 }
 
-// Build makes the network.
-func (c *Candidate) Build() (topology.Topology, error) {
+// Network makes the network, for pictures and exports.
+func (c *Candidate) Network() (*experiments.Network, error) {
 	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return f.Network()
+}
+
+// Build makes the network.
+func (c *Candidate) Build() (topology.Topology, error) {
+	n, err := c.Network()
+	if err != nil {
+		return nil, err
+	}
+	return n.Topology, nil // itself: with its capabilities
 }
 
 // mostRadix bounds the ports of a switch that are searched.

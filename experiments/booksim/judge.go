@@ -87,13 +87,9 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 	if results == nil {
 		return []Row{{Curve: c.Name, File: c.File, Verdict: NotRun, Note: why.Error()}}, nil
 	}
-	var columns [3][]float64
-	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
-		x, err := results.Numbers(name)
-		if err != nil {
-			return nil, err
-		}
-		columns[i] = x
+	columns, err := Measured(results)
+	if err != nil {
+		return nil, err
 	}
 	var rows []Row
 	for _, load := range c.Loads() {
@@ -127,6 +123,17 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// Measured are the loads of the rows of an experiment's results, with their latencies in
+// cycles and accepted loads.
+func Measured(results *experiments.Table) (columns [3][]float64, err error) {
+	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
+		if columns[i], err = results.Numbers(name); err != nil {
+			return columns, err
+		}
+	}
+	return columns, nil
 }
 
 // Compare judges a row by its means: they agree if they differ by no more than a share of

@@ -36,7 +36,7 @@ func (c *JellyfishConfig) Validate() error {
 // cable x-y chosen at random is taken out: a switch with two free ports is joined to x
 // and y, two joined switches with a free port each are joined to one of them each. If
 // switches*degree is odd, one port stays free. [RandomRegular] draws all regular graphs
-// alike; this one prefers none that is known, but nobody has shown that it is even.
+// alike; of this way nobody has shown that.
 //
 //	s0───s1        switches = 6, degree = 3: s2 and s5 have a free port and are
 //	│╲   ╱│        joined already; the cable s0-s4 is taken out, and s2 is joined

@@ -72,7 +72,10 @@ type Megafly struct {
 	graph *Graph
 }
 
-var _ Formed = (*Megafly)(nil)
+var (
+	_ Formed = (*Megafly)(nil)
+	_ Ranked = (*Megafly)(nil)
+)
 
 func newMegafly(c MegaflyConfig) *Megafly {
 	c.G = c.groups()
@@ -116,6 +119,14 @@ func (x *Megafly) GroupOf(s SwitchID) int { return int(s) / (x.Leaves + x.Spines
 // IsLeaf tells whether a switch is a leaf.
 func (x *Megafly) IsLeaf(s SwitchID) bool { return int(s)%(x.Leaves+x.Spines) < x.Leaves }
 
+// Rank implements [Ranked]: leaves below spines.
+func (x *Megafly) Rank(s SwitchID) int {
+	if x.IsLeaf(s) {
+		return 0
+	}
+	return 1
+}
+
 // Facts implements [Topology].
 func (x *Megafly) Facts() Facts {
 	f := Facts{
@@ -140,4 +151,9 @@ func (x *Megafly) Forms() Forms {
 		UniformCapacity: min(ports*g/(l*float64(x.P)*(g-1)),
 			float64(x.Spines)*leaves/(float64(x.P)*(leaves-1))),
 	}
+}
+
+// Layout implements [LaidOut]: groups as rings.
+func (x *Megafly) Layout() *Layout {
+	return rings(x.graph, x.G, x.GroupOf, func(i int) string { return fmt.Sprintf("group %d", i) }, "Groups in a circle, their leaves and spines in rings.")
 }

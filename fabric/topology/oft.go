@@ -49,7 +49,10 @@ type OFT struct {
 	graph *Graph
 }
 
-var _ Formed = (*OFT)(nil)
+var (
+	_ Formed = (*OFT)(nil)
+	_ Ranked = (*OFT)(nil)
+)
 
 func newOFT(c OFTConfig) (Topology, error) {
 	plane, err := NewDesign(c.K, 1)
@@ -81,6 +84,9 @@ func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
 // Graph implements [Topology].
 func (x *OFT) Graph() *Graph { return x.graph }
 
+// Rank implements [Ranked]: outer switches below inner ones.
+func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
+
 // Facts implements [Topology].
 func (x *OFT) Facts() Facts {
 	n := x.points()
@@ -95,4 +101,17 @@ func (x *OFT) Forms() Forms {
 		MeanDistance:    2,
 		UniformCapacity: float64(x.K) * outer / (float64(x.P) * (outer - 1)),
 	}
+}
+
+// Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
+// the second copy below.
+func (x *OFT) Layout() *Layout {
+	n := x.points()
+	l := &Layout{Shape: Levels, Places: make([]Place, 3*n), How: "The two copies of the outer switches above and below, the inner ones between them."}
+	height := max(2.5, 0.25*float64(n))
+	for s := range l.Places {
+		level := []float64{0, 2, 1}[s/n]
+		l.Places[s] = Place{float64(s % n), height * level}
+	}
+	return l
 }

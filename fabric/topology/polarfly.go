@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -143,4 +145,26 @@ func (x *PolarFly) Facts() Facts {
 func (x *PolarFly) Forms() Forms {
 	n, q := x.Q*x.Q+x.Q+1, float64(x.Q)
 	return Forms{Degree: [2]int{x.Q, x.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * Halving(n)}
+}
+
+// Layout implements [LaidOut]: the paper's racks. The quadrics are one; each neighbour of
+// the first quadric makes another, with its own neighbours that are no quadrics.
+func (x *PolarFly) Layout() *Layout {
+	_, quadric := polarity(x.Q)
+	n := x.graph.Neighbors()
+	rack := make([]int, len(quadric))
+	for i, center := range n.Of(SwitchID(slices.Index(quadric, true))) {
+		rack[center] = i + 1
+		for _, s := range n.Of(center) {
+			if !quadric[s] {
+				rack[s] = i + 1
+			}
+		}
+	}
+	return rings(x.graph, x.Q+1, func(s SwitchID) int { return rack[s] }, func(i int) string {
+		if i == 0 {
+			return "quadrics"
+		}
+		return fmt.Sprintf("rack %d", i)
+	}, "The quadrics in a ring, and each neighbour of the first one in a ring with its own neighbours.")
 }

@@ -219,3 +219,10 @@ func (x *PolarStar) Forms() Forms {
 	}
 	return Forms{Degree: [2]int{k - 1, k}}
 }
+
+// Layout implements [LaidOut]: supernodes as rings.
+func (x *PolarStar) Layout() *Layout {
+	size := x.supernodeSize()
+	return rings(x.graph, x.graph.Switches()/size, func(s SwitchID) int { return int(s) / size },
+		func(i int) string { return fmt.Sprintf("supernode %d", i) }, "Supernodes in a circle, their switches in rings.")
+}

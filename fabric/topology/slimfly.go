@@ -156,3 +156,20 @@ func (x *SlimFly) Forms() Forms {
 	n, k := float64(2*x.Q*x.Q), x.degree()
 	return Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/(n-1), BisectionAtLeast: float64(x.Q) * Halving(2*x.Q*x.Q)}
 }
+
+// Layout implements [LaidOut]: the groups of one half above, of the other below.
+func (x *SlimFly) Layout() *Layout {
+	q := x.Q
+	l := &Layout{Shape: Rings, Places: make([]Place, 2*q*q), How: "The groups of half 0 above, those of half 1 below; groups of one half are not joined."}
+	radius := ringRadius(q, 1)
+	pitch := 2*radius + 2
+	for s := range l.Places {
+		half, group, y := s/(q*q), s/q%q, s%q
+		center := Place{pitch * float64(group), (pitch*1.5 + float64(q)) * float64(half)}
+		if y == 0 {
+			l.Frames = append(l.Frames, Frame{Name: fmt.Sprintf("%d/%d", half, group), Center: center, Radius: radius + 0.5})
+		}
+		l.Places[s] = onCircle(center, radius, y, q)
+	}
+	return l
+}

@@ -88,3 +88,13 @@ type Tree interface {
 	// consecutive ports, starting there, serve equally.
 	DownTo(s SwitchID, t TerminalID) (first PortID, count int)
 }
+
+// Ranked is the capability of networks whose shortest paths between switches with
+// terminals climb, cross, and descend: from switches of a rank to higher ones, then over one
+// cable between equal ranks at most, then to lower ones. They need no virtual channel for
+// each hop.
+type Ranked interface {
+	Topology
+	// Rank is the rank of a switch, from 0.
+	Rank(s SwitchID) int
+}

@@ -124,3 +124,24 @@ func (x *TwistedTorus) Forms() Forms {
 	degree := 2 * len(x.Dims)
 	return Forms{Degree: [2]int{degree, degree}}
 }
+
+// Layout implements [LaidOut]: as a torus.
+func (x *TwistedTorus) Layout() *Layout {
+	columns, rows := x.Dims[0], 1
+	if len(x.Dims) > 1 {
+		rows = x.Dims[1]
+	}
+	l := &Layout{Shape: Rows, Places: make([]Place, x.graph.Switches()), Longest: 1.5, How: "Switches at their coordinates; cables that close a ring are cut, and enter further along where they are twisted."}
+	plane := columns * rows
+	if len(l.Places) > plane {
+		l.Plane = make([]int, len(l.Places))
+		l.How = "The planes of the first two dimensions; cables between planes are not drawn, those that close a ring are cut."
+	}
+	for s := range l.Places {
+		l.Places[s] = Place{float64(s%columns + s/plane*(columns+1)), float64(rows - 1 - s/columns%rows)}
+		if l.Plane != nil {
+			l.Plane[s] = s / plane
+		}
+	}
+	return l
+}

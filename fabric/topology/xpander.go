@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
@@ -134,3 +135,9 @@ func (x *Xpander) Facts() Facts {
 
 // Forms implements [Formed].
 func (x *Xpander) Forms() Forms { return Forms{Degree: [2]int{x.Degree, x.Degree}} }
+
+// Layout implements [LaidOut]: meta-nodes as rings.
+func (x *Xpander) Layout() *Layout {
+	return rings(x.graph, x.Degree+1, func(s SwitchID) int { return int(s) / x.Lift },
+		func(i int) string { return fmt.Sprintf("meta-node %d", i) }, "Meta-nodes in a circle, their switches in rings.")
+}

@@ -227,3 +227,50 @@ func checkDownTo(t testing.TB, x topology.Tree, s topology.SwitchID, below [][]b
 		}
 	}
 }
+
+// checkRanked walks all shortest paths between switches with terminals: none climbs or
+// crosses after it has crossed or descended.
+func checkRanked(t testing.TB, x topology.Ranked) {
+	t.Helper()
+	g := x.Graph()
+	neighbors := g.Neighbors()
+	leaf := make([]bool, g.Switches())
+	for _, p := range g.TerminalPort {
+		leaf[g.PortSwitch[p]] = true
+	}
+	for end, is := range leaf {
+		if !is {
+			continue
+		}
+		distance := neighbors.DistancesFrom(topology.SwitchID(end), nil)
+		type step struct {
+			at   topology.SwitchID
+			gone bool // it has crossed or descended
+		}
+		var steps []step
+		for s, is := range leaf {
+			if is {
+				steps = append(steps, step{topology.SwitchID(s), false})
+			}
+		}
+		seen := map[step]bool{}
+		for len(steps) > 0 {
+			s := steps[len(steps)-1]
+			steps = steps[:len(steps)-1]
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			for _, u := range neighbors.Of(s.at) {
+				if distance[u] != distance[s.at]-1 {
+					continue
+				}
+				up := x.Rank(u) > x.Rank(s.at)
+				if s.gone && x.Rank(u) >= x.Rank(s.at) {
+					t.Fatalf("a shortest path to switch %d goes from %d, rank %d, to %d, rank %d, after it has crossed or descended", end, s.at, x.Rank(s.at), u, x.Rank(u))
+				}
+				steps = append(steps, step{u, s.gone || !up})
+			}
+		}
+	}
+}

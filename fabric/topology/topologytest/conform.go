@@ -80,6 +80,9 @@ func Check(t testing.TB, name string, s Sample) {
 	if x, ok := topo.(topology.Hamming); ok {
 		checkHamming(t, x)
 	}
+	if x, ok := topo.(topology.Ranked); ok {
+		checkRanked(t, x)
+	}
 	if x, ok := topo.(topology.Tree); ok {
 		checkTree(t, x)
 	}
