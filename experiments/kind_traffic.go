@@ -17,10 +17,10 @@ func init() {
 	Register(Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
 		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "program"},
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "program", "packets"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets",
 		},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()

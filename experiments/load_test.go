@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
 			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
 			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): under of are a, b`,
+			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): there are a, b`,
 			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

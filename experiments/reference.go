@@ -18,7 +18,8 @@ var referenceIntroduction string
 func Reference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
-	referenceParams(&b, param.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}))
+	plot := NewPlot()
+	referenceParams(&b, param.DescribeParams(&plot))
 	b.WriteString("\n## Expectations\n\n")
 	b.WriteString(expectIntroduction)
 	referenceParams(&b, param.DescribeParams(&ExpectConfig{Table: resultsTable}))

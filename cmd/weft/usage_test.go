@@ -37,7 +37,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", ""}, "\"\": cannot be read: the name is empty\n"},
 		{[]string{"run", "empty.toml"}, "empty.toml: the file is empty: name at least a kind or a [topology]\n"},
 		{[]string{"check", "quick.toml"}, "quick.toml:18:1: traffic.lod is not a key of [traffic] (did you mean \"load\"?)"},
-		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, bar, histogram\n"},
+		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, scatter, bar, histogram, cdf, percentile, box, heat\n"},
 		{[]string{"plot", "a.csv", "--y-max", "-1"}, "weft: y_max = -1: want at least 0\n"},
 		{[]string{"plot", "a.csv", "--y-max", "nan"}, "weft: y_max = NaN: want at least 0\n"},
 		{[]string{"plot", "a.csv", "--y-max", "inf"}, "weft: y_max = +Inf: want a number\n"},
@@ -94,7 +94,7 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"reproduce", "dragonfly/fig8"}, "dragonfly/fig8a\ndragonfly/fig8b\n"},
 		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
 		{[]string{"bench", "lu"}, "lu-16384\n"},
-		{[]string{"plot", "--style", ""}, "line\nbar\nhistogram\n"},
+		{[]string{"plot", "--style", ""}, "line\nscatter\nbar\nhistogram\n"},
 	} {
 		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
 			t.Errorf("%q: status %d: %s", c.args, status, stdout)

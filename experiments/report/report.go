@@ -262,22 +262,22 @@ func shortList(list []uint64) []string {
 // figure draws a plot.
 func figure(f *experiments.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
 	d := drawnFigure{Title: p.Title, Label: p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X}
-	t := f.Results
-	if p.Table != "results" {
-		if t = f.Tables[p.Table]; t == nil {
-			return d, fmt.Errorf("the run has no table %q", p.Table)
+	source, err := f.PlotSource(p)
+	if err != nil {
+		return d, err
+	}
+	chart, err := p.Chart(source)
+	if err != nil {
+		return d, err
+	}
+	if chart != nil {
+		text, err := json.Marshal(chart)
+		if err != nil {
+			return d, err
 		}
+		d.Chart = string(text)
 	}
-	chart, err := p.Chart(t)
-	if err != nil {
-		return d, err
-	}
-	text, err := json.Marshal(chart)
-	if err != nil {
-		return d, err
-	}
-	d.Chart = string(text)
-	picture, err := p.Picture(t, "svg")
+	picture, err := p.Draw(source, "svg")
 	if err != nil {
 		return d, err
 	}
