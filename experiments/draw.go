@@ -189,11 +189,12 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.annotate(f, groups, source); err != nil {
+	marks, err := p.annotations(f, groups, source)
+	if err != nil {
 		return nil, err
 	}
 	p.colours(f, groups)
-	p.parts(f, groups)
+	p.parts(f, groups, marks)
 	return f, nil
 }
 

@@ -10,30 +10,41 @@ import (
 	"github.com/weft-sim/weft/experiments/figure"
 )
 
-// annotate draws what is known of the load axis behind the series: bounds and knees.
-func (p *PlotConfig) annotate(f *figure.Figure, groups []*group, source *PlotSource) error {
+// annotation is a mark of the series of a group.
+type annotation struct {
+	group int
+	mark  figure.Mark
+}
+
+// annotations are what is known of the load axis: bounds and knees. A bound that
+// variants of one panel share is drawn once, in gray.
+func (p *PlotConfig) annotations(f *figure.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
 	if len(p.Annotate) == 0 {
-		return nil
+		return nil, nil
 	}
 	accepted := len(p.Y) == 1 && p.Y[0] == "accepted_load"
 	if p.X != "offered_load" && p.X != loadKey {
-		return fmt.Errorf("annotate is for figures over the load: want x = \"offered_load\" or %q, not %q", loadKey, p.X)
+		return nil, fmt.Errorf("annotate is for figures over the load: want x = \"offered_load\" or %q, not %q", loadKey, p.X)
 	}
 	bounds, knees := slices.Contains(p.Annotate, "bound"), slices.Contains(p.Annotate, "knee")
 	if bounds && source.Bound == nil {
-		return errors.New("annotate bound needs the result folder, whose settings say what the network is: name the results.csv in it")
+		return nil, errors.New("annotate bound needs the result folder, whose settings say what the network is: name the results.csv in it")
 	}
-	each := max(1, perGroup(f, groups))
-	drawn := map[float64]bool{}
+	type place struct {
+		panel string
+		bound float64
+	}
+	var all []annotation
+	drawn := map[place]int{}
 	for i, g := range groups {
 		found := g.rows.Knees()
 		if len(found) != 1 {
 			continue // several variants, or no sweep of the load
 		}
 		k := found[0]
-		hue := 1 + i*each
+		hue := 1 + i*max(1, perGroup(f, groups))
 		if knees && !math.IsNaN(k.Steady) && !math.IsNaN(k.Not) {
-			f.Marks = append(f.Marks, figure.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue})
+			all = append(all, annotation{i, figure.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
 		}
 		if !bounds {
 			continue
@@ -42,14 +53,26 @@ func (p *PlotConfig) annotate(f *figure.Figure, groups []*group, source *PlotSou
 		if bound <= 0 || bound >= 1 {
 			continue // not known, or that of the terminals' own channels
 		}
-		m := figure.Mark{Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64), Vertical: !accepted, From: bound, To: bound, Hue: hue}
-		if drawn[bound] {
-			continue // variants share it
+		at := place{p.panelOf(g), bound}
+		if j, known := drawn[at]; known {
+			all[j].mark.Hue = 0
+			continue
 		}
-		drawn[bound] = true
-		f.Marks = append(f.Marks, m)
+		drawn[at] = len(all)
+		all = append(all, annotation{i, figure.Mark{
+			Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64),
+			Vertical: !accepted, From: bound, To: bound, Hue: hue,
+		}})
 	}
-	return nil
+	return all, nil
+}
+
+// panelOf is the value that chooses the panel of a group; empty without panels.
+func (p *PlotConfig) panelOf(g *group) string {
+	if at := slices.Index(g.by, p.Panels); at >= 0 {
+		return g.cells[at]
+	}
+	return ""
 }
 
 // colours gives series with the same value of colour_by the same colour: on a scale
@@ -91,30 +114,37 @@ func (p *PlotConfig) colours(f *figure.Figure, groups []*group) {
 			s.Look = i + 1 // the colour tells all: markers may help
 		}
 	}
-	for i := range f.Marks {
-		if at := f.Marks[i].Hue - 1; at >= 0 && at < len(f.Series) {
-			f.Marks[i].Hue = max(0, f.Series[at].Hue)
-		}
-	}
 }
 
-// parts puts the series into their panels.
-func (p *PlotConfig) parts(f *figure.Figure, groups []*group) {
+// parts puts the series into their panels, and the marks to their series.
+func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation) {
 	each := perGroup(f, groups)
-	if p.Panels == "" || each == 0 {
+	if each == 0 {
+		return
+	}
+	// In the colour of the series, where that is one of the palette.
+	colored := func(m annotation, s *figure.Series) figure.Mark {
+		if m.mark.Hue > 0 && s.Hue != 0 {
+			m.mark.Hue = max(0, s.Hue)
+		}
+		return m.mark
+	}
+	if p.Panels == "" {
+		for _, m := range marks {
+			f.Marks = append(f.Marks, colored(m, &f.Series[m.group*each]))
+		}
 		return
 	}
 	looks := map[string]int{}
 	place := map[string]*figure.Figure{}
 	for i := range f.Series {
 		s := f.Series[i]
-		g := groups[i/each]
-		cell := g.cells[slices.Index(g.by, p.Panels)]
+		cell := p.panelOf(groups[i/each])
 		panel := place[cell]
 		if panel == nil {
 			sub := *f
 			sub.Title = p.nameOf(cell, seriesName(p.Panels, cell))
-			sub.XLabel, sub.YLabel, sub.LegendTitle, sub.Series, sub.Marks, sub.Panels = "", "", "", nil, nil, nil
+			sub.XLabel, sub.YLabel, sub.LegendTitle, sub.Series, sub.Panels = "", "", "", nil, nil
 			panel = &sub
 			place[cell] = panel
 			f.Panels = append(f.Panels, panel)
@@ -128,15 +158,13 @@ func (p *PlotConfig) parts(f *figure.Figure, groups []*group) {
 		if s.Hue == 0 {
 			s.Hue = looks[s.Name]
 		}
-		for _, m := range f.Marks {
-			if m.Hue == i+1 {
-				m.Hue = s.Hue
-				panel.Marks = append(panel.Marks, m)
+		for _, m := range marks {
+			if m.group*each == i {
+				panel.Marks = append(panel.Marks, colored(m, &s))
 			}
 		}
 		panel.Series = append(panel.Series, s)
 	}
-	f.Marks = nil
 	// The legend names each series once.
 	var all []figure.Series
 	for i := range f.Panels {

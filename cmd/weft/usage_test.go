@@ -43,7 +43,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"plot", "a.csv", "--y-max", "inf"}, "weft: y_max = +Inf: want a number\n"},
 		{[]string{"plot", "a.csv", "-o", "none/a.svg"}, "weft: -o none/a.svg: cannot be written: no such file or directory\n"},
 		{[]string{"topology", "x.toml", "-o", "none/a.dot"}, "weft: -o none/a.dot: cannot be written: no such file or directory\n"},
-		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json, or a name that ends like one of them\n"},
+		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json|svg|png|pdf, or a name that ends like one of them\n"},
 		{[]string{"compare", "a.csv", "bare.csv"}, "weft: a.csv and bare.csv: first table: rows differ in traffic.load: match by it too"},
 		{[]string{"compare", "a.csv", "b.csv", "--metric", "saturated"}, "weft: a.csv and b.csv: first table: column \"saturated\" has no numbers\n"},
 		{[]string{"compare", "a.csv", "b.csv"}, "weft: no difference could be judged: the tables hold neither confidence intervals nor replications of latency_mean_ns"},

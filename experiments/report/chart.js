@@ -366,6 +366,7 @@
     }
     const live = document.createElement('div');
     live.className = 'chart-live';
+    figure.classList.add('wide');
     figure.insertBefore(live, figure.firstChild);
     html(live, 'p', 'chart-title', figure.dataset.title);
     const panels = html(live, 'div', 'panels');
