@@ -127,7 +127,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
 		return err
 	}
-	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make([]string{flags.out}, filepath.Join(flags.out, "report.html")) })
+	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+		return report.Make([]string{flags.out}, filepath.Join(flags.out, "report.html"))
+	})
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return err
 	}
