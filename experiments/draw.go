@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,15 +319,7 @@ func sortSeries(s *figure.Series) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case s.X[i] < s.X[j]:
-			return -1
-		case s.X[i] > s.X[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
 	permute(s.X, order)
 	permute(s.XEnd, order)
 	permute(s.Y, order)

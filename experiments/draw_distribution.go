@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -140,15 +141,7 @@ func binsOf(t *Table, from, to, counts string) ([]bin, error) {
 		}
 		bins[at].count += n[i]
 	}
-	slices.SortStableFunc(bins, func(a, b bin) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(bins, func(a, b bin) int { return cmp.Compare(a.from, b.from) })
 	return bins, nil
 }
 

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -83,14 +84,7 @@ func axisValues(t *Table, column int) []string {
 		}
 	}
 	if numeric {
-		slices.SortStableFunc(values, func(a, b string) int {
-			if x, y := number(a), number(b); x < y {
-				return -1
-			} else if x > y {
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
 	}
 	return values
 }

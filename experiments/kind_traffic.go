@@ -22,6 +22,7 @@ func init() {
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
 			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets",
 		},
+		Silent: []string{"measure.series", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{
