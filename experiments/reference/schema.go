@@ -72,8 +72,8 @@ func Schema() ([]byte, error) {
 	}
 	properties["sweep"] = sweepSchema(kinds)
 	properties["quick"] = object{"type": "object", "description": docOf("quick")}
-	properties["plot"] = arrayOf(fixedSchema("plot", "where"))
-	properties["expect"] = arrayOf(fixedSchema("expect", "where", "of", "baseline"))
+	properties["plot"] = arrayOf(fixedSchema("plot", experiments.PlotTables()...))
+	properties["expect"] = arrayOf(fixedSchema("expect", experiments.ExpectTables()...))
 	text, err := json.MarshalIndent(object{
 		"$schema":              "http://json-schema.org/draft-07/schema#",
 		"title":                "weft experiment",
@@ -231,7 +231,7 @@ func fixedSchema(table string, selections ...string) object {
 		}
 	}
 	for _, name := range selections {
-		properties[name] = object{"type": "object", "description": "rows of the table, by the values of some columns"}
+		properties[name] = object{"type": "object", "description": "cells by column"}
 	}
 	return object{"type": "object", "description": docOf(table), "properties": properties, "additionalProperties": false}
 }
@@ -277,6 +277,8 @@ func settingSchema(p param.Param) object {
 		s["type"], s["pattern"] = "string", patterns[p.Type]
 	case "name":
 		s["type"] = "string"
+	case "table":
+		s["type"] = "object"
 	default:
 		panic(fmt.Sprintf("reference: setting %s has type %q, which has no schema", p.Key, p.Type))
 	}
