@@ -65,7 +65,7 @@ func lookUp(all []meaning, word string) []meaning {
 	var exact, behind []meaning
 	for _, m := range all {
 		switch {
-		case m.word == word:
+		case strings.EqualFold(m.word, word):
 			exact = append(exact, m)
 		case word != "" && strings.HasSuffix(m.word, "."+word):
 			behind = append(behind, m)
@@ -117,6 +117,7 @@ func meanings() []meaning {
 	addNames(add)
 	addColumns(add)
 	addVerdicts(add)
+	addTerms(add)
 	return all
 }
 

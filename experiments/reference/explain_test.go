@@ -30,6 +30,9 @@ func TestExplain(t *testing.T) {
 		{"saturated", []string{"saturated: a verdict on a point", "saturated: a column of results.csv"}},
 		{"undecided", []string{"A longer measure.window"}},
 		{"missed", []string{"a verdict on a target of a paper"}},
+		{"MLID", []string{"MLID: a term\n  Multicast local identifier"}},
+		{"mlid", []string{"MLID: a term"}},
+		{"CTS", []string{"CTS: a term"}},
 		{"islip", []string{"islip: one of the allocators"}},
 		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
 	} {
@@ -145,5 +148,25 @@ func TestStart(t *testing.T) {
 	files, err := os.ReadDir("starts")
 	if err != nil || len(files) != len(experiments.KindNames()) {
 		t.Errorf("%d files in starts for %d kinds (%v)", len(files), len(experiments.KindNames()), err)
+	}
+}
+
+// TestGlossary: terms are in alphabetical order, each once.
+func TestGlossary(t *testing.T) {
+	var b strings.Builder
+	if err := reference.Glossary(&b); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for line := range strings.Lines(b.String()) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 2 || strings.HasPrefix(line, "| term") {
+			continue
+		}
+		word := strings.ToLower(strings.TrimPrefix(cells[0], "| "))
+		if word <= last {
+			t.Errorf("%q behind %q", word, last)
+		}
+		last = word
 	}
 }
