@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 		{"load", []string{"traffic.load: a setting"}},
 		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},
 		{"sweep.topology.dims", []string{`topology.dims: a setting of topology "torus"`, "type      list of integer"}},
-		{`routing.type="val"`, []string{"routing.type: a setting"}},
+		{`routing.type = "val"`, []string{"routing.type: a setting", "val: a routing"}},
 		{"val", []string{"val: a routing", `written   routing.type = "val"`}},
 		{"plot.y_max", []string{"plot.y_max: a key of [[plot]]"}},
 		{"latency_p99_ns", []string{"a column of results.csv\n  99th percentile of packet latency.", "unit      nanoseconds"}},
