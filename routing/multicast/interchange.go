@@ -140,7 +140,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 	env.Entries = Unlimited
 	e, err := j.engine(env, name)
 	if err == nil {
-		_, err = joinAll(e, groups)
+		_, err = joinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -159,7 +159,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 		e, err = j.engine(env, name)
 	}
 	if err == nil {
-		r.Refused, err = joinAll(e, groups)
+		r.Refused, err = joinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -183,16 +183,19 @@ func (j Job) engine(env Env, name string) (Engine, error) {
 }
 
 // joinAll routes groups with a fresh engine and counts those that find no
-// entry.
-func joinAll(e Engine, groups []Group) (refused int, err error) {
+// entry. progress may be nil.
+func joinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
 	if batch, ok := e.(BatchEngine); ok {
 		return 0, batch.JoinAll(groups)
 	}
-	for _, g := range groups {
+	for i, g := range groups {
 		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
 			refused++
 		} else if err != nil {
 			return refused, &joinError{g.ID, err}
+		}
+		if progress != nil {
+			progress(i + 1)
 		}
 	}
 	return refused, nil
