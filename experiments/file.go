@@ -53,6 +53,30 @@ type Options struct {
 	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
 
+// Open loads an experiment file from disk or, where there is none of that
+// name, from those that come with weft: "examples/quickstart".
+func Open(name string, options Options) (*File, error) {
+	if name == "" {
+		return nil, Faults{{At: `""`, Message: "cannot be read: the name is empty"}}
+	}
+	if _, err := os.Stat(name); err == nil {
+		return ReadFile(name, options)
+	}
+	inside := embeddedName(name)
+	if text, err := embedded.ReadFile(inside); err == nil {
+		return Load(inside, string(text), options)
+	}
+	_, err := ReadFile(name, options)
+	if faults, ok := err.(Faults); ok {
+		known := Embedded("")
+		for i, k := range known {
+			known[i] = strings.TrimSuffix(k, ".toml")
+		}
+		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
+	}
+	return nil, err
+}
+
 // ReadFile loads an experiment file from disk. Failures to read are faults of
 // the file too.
 func ReadFile(path string, options Options) (*File, error) {
@@ -76,32 +100,8 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	if len(d.tree) == 0 && len(d.faults) == 0 {
-		d.fault("", "the file is empty: name at least a kind or a [topology]")
-		return nil, d.faults.err()
-	}
 	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
-	if !f.header() {
-		return nil, d.faults.err()
-	}
-	var refine []setting
-	f.sweep, refine = d.axes()
-	f.readRefinement(refine)
-	if len(d.faults) > 0 {
-		f.sweep = nil // faults of the sweep itself: still judge the rest
-	}
-	f.expand()
-	f.figures()
-	if err := d.faults.err(); err != nil {
-		return nil, err
-	}
-	f.check()
-	if !options.finished {
-		f.checkUnused()
-	}
-	if len(d.faults) == 0 {
-		f.fillTitles(options.Set)
-	}
+	f.readAll(options)
 	if err := d.faults.err(); err != nil {
 		return nil, err
 	}
@@ -112,6 +112,32 @@ func Load(name, text string, options Options) (*File, error) {
 		}
 	}
 	return f, nil
+}
+
+// readAll goes through the document once, from the keys outside tables to what the points
+// come to. Each step needs what those before it have made.
+func (f *File) readAll(options Options) {
+	d := f.doc
+	if len(d.tree) == 0 && len(d.faults) == 0 {
+		d.fault("", "the file is empty: name at least a kind or a [topology]")
+		return
+	}
+	if !f.header() {
+		return // the meaning of the rest is unknown
+	}
+	f.readSweep()
+	f.expand()
+	f.figures()
+	if len(d.faults) > 0 {
+		return
+	}
+	f.check()
+	if !options.finished {
+		f.checkUnused()
+	}
+	if len(d.faults) == 0 {
+		f.fillTitles(options.Set)
+	}
 }
 
 // Stem is the file's name without folders and extension, for result folders.
@@ -141,28 +167,4 @@ func (f *File) Describe(p *Point) string {
 		parts[i] = key + " = " + p.Swept[i]
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Open loads an experiment file from disk or, where there is none of that
-// name, from those that come with weft: "examples/quickstart".
-func Open(name string, options Options) (*File, error) {
-	if name == "" {
-		return nil, Faults{{At: `""`, Message: "cannot be read: the name is empty"}}
-	}
-	if _, err := os.Stat(name); err == nil {
-		return ReadFile(name, options)
-	}
-	inside := embeddedName(name)
-	if text, err := embedded.ReadFile(inside); err == nil {
-		return Load(inside, string(text), options)
-	}
-	_, err := ReadFile(name, options)
-	if faults, ok := err.(Faults); ok {
-		known := Embedded("")
-		for i, k := range known {
-			known[i] = strings.TrimSuffix(k, ".toml")
-		}
-		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
-	}
-	return nil, err
 }
