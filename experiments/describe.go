@@ -104,6 +104,23 @@ func ExpectParams() []param.Param {
 	return param.DescribeParams(&ExpectConfig{Table: resultsTable})
 }
 
+// PlotTables names the keys of [[plot]] that hold tables of columns and cells.
+func PlotTables() []string { return tablesIn(PlotConfig{}) }
+
+// ExpectTables names the keys of [[expect]] that hold such tables.
+func ExpectTables() []string { return tablesIn(ExpectConfig{}) }
+
+// tablesIn lists the maps of a struct that the decoder leaves to others.
+func tablesIn(config any) (names []string) {
+	t := reflect.TypeOf(config)
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
+			names = append(names, strings.ToLower(f.Name))
+		}
+	}
+	return names
+}
+
 // EmbeddedKeys lists the dotted keys that a file that comes with weft sets or
 // sweeps, in the order of the file.
 func EmbeddedKeys(name string) []string {

@@ -68,31 +68,6 @@ func figureName(y []string, x string) string { return strings.Join(append(slices
 // resultsTable is the name of the table that every kind has.
 const resultsTable = "results"
 
-// elements ranges over an array of tables with the dotted key of each.
-func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
-	return func(yield func(string, map[string]any) bool) {
-		tables, ok := tablesOf(d.tree[name])
-		if !ok {
-			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
-		}
-		for i, table := range tables {
-			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
-				return
-			}
-		}
-	}
-}
-
-func without(table map[string]any, names ...string) map[string]any {
-	rest := map[string]any{}
-	for name, value := range table {
-		if !slices.Contains(names, name) {
-			rest[name] = value
-		}
-	}
-	return rest
-}
-
 // selection reads a table of column = value; keys may be nested.
 func (d *document) selection(path string, raw any) map[string]string {
 	selection := map[string]string{}
@@ -219,4 +194,29 @@ func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
 		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
 	}
+}
+
+// elements ranges over an array of tables with the dotted key of each.
+func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
+	return func(yield func(string, map[string]any) bool) {
+		tables, ok := tablesOf(d.tree[name])
+		if !ok {
+			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+		}
+		for i, table := range tables {
+			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
+				return
+			}
+		}
+	}
+}
+
+func without(table map[string]any, names ...string) map[string]any {
+	rest := map[string]any{}
+	for name, value := range table {
+		if !slices.Contains(names, name) {
+			rest[name] = value
+		}
+	}
+	return rest
 }

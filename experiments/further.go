@@ -18,8 +18,18 @@ func FurtherColumns(name string) (FurtherDescription, bool) {
 	return d, ok
 }
 
-// furtherTables documents what kinds give to [Run.Table]. A test runs them all and
-// finds columns that are missing here.
+// DescribeTable documents a further table, in the file of the kind that writes it.
+// Kinds that write tables of the same name share its columns. Documenting a name twice
+// panics.
+func DescribeTable(name string, d FurtherDescription) {
+	if _, taken := furtherTables[name]; taken {
+		panic("experiments: table " + name + " documented twice")
+	}
+	furtherTables[name] = d
+}
+
+// furtherTables documents what kinds give to [Run.Table]. A test makes the kinds write
+// them all and finds columns that are missing here.
 var furtherTables = map[string]FurtherDescription{
 	"links": {"what every channel carried in the window, by virtual channel", []Column{
 		{Name: "from", Doc: "port or terminal that the channel leads out of"},

@@ -267,7 +267,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 
 func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run *Run) (exchangeRow, error) {
 	s := p.topology.(*topology.DistributedSwitch)
-	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed)
+	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed, run.sessions)
 	if err != nil {
 		return exchangeRow{}, err
 	}

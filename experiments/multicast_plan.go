@@ -42,7 +42,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	if err != nil {
 		return nil, err
 	}
-	result, err := multicast.Route(engine, p.groups, false)
+	result, err := multicast.Route(engine, p.groups, false, nil)
 	if err != nil {
 		return nil, At("multicast.engine", fmt.Errorf("= %q: %w", c.Multicast.Engine.Name(), err))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/reference"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
@@ -24,6 +25,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join(root, "docs", "experiments.md"), b.Bytes())
+}
+
+// TestGlossaryPage: docs/glossary.md is what weft explain says.
+func TestGlossaryPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := reference.Glossary(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "docs", "glossary.md"), b.Bytes())
 }
 
 // golden compares with a file of the repository, or rewrites it.

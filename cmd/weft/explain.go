@@ -15,7 +15,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Say what a key, a column, a verdict or a name means, its unit and bounds, and where it is used",
 		Long: `Say what a word of experiment files and results means: a key, alone or with its
 table, a table, the name of a routing or another thing that files can name, a column
-of a table of results, a verdict or its reason.`,
+of a table of results, a verdict or its reason, a term of the field.`,
 		Example: `  weft explain traffic.load
   weft explain latency_p99_ns
   weft explain saturated

@@ -178,21 +178,27 @@ func TestHelpExamples(t *testing.T) {
 		if c.Example == "" {
 			continue
 		}
+		own := false // a line is about the command itself, others about what goes with it
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, " > ")
 			args := strings.Fields(strings.NewReplacer("'", "", ", ", ",").Replace(line))
-			if args[0] != "weft" || args[1] != c.Name() {
-				t.Errorf("%s: example %q", c.Name(), line)
+			of, rest, err := newRoot(io.Discard, io.Discard).Find(args[1:])
+			if args[0] != "weft" || err != nil || !of.HasParent() {
+				t.Errorf("%s: example %q: %v", c.Name(), line, err)
 				continue
 			}
-			if err := c.ParseFlags(args[2:]); err != nil {
+			own = own || of.Name() == c.Name()
+			if err := of.ParseFlags(rest); err != nil {
 				t.Errorf("%q: %v", line, err)
 			}
-			if c.Args != nil {
-				if err := c.Args(c, c.Flags().Args()); err != nil {
+			if of.Args != nil {
+				if err := of.Args(of, of.Flags().Args()); err != nil {
 					t.Errorf("%q: %v", line, err)
 				}
 			}
+		}
+		if !own {
+			t.Errorf("%s: no example of its own", c.Name())
 		}
 	}
 }

@@ -25,7 +25,13 @@ type meaning struct {
 // error names words that are alike.
 func Explain(w io.Writer, word string) error {
 	all := meanings()
-	found := lookUp(all, word)
+	key, value, _ := strings.Cut(strings.NewReplacer(`"`, "", "'", "").Replace(word), "=") // routing.type=val
+	found := lookUp(all, key)
+	for _, m := range all {
+		if len(found) > 0 && m.word == strings.TrimSpace(value) {
+			found = append(found, m)
+		}
+	}
 	if len(found) == 0 {
 		near := ""
 		if n := param.Nearest(word, words(all)); n != "" {
@@ -59,13 +65,12 @@ func words(all []meaning) []string {
 // lookUp finds the uses of a word: to the letter or, where there are none, those
 // that end in it behind a dot.
 func lookUp(all []meaning, word string) []meaning {
-	word, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(word), `"`, ""), "=") // routing.type=val
 	word = strings.Trim(strings.TrimSpace(word), "[]")
 	word = strings.TrimPrefix(strings.TrimPrefix(word, "sweep."), "quick.")
 	var exact, behind []meaning
 	for _, m := range all {
 		switch {
-		case m.word == word:
+		case strings.EqualFold(m.word, word):
 			exact = append(exact, m)
 		case word != "" && strings.HasSuffix(m.word, "."+word):
 			behind = append(behind, m)
@@ -117,6 +122,7 @@ func meanings() []meaning {
 	addNames(add)
 	addColumns(add)
 	addVerdicts(add)
+	addTerms(add)
 	return all
 }
 

@@ -23,7 +23,7 @@ type object = map[string]any
 // bounds of times and sizes, and what settings come to together, are beyond a schema.
 func Schema() ([]byte, error) {
 	kinds := experiments.DescribeKinds()
-	definitions := object{}
+	shared := &definitions{byID: object{}, ids: map[string]string{}}
 	tables := map[string][]any{} // references to the tables of a name
 	docs := map[string]string{}
 	var branches []any
@@ -33,17 +33,19 @@ func Schema() ([]byte, error) {
 		properties := object{}
 		conditions := []any{}
 		for _, t := range k.Tables {
-			id := k.Name + "." + t.Name
-			definitions[id] = tableSchema(&t)
-			reference := object{"$ref": "#/definitions/" + id}
+			reference := shared.refer(k.Name+"."+t.Name, tableSchema(&t))
 			properties[t.Name] = reference
-			tables[t.Name] = append(tables[t.Name], reference)
+			if !slices.ContainsFunc(tables[t.Name], func(other any) bool { return other.(object)["$ref"] == reference["$ref"] }) {
+				tables[t.Name] = append(tables[t.Name], reference)
+			}
 			docs[t.Name] = t.Doc
 			for _, c := range t.Choices {
-				definitions["sweeps "+t.Name+"."+c.Key] = sweeps(t.Name, c.Key)
+				swept := shared.refer("sweeps."+t.Name+"."+c.Key, sweeps(t.Name, c.Key))
+				entries := []any{}
 				for _, e := range c.Entries {
-					conditions = append(conditions, foreign(&t, c, e))
+					entries = append(entries, foreign(&t, c, e, swept))
 				}
+				conditions = append(conditions, shared.refer(k.Name+"."+t.Name+"."+c.Key, object{"allOf": entries}))
 			}
 		}
 		allowed := []any{}
@@ -72,8 +74,8 @@ func Schema() ([]byte, error) {
 	}
 	properties["sweep"] = sweepSchema(kinds)
 	properties["quick"] = object{"type": "object", "description": docOf("quick")}
-	properties["plot"] = arrayOf(fixedSchema("plot", "where"))
-	properties["expect"] = arrayOf(fixedSchema("expect", "where", "of", "baseline"))
+	properties["plot"] = arrayOf(fixedSchema("plot", experiments.PlotTables()...))
+	properties["expect"] = arrayOf(fixedSchema("expect", experiments.ExpectTables()...))
 	text, err := json.MarshalIndent(object{
 		"$schema":              "http://json-schema.org/draft-07/schema#",
 		"title":                "weft experiment",
@@ -81,12 +83,38 @@ func Schema() ([]byte, error) {
 		"properties":           properties,
 		"additionalProperties": false,
 		"allOf":                branches,
-		"definitions":          definitions,
+		"definitions":          shared.byID,
 	}, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+// definitions are the parts of a schema that it refers to; equal ones are one.
+type definitions struct {
+	byID object
+	ids  map[string]string // by content
+}
+
+// refer defines a part, unless it is there, and returns the reference to it.
+func (d *definitions) refer(id string, part object) object {
+	content := compact(part)
+	if other, known := d.ids[content]; known {
+		id = other
+	} else {
+		d.ids[content], d.byID[id] = id, part
+	}
+	return object{"$ref": "#/definitions/" + id}
+}
+
+// compact is a part of a schema as text.
+func compact(part object) string {
+	text, err := json.Marshal(part)
+	if err != nil {
+		panic("reference: " + err.Error()) // maps of strings, numbers and lists
+	}
+	return string(text)
 }
 
 // defaultKind is the kind of files that name none.
@@ -154,12 +182,8 @@ func oneOfForms(all []object) object {
 	var different []any
 	var seen []string
 	for _, s := range all {
-		text, err := json.Marshal(s)
-		if err != nil {
-			panic("reference: " + err.Error()) // maps of strings, numbers and lists
-		}
-		if !slices.Contains(seen, string(text)) {
-			seen = append(seen, string(text))
+		if text := compact(s); !slices.Contains(seen, text) {
+			seen = append(seen, text)
 			different = append(different, s)
 		}
 	}
@@ -185,8 +209,8 @@ func sweeps(table, key string) object {
 }
 
 // foreign forbids, where choice c of a table is entry e and is not swept, the settings
-// that belong to other entries of it only.
-func foreign(t *experiments.TableDescription, c experiments.ChoiceDescription, e param.Description) object {
+// that belong to other entries of it only; swept is met where it is swept.
+func foreign(t *experiments.TableDescription, c experiments.ChoiceDescription, e param.Description, swept object) object {
 	known := map[string]bool{}
 	note := func(params []param.Param) {
 		for _, p := range params {
@@ -213,7 +237,7 @@ func foreign(t *experiments.TableDescription, c experiments.ChoiceDescription, e
 	return object{
 		"if": object{"required": []any{t.Name}, "properties": object{
 			t.Name:  object{"properties": object{c.Key: object{"const": e.Name}}, "required": []any{c.Key}},
-			"sweep": object{"not": object{"$ref": "#/definitions/sweeps " + t.Name + "." + c.Key}},
+			"sweep": object{"not": swept},
 		}},
 		"then": object{"properties": object{t.Name: object{"properties": forbidden}}},
 	}
@@ -231,7 +255,7 @@ func fixedSchema(table string, selections ...string) object {
 		}
 	}
 	for _, name := range selections {
-		properties[name] = object{"type": "object", "description": "rows of the table, by the values of some columns"}
+		properties[name] = object{"type": "object", "description": "cells by column"}
 	}
 	return object{"type": "object", "description": docOf(table), "properties": properties, "additionalProperties": false}
 }
@@ -277,6 +301,8 @@ func settingSchema(p param.Param) object {
 		s["type"], s["pattern"] = "string", patterns[p.Type]
 	case "name":
 		s["type"] = "string"
+	case "table":
+		s["type"] = "object"
 	default:
 		panic(fmt.Sprintf("reference: setting %s has type %q, which has no schema", p.Key, p.Type))
 	}

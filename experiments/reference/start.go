@@ -115,10 +115,10 @@ func writeSettings(b *strings.Builder, t *experiments.TableDescription, given ma
 				continue
 			}
 			if p.Default == `"0Gb/s"` { // stands for none, and cannot be written
-				fmt.Fprintf(b, "%-30s # %s\n", "# "+p.Key+": not set", brief(p))
+				fmt.Fprintf(b, "%-28s # %s\n", "# "+p.Key+": not set", brief(p))
 				continue
 			}
-			fmt.Fprintf(b, "%-30s # %s\n", "#"+p.Key+" = "+p.Default, brief(p))
+			fmt.Fprintf(b, "%-28s # %s\n", "#"+p.Key+" = "+p.Default, brief(p))
 		}
 	}
 	for _, p := range t.Params {

@@ -282,7 +282,7 @@ func TestLIDMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !m.MatchesShortestPaths(env.Hops) {
+		if !m.matchesShortestPaths(env.Hops) {
 			t.Errorf("%s: the dump differs from breadth-first distances", net)
 		}
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])

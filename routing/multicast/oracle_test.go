@@ -84,7 +84,7 @@ func TestMinHopLongChain(t *testing.T) {
 		return b.Freeze()
 	}
 	m, err := NewMinHop(chain(255), 2)
-	if err != nil || m.Farthest() != 254 || m.Hops(0, 254) != 254 {
+	if err != nil || m.far != 254 || m.Hops(0, 254) != 254 {
 		t.Errorf("chain of 255 switches: %v", err)
 	}
 	if _, err := NewMinHop(chain(256), 2); err == nil {

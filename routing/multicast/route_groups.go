@@ -38,17 +38,19 @@ func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := Route(e, groups, o.Check)
+	r, err := Route(e, groups, o.Check, nil)
 	if err != nil {
 		return nil, fmt.Errorf("multicast engine %q: %w", engine, err)
 	}
 	return r, nil
 }
 
-// Route is Run with an engine made already, which must be empty.
-func Route(e Engine, groups []Group, check bool) (*Result, error) {
+// Route is Run with an engine made already, which must be empty. progress, if not nil,
+// is told after every group how many are routed, but by engines that take all groups
+// together.
+func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
 	start := time.Now()
-	refused, err := joinAll(e, groups)
+	refused, err := joinAll(e, groups, progress)
 	elapsed := time.Since(start)
 	if err != nil {
 		return nil, err

@@ -67,14 +67,21 @@ type Metric struct {
 func (r *SessionsResult) Metrics() []Metric { return r.metrics }
 
 // RunSessions plays a schedule on a topology pcc or pk. The seed names random
-// permutations and faults. The result depends on nothing else. Once ctx ends
+// permutations and faults. The result depends on nothing else. progress, if not nil, is
+// told before each session how many have begun, and of how many. Once ctx ends
 // it returns the context's error.
-func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64) (*SessionsResult, error) {
+func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64, progress func(begun, of int)) (*SessionsResult, error) {
 	n, schedule, faults, err := prepareSessions(t, c, seed)
 	if err != nil {
 		return nil, err
 	}
-	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool { return ctx.Err() != nil }}
+	begun := 0
+	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool {
+		if begun++; progress != nil {
+			progress(min(begun, schedule.Sessions()), schedule.Sessions())
+		}
+		return ctx.Err() != nil
+	}}
 	r := &SessionsResult{Name: n.sw.Name(), Processors: n.Processors(), Faults: faults}
 	if p, ok := schedule.(*permutations); ok {
 		arrived := 0

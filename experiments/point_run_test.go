@@ -18,6 +18,10 @@ func TestInsideAPoint(t *testing.T) {
 		{"exchange", "kind = \"exchange\"\n[topology]\nk = 8\nn = 2\n", way{32 * 31, 32 * 31, "packets", false}},
 		// One group of 4 terminals, 20 measured messages.
 		{"multicast", "kind = \"multicast-latency\"\n[groups]\ncount = 1\n[messages]\ncount = 20\n", way{20, 20, "messages", false}},
+		// The pattern makes 64 groups.
+		{"trees", "kind = \"multicast-routing\"\n[groups]\npattern = \"random-fixed-size\"\ncount = 64\n", way{64, 64, "groups", false}},
+		// Theorem 2 on two cascades of m = 3: m^k sessions.
+		{"sessions", "kind = \"sessions\"\n", way{9, 9, "sessions", false}},
 		{"mpi", "kind = \"mpi\"\n[job]\nranks = 4\n", way{-1, 0, "events", false}},
 	} {
 		f, err := Load(c.name+".toml", c.text, Options{})

@@ -298,7 +298,7 @@ func TestSessionsRelays(t *testing.T) {
 				config := DefaultSessionsConfig()
 				config.Schedule, config.FailSwitches, config.FailChannels, config.FailProcessors = "digits", 2, 3, 1
 				n := pkNetwork(t, c)
-				r, err := RunSessions(t.Context(), n.Topology(), config, seed)
+				r, err := RunSessions(t.Context(), n.Topology(), config, seed, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

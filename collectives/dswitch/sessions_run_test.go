@@ -45,7 +45,7 @@ func TestRunSessionsPaper(t *testing.T) {
 		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
 			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
 	} {
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1)
+		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +68,11 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first, err := RunSessions(t.Context(), n.Topology(), c, 7)
+		first, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := RunSessions(t.Context(), n.Topology(), c, 7)
+		again, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		}
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
-			indirect, err := RunSessions(t.Context(), n.Topology(), c, 7)
+			indirect, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestRunSessionsRefusals(t *testing.T) {
 	} {
 		config := DefaultSessionsConfig()
 		c.set(&config)
-		_, err := RunSessions(t.Context(), c.top, config, 1)
+		_, err := RunSessions(t.Context(), c.top, config, 1, nil)
 		if err == nil {
 			t.Errorf("%+v was accepted", config)
 			continue
@@ -155,7 +155,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 	} {
 		config := DefaultSessionsConfig()
 		config.Schedule = c.schedule
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1)
+		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 func TestRunSessionsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), DefaultSessionsConfig(), 1); !errors.Is(err, context.Canceled) {
+	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
