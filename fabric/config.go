@@ -27,6 +27,7 @@ type Config struct {
 // PhysicalConfig is the [fabric] table: what a flit and a cycle are.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
+	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out, which is as exact and much faster; packet needs switch.hold" choices:"flit|packet"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond" min:"1ps"`
 }
 
@@ -49,6 +50,8 @@ type SwitchConfig struct {
 	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
 	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
 	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
+	Hold              bool     `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
+	Forwarding        string   `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
 }
 
 // Validate checks the allocator; see [param.Validate].
@@ -74,10 +77,10 @@ type ChannelConfig struct {
 // flit: docs/model.md.)
 func DefaultConfig() Config {
 	return Config{
-		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
+		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole",
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough,
 			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},

@@ -24,6 +24,9 @@ func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	if f.multicast != nil {
 		requests = f.multicast.exclude(requests)
 	}
+	if f.hold != nil && f.unit == nil {
+		requests, rivalInputs, rivalOutputs = f.hold.body(f, sw, requests, t)
+	}
 	if f.registered != nil {
 		f.registered.allocate(f, sw, requests, t)
 		return
@@ -71,11 +74,17 @@ func (f *Fabric) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
+			if f.storeForward && f.incomplete(sw, local, v) || f.hold != nil && v.packet&headFlit != 0 && f.inputHeld(sw, local) {
+				continue
+			}
 			if f.escape != nil && v.packet&combined != 0 && !f.escape.decide(f, sw, local, v) {
 				continue
 			}
 			output := v.hop >> 16
 			o := sw.outPort(output)
+			if f.hold != nil && v.packet&headFlit != 0 && f.outputHeld(sw, local, output, o) {
+				continue
+			}
 			if v.packet&combined != 0 {
 				free := v.hop & uint32(o.free)
 				lov := output*vcs + uint32(bits.TrailingZeros32(free))
@@ -246,6 +255,13 @@ func (f *Fabric) cross(sw *switchState, matches []request, t *stepTime, advance 
 	}
 	if f.trace != nil {
 		f.trace.crossing(f, sw, matches, t)
+	}
+	if f.hold != nil {
+		if f.unit != nil {
+			f.unit.cross(f, sw, matches, t, advance)
+			return
+		}
+		f.hold.crossing(sw, matches)
 	}
 	vcs := uint32(f.vcs)
 	f.FlitHops += int64(len(matches))

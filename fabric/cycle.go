@@ -53,6 +53,11 @@ func (f *Fabric) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
+	if f.unit != nil {
+		if c, ok := f.unit.next(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
 	if f.behind != nil {
 		if c, ok := f.behind.next(f.cycle); ok && (!any || c < cycle) {
 			cycle, any = c, true
@@ -103,6 +108,9 @@ func (f *Fabric) tick(c int64) {
 	}
 	if f.behind != nil {
 		f.behind.release(f, c)
+	}
+	if f.unit != nil {
+		f.unit.arrive(f, c)
 	}
 	f.arriveFlits(c)
 	if f.alarms != nil {

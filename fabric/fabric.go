@@ -65,6 +65,14 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.layOutSwitches(seed)
 	f.wire(timings)
+	f.creditInterval = creditIntervalOf(config.Switch.CreditsPerCycle)
+	f.storeForward = config.Switch.Forwarding == StoreAndForward
+	if config.Switch.Hold {
+		f.hold = newHolds(f)
+	}
+	if config.Fabric.Unit == UnitPacket {
+		f.unit = newPacketUnit(f)
+	}
 	if f.registered, err = newRegistered(f); err != nil {
 		return nil, err
 	}
@@ -72,7 +80,6 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if f.sensesCredits() {
 		f.sensing = newSensing(f)
 	}
-	f.creditInterval = creditIntervalOf(config.Switch.CreditsPerCycle)
 	reach := f.reach(timings)
 	f.openWheels(reach)
 	if f.occupancy {
@@ -86,6 +93,9 @@ func (f *Fabric) openWheels(reach int64) {
 	f.horizon = reach
 	f.flits[toTerminals], f.flits[toSwitches] = sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)
 	f.credits[0], f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
+	if f.unit != nil {
+		f.unit.openWheels(reach)
+	}
 	if f.sensing != nil {
 		f.held = sim.NewWheel[heldCredit](reach)
 	}
@@ -100,6 +110,7 @@ func (c *Config) validate(routing Routing) error {
 	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
 		faults = append(faults, prefixed(part.prefix, param.Validate(part.config))...)
 	}
+	faults = append(faults, c.checkUnit(routing)...)
 	vcs, need := c.Switch.VCs, routing.VCs()
 	if vcs != 0 && vcs < need && !c.AllowDeadlock {
 		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,

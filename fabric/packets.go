@@ -6,6 +6,7 @@ import "sync/atomic"
 // of a network that several threads simulate share it.
 type packetTable struct {
 	chunks []*packetChunk
+	trains []*trainChunk // by chunk; nil unless packets are the unit
 	used   *atomic.Int32 // chunks
 }
 
@@ -55,6 +56,9 @@ func (f *Fabric) addChunk() {
 		f.packets.chunks = append(f.packets.chunks, nil)
 	}
 	f.packets.chunks[n-1] = new(packetChunk)
+	if f.unit != nil {
+		f.packets.openTrains(int(n - 1))
+	}
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
 		f.packetFree = append(f.packetFree, i)
 	}

@@ -80,6 +80,9 @@ func (f *Fabric) split(threads int) {
 	parts := slices.Max(part) + 1
 	s := &shards{lookahead: lookahead, threads: threads, barrier: newBarrier(threads), tasks: make([]task, parts)}
 	f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
+	if f.unit != nil {
+		f.packets.trains = make([]*trainChunk, maxChunks)
+	}
 	for range parts {
 		s.all = append(s.all, f.shard(parts, lookahead))
 	}
@@ -145,6 +148,12 @@ func (f *Fabric) shard(n int, lookahead int64) *Fabric {
 	if f.behind != nil {
 		s.behind = newBehind(s, f.horizon)
 		s.behind.crossed = f.behind.crossed
+	}
+	if f.hold != nil {
+		s.hold = f.hold.part()
+	}
+	if f.unit != nil {
+		s.unit = f.unit.part(s, n, lookahead)
 	}
 	return s
 }
@@ -224,6 +233,9 @@ func (f *Fabric) receive(from *Fabric, me int, first, last int64) {
 				*f.credits[0].Place(c) = ov
 			}
 		}
+		if f.unit != nil {
+			f.unit.receive(from.unit, me, c)
+		}
 	}
 }
 
@@ -248,9 +260,12 @@ func (f *Fabric) Threads() int {
 // creditsUnderWay tells whether any credit has not come back.
 func (f *Fabric) creditsUnderWay() bool {
 	if f.shards == nil {
-		return f.credits[0].Len() > 0 || f.held != nil && f.held.Len() > 0
+		return f.credits[0].Len() > 0 || f.held != nil && f.held.Len() > 0 || f.unit != nil && f.unit.creditsUnderWay(f)
 	}
 	for _, shard := range f.shards.all {
+		if shard.unit != nil && shard.unit.creditsUnderWay(shard) {
+			return true
+		}
 		if shard.held != nil && shard.held.Len() > 0 {
 			return true
 		}

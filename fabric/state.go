@@ -220,30 +220,33 @@ type Fabric struct {
 	active  []uint64               // mask words with a bit set
 	woken   []int32                // terminals to serve in this cycle because of a credit
 
-	steps      stepTimes
-	alloc      scratch
-	allVCs     uint32 // set of all virtual channels
-	routeDelay uint32 // steps
-	vaDelay    uint32
-	combined   int32       // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
-	sensing    *sensing    // nil: off
-	observed   bool        // by any of blame and trace
-	blame      *Blame      // nil: off
-	faults     *faults     // nil: none
-	trace      *Tracer     // nil: off
-	occupancy  bool        // keep outVC.waiting
-	behind     *behind     // nil unless occupancy
-	greedy     bool        // count the decisions of a cycle only when all are made
-	decided    []uint32    // ov chosen by each of them
-	departer   Departer    // nil: packets leave their terminals undecided
-	multicast  *multicast  // nil: off
-	escape     *escape     // nil unless the routing is an EscapeRouting
-	registered *registered // nil: iSLIP or input-first, played out here
-	cutThrough bool
-	inputFirst bool
-	large      bool       // ask for memory ahead
-	touched    int32      // of no meaning
-	prefetcher prefetcher // the source, if it is one
+	steps        stepTimes
+	alloc        scratch
+	allVCs       uint32 // set of all virtual channels
+	routeDelay   uint32 // steps
+	vaDelay      uint32
+	combined     int32       // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
+	sensing      *sensing    // nil: off
+	observed     bool        // by any of blame and trace
+	blame        *Blame      // nil: off
+	faults       *faults     // nil: none
+	trace        *Tracer     // nil: off
+	occupancy    bool        // keep outVC.waiting
+	behind       *behind     // nil unless occupancy
+	greedy       bool        // count the decisions of a cycle only when all are made
+	decided      []uint32    // ov chosen by each of them
+	departer     Departer    // nil: packets leave their terminals undecided
+	multicast    *multicast  // nil: off
+	escape       *escape     // nil unless the routing is an EscapeRouting
+	registered   *registered // nil: iSLIP or input-first, played out here
+	cutThrough   bool
+	hold         *holds      // nil: off
+	unit         *packetUnit // nil: flits are
+	storeForward bool
+	inputFirst   bool
+	large        bool       // ask for memory ahead
+	touched      int32      // of no meaning
+	prefetcher   prefetcher // the source, if it is one
 
 	seed     uint64
 	horizon  int64   // cycles that wheels file ahead

@@ -35,6 +35,9 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 				f.multicast.allocate(f, sw, s, t)
 			}
 		}
+		if f.unit != nil {
+			f.unit.pass(f, sw, t.number)
+		}
 		va, sa = 0, 0
 		for w := range sw.masks {
 			m := &sw.masks[w]
@@ -101,6 +104,9 @@ func (f *Fabric) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head.state = head.state&^routingBits | h.State
 		if f.occupancy {
 			f.countDecision(sw, lowestOV(head.hop, uint32(f.vcs)))
+			if f.unit != nil {
+				f.unit.expects(f, sw, head)
+			}
 		}
 	}
 	if f.combined != 0 {

@@ -151,6 +151,10 @@ func (f *Fabric) serveTerminals(c int64) {
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
 func (f *Fabric) serve(t int32, te *terminal, c int64) {
+	if f.unit != nil {
+		f.unit.serve(f, t, te, c)
+		return
+	}
 	if te.packet < 0 && !f.fetch(t, te, c) {
 		return
 	}
@@ -291,6 +295,9 @@ func (f *Fabric) deliver(e *flit) {
 	f.Packets++
 	id := e.packet >> packetBits
 	p := f.packet(id)
+	if f.unit != nil {
+		f.DeliveredFlits += int64(p.flits - 1)
+	}
 	d := &f.delivery
 	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
 	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle

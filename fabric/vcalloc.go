@@ -51,7 +51,7 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
-			if int32(v.ready-step) > 0 {
+			if int32(v.ready-step) > 0 || f.storeForward && f.incomplete(sw, local, v) {
 				continue
 			}
 			hop := v.hop
@@ -154,7 +154,7 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
 	need := int32(1)
 	if f.cutThrough {
-		need = f.packet(v.packet >> packetBits).flits
+		need = f.flitsOf(v.packet >> packetBits)
 	}
 	port := v.hop >> 16
 	if free = f.withCredits(sw, port, free, need); free == 0 {
@@ -167,6 +167,9 @@ func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
+	if f.unit != nil {
+		f.unit.room(f, sw.port0+int32(port), set, need)
+	}
 	first, short := sw.outVC(port*uint32(f.vcs)), uint32(0)
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
@@ -180,7 +183,7 @@ func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint
 func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := f.packet(sw.queue(r.local()).packet >> packetBits).flits
+		need := f.flitsOf(sw.queue(r.local()).packet >> packetBits)
 		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))

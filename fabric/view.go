@@ -40,15 +40,24 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	return &v.f.streams[s]
 }
 
+// look brings up to date what is read of a port.
+func (v *View) look(p topology.PortID) {
+	if v.f.unit != nil {
+		v.f.unit.look(v.f, p)
+	}
+}
+
 // Credits is the number of free flit slots, as known here, in the buffer that
 // channel (p, vc) leads to; terminals have unbounded buffers.
 func (v *View) Credits(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.f.outVC[v.f.ov(p, vc)].credits)
 }
 
 // Outstanding is the number of flits sent on channel (p, vc) whose credit has
 // not come back: in flight, in the downstream buffer, or as credits in flight.
 func (v *View) Outstanding(p topology.PortID, vc int) int {
+	v.look(p)
 	o := &v.f.outVC[v.f.ov(p, vc)]
 	return int(v.f.bufferOf(p)) - int(o.credits)
 }
@@ -68,17 +77,20 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 // with a [SlotCounter], also those that have left and whose credits are held
 // back.
 func (v *View) Waiting(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.f.outVC[v.f.ov(p, vc)].waiting)
 }
 
 // Crossed is the number of those that have crossed p's switch, among the flits
 // Waiting. Only for a [CrossedReader].
 func (v *View) Crossed(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.f.behind.crossed[v.f.ov(p, vc)])
 }
 
 // WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
+	v.look(p)
 	n := int32(0)
 	ovs := v.f.outVC[v.f.ov(p, 0):][:v.f.vcs]
 	for i := range ovs {

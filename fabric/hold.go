@@ -1,0 +1,105 @@
+package fabric
+
+// holds says which ports of switches are held, under switch.hold: from the grant of
+// a packet's head until its tail has crossed, nobody else crosses by its input port
+// or its output port, on any virtual channel. Packets on a channel are then whole, one
+// after the other.
+//
+// Allocators see heads only. The flits behind a head cross as they come, one in a
+// step, without asking.
+type holds struct {
+	inputs, outputs []bool // by port
+	bodies          []request
+}
+
+func newHolds(f *Fabric) *holds {
+	return &holds{inputs: make([]bool, len(f.in)), outputs: make([]bool, len(f.in)), bodies: make([]request, 0, len(f.alloc.matched)/2)}
+}
+
+// part is h for a part of the network.
+func (h *holds) part() *holds {
+	return &holds{inputs: h.inputs, outputs: h.outputs, bodies: make([]request, 0, cap(h.bodies))}
+}
+
+// inputHeld tells whether the packet at the front of a queue may not bid because
+// another one crosses from its input.
+func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
+	port := sw.port0 + int32(f.alloc.places[local].port)
+	if f.hold.inputs[port] {
+		if f.unit != nil {
+			f.unit.sleep(f, sw, local, &f.unit.inputs[port])
+		}
+		return true
+	}
+	return false
+}
+
+// outputHeld tells whether a packet may not bid because another one crosses to its
+// output, or because there is no room behind the crossbar. (Both are asked before a
+// virtual channel is chosen, which moves a round robin.)
+func (f *Fabric) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
+	port := sw.port0 + int32(output)
+	if f.hold.outputs[port] {
+		if f.unit != nil {
+			f.unit.sleep(f, sw, local, &f.unit.outputs[port])
+		}
+		return true
+	}
+	if full := o.nextFree - f.pace(o).window; full >= f.cycle<<intervalShift {
+		if f.unit != nil {
+			f.unit.sleepUntil(f, sw, local, full>>intervalShift+1)
+		}
+		return true
+	}
+	return false
+}
+
+// incomplete tells, where switches store and forward, whether a packet at the front
+// of its queue has flits that are still to come.
+func (f *Fabric) incomplete(sw *switchState, local uint32, v *inVC) bool {
+	if v.packet&headFlit == 0 {
+		return false
+	}
+	if f.unit != nil {
+		tail := f.train(v.packet >> packetBits).tail
+		if tail > f.cycle {
+			f.unit.sleepUntil(f, sw, local, tail)
+		}
+		return tail > f.cycle
+	}
+	return v.count < f.packet(v.packet>>packetBits).flits
+}
+
+// body sends the flits among some requests that follow a head through the crossbar
+// and leaves the heads, with the ports, modulo 64, that several of them come from or
+// want.
+func (h *holds) body(f *Fabric, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
+	h.bodies, heads = h.bodies[:0], requests[:0]
+	var inputs, outputs uint64
+	for _, r := range requests {
+		if sw.queue(r.local()).packet&headFlit == 0 {
+			h.bodies = append(h.bodies, r)
+			continue
+		}
+		heads = append(heads, r)
+		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	f.cross(sw, h.bodies, t, false)
+	return heads, rivalInputs, rivalOutputs
+}
+
+// crossing takes the ports of heads that cross, and gives back those of tails.
+func (h *holds) crossing(sw *switchState, matches []request) {
+	for _, r := range matches {
+		flags := sw.queue(r.local()).packet & (headFlit | tailFlit)
+		if flags == 0 || flags == headFlit|tailFlit {
+			continue
+		}
+		held := flags == headFlit
+		h.inputs[sw.port0+int32(r.port())], h.outputs[sw.port0+int32(r.output())] = held, held
+	}
+}

@@ -1,0 +1,115 @@
+package fabric
+
+import "slices"
+
+// An input serves one packet at a time and sends its credits in order, so that one ramp
+// at a time comes back to the sending end of a channel, on whichever virtual channel.
+// How many of its credits there are is found when somebody asks.
+
+// arriveCredits takes the ramps whose first credit comes back in cycle c, and wakes who
+// waits for credits that have come.
+func (u *packetUnit) arriveCredits(f *Fabric, c int64) {
+	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
+		for i := range batch {
+			r := &batch[i]
+			port := r.ov / int32(f.vcs)
+			u.finish(f, port)
+			u.credits[port] = *r
+			u.settle(f, port)
+			u.wakeFor(f, port)
+		}
+	}
+	for batch := u.rooms.Next(c); batch != nil; batch = u.rooms.Next(c) {
+		for _, port := range batch {
+			if u.roomAt[port] == c {
+				u.roomAt[port] = Never
+			}
+			u.wakeFor(f, port)
+		}
+	}
+}
+
+// wakeFor lets those look that wait for credits of a port, or of a terminal's.
+func (u *packetUnit) wakeFor(f *Fabric, port int32) {
+	if port >= f.terminalOut0 {
+		f.creditTerminal(f.terminalOV0 + (port-f.terminalOut0)*int32(f.vcs))
+	} else if o := &f.out[port]; o.waiters != 0 {
+		f.wakeWaiters(o)
+	}
+}
+
+// settle counts the credits that have come back to a port by now.
+func (u *packetUnit) settle(f *Fabric, port int32) {
+	r := &u.credits[port]
+	if r.ov < 0 {
+		return
+	}
+	f.outVC[r.ov].credits += r.take(u, (f.cycle+1)<<intervalShift)
+	if r.done == r.flits {
+		r.ov = -1
+	}
+}
+
+// finish counts all credits of a ramp.
+func (u *packetUnit) finish(f *Fabric, port int32) {
+	if r := &u.credits[port]; r.ov >= 0 {
+		f.outVC[r.ov].credits += r.flits - r.done
+		r.ov = -1
+	}
+}
+
+// room counts the credits of a port and, where those under way are going to make room
+// for a packet of so many flits on a virtual channel of a set, sees to it that those who
+// wait look then.
+func (u *packetUnit) room(f *Fabric, port int32, set uint32, need int32) {
+	u.settle(f, port)
+	r := &u.credits[port]
+	if r.ov < 0 || set>>(r.ov-port*int32(f.vcs))&1 == 0 {
+		return
+	}
+	short := need - f.outVC[r.ov].credits
+	if short <= 0 || short > r.flits-r.done {
+		return
+	}
+	if at := r.time(u, r.done+short-1); at < u.roomAt[port] {
+		u.roomAt[port] = at
+		*u.rooms.Place(at) = port
+	}
+}
+
+// creditsUnderWay tells whether any credit has not come back.
+func (u *packetUnit) creditsUnderWay(f *Fabric) bool {
+	for _, w := range u.ramps {
+		if w != nil && w.Len() > 0 {
+			return true
+		}
+	}
+	u.settleAll(f)
+	return slices.ContainsFunc(u.credits, func(r ramp) bool { return r.ov >= 0 })
+}
+
+// settleAll counts the credits that have come back to all ports.
+func (u *packetUnit) settleAll(f *Fabric) {
+	for port := range u.credits {
+		u.settle(f, int32(port))
+	}
+}
+
+// comeHome counts all credits that are under way, for the audit of a network in which
+// nothing else moves.
+func (u *packetUnit) comeHome(f *Fabric) {
+	for port := range u.credits {
+		u.finish(f, int32(port))
+	}
+}
+
+// receive takes the ramps that another part has sent and whose first credit comes in
+// cycle c.
+func (u *packetUnit) receive(from *packetUnit, me int, c int64) {
+	ramps := from.ramps[1+me]
+	for batch := ramps.Next(c); batch != nil; batch = ramps.Next(c) {
+		for i := range batch {
+			*u.ramps[0].Place(c) = batch[i]
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package fabric
+
+import (
+	"math"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Units: what a fabric simulates one by one.
+const (
+	UnitFlit   = "flit"
+	UnitPacket = "packet"
+)
+
+// When a packet may leave a switch.
+const (
+	CutThrough      = "cut-through"
+	StoreAndForward = "store-and-forward"
+)
+
+// packetUnit makes the packet the unit of the simulation: the same switches,
+// decisions and allocators, with the same state, as for flits under switch.hold. The
+// queues hold packets, each standing for its head. When a head is granted the
+// crossbar, the times of all of its packet's flits follow ([packetUnit.cross]), as
+// nothing comes between them:
+//
+//   - the head arrives at the next switch: an event there, as for flits;
+//   - the tail crosses: an event here, which releases input, output and virtual
+//     channel and brings the next packet to the front;
+//   - credits go back: one event at the sender for the first of them, which hands
+//     over a [ramp] for all.
+//
+// A head that cannot bid is asleep, in a list of what it waits for, until that
+// happens: a switch is visited when something can.
+//
+// Times of decisions are whole cycles, those of channels have the binary digits
+// behind the cycle that flits have. Where these do not divide the clock, a flit of the
+// middle of a packet is up to a cycle off for every hop, heads and tails are as for
+// flits but for that.
+type packetUnit struct {
+	slopes     []int64 // of ramps: by pace, then those below
+	creditRate uint8   // slope of what is stored on the credits' wires
+	stepRate   uint8   // slope of what is stored in the core
+	step       int     // of the present cycle, while a switch is evaluated
+	watched    bool    // routings look at what moves: flows
+
+	inputs, outputs []int32 // by port: queue + 1 of the first packet that waits for it to be let go
+	credits         []ramp  // by port, then by terminal: the credits that are coming back to it
+	roomAt          []int64 // likewise: cycle of the next of rooms; Never: none
+	streams         []streams
+	flows           [][]flow // by port; nil unless watched
+
+	ramps [16]*sim.Wheel[ramp] // as Fabric.credits
+	tails *sim.Wheel[int32]    // queue
+	rooms *sim.Wheel[int32]    // port, as of Fabric.out: credits that somebody waits for have come
+	wakes *sim.Wheel[int32]    // queue: what it waits for has happened by itself
+}
+
+// streams says which of 64 queues have a packet whose head has crossed and whose tail
+// has not, and whose tail crosses in this cycle.
+type streams struct{ under, tail uint64 }
+
+// train is how a packet comes in by its present channel: flit i arrives in the first
+// cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
+// later. 32 bytes.
+type train struct {
+	head  int64 // cycles << intervalShift
+	tail  int64 // cycle
+	flits int32
+	pace  uint8 // of the channel
+	slow  uint8 // of the channel that the tail has been late from
+}
+
+type trainChunk [chunkPackets]train
+
+// openTrains makes the records of a chunk of packets.
+func (t *packetTable) openTrains(chunk int) {
+	if chunk >= len(t.trains) {
+		t.trains = append(t.trains, nil)
+	}
+	t.trains[chunk] = new(trainChunk)
+}
+
+// train is how a packet comes in.
+func (f *Fabric) train(id int32) *train {
+	return &f.packets.trains[id>>chunkBits][id&(chunkPackets-1)]
+}
+
+// flitsOf is the length of a packet.
+func (f *Fabric) flitsOf(id int32) int32 {
+	if f.unit != nil {
+		return f.train(id).flits
+	}
+	return f.packet(id).flits
+}
+
+// newPacketUnit makes what f needs beyond its state for flits.
+func newPacketUnit(f *Fabric) *packetUnit {
+	u := &packetUnit{
+		inputs: make([]int32, len(f.in)), outputs: make([]int32, len(f.in)), credits: make([]ramp, len(f.out)), roomAt: make([]int64, len(f.out)), streams: make([]streams, len(f.masks)),
+		watched: f.occupancy || f.escape != nil,
+	}
+	for i := range u.credits {
+		u.credits[i].ov, u.roomAt[i] = -1, Never
+	}
+	for _, p := range f.paces {
+		u.slopes = append(u.slopes, p.interval)
+	}
+	s := &f.config.Switch
+	u.stepRate = u.slope(int64(math.Ceil((1 << intervalShift) / s.Speedup)))
+	u.creditRate = u.stepRate
+	if float64(s.CreditsPerCycle) < s.Speedup && s.CreditsPerCycle > 0 {
+		u.creditRate = u.slope(f.creditInterval)
+	}
+	if u.watched {
+		u.flows = make([][]flow, len(f.in))
+	}
+	return u
+}
+
+// slope adds a slope.
+func (u *packetUnit) slope(every int64) uint8 {
+	u.slopes = append(u.slopes, every)
+	return uint8(len(u.slopes) - 1)
+}
+
+// openWheels makes the wheels of what stays in a part.
+func (u *packetUnit) openWheels(reach int64) {
+	u.ramps[0], u.tails = sim.NewWheel[ramp](reach), sim.NewWheel[int32](reach)
+	u.rooms, u.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](reach)
+}
+
+// part is u for one of n parts of the network.
+func (u *packetUnit) part(f *Fabric, n int, lookahead int64) *packetUnit {
+	p := new(packetUnit)
+	*p = *u
+	p.openWheels(f.horizon)
+	for i := range n {
+		p.ramps[1+i] = sim.NewWheel[ramp](f.horizon + lookahead)
+	}
+	return p
+}
+
+// checkUnit finds what does not go together with packets that hold their ports, or with packets as the unit.
+func (c *Config) checkUnit(routing Routing) (faults []error) {
+	s := &c.Switch
+	if s.Hold && s.FlowControl != CutThrough {
+		faults = append(faults, &param.ParamError{Key: "switch.hold", Value: s.Hold,
+			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks whom they depend on`})
+	}
+	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
+		faults = append(faults, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
+			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
+	}
+	if c.Fabric.Unit != UnitPacket {
+		return faults
+	}
+	refuse := func(why string) {
+		faults = append(faults, &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + why})
+	}
+	if !s.Hold {
+		refuse(", or switch.hold = true: without it switches choose flit by flit")
+	}
+	if s.OutputsHoldUp() {
+		refuse(" with a switch.output_buffer_flits as small as this: it holds up the flits of a packet one by one")
+	}
+	if sensor, ok := routing.(CreditSenser); s.CreditSensing == "on" || s.CreditSensing == "auto" && ok && sensor.SensesCredits() {
+		refuse(" with credit sensing (switch.credit_sensing, on by default for this routing): it delays each flit's credit for itself")
+	}
+	return faults
+}
+
+// RefusesPackets is an error that names fabric.unit where c asks for packets and
+// something is wanted that needs flits.
+func (c *PhysicalConfig) RefusesPackets(what string) error {
+	if c.Unit != UnitPacket {
+		return nil
+	}
+	return &param.ParamError{Key: "fabric.unit", Value: c.Unit, Want: `"flit" with ` + what}
+}

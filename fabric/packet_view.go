@@ -1,0 +1,126 @@
+package fabric
+
+import "github.com/weft-sim/weft/fabric/topology"
+
+// flow is a kind of movement of a packet's flits that changes what routings see.
+type flow struct {
+	ramp
+	kind    flowKind
+	decided int32 // output virtual channel that the flits are counted under while they wait
+}
+
+type flowKind uint8
+
+const (
+	arriving flowKind = iota // wait from then on
+	crossing                 // take a credit, and are behind the crossbar
+	leaving                  // wait no longer
+)
+
+// look brings up to date what routings see of a port.
+func (u *packetUnit) look(f *Fabric, p topology.PortID) {
+	u.settle(f, int32(p))
+	if u.watched {
+		u.settleFlows(f, int32(p))
+	}
+}
+
+// settleFlows counts what the flits of a port have done.
+func (u *packetUnit) settleFlows(f *Fabric, port int32) {
+	flows := u.flows[port]
+	kept := flows[:0]
+	// What flits have crossed in this cycle shows when their switch has been evaluated,
+	// and in the steps of its own behind them.
+	next := (f.cycle + 1) << intervalShift
+	evaluated := next
+	if f.view.random != nil || f.graph.PortSwitch[port] > f.head.Switch {
+		evaluated = f.cycle << intervalShift
+	} else if f.graph.PortSwitch[port] == f.head.Switch {
+		evaluated = f.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
+	}
+	for i := range flows {
+		w := &flows[i]
+		switch w.kind {
+		case arriving:
+			f.outVC[w.decided].waiting += w.take(u, next)
+		case crossing:
+			n := w.take(u, evaluated)
+			if w.ov >= 0 {
+				f.outVC[w.ov].credits -= n
+			}
+			if f.behind != nil && f.behind.crossed != nil {
+				f.behind.crossed[w.decided] += n
+			}
+		case leaving:
+			n := w.take(u, next)
+			f.outVC[w.decided].waiting -= n
+			if f.behind != nil && f.behind.crossed != nil {
+				f.behind.crossed[w.decided] -= n
+			}
+		}
+		if w.done < w.flits {
+			kept = append(kept, *w)
+		}
+	}
+	u.flows[port] = kept
+}
+
+// add adds the flits of a packet from the first one on that is still to come.
+func (u *packetUnit) add(f *Fabric, port int32, kind flowKind, decided int32, r *ramp, first int32) {
+	if r.flits == first {
+		return
+	}
+	if len(u.flows[port]) >= 8 {
+		u.settleFlows(f, port)
+	}
+	r.from(u, first)
+	u.flows[port] = append(u.flows[port], flow{*r, kind, decided})
+}
+
+// expects notes that the flits behind a head that has just been decided for are coming.
+func (u *packetUnit) expects(f *Fabric, sw *switchState, head *queued) {
+	p := f.train(head.packet >> packetBits)
+	if p.tail <= f.cycle {
+		return
+	}
+	r := ramp{flits: p.flits, ov: -1}
+	p.limit(u, &r, 0)
+	decided := sw.port0*int32(f.vcs) + int32(lowestOV(head.hop, uint32(f.vcs)))
+	u.add(f, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
+}
+
+// departs notes a packet whose head crosses to an output.
+func (u *packetUnit) departs(f *Fabric, sw *switchState, output uint32, c *transit) {
+	const cycle = 1 << intervalShift
+	o, s, port, ov0 := sw.outPort(output), &f.steps, sw.port0+int32(output), sw.port0*int32(f.vcs)
+	decided, ov := ov0+c.decided, int32(-1)
+	if o.bounded != 0 {
+		ov = ov0 + c.lov
+		f.outVC[ov].credits--
+	}
+	crosses := newRamp(c.in.flits, ov, f.cycle*cycle+(c.granted-s.first)*u.slopes[u.stepRate], u.stepRate)
+	c.limit(u, f, &crosses, 0)
+	u.add(f, port, crossing, decided, &crosses, 1)
+	if !f.occupancy {
+		return
+	}
+	if f.behind.crossed != nil {
+		f.behind.crossed[decided]++
+	}
+	leaves := newRamp(c.in.flits, ov, c.first+cycle, c.pace)
+	if c.in.tail > f.cycle {
+		c.in.limit(u, &leaves, (s.crossCycles+1)*cycle)
+	}
+	u.add(f, port, leaving, decided, &leaves, 0)
+}
+
+// crossed counts all flits of the packet whose tail crosses to a port.
+func (u *packetUnit) crossed(f *Fabric, port int32) {
+	for i := range u.flows[port] {
+		if w := &u.flows[port][i]; w.kind == crossing {
+			w.at = [rampLines]int64{}
+			w.lines = 0
+		}
+	}
+	u.settleFlows(f, port)
+}
