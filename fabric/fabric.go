@@ -77,7 +77,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		return nil, err
 	}
 	f.large = f.isLarge()
-	if f.sensesCredits() {
+	if config.sensesCredits(routing) {
 		f.sensing = newSensing(f)
 	}
 	reach := f.reach(timings)
@@ -244,11 +244,11 @@ func (f *Fabric) paceOf(interval, limit int64) uint16 {
 }
 
 // sensesCredits tells whether credit round trips are measured.
-func (f *Fabric) sensesCredits() bool {
-	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+func (c *Config) sensesCredits(routing Routing) bool {
+	if mode := c.Switch.CreditSensing; mode != "auto" {
 		return mode == "on"
 	}
-	r, ok := f.routing.(CreditSenser)
+	r, ok := routing.(CreditSenser)
 	return ok && r.SensesCredits()
 }
 

@@ -76,6 +76,9 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
+	if err := f.config.CheckWith(Multicast); err != nil {
+		return err
+	}
 	if f.observed || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}

@@ -96,10 +96,13 @@ func (u *packetUnit) settleAll(f *Fabric) {
 }
 
 // comeHome counts all credits that are under way, for the audit of a network in which
-// nothing else moves.
+// nothing else moves but flits that have gone.
 func (u *packetUnit) comeHome(f *Fabric) {
 	for port := range u.credits {
 		u.finish(f, int32(port))
+	}
+	for port := range u.flows {
+		u.complete(f, int32(port), arriving, crossing, leaving)
 	}
 }
 

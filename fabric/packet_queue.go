@@ -38,7 +38,7 @@ func (u *packetUnit) pass(f *Fabric, sw *switchState, step uint32) {
 			in, out := sw.port0+int32(f.alloc.places[local].port), sw.port0+int32(v.hop>>16)
 			f.hold.inputs[in], f.hold.outputs[out] = false, false
 			if u.watched {
-				u.crossed(f, out)
+				u.complete(f, out, crossing)
 			}
 			u.leave(f, sw, local, v, step, true)
 			u.wakeAll(f, &u.inputs[in])
@@ -142,10 +142,13 @@ func (u *packetUnit) queuedFlits(f *Fabric, queue int32) (flits int) {
 		return 0
 	}
 	flits = int(f.flitsOf(v.packet >> packetBits))
-	n := v.last
+	pool, n := f.pool, v.last
+	if f.shards != nil {
+		pool = f.shards.all[f.shardOf[f.wordSwitch[queue>>6]]].pool
+	}
 	for range v.count - 1 {
-		n = f.pool[n-1].next
-		flits += int(f.flitsOf(f.pool[n-1].packet >> packetBits))
+		n = pool[n-1].next
+		flits += int(f.flitsOf(pool[n-1].packet >> packetBits))
 	}
 	return flits
 }

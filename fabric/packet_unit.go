@@ -4,19 +4,6 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
-)
-
-// Units: what a fabric simulates one by one.
-const (
-	UnitFlit   = "flit"
-	UnitPacket = "packet"
-)
-
-// When a packet may leave a switch.
-const (
-	CutThrough      = "cut-through"
-	StoreAndForward = "store-and-forward"
 )
 
 // packetUnit makes the packet the unit of the simulation: the same switches,
@@ -140,42 +127,4 @@ func (u *packetUnit) part(f *Fabric, n int, lookahead int64) *packetUnit {
 		p.ramps[1+i] = sim.NewWheel[ramp](f.horizon + lookahead)
 	}
 	return p
-}
-
-// checkUnit finds what does not go together with packets that hold their ports, or with packets as the unit.
-func (c *Config) checkUnit(routing Routing) (faults []error) {
-	s := &c.Switch
-	if s.Hold && s.FlowControl != CutThrough {
-		faults = append(faults, &param.ParamError{Key: "switch.hold", Value: s.Hold,
-			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks whom they depend on`})
-	}
-	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
-		faults = append(faults, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
-			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
-	}
-	if c.Fabric.Unit != UnitPacket {
-		return faults
-	}
-	refuse := func(why string) {
-		faults = append(faults, &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + why})
-	}
-	if !s.Hold {
-		refuse(", or switch.hold = true: without it switches choose flit by flit")
-	}
-	if s.OutputsHoldUp() {
-		refuse(" with a switch.output_buffer_flits as small as this: it holds up the flits of a packet one by one")
-	}
-	if sensor, ok := routing.(CreditSenser); s.CreditSensing == "on" || s.CreditSensing == "auto" && ok && sensor.SensesCredits() {
-		refuse(" with credit sensing (switch.credit_sensing, on by default for this routing): it delays each flit's credit for itself")
-	}
-	return faults
-}
-
-// RefusesPackets is an error that names fabric.unit where c asks for packets and
-// something is wanted that needs flits.
-func (c *PhysicalConfig) RefusesPackets(what string) error {
-	if c.Unit != UnitPacket {
-		return nil
-	}
-	return &param.ParamError{Key: "fabric.unit", Value: c.Unit, Want: `"flit" with ` + what}
 }

@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // flow is a kind of movement of a packet's flits that changes what routings see.
 type flow struct {
@@ -114,11 +118,10 @@ func (u *packetUnit) departs(f *Fabric, sw *switchState, output uint32, c *trans
 	u.add(f, port, leaving, decided, &leaves, 0)
 }
 
-// crossed counts all flits of the packet whose tail crosses to a port.
-func (u *packetUnit) crossed(f *Fabric, port int32) {
+// complete counts all flits of a port of some kinds, whenever they move.
+func (u *packetUnit) complete(f *Fabric, port int32, kinds ...flowKind) {
 	for i := range u.flows[port] {
-		if w := &u.flows[port][i]; w.kind == crossing {
-			w.at = [rampLines]int64{}
+		if w := &u.flows[port][i]; slices.Contains(kinds, w.kind) {
 			w.lines = 0
 		}
 	}
