@@ -38,32 +38,35 @@ func (f *Fabric) simulate(cycles int64) {
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
 // wakes or has set an alarm.
 func (f *Fabric) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){f.flits[toTerminals].NextCycle, f.flits[toSwitches].NextCycle, f.credits[0].NextCycle, f.wakes.NextCycle} {
-		if c, ok := next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+	cycle = sooner(Never, f.flits[toSwitches])
+	if f.unit != nil {
+		cycle = sooner(sooner(cycle, f.unit.events), f.unit.ramps[0])
 	}
+	if cycle == f.cycle+1 { // nothing is sooner
+		return cycle, true
+	}
+	cycle = sooner(sooner(sooner(cycle, f.credits[0]), f.wakes), f.flits[toTerminals])
 	if f.held != nil {
-		if c, ok := f.held.NextCycle(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = sooner(cycle, f.held)
 	}
 	if f.alarms != nil {
-		if c, ok := f.alarms.NextCycle(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
-	}
-	if f.unit != nil {
-		if c, ok := f.unit.next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = sooner(cycle, f.alarms)
 	}
 	if f.behind != nil {
-		if c, ok := f.behind.next(f.cycle); ok && (!any || c < cycle) {
-			cycle, any = c, true
+		if c, ok := f.behind.next(f.cycle); ok {
+			cycle = min(cycle, c)
 		}
 	}
-	return cycle, any
+	return cycle, cycle < Never
+}
+
+// sooner is the next cycle in which something is filed in a wheel, if that is before
+// another one.
+func sooner[T any](cycle int64, w *sim.Wheel[T]) int64 {
+	if c, ok := w.NextCycle(); ok {
+		return min(cycle, c)
+	}
+	return cycle
 }
 
 // nextChange is the next cycle in which something arrives, a terminal wakes, or
@@ -102,15 +105,16 @@ func (f *Fabric) tick(c int64) {
 	if f.faults != nil {
 		f.faults.tick(f, c)
 	}
-	f.arriveCredits(c)
+	if f.unit != nil {
+		f.unit.arrive(f, c)
+	} else {
+		f.arriveCredits(c)
+	}
 	if f.held != nil {
 		f.releaseCredits(c)
 	}
 	if f.behind != nil {
 		f.behind.release(f, c)
-	}
-	if f.unit != nil {
-		f.unit.arrive(f, c)
 	}
 	f.arriveFlits(c)
 	if f.alarms != nil {

@@ -81,6 +81,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		f.sensing = newSensing(f)
 	}
 	reach := f.reach(timings)
+	if f.unit != nil {
+		reach += f.unit.reach(f)
+	}
 	f.openWheels(reach)
 	if f.occupancy {
 		f.behind = newBehind(f, reach)

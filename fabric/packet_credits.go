@@ -6,8 +6,7 @@ import "slices"
 // at a time comes back to the sending end of a channel, on whichever virtual channel.
 // How many of its credits there are is found when somebody asks.
 
-// arriveCredits takes the ramps whose first credit comes back in cycle c, and wakes who
-// waits for credits that have come.
+// arriveCredits takes the ramps whose first credit comes back in cycle c.
 func (u *packetUnit) arriveCredits(f *Fabric, c int64) {
 	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
 		for i := range batch {
@@ -15,15 +14,6 @@ func (u *packetUnit) arriveCredits(f *Fabric, c int64) {
 			port := r.ov / int32(f.vcs)
 			u.finish(f, port)
 			u.credits[port] = *r
-			u.settle(f, port)
-			u.wakeFor(f, port)
-		}
-	}
-	for batch := u.rooms.Next(c); batch != nil; batch = u.rooms.Next(c) {
-		for _, port := range batch {
-			if u.roomAt[port] == c {
-				u.roomAt[port] = Never
-			}
 			u.wakeFor(f, port)
 		}
 	}
@@ -73,7 +63,7 @@ func (u *packetUnit) room(f *Fabric, port int32, set uint32, need int32) {
 	}
 	if at := r.time(u, r.done+short-1); at < u.roomAt[port] {
 		u.roomAt[port] = at
-		*u.rooms.Place(at) = port
+		u.at(at, creditsCome, port)
 	}
 }
 

@@ -12,18 +12,24 @@ func (u *packetUnit) begin(f *Fabric, sw *switchState, local, port, output uint3
 	m := &u.streams[queue>>6]
 	m.under |= bit
 	if c := f.steps.cycleOf(tail); c > f.cycle {
-		*u.tails.Place(c) = queue
+		u.at(c, tailCrosses, queue)
 	} else {
 		m.tail |= bit
+		u.tails = true
+	}
+}
+
+// findTails looks for tails that cross in this cycle at a switch.
+func (u *packetUnit) findTails(sw *switchState) {
+	all := u.streams[sw.queue0>>6:][:len(sw.masks)]
+	for w := range all {
+		u.tails = u.tails || all[w].tail != 0
 	}
 }
 
 // pass has the tails cross that do so in a step at a switch: they release what their
 // packets hold.
 func (u *packetUnit) pass(f *Fabric, sw *switchState, step uint32) {
-	if u.step++; u.step == f.steps.n {
-		u.step = 0
-	}
 	all := u.streams[sw.queue0>>6:]
 	for w := range sw.masks {
 		m := &all[w]
@@ -85,7 +91,7 @@ func (u *packetUnit) sleepUntil(f *Fabric, sw *switchState, local uint32, cycle 
 	m := sw.mask(local)
 	m.sa &^= 1 << (local & 63)
 	m.va &^= 1 << (local & 63)
-	*u.wakes.Place(cycle) = sw.queue0 + int32(local)
+	u.at(cycle, queueWakes, sw.queue0+int32(local))
 }
 
 // wakeAll lets those of a list bid again.
@@ -110,28 +116,22 @@ func (u *packetUnit) wake(f *Fabric, queue int32) {
 // arrive takes what has come in cycle c beside heads.
 func (u *packetUnit) arrive(f *Fabric, c int64) {
 	u.arriveCredits(f, c)
-	for batch := u.tails.Next(c); batch != nil; batch = u.tails.Next(c) {
-		for _, q := range batch {
-			u.streams[q>>6].tail |= 1 << (q & 63)
-			f.activate(q >> 6)
+	for batch := u.events.Next(c); batch != nil; batch = u.events.Next(c) {
+		for _, e := range batch {
+			switch number := int32(e >> eventNumbers); e & eventKind {
+			case tailCrosses:
+				u.streams[number>>6].tail |= 1 << (number & 63)
+				f.activate(number >> 6)
+			case queueWakes:
+				u.wake(f, number)
+			case creditsCome:
+				if u.roomAt[number] == c {
+					u.roomAt[number] = Never
+				}
+				u.wakeFor(f, number)
+			}
 		}
 	}
-	for batch := u.wakes.Next(c); batch != nil; batch = u.wakes.Next(c) {
-		for _, q := range batch {
-			u.wake(f, q)
-		}
-	}
-}
-
-// next is the first cycle after the present one in which something comes.
-func (u *packetUnit) next() (cycle int64, any bool) {
-	cycle, any = u.ramps[0].NextCycle()
-	for _, next := range []func() (int64, bool){u.tails.NextCycle, u.rooms.NextCycle, u.wakes.NextCycle} {
-		if c, ok := next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
-	}
-	return cycle, any
 }
 
 // queuedFlits is the length of the packets in a queue; 0 while the tail of the first is

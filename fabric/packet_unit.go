@@ -30,18 +30,33 @@ type packetUnit struct {
 	creditRate uint8   // slope of what is stored on the credits' wires
 	stepRate   uint8   // slope of what is stored in the core
 	step       int     // of the present cycle, while a switch is evaluated
+	tails      bool    // some cross in the present cycle at the switch that is evaluated
 	watched    bool    // routings look at what moves: flows
 
 	inputs, outputs []int32 // by port: queue + 1 of the first packet that waits for it to be let go
 	credits         []ramp  // by port, then by terminal: the credits that are coming back to it
-	roomAt          []int64 // likewise: cycle of the next of rooms; Never: none
+	roomAt          []int64 // likewise: cycle of the next creditsCome; Never: none
 	streams         []streams
 	flows           [][]flow // by port; nil unless watched
 
-	ramps [16]*sim.Wheel[ramp] // as Fabric.credits
-	tails *sim.Wheel[int32]    // queue
-	rooms *sim.Wheel[int32]    // port, as of Fabric.out: credits that somebody waits for have come
-	wakes *sim.Wheel[int32]    // queue: what it waits for has happened by itself
+	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
+	events *sim.Wheel[event]
+}
+
+// event is what happens at a queue or a port: its number, above the kind.
+type event uint32
+
+const (
+	tailCrosses  event = iota // of the packet at the front of a queue
+	queueWakes                // what it waits for has happened by itself
+	creditsCome               // to a port, as of Fabric.out: those that somebody waits for
+	eventKind    = 3
+	eventNumbers = 2 // bits of the kind
+)
+
+// at files an event.
+func (u *packetUnit) at(cycle int64, kind event, number int32) {
+	*u.events.Place(cycle) = event(number)<<eventNumbers | kind
 }
 
 // streams says which of 64 queues have a packet whose head has crossed and whose tail
@@ -114,8 +129,7 @@ func (u *packetUnit) slope(every int64) uint8 {
 
 // openWheels makes the wheels of what stays in a part.
 func (u *packetUnit) openWheels(reach int64) {
-	u.ramps[0], u.tails = sim.NewWheel[ramp](reach), sim.NewWheel[int32](reach)
-	u.rooms, u.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](reach)
+	u.ramps[0], u.events = sim.NewWheel[ramp](reach), sim.NewWheel[event](reach)
 }
 
 // part is u for one of n parts of the network.
@@ -127,4 +141,15 @@ func (u *packetUnit) part(f *Fabric, n int, lookahead int64) *packetUnit {
 		p.ramps[1+i] = sim.NewWheel[ramp](f.horizon + lookahead)
 	}
 	return p
+}
+
+// reach is how far ahead packets are filed beyond what flits are: as long as a buffer
+// full of flits takes a channel, within reason.
+func (u *packetUnit) reach(f *Fabric) int64 {
+	const reason = 4096
+	longest := int64(0)
+	for _, p := range f.paces {
+		longest = max(longest, p.interval)
+	}
+	return min(reason, int64(f.buffer)*longest>>intervalShift)
 }

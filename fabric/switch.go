@@ -23,6 +23,9 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 	if len(f.decided) > 0 {
 		f.countDecisions(sw)
 	}
+	if f.unit != nil {
+		f.unit.findTails(sw)
+	}
 	for i := range f.steps.n {
 		t := &f.steps.at[i]
 		if va != 0 {
@@ -36,7 +39,10 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 			}
 		}
 		if f.unit != nil {
-			f.unit.pass(f, sw, t.number)
+			f.unit.step++
+			if f.unit.tails {
+				f.unit.pass(f, sw, t.number)
+			}
 		}
 		va, sa = 0, 0
 		for w := range sw.masks {
@@ -46,6 +52,9 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 			va |= m.va
 			sa |= m.sa
 		}
+	}
+	if f.unit != nil {
+		f.unit.step, f.unit.tails = 0, false
 	}
 	word := sw.queue0 >> 6
 	for w := range sw.masks {

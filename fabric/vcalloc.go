@@ -167,15 +167,23 @@ func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	if f.unit != nil {
+	first := sw.outVC(port * uint32(f.vcs))
+	short := f.shortOf(first, set, need)
+	if f.unit != nil && set&short != 0 {
 		f.unit.room(f, sw.port0+int32(port), set, need)
+		short = f.shortOf(first, set, need)
 	}
-	first, short := sw.outVC(port*uint32(f.vcs)), uint32(0)
+	return set &^ short
+}
+
+// shortOf is which of a port's virtual channels, the first of them given, up to the
+// last of a set, have less than so many credits.
+func (f *Fabric) shortOf(first *outVC, set uint32, need int32) (short uint32) {
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
 		short |= uint32(at(first, vc).credits-need) >> 31 << vc
 	}
-	return set &^ short
+	return short
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole
