@@ -183,12 +183,12 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	}
 	b.under++
 	o.passed++
-	if late := int64(p.wait) - b.least.source; late != 0 {
+	if late := int64(p.wait&^wentAround) - b.least.source; late != 0 {
 		b.queued[t] += late
 	}
 	if p.flits > 1 {
 		link := &b.links[f.terminalOut0+t]
-		body := f.cycle - p.birth - int64(p.wait)
+		body := f.cycle - p.birth - int64(p.wait&^wentAround)
 		serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
 		b.add(id, PartSerial, serial)
 		b.add(id, PartCredit, body-serial)

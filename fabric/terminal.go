@@ -289,19 +289,22 @@ func (f *Fabric) releaseCopy(id int32) {
 // deliver takes a flit that has reached its terminal.
 func (f *Fabric) deliver(e *flit) {
 	f.DeliveredFlits++
+	id := e.packet >> packetBits
 	if e.packet&tailFlit == 0 {
+		if e.packet&headFlit != 0 && e.state&NonMinimal != 0 && e.dst >= 0 {
+			f.packet(id).wait |= wentAround
+		}
 		return
 	}
 	f.Packets++
-	id := e.packet >> packetBits
 	p := f.packet(id)
 	if f.unit != nil {
 		f.DeliveredFlits += int64(p.flits - 1)
 	}
 	d := &f.delivery
 	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
-	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait), f.cycle
-	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal != 0
+	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), f.cycle
+	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal|p.wait&wentAround != 0
 	d.Multicast = e.dst < 0
 	f.releaseCopy(id)
 	if topology.TerminalID(e.dst) != d.Dst && !d.Multicast {

@@ -213,7 +213,7 @@ func TestUnitRuns(t *testing.T) {
 				if f.Threads() != c.threads {
 					t.Fatalf("%d threads", f.Threads())
 				}
-				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.Packets(), r.State, f.Counters, r.Cycles))
+				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.MinimalFraction(), r.Packets(), r.State, f.Counters, r.Cycles))
 			}
 			if got[1] != got[0] || got[2] != got[0] {
 				t.Errorf("%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
