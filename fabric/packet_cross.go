@@ -33,7 +33,7 @@ func (u *packetUnit) cross(f *Fabric, sw *switchState, matches []request, t *ste
 			in: *p, granted: f.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
 			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
 		}
-		c.follow(f, pace.interval)
+		c.follow(u, f, pace.interval)
 		o.nextFree = c.last + pace.interval
 		p.head, p.pace = c.first+int64(o.latency)<<intervalShift, c.pace
 		p.tail = wholeCycle(c.last) + int64(o.latency)
@@ -88,7 +88,7 @@ type transit struct {
 
 // follow finds when the last flit of a packet crosses, and when it leaves by a channel
 // that takes so long for each.
-func (c *transit) follow(f *Fabric, interval int64) {
+func (c *transit) follow(u *packetUnit, f *Fabric, interval int64) {
 	s, rest := &f.steps, int64(c.in.flits-1)
 	c.crossed, c.last = c.granted+rest, c.first+rest*interval
 	if rest == 0 {
@@ -102,6 +102,25 @@ func (c *transit) follow(f *Fabric, interval int64) {
 		c.crossed = max(c.crossed, step)
 		if last := s.cycleFrom(step+s.traverse) << intervalShift; last > c.last {
 			c.last, c.late = last, true
+		}
+		if s.whole == 0 {
+			c.phases(u, f, interval)
+		}
+	}
+}
+
+// phases is follow where the stages take a cycle more or less by the cycle that they
+// begin in: flits before the last may leave so late that they hold it up.
+func (c *transit) phases(u *packetUnit, f *Fabric, interval int64) {
+	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
+	s, rest := &f.steps, int64(c.in.flits-1)
+	for k := int64(1); k <= min(rest, longest); k++ {
+		a := max(wholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<intervalShift-k*u.slopes[c.in.slow])>>intervalShift)
+		if a <= f.cycle {
+			return
+		}
+		if last := s.cycleFrom(s.firstStep(a)+s.traverse)<<intervalShift + k*interval; last > c.last {
+			c.last, c.late = last, false
 		}
 	}
 }
