@@ -208,6 +208,9 @@ func (f *Fabric) arriveFlits(c int64) {
 	for batch := f.flits[toSwitches].Next(c); batch != nil; batch = f.flits[toSwitches].Next(c) {
 		if f.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&f.queues[0]), unsafe.Sizeof(inVC{}))
+			if f.unit != nil {
+				f.prefetchTrains(batch)
+			}
 		}
 		for i := range batch {
 			e := &batch[i]

@@ -8,40 +8,43 @@ package fabric
 // Allocators see heads only. The flits behind a head cross as they come, one in a
 // step, without asking.
 type holds struct {
-	inputs, outputs []bool // by port
-	bodies          []request
+	ports  []heldPort
+	bodies []request
+}
+
+// heldPort is who holds a port of a switch, and, where packets are the unit, who waits
+// for that to end: queue + 1 of the first; 0: nobody. 12 bytes.
+type heldPort struct {
+	inputWaiters, outputWaiters int32
+	input, output               bool // held
 }
 
 func newHolds(f *Fabric) *holds {
-	return &holds{inputs: make([]bool, len(f.in)), outputs: make([]bool, len(f.in)), bodies: make([]request, 0, len(f.alloc.matched)/2)}
+	return &holds{ports: make([]heldPort, len(f.in)), bodies: make([]request, 0, len(f.alloc.matched)/2)}
 }
 
 // part is h for a part of the network.
 func (h *holds) part() *holds {
-	return &holds{inputs: h.inputs, outputs: h.outputs, bodies: make([]request, 0, cap(h.bodies))}
+	return &holds{ports: h.ports, bodies: make([]request, 0, cap(h.bodies))}
 }
 
 // inputHeld tells whether the packet at the front of a queue may not bid because
 // another one crosses from its input.
 func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
-	port := sw.port0 + int32(f.alloc.places[local].port)
-	if f.hold.inputs[port] {
-		if f.unit != nil {
-			f.unit.sleep(f, sw, local, &f.unit.inputs[port])
-		}
-		return true
+	p := &f.hold.ports[sw.port0+int32(f.alloc.places[local].port)]
+	if p.input && f.unit != nil {
+		f.unit.sleep(f, sw, local, &p.inputWaiters)
 	}
-	return false
+	return p.input
 }
 
 // outputHeld tells whether a packet may not bid because another one crosses to its
 // output, or because there is no room behind the crossbar. (Both are asked before a
 // virtual channel is chosen, which moves a round robin.)
 func (f *Fabric) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
-	port := sw.port0 + int32(output)
-	if f.hold.outputs[port] {
+	if p := &f.hold.ports[sw.port0+int32(output)]; p.output {
 		if f.unit != nil {
-			f.unit.sleep(f, sw, local, &f.unit.outputs[port])
+			f.unit.sleep(f, sw, local, &p.outputWaiters)
 		}
 		return true
 	}
@@ -100,6 +103,6 @@ func (h *holds) crossing(sw *switchState, matches []request) {
 			continue
 		}
 		held := flags == headFlit
-		h.inputs[sw.port0+int32(r.port())], h.outputs[sw.port0+int32(r.output())] = held, held
+		h.ports[sw.port0+int32(r.port())].input, h.ports[sw.port0+int32(r.output())].output = held, held
 	}
 }

@@ -9,12 +9,14 @@ import "slices"
 // arriveCredits takes the ramps whose first credit comes back in cycle c.
 func (u *packetUnit) arriveCredits(f *Fabric, c int64) {
 	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
+		if f.large {
+			u.prefetchCredits(f, batch)
+		}
 		for i := range batch {
 			r := &batch[i]
-			port := r.ov / int32(f.vcs)
-			u.finish(f, port)
-			u.credits[port] = *r
-			u.wakeFor(f, port)
+			u.finish(f, r.port)
+			u.credits[r.port].ramp = *r
+			u.wakeFor(f, r.port)
 		}
 	}
 }
@@ -61,9 +63,9 @@ func (u *packetUnit) room(f *Fabric, port int32, set uint32, need int32) {
 	if short <= 0 || short > r.flits-r.done {
 		return
 	}
-	if at := r.time(u, r.done+short-1); at < u.roomAt[port] {
-		u.roomAt[port] = at
-		u.at(at, creditsCome, port)
+	if at := r.time(u, r.done+short-1); at < r.roomAt {
+		r.roomAt = at
+		u.at(at, creditsCome, port, 0)
 	}
 }
 
@@ -75,7 +77,7 @@ func (u *packetUnit) creditsUnderWay(f *Fabric) bool {
 		}
 	}
 	u.settleAll(f)
-	return slices.ContainsFunc(u.credits, func(r ramp) bool { return r.ov >= 0 })
+	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })
 }
 
 // settleAll counts the credits that have come back to all ports.

@@ -158,6 +158,7 @@ func (u *packetUnit) returnCredits(f *Fabric, in *inPort, upstream int32, t *ste
 		stored = max(stored, in.nextCredit)
 	}
 	r := newRamp(c.in.flits, upstream, stored, u.creditRate)
+	r.port = in.upstream / int32(f.vcs)
 	if c.in.flits > 1 {
 		c.limit(u, f, &r, s.allocCycles)
 	}

@@ -5,14 +5,14 @@ import "math/bits"
 // begin has the packet at the front of a queue hold its ports until its tail crosses, in
 // a step.
 func (u *packetUnit) begin(f *Fabric, sw *switchState, local, port, output uint32, tail int64) {
-	f.hold.inputs[sw.port0+int32(port)], f.hold.outputs[sw.port0+int32(output)] = true, true
+	f.hold.ports[sw.port0+int32(port)].input, f.hold.ports[sw.port0+int32(output)].output = true, true
 	queue, bit := sw.queue0+int32(local), uint64(1)<<(local&63)
 	sw.mask(local).sa &^= bit
 	sw.queue(local).ready = uint32(tail)
 	m := &u.streams[queue>>6]
 	m.under |= bit
 	if c := f.steps.cycleOf(tail); c > f.cycle {
-		u.at(c, tailCrosses, queue)
+		u.at(c, tailCrosses, queue, sw.port0+int32(output))
 	} else {
 		m.tail |= bit
 		u.tails = true
@@ -41,14 +41,15 @@ func (u *packetUnit) pass(f *Fabric, sw *switchState, step uint32) {
 			}
 			m.tail &^= left & -left
 			m.under &^= left & -left
-			in, out := sw.port0+int32(f.alloc.places[local].port), sw.port0+int32(v.hop>>16)
-			f.hold.inputs[in], f.hold.outputs[out] = false, false
+			output := sw.port0 + int32(v.hop>>16)
+			in, out := &f.hold.ports[sw.port0+int32(f.alloc.places[local].port)], &f.hold.ports[output]
+			in.input, out.output = false, false
 			if u.watched {
-				u.complete(f, out, crossing)
+				u.complete(f, output, crossing)
 			}
 			u.leave(f, sw, local, v, step, true)
-			u.wakeAll(f, &u.inputs[in])
-			u.wakeAll(f, &u.outputs[out])
+			u.wakeAll(f, &in.inputWaiters)
+			u.wakeAll(f, &out.outputWaiters)
 		}
 	}
 }
@@ -91,7 +92,7 @@ func (u *packetUnit) sleepUntil(f *Fabric, sw *switchState, local uint32, cycle 
 	m := sw.mask(local)
 	m.sa &^= 1 << (local & 63)
 	m.va &^= 1 << (local & 63)
-	u.at(cycle, queueWakes, sw.queue0+int32(local))
+	u.at(cycle, queueWakes, sw.queue0+int32(local), sw.port0)
 }
 
 // wakeAll lets those of a list bid again.
@@ -117,18 +118,21 @@ func (u *packetUnit) wake(f *Fabric, queue int32) {
 func (u *packetUnit) arrive(f *Fabric, c int64) {
 	u.arriveCredits(f, c)
 	for batch := u.events.Next(c); batch != nil; batch = u.events.Next(c) {
+		if f.large {
+			u.prefetchTails(f, batch)
+		}
 		for _, e := range batch {
-			switch number := int32(e >> eventNumbers); e & eventKind {
+			switch e.kind {
 			case tailCrosses:
-				u.streams[number>>6].tail |= 1 << (number & 63)
-				f.activate(number >> 6)
+				u.streams[e.number>>6].tail |= 1 << (e.number & 63)
+				f.activate(e.number >> 6)
 			case queueWakes:
-				u.wake(f, number)
+				u.wake(f, e.number)
 			case creditsCome:
-				if u.roomAt[number] == c {
-					u.roomAt[number] = Never
+				if r := &u.credits[e.number]; r.roomAt == c {
+					r.roomAt = Never
 				}
-				u.wakeFor(f, number)
+				u.wakeFor(f, e.number)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ type ramp struct {
 	flits int32
 	done  int32 // flits that have been counted already
 	ov    int32 // output virtual channel that it is about; -1: the ramp is of nothing
+	port  int32 // of ov, as of Fabric.out, where it is of credits
 }
 
 const rampLines = 4

@@ -33,30 +33,39 @@ type packetUnit struct {
 	tails      bool    // some cross in the present cycle at the switch that is evaluated
 	watched    bool    // routings look at what moves: flows
 
-	inputs, outputs []int32 // by port: queue + 1 of the first packet that waits for it to be let go
-	credits         []ramp  // by port, then by terminal: the credits that are coming back to it
-	roomAt          []int64 // likewise: cycle of the next creditsCome; Never: none
-	streams         []streams
-	flows           [][]flow // by port; nil unless watched
+	credits []portCredits // by port, then by terminal
+	streams []streams     // by mask word
+	flows   [][]flow      // by port; nil unless watched
 
 	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
 	events *sim.Wheel[event]
 }
 
-// event is what happens at a queue or a port: its number, above the kind.
-type event uint32
+// event is what happens at a queue or a port. 12 bytes.
+type event struct {
+	number int32 // of the queue, or of the port as of Fabric.out
+	port   int32 // that a tail crosses to
+	kind   eventKind
+}
+
+type eventKind uint8
 
 const (
-	tailCrosses  event = iota // of the packet at the front of a queue
-	queueWakes                // what it waits for has happened by itself
-	creditsCome               // to a port, as of Fabric.out: those that somebody waits for
-	eventKind    = 3
-	eventNumbers = 2 // bits of the kind
+	tailCrosses eventKind = iota // of the packet at the front of a queue
+	queueWakes                   // what it waits for has happened by itself
+	creditsCome                  // to a port: those that somebody waits for
 )
 
 // at files an event.
-func (u *packetUnit) at(cycle int64, kind event, number int32) {
-	*u.events.Place(cycle) = event(number)<<eventNumbers | kind
+func (u *packetUnit) at(cycle int64, kind eventKind, number, port int32) {
+	*u.events.Place(cycle) = event{number, port, kind}
+}
+
+// portCredits is the credits that are coming back to the sending end of a channel, in a
+// cache line.
+type portCredits struct {
+	ramp
+	roomAt int64 // cycle of the next creditsCome; Never: none
 }
 
 // streams says which of 64 queues have a packet whose head has crossed and whose tail
@@ -100,11 +109,11 @@ func (f *Fabric) flitsOf(id int32) int32 {
 // newPacketUnit makes what f needs beyond its state for flits.
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
-		inputs: make([]int32, len(f.in)), outputs: make([]int32, len(f.in)), credits: make([]ramp, len(f.out)), roomAt: make([]int64, len(f.out)), streams: make([]streams, len(f.masks)),
+		credits: make([]portCredits, len(f.out)), streams: make([]streams, len(f.masks)),
 		watched: f.occupancy || f.escape != nil,
 	}
 	for i := range u.credits {
-		u.credits[i].ov, u.roomAt[i] = -1, Never
+		u.credits[i].ov, u.credits[i].roomAt = -1, Never
 	}
 	for _, p := range f.paces {
 		u.slopes = append(u.slopes, p.interval)

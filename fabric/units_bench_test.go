@@ -2,18 +2,24 @@ package fabric_test
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
+	"time"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
-// BenchmarkUnits compares packets as the unit with flits, those of switches that hold
-// their ports and wormhole, on packets of 2 and 4 KiB of flits of 64 B. An operation is
-// 100 cycles; a packet-hop is a packet that crosses a switch.
+// BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
+// switches that hold their ports, on packets of 2 and 4 KiB of flits of 64 B. All are
+// simulated in turn, 100 cycles each in an operation, so that what else the machine does
+// meets them alike. A packet-hop is a packet that crosses a switch.
 func BenchmarkUnits(b *testing.B) {
+	tree := func(k int) func() network {
+		return func() network {
+			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = k, 3 })
+		}
+	}
 	for _, net := range []struct {
 		name   string
 		warmup int64
@@ -21,57 +27,59 @@ func BenchmarkUnits(b *testing.B) {
 		build  func() network
 	}{
 		{"dragonfly-1056", 3000, 0.5, func() network { return dragonflyNetwork(b, "min", 4, 8, 4) }},
-		{"fat-tree-1024", 3000, 0.5, func() network {
-			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
-		}},
-		{"fat-tree-128", 3000, 0.5, func() network {
-			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
-		}},
-		{"fat-tree-16", 3000, 0.5, func() network {
-			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-		}},
-		{"fat-tree-16000", 600, 0.3, func() network {
-			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
-		}},
+		{"fat-tree-16", 3000, 0.5, tree(4)},
+		{"fat-tree-128", 3000, 0.5, tree(8)},
+		{"fat-tree-1024", 3000, 0.5, tree(16)},
+		{"fat-tree-16000", 800, 0.3, tree(40)},
 	} {
 		for _, flits := range []int{32, 64} {
-			for _, unit := range []string{"flit", "flit-hold", "packet"} {
-				b.Run(fmt.Sprintf("%s/flits=%d/%s", net.name, flits, unit), func(b *testing.B) {
-					config := fabric.DefaultConfig()
-					config.Switch.BufferFlits = 2 * flits
-					switch unit {
-					case "packet":
-						packets(&config)
-					case "flit-hold":
-						config = holding(config)
-					}
-					net.build().benchmarkPackets(b, config, net.load, flits, net.warmup)
-				})
-			}
+			b.Run(fmt.Sprintf("%s/flits=%d", net.name, flits), func(b *testing.B) {
+				config := fabric.DefaultConfig()
+				config.Switch.BufferFlits = 2 * flits
+				whole := config
+				packets(&whole)
+				sides := []*side{{name: "flits", config: config}, {name: "flits-hold", config: holding(config)}, {name: "packets", config: whole}}
+				net.build().sideBySide(b, sides, net.load, flits, net.warmup)
+			})
 		}
 	}
 }
 
-func (n network) benchmarkPackets(b *testing.B, config fabric.Config, load float64, flits int, warmup int64) {
+// side is one of several simulations of a network.
+type side struct {
+	name   string
+	config fabric.Config
+	fabric *fabric.Fabric
+	hops   int64 // of flits
+	cpu    time.Duration
+}
+
+// sideBySide simulates all sides in turn, and reports the time of each for a packet-hop.
+func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int, warmup int64) {
 	hugePages()
-	f := n.fabric(b, config)
-	meter, terminals := fabric.NewMeter(100), n.topo.Graph().Terminals()
-	source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
-	if err := f.Attach(source, meter); err != nil {
-		b.Fatal(err)
+	for _, s := range sides {
+		s.fabric = n.fabric(b, s.config)
+		meter, terminals := fabric.NewMeter(100), n.topo.Graph().Terminals()
+		source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+		if err := s.fabric.Attach(source, meter); err != nil {
+			b.Fatal(err)
+		}
+		s.fabric.Advance(warmup)
+		meter.Open(s.fabric.Cycle())
+		s.hops = -s.fabric.FlitHops
 	}
-	f.Advance(warmup)
-	meter.Open(f.Cycle())
-	before, start := f.Counters, cpuTime()
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		f.Advance(100)
+		for _, s := range sides {
+			start := cpuTime()
+			s.fabric.Advance(100)
+			s.cpu += cpuTime() - start
+		}
 	}
-	hops := float64(f.FlitHops-before.FlitHops) / float64(flits)
-	cpu := cpuTime() - start
-	b.ReportMetric(float64(cpu.Nanoseconds())/hops, "cpu-ns/packet-hop")
-	b.ReportMetric(hops/cpu.Seconds(), "packet-hops/cpu-s")
-	b.ReportMetric(heapMB(), "heap-MB")
-	runtime.KeepAlive(f)
+	for _, s := range sides {
+		hops := float64(s.hops+s.fabric.FlitHops) / float64(flits)
+		b.ReportMetric(float64(s.cpu.Nanoseconds())/hops, s.name+"-cpu-ns/packet-hop")
+		b.ReportMetric(hops/s.cpu.Seconds()/1e6, s.name+"-Mhops/cpu-s")
+	}
 }
