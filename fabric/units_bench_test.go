@@ -12,7 +12,7 @@ import (
 
 // BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
 // switches that hold their ports, on packets of 2 and 4 KiB of flits of 64 B. All are
-// simulated in turn, 100 cycles each in an operation, so that what else the machine does
+// simulated in turn, 1000 cycles each in an operation, so that what else the machine does
 // meets them alike. A packet-hop is a packet that crosses a switch.
 func BenchmarkUnits(b *testing.B) {
 	tree := func(k int) func() network {
@@ -73,7 +73,7 @@ func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int
 	for range b.N {
 		for _, s := range sides {
 			start := cpuTime()
-			s.fabric.Advance(100)
+			s.fabric.Advance(1000)
 			s.cpu += cpuTime() - start
 		}
 	}
