@@ -31,7 +31,7 @@ func (h *holds) part() *holds {
 // inputHeld tells whether the packet at the front of a queue may not bid because
 // another one crosses from its input.
 func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
-	p := &f.hold.ports[sw.port0+int32(f.alloc.places[local].port)]
+	p := of(f.hold.ports, uint32(sw.port0)+uint32(at(of(f.alloc.places, 0), local).port))
 	if p.input && f.unit != nil {
 		f.unit.sleep(f, sw, local, &p.inputWaiters)
 	}
@@ -42,7 +42,7 @@ func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
 // output, or because there is no room behind the crossbar. (Both are asked before a
 // virtual channel is chosen, which moves a round robin.)
 func (f *Fabric) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
-	if p := &f.hold.ports[sw.port0+int32(output)]; p.output {
+	if p := of(f.hold.ports, uint32(sw.port0)+output); p.output {
 		if f.unit != nil {
 			f.unit.sleep(f, sw, local, &p.outputWaiters)
 		}

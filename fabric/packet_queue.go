@@ -5,51 +5,57 @@ import "math/bits"
 // begin has the packet at the front of a queue hold its ports until its tail crosses, in
 // a step.
 func (u *packetUnit) begin(f *Fabric, sw *switchState, local, port, output uint32, tail int64) {
-	f.hold.ports[sw.port0+int32(port)].input, f.hold.ports[sw.port0+int32(output)].output = true, true
+	held := of(f.hold.ports, uint32(sw.port0))
+	at(held, port).input, at(held, output).output = true, true
 	queue, bit := sw.queue0+int32(local), uint64(1)<<(local&63)
 	sw.mask(local).sa &^= bit
 	sw.queue(local).ready = uint32(tail)
-	m := &u.streams[queue>>6]
+	m := of(u.streams, uint32(queue)>>6)
 	m.under |= bit
 	if c := f.steps.cycleOf(tail); c > f.cycle {
 		u.at(c, tailCrosses, queue, sw.port0+int32(output))
 	} else {
 		m.tail |= bit
-		u.tails = true
+		u.tails++
 	}
 }
 
-// findTails looks for tails that cross in this cycle at a switch.
-func (u *packetUnit) findTails(sw *switchState) {
-	all := u.streams[sw.queue0>>6:][:len(sw.masks)]
-	for w := range all {
-		u.tails = u.tails || all[w].tail != 0
+// countTails is the number of tails that cross in this cycle at a switch.
+func (u *packetUnit) countTails(sw *switchState) (tails int) {
+	first := of(u.streams, uint32(sw.queue0)>>6)
+	for w := range sw.masks {
+		tails += bits.OnesCount64(at(first, uint32(w)).tail)
 	}
+	return tails
 }
 
 // pass has the tails cross that do so in a step at a switch: they release what their
 // packets hold.
 func (u *packetUnit) pass(f *Fabric, sw *switchState, step uint32) {
-	all := u.streams[sw.queue0>>6:]
+	first, held := of(u.streams, uint32(sw.queue0)>>6), of(f.hold.ports, uint32(sw.port0))
+	places := of(f.alloc.places, 0)
 	for w := range sw.masks {
-		m := &all[w]
+		m := at(first, uint32(w))
 		for left := m.tail; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
 			if v.ready != step {
 				continue
 			}
+			u.tails--
 			m.tail &^= left & -left
 			m.under &^= left & -left
-			output := sw.port0 + int32(v.hop>>16)
-			in, out := &f.hold.ports[sw.port0+int32(f.alloc.places[local].port)], &f.hold.ports[output]
+			output := v.hop >> 16
+			in, out := at(held, uint32(at(places, local).port)), at(held, output)
 			in.input, out.output = false, false
 			if u.watched {
-				u.complete(f, output, crossing)
+				u.complete(f, sw.port0+int32(output), crossing)
 			}
 			u.leave(f, sw, local, v, step, true)
-			u.wakeAll(f, &in.inputWaiters)
-			u.wakeAll(f, &out.outputWaiters)
+			if in.inputWaiters|out.outputWaiters != 0 {
+				u.wakeAll(f, &in.inputWaiters)
+				u.wakeAll(f, &out.outputWaiters)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ type packetUnit struct {
 	creditRate uint8   // slope of what is stored on the credits' wires
 	stepRate   uint8   // slope of what is stored in the core
 	step       int     // of the present cycle, while a switch is evaluated
-	tails      bool    // some cross in the present cycle at the switch that is evaluated
+	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
 	watched    bool    // routings look at what moves: flows
 
 	credits []portCredits // by port, then by terminal

@@ -24,7 +24,7 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		f.countDecisions(sw)
 	}
 	if f.unit != nil {
-		f.unit.findTails(sw)
+		f.unit.tails = f.unit.countTails(sw)
 	}
 	for i := range f.steps.n {
 		t := &f.steps.at[i]
@@ -40,7 +40,7 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 		}
 		if f.unit != nil {
 			f.unit.step++
-			if f.unit.tails {
+			if f.unit.tails > 0 {
 				f.unit.pass(f, sw, t.number)
 			}
 		}
@@ -52,9 +52,12 @@ func (f *Fabric) evaluate(sw *switchState, s topology.SwitchID) {
 			va |= m.va
 			sa |= m.sa
 		}
+		if f.unit != nil && va|sa == 0 && f.unit.tails == 0 {
+			break // nothing is left to do
+		}
 	}
 	if f.unit != nil {
-		f.unit.step, f.unit.tails = 0, false
+		f.unit.step = 0
 	}
 	word := sw.queue0 >> 6
 	for w := range sw.masks {
