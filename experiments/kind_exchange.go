@@ -124,7 +124,10 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	if p.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		return nil, err
 	}
-	return p, errors.Join(p.fabric.Check(t.Graph(), p.routing), checkFit(&c.Switch, c.Exchange.PacketFlits))
+	if len(p.eras) > 0 {
+		err = p.fabric.CheckWith(fabric.Faults)
+	}
+	return p, errors.Join(err, p.fabric.Check(t.Graph(), p.routing), checkFit(&c.Switch, c.Exchange.PacketFlits))
 }
 
 // maxExchangeFlits bounds an exchange to about a day.

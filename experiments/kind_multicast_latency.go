@@ -126,6 +126,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	if c.Switch.FlowControl != "cut-through" {
 		faults = append(faults, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
+	faults = append(faults, p.fabric.CheckWith(fabric.Multicast))
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
 	faults = append(faults, checkFit(&c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
 	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})

@@ -170,6 +170,12 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {
 		faults = append(faults, err)
 	}
+	if err := parts.fabric.CheckWith(fabric.Observers); err != nil && (c.Measure.Blame || c.Trace.Packets > 0) {
+		faults = append(faults, err)
+	}
+	if err := parts.fabric.CheckWith(fabric.Faults); err != nil && len(parts.eras) > 0 {
+		faults = append(faults, err)
+	}
 	if len(parts.eras) > 1 && c.Measure.Blame {
 		faults = append(faults, At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}

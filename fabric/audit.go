@@ -13,6 +13,9 @@ func (f *Fabric) Audit() error {
 		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
 			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
 	}
+	if d := f.domains[0]; d.unit != nil {
+		d.unit.comeHome(d)
+	}
 	for q := range f.queues {
 		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {
 			return fmt.Errorf("audit: queue %d holds %d flits", q, v.count)

@@ -188,12 +188,12 @@ func (b *Blame) injected(d *domain, t int32) {
 	}
 	b.under++
 	o.passed++
-	if late := int64(p.wait) - b.least.source; late != 0 {
+	if late := int64(p.wait&^wentAround) - b.least.source; late != 0 {
 		b.queued[t] += late
 	}
 	if p.flits > 1 {
 		link := &b.links[d.terminalOut0+t]
-		body := d.cycle - p.birth - int64(p.wait)
+		body := d.cycle - p.birth - int64(p.wait&^wentAround)
 		serial := min(body, wholeCycle(int64(p.flits-1)*d.pace(o).interval))
 		b.add(id, PartSerial, serial)
 		b.add(id, PartCredit, body-serial)

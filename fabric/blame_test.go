@@ -83,11 +83,18 @@ var timings = map[string]func(*fabric.Config){
 	"deep": func(c *fabric.Config) {
 		c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 3, 2, 3
 	},
-	"fraction":     func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
-	"routing":      func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
-	"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
-	"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
-	"cut, stages":  func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
+	"fraction":    func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
+	"routing":     func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
+	"input-first": func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+	"cut-through": func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+	"cut, stages": func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
+	"hold":        func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.Hold = "cut-through", true },
+	"hold, stages": func(c *fabric.Config) {
+		c.Switch.FlowControl, c.Switch.Hold, c.Switch.VCAllocCycles = "cut-through", true, 1
+	},
+	"stored": func(c *fabric.Config) {
+		c.Switch.FlowControl, c.Switch.Hold, c.Switch.Forwarding = "cut-through", true, "store-and-forward"
+	},
 	"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
 	"equal wires": func(c *fabric.Config) {
 		three := fabric.ChannelConfig{Latency: 3 * sim.Nanosecond}

@@ -116,11 +116,11 @@ func (f *Fabric) wire(timings []channelTiming) {
 }
 
 // sensesCredits tells whether credit round trips are measured.
-func (f *Fabric) sensesCredits() bool {
-	if mode := f.config.Switch.CreditSensing; mode != "auto" {
+func (c *Config) sensesCredits(routing Routing) bool {
+	if mode := c.Switch.CreditSensing; mode != "auto" {
 		return mode == "on"
 	}
-	r, ok := f.routing.(CreditSenser)
+	r, ok := routing.(CreditSenser)
 	return ok && r.SensesCredits()
 }
 

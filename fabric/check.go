@@ -30,6 +30,7 @@ func (c *Config) validate(routing Routing) error {
 	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
 		problems = append(problems, prefixed(part.prefix, param.Validate(part.config))...)
 	}
+	problems = append(problems, c.checkUnit(routing)...)
 	vcs, need := c.Switch.VCs, routing.VCs()
 	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,

@@ -19,6 +19,7 @@ type Config struct {
 // network may deadlock.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
+	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out, which is as exact and much faster; packet needs switch.hold" choices:"flit|packet"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
 	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
@@ -48,6 +49,8 @@ type SwitchConfig struct {
 	VLArbLow          string   `toml:"vlarb_low" doc:"table of low priority"`
 	VLHighLimit       int      `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
+	Hold              bool     `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
+	Forwarding        string   `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
 }
 
 // Validate checks the allocator; see [param.Validate].
@@ -74,10 +77,10 @@ type ChannelConfig struct {
 // flit: docs/model.md.)
 func DefaultConfig() Config {
 	return Config{
-		Fabric: PhysicalConfig{FlitBytes: 64, Clock: sim.Nanosecond},
+		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole",
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough,
 			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},

@@ -10,6 +10,8 @@ type stepTimes struct {
 	speedup         float64
 	whole           int64 // speedup, if it is a whole number, otherwise 0
 	alloc, traverse int64 // steps of switch allocation; of it and the crossbar
+	allocCycles     int64 // the longest that switch allocation takes, in cycles
+	crossCycles     int64 // with the crossbar
 	first           int64 // step with which the present cycle begins
 	n               int   // steps in the present cycle
 	at              [maxSpeedup + 1]stepTime
@@ -26,6 +28,7 @@ const maxSpeedup = 16
 
 func newStepTimes(c *SwitchConfig) stepTimes {
 	s := stepTimes{speedup: c.Speedup, alloc: int64(c.SwitchAllocCycles), traverse: int64(c.SwitchAllocCycles + c.CrossbarCycles)}
+	s.allocCycles, s.crossCycles = int64(math.Ceil(float64(s.alloc)/c.Speedup)), c.crossing()
 	if c.Speedup == math.Trunc(c.Speedup) {
 		s.whole = int64(c.Speedup)
 	}
@@ -60,3 +63,6 @@ func (s *stepTimes) cycleFrom(k int64) int64 {
 	}
 	return c
 }
+
+// absolute is the number of a step of the present cycle.
+func (s *stepTimes) absolute(t *stepTime) int64 { return s.first + int64(t.number-uint32(s.first)) }

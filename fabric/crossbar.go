@@ -31,6 +31,9 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
 	}
+	if d.hold != nil && d.unit == nil {
+		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)
+	}
 	if d.registered != nil {
 		d.registered.allocate(d, sw, requests, t)
 		return
@@ -78,11 +81,17 @@ func (d *domain) requestCrossbar(sw *switchState, step uint32) (list []request, 
 			if int32(v.ready-step) > 0 {
 				continue
 			}
+			if d.storeForward && d.incomplete(sw, local, v) || d.hold != nil && v.packet&headFlit != 0 && d.inputHeld(sw, local) {
+				continue
+			}
 			if d.escape != nil && v.packet&combined != 0 && !d.escape.decide(d, sw, local, v) {
 				continue
 			}
 			output := v.hop >> 16
 			o := sw.outPort(output)
+			if d.hold != nil && v.packet&headFlit != 0 && d.outputHeld(sw, local, output, o) {
+				continue
+			}
 			if v.packet&combined != 0 {
 				free := v.hop & uint32(o.free)
 				lov := output*vcs + uint32(bits.TrailingZeros32(free))
@@ -154,6 +163,13 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 	}
 	if d.lanes != nil {
 		d.crossedLanes(sw, matches)
+	}
+	if d.hold != nil {
+		if d.unit != nil {
+			d.unit.cross(d, sw, matches, t, advance)
+			return
+		}
+		d.hold.crossing(sw, matches)
 	}
 	vcs := uint32(d.vcs)
 	d.FlitHops += int64(len(matches))

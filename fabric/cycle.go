@@ -34,27 +34,35 @@ func (d *domain) nextWork() (cycle int64, any bool) {
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
 // wakes or has set an alarm.
 func (d *domain) nextArrival() (cycle int64, any bool) {
-	for _, next := range []func() (int64, bool){d.flits[toTerminals].NextCycle, d.flits[toSwitches].NextCycle, d.credits[0].NextCycle, d.wakes.NextCycle} {
-		if c, ok := next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+	cycle = sooner(Never, d.flits[toSwitches])
+	if d.unit != nil {
+		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
 	}
+	if cycle == d.cycle+1 { // nothing is sooner
+		return cycle, true
+	}
+	cycle = sooner(sooner(sooner(cycle, d.credits[0]), d.wakes), d.flits[toTerminals])
 	if d.held != nil {
-		if c, ok := d.held.NextCycle(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = sooner(cycle, d.held)
 	}
 	if d.listener != nil {
-		if c, ok := d.listener.alarms.NextCycle(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = sooner(cycle, d.listener.alarms)
 	}
 	if d.behind != nil {
-		if c, ok := d.behind.next(d.cycle); ok && (!any || c < cycle) {
-			cycle, any = c, true
+		if c, ok := d.behind.next(d.cycle); ok {
+			cycle = min(cycle, c)
 		}
 	}
-	return cycle, any
+	return cycle, cycle < Never
+}
+
+// sooner is the next cycle in which something is filed in a wheel, if that is before
+// another one.
+func sooner[T any](cycle int64, w *sim.Wheel[T]) int64 {
+	if c, ok := w.NextCycle(); ok {
+		return min(cycle, c)
+	}
+	return cycle
 }
 
 // nextChange is the next cycle in which something arrives, a terminal wakes, or
@@ -93,7 +101,11 @@ func (d *domain) tick(c int64) {
 	if d.faults != nil {
 		d.faults.tick(d, c)
 	}
-	d.arriveCredits(c)
+	if d.unit != nil {
+		d.unit.arrive(d, c)
+	} else {
+		d.arriveCredits(c)
+	}
 	if d.held != nil {
 		d.releaseCredits(c)
 	}
@@ -195,6 +207,9 @@ func (d *domain) arriveFlits(c int64) {
 	for batch := d.flits[toSwitches].Next(c); batch != nil; batch = d.flits[toSwitches].Next(c) {
 		if d.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
+			if d.unit != nil {
+				d.prefetchTrains(batch)
+			}
 		}
 		for i := range batch {
 			e := &batch[i]

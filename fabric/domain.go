@@ -33,6 +33,8 @@ type domain struct {
 	steps      stepTimes
 	matcher    matcher
 	registered *registered // nil: iSLIP or input-first, played out here
+	hold       *holds      // nil: packets hold no ports
+	unit       *packetUnit // nil: flits are simulated
 
 	source     Source
 	prefetcher prefetcher // the source, if it is one
@@ -78,6 +80,12 @@ func newDomain(f *Fabric) *domain {
 	}
 	if f.occupancy {
 		d.behind = newBehind(d)
+	}
+	if f.hold != nil {
+		d.hold = f.hold.of(d)
+	}
+	if f.unit != nil {
+		d.unit = f.unit.of(f)
 	}
 	if f.allocators != nil {
 		d.registered = newRegistered(d)

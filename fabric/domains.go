@@ -90,6 +90,9 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
+		if f.unit != nil {
+			f.packets.trains = make([]*trainChunk, maxChunks)
+		}
 	}
 	f.domains = nil
 	for range domains {
@@ -215,6 +218,9 @@ func (d *domain) receive(from *domain, me int, first, last int64) {
 			for _, ov := range batch {
 				*d.credits[0].Place(c) = ov
 			}
+		}
+		if d.unit != nil {
+			d.unit.receive(from.unit, me, c)
 		}
 	}
 }

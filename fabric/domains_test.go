@@ -46,6 +46,8 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 2},
 		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 2},
 		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
+		{"dragonfly, packets", dragonfly("val"), packets, 6},
+		{"dragonfly, packets, UGAL-L", dragonfly("ugal-l"), packets, 4},
 		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
 			*c = laneConfig("2:8", "0:24,1:8", 1)
 		}, 6},

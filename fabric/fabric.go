@@ -16,6 +16,8 @@ type Fabric struct {
 	network
 	state
 	extras
+	hold    *holds      // what those of domains are made of; nil: packets hold no ports
+	unit    *packetUnit // likewise; nil: flits are simulated
 	domains []*domain
 	crew
 	cycle   int64 // that all domains have simulated
@@ -45,8 +47,8 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	f := &Fabric{
 		network: network{
 			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
-			cutThrough: config.Switch.FlowControl == "cut-through",
-			allVCs:     1<<vcs - 1, unicastVCs: vcs, leastWindow: Never,
+			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == StoreAndForward,
+			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: Never,
 			routeDelay:     uint32(config.Switch.RouteCycles),
 			vaDelay:        uint32(config.Switch.VCAllocCycles),
 			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
@@ -65,10 +67,17 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.lanes = newLanes(&f.network)
 	f.large = f.isLarge()
-	if f.sensesCredits() {
+	if config.sensesCredits(routing) {
 		f.sensing = newSensing(&f.network)
 	}
+	if config.Switch.Hold {
+		f.hold = newHolds(f)
+	}
 	f.horizon = f.reach(timings)
+	if config.Fabric.Unit == UnitPacket {
+		f.unit = newPacketUnit(f)
+		f.horizon += f.unit.reach(f)
+	}
 	f.divideInto(make([]uint8, len(f.switches)), 1, 1, Never)
 	return f, nil
 }

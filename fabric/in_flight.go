@@ -35,7 +35,7 @@ func (f *Fabric) oldestBirth() int64 {
 // creditsUnderWay tells whether any credit has not come back.
 func (f *Fabric) creditsUnderWay() bool {
 	for _, d := range f.domains {
-		if d.held != nil && d.held.Len() > 0 {
+		if d.held != nil && d.held.Len() > 0 || d.unit != nil && d.unit.creditsUnderWay(d) {
 			return true
 		}
 		for _, w := range d.credits {

@@ -22,6 +22,7 @@ type network struct {
 	vaDelay        uint32 // likewise
 	combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
+	storeForward   bool
 	large          bool // ask for memory ahead
 	occupancy      bool // keep outVC.waiting
 	greedy         bool // count the decisions of a cycle only when all are made

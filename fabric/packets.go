@@ -6,7 +6,8 @@ import "sync/atomic"
 // domains share it.
 type packetTable struct {
 	chunks []*packetChunk
-	used   atomic.Int32 // chunks
+	trains []*trainChunk // by chunk; nil unless packets are the unit
+	used   atomic.Int32  // chunks
 }
 
 type packetChunk [chunkPackets]packet
@@ -44,6 +45,9 @@ func (d *domain) addChunk() {
 		d.packets.chunks = append(d.packets.chunks, nil)
 	}
 	d.packets.chunks[n-1] = new(packetChunk)
+	if d.unit != nil {
+		d.packets.openTrains(int(n - 1))
+	}
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
 		d.packetFree = append(d.packetFree, i)
 	}

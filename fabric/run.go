@@ -61,6 +61,11 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if err := f.ready(source); err != nil {
 		return nil, err
 	}
+	if plan.Blame || plan.Trace.Packets > 0 {
+		if err := f.config.CheckWith(Observers); err != nil {
+			return nil, err
+		}
+	}
 	if source.Closed() {
 		offered = 0
 	}

@@ -136,11 +136,15 @@ type masks struct {
 type packet struct {
 	birth  int64  // cycle
 	tag    uint64 // the source's own
-	wait   uint32 // cycles from birth until the head entered the network, below 2^32
+	wait   uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
 	src    topology.TerminalID
 	flits  int32
 	copies int32 // in the network, beside the first
 }
+
+// wentAround marks in packet.wait that the head, which alone is routed, came by a
+// non-minimal path, for when the tail comes.
+const wentAround = 1 << 31
 
 // state is all that the hardware keeps, switches, channels and terminals, in arrays
 // that the domains of a network share: an element belongs to the domain of the switch

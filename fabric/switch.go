@@ -24,6 +24,9 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 	if len(d.decided) > 0 {
 		d.countDecisions(sw)
 	}
+	if d.unit != nil {
+		d.unit.tails = d.unit.countTails(sw)
+	}
 	for i := range d.steps.n {
 		t := &d.steps.at[i]
 		if va != 0 {
@@ -36,6 +39,12 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 				d.multicast.allocate(d, sw, s, t)
 			}
 		}
+		if d.unit != nil {
+			d.unit.step++
+			if d.unit.tails > 0 {
+				d.unit.pass(d, sw, t.number)
+			}
+		}
 		va, sa = 0, 0
 		for w := range sw.masks {
 			m := &sw.masks[w]
@@ -44,6 +53,12 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 			va |= m.va
 			sa |= m.sa
 		}
+		if d.unit != nil && va|sa == 0 && d.unit.tails == 0 {
+			break // nothing is left to do
+		}
+	}
+	if d.unit != nil {
+		d.unit.step = 0
 	}
 	word := sw.queue0 >> 6
 	for w := range sw.masks {
@@ -105,6 +120,9 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		head.state = head.state&^routingBits | h.State
 		if d.occupancy {
 			d.countDecision(sw, lowestOV(head.hop, uint32(d.vcs)))
+			if d.unit != nil {
+				d.unit.expects(d, sw, head)
+			}
 		}
 	}
 	if d.combined != 0 {

@@ -154,6 +154,10 @@ func (d *domain) serveTerminals(c int64) {
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
 func (d *domain) serve(t int32, te *terminal, c int64) {
+	if d.unit != nil {
+		d.unit.serve(d, t, te, c)
+		return
+	}
 	if te.packet < 0 && !d.fetch(t, te, c) {
 		return
 	}
@@ -288,16 +292,22 @@ func (d *domain) releaseCopy(id int32) {
 // deliver takes a flit that has reached its terminal.
 func (d *domain) deliver(e *flit) {
 	d.DeliveredFlits++
+	id := e.packet >> packetBits
 	if e.packet&tailFlit == 0 {
+		if e.packet&headFlit != 0 && e.state&NonMinimal != 0 && e.dst >= 0 {
+			d.packet(id).wait |= wentAround
+		}
 		return
 	}
 	d.Packets++
-	id := e.packet >> packetBits
 	p := d.packet(id)
+	if d.unit != nil {
+		d.DeliveredFlits += int64(p.flits - 1)
+	}
 	delivery := &d.delivery
 	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
-	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait), d.cycle
-	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal != 0
+	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), d.cycle
+	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal|p.wait&wentAround != 0
 	delivery.Multicast = e.dst < 0
 	d.releaseCopy(id)
 	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {

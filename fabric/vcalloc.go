@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // allocateVCs is virtual-channel allocation, one step: packets at the front of
 // their queue ask for the free virtual channels that their routing allows;
@@ -51,7 +55,7 @@ func (d *domain) requestVCs(sw *switchState, step uint32) []request {
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
-			if int32(v.ready-step) > 0 {
+			if int32(v.ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
 				continue
 			}
 			hop := v.hop
@@ -151,9 +155,17 @@ func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
 	need := int32(1)
 	if d.cutThrough {
-		need = d.packet(v.packet >> packetBits).flits
+		need = d.flitsOf(v.packet >> packetBits)
 	}
 	port := v.hop >> 16
+	if free != 0 && free&(free-1) == 0 { // in most cases; as below
+		lov := port*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
+		if sw.outVC(lov).credits >= need {
+			v.out = int32(lov)
+			*check.At(d.acceptOV, uint32(sw.queue0)+local) = v.out + 1
+			return true
+		}
+	}
 	if free = d.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}
@@ -164,12 +176,23 @@ func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
 func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	ovs, short := sw.outVCs.From(port*uint32(d.vcs)), uint32(0)
+	ovs := sw.outVCs.From(port * uint32(d.vcs))
+	short := shortOf(ovs, set, need)
+	if d.unit != nil && set&short != 0 {
+		d.unit.room(d, sw.port0+int32(port), set, need)
+		short = shortOf(ovs, set, need)
+	}
+	return set &^ short
+}
+
+// shortOf is which of a port's virtual channels, up to the last of a set, have less
+// than so many credits.
+func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
 		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
 	}
-	return set &^ short
+	return short
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole
@@ -177,7 +200,7 @@ func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint
 func (d *domain) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := d.packet(sw.queue(r.local()).packet >> packetBits).flits
+		need := d.flitsOf(sw.queue(r.local()).packet >> packetBits)
 		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			d.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))

@@ -39,21 +39,31 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	return &v.d.streams[s]
 }
 
+// look brings up to date what is read of a port.
+func (v *View) look(p topology.PortID) {
+	if v.d.unit != nil {
+		v.d.unit.look(v.d, p)
+	}
+}
+
 // Credits is the number of free flit slots, as known here, in the buffer that
 // channel (p, vc) leads to; terminals have unbounded buffers.
 func (v *View) Credits(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].credits)
 }
 
 // Outstanding is the number of flits sent on channel (p, vc) whose credit has
 // not come back: in flight, in the downstream buffer, or as credits in flight.
 func (v *View) Outstanding(p topology.PortID, vc int) int {
+	v.look(p)
 	o := &v.d.outVC[v.d.ov(p, vc)]
 	return int(v.d.bufferOf(p)) - int(o.credits)
 }
 
 // OutstandingAll sums Outstanding over the virtual channels of p.
 func (v *View) OutstandingAll(p topology.PortID) int {
+	v.look(p)
 	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
 	n := v.d.bufferOf(p) * int32(len(ovs))
 	for i := range ovs {
@@ -68,17 +78,20 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 // with a [SlotCounter], also those that have left and whose credits are held
 // back.
 func (v *View) Waiting(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
 }
 
 // Crossed is the number of those that have crossed p's switch, among the flits
 // Waiting. Only for a [CrossedReader].
 func (v *View) Crossed(p topology.PortID, vc int) int {
+	v.look(p)
 	return int(v.d.crossed[v.d.ov(p, vc)])
 }
 
 // WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
+	v.look(p)
 	n := int32(0)
 	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
 	for i := range ovs {

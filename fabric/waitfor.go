@@ -36,6 +36,9 @@ func (w Wait) Dependency() topology.Dependency {
 // a cycle a deadlock; before, the credits may be on their way. Cost: linear in
 // ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
+	if d := f.domains[0]; d.unit != nil {
+		d.unit.settleAll(d)
+	}
 	w := waitWalk{f: f, seen: make([]bool, f.graph.NumPorts()*f.vcs), depth: map[int]int{}}
 	for at := range w.seen {
 		if cycle := w.from(at); cycle != nil {
@@ -93,6 +96,11 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	w := Wait{
 		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count), packet: v.packet,
 		Src: f.packet(v.packet >> packetBits).src, Dst: topology.TerminalID(v.dst),
+	}
+	if d := f.domains[f.domainOf[f.graph.PortSwitch[in]]]; d.unit != nil {
+		if w.Flits = d.unit.queuedFlits(d, q); w.Flits == 0 {
+			return nil // on its way
+		}
 	}
 	port0 := f.switches[f.graph.PortSwitch[in]].port0
 	if v.dst >= 0 {

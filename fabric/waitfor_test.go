@@ -59,6 +59,8 @@ func TestDeadlocks(t *testing.T) {
 			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 5, nil},
 		{"torus without datelines, cut-through", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
 			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
+		{"torus without datelines, packets", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
+			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, packets},
 		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
 			func(c *routing.ValConfig) {}), 2, 4, nil},
 		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },

@@ -34,7 +34,7 @@ func FuzzFabrics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawTrial(t, seed).Check(t, 1500) })
 }
 
-// TestSoak checks random fabrics, in long runs, for as long as SOAK_TIME says
+// TestSoak checks random fabrics, and flits against packets as the unit, in long runs, for as long as SOAK_TIME says
 // (a duration, as 8h), beginning with that of seed SOAK_SEED (1 unless set). make
 // soak runs it.
 func TestSoak(t *testing.T) {
@@ -56,6 +56,7 @@ func TestSoak(t *testing.T) {
 	seed, report := first, time.Now()
 	for start := time.Now(); time.Since(start) < limit && !t.Failed(); seed++ {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 20_000))
+		routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 20_000)
 		if time.Since(report) > time.Minute {
 			report = time.Now()
 			fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), all)

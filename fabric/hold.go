@@ -1,0 +1,110 @@
+package fabric
+
+import "github.com/weft-sim/weft/sim/check"
+
+// holds says which ports of switches are held, under switch.hold: from the grant of
+// a packet's head until its tail has crossed, nobody else crosses by its input port
+// or its output port, on any virtual channel. Packets on a channel are then whole, one
+// after the other.
+//
+// Allocators see heads only. The flits behind a head cross as they come, one in a
+// step, without asking.
+type holds struct {
+	ports  []heldPort
+	bodies []request
+}
+
+// heldPort is who holds a port of a switch, and, where packets are the unit, who waits
+// for that to end: queue + 1 of the first; 0: nobody. 12 bytes.
+type heldPort struct {
+	inputWaiters, outputWaiters int32
+	input, output               bool // held
+}
+
+func newHolds(f *Fabric) *holds {
+	return &holds{ports: make([]heldPort, len(f.in))}
+}
+
+// of is h for a domain: the ports are those of all.
+func (h *holds) of(d *domain) *holds {
+	return &holds{ports: h.ports, bodies: make([]request, 0, d.mostPorts)}
+}
+
+// inputHeld tells whether the packet at the front of a queue may not bid because
+// another one crosses from its input.
+func (d *domain) inputHeld(sw *switchState, local uint32) bool {
+	p := check.At(d.hold.ports, uint32(sw.port0)+uint32(check.At(d.matcher.places, local).port))
+	if p.input && d.unit != nil {
+		d.unit.sleep(d, sw, local, &p.inputWaiters)
+	}
+	return p.input
+}
+
+// outputHeld tells whether a packet may not bid because another one crosses to its
+// output, or because there is no room behind the crossbar. (Both are asked before a
+// virtual channel is chosen, which moves a round robin.)
+func (d *domain) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
+	if p := check.At(d.hold.ports, uint32(sw.port0)+output); p.output {
+		if d.unit != nil {
+			d.unit.sleep(d, sw, local, &p.outputWaiters)
+		}
+		return true
+	}
+	if full := o.nextFree - d.pace(o).window; full >= d.cycle<<intervalShift {
+		if d.unit != nil {
+			d.unit.sleepUntil(d, sw, local, full>>intervalShift+1)
+		}
+		return true
+	}
+	return false
+}
+
+// incomplete tells, where switches store and forward, whether a packet at the front
+// of its queue has flits that are still to come.
+func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
+	if v.packet&headFlit == 0 {
+		return false
+	}
+	if d.unit != nil {
+		tail := d.train(v.packet >> packetBits).tail
+		if tail > d.cycle {
+			d.unit.sleepUntil(d, sw, local, tail)
+		}
+		return tail > d.cycle
+	}
+	return v.count < d.packet(v.packet>>packetBits).flits
+}
+
+// body sends the flits among some requests that follow a head through the crossbar
+// and leaves the heads, with the ports, modulo 64, that several of them come from or
+// want.
+func (h *holds) body(d *domain, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
+	h.bodies, heads = h.bodies[:0], requests[:0]
+	var inputs, outputs uint64
+	for _, r := range requests {
+		if sw.queue(r.local()).packet&headFlit == 0 {
+			h.bodies = append(h.bodies, r)
+			continue
+		}
+		heads = append(heads, r)
+		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	d.cross(sw, h.bodies, t, false)
+	return heads, rivalInputs, rivalOutputs
+}
+
+// crossing takes the ports of heads that cross, and gives back those of tails.
+func (h *holds) crossing(sw *switchState, matches []request) {
+	for _, r := range matches {
+		flags := sw.queue(r.local()).packet & (headFlit | tailFlit)
+		if flags == 0 || flags == headFlit|tailFlit {
+			continue
+		}
+		held := flags == headFlit
+		h.ports[sw.port0+int32(r.port())].input, h.ports[sw.port0+int32(r.output())].output = held, held
+	}
+}

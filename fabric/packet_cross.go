@@ -1,0 +1,168 @@
+package fabric
+
+// cross is Fabric.cross for packets: heads have been granted the crossbar in step t.
+// All of the rest of their packets follows from that.
+//
+// Let a packet of n flits be granted in step g, its flits arrive at a(i), and its
+// output's channel take a flit in I and be free at F. Stages, channels and credits
+// take as long as for flits. Flit i then crosses in step
+//
+//	x(i) = max(g + i, first step of a(i), first step with room behind the crossbar)
+//
+// as arrivals are a cycle apart at least, and so are the times at which the channel
+// makes room; it leaves at
+//
+//	d(i) = max(d(0) + i I, a(i) + stages),  d(0) = max(F, g + stages)
+//
+// since d(0) is at least a(0) + stages, and a(i) is a straight line from the first
+// flit to the last or, where the packet has come by channels of several rates, bent
+// upwards. So head and tail are known exactly from head and tail, hop by hop; see
+// [train] for those between. The output's room changes x, for the credits, and no d:
+// [Config.Check] refuses bounds that small.
+func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *stepTime, advance bool) {
+	vcs := uint32(d.vcs)
+	for _, r := range matches {
+		local, port, output := r.local(), r.port(), r.output()
+		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
+		if advance {
+			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(local-port*vcs+1)
+		}
+		pace, p := d.pace(o), d.train(v.packet>>packetBits)
+		n := p.flits
+		c := transit{
+			in: *p, granted: d.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
+			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
+		}
+		c.follow(u, d, pace.interval)
+		o.nextFree = c.last + pace.interval
+		p.head, p.pace = c.first+int64(o.latency)<<intervalShift, c.pace
+		p.tail = wholeCycle(c.last) + int64(o.latency)
+		if !c.late {
+			p.slow = p.pace
+		}
+
+		ov := sw.outVC(uint32(v.out))
+		ov.flits += uint32(n)
+		d.FlitHops += int64(n)
+		vc := uint32(v.out) - output*vcs
+		arrival := p.tail // a terminal has no use for the head
+		if o.bounded != 0 {
+			arrival = wholeCycle(c.first) + int64(o.latency)
+		}
+		e := d.flits[o.wheel&15].Place(arrival)
+		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
+		if v.state < maxHops<<hopShift {
+			e.state += 1 << hopShift
+		}
+		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
+		if u.watched {
+			u.departs(d, sw, output, &c)
+		} else {
+			ov.credits -= n * int32(o.bounded)
+		}
+		if n == 1 {
+			u.leave(d, sw, local, v, t.number, d.combined == 0)
+			continue
+		}
+		if d.combined != 0 {
+			ov.owner = sw.queue0 + int32(local)
+			o.free &^= 1 << (vc & 15)
+		}
+		u.begin(d, sw, local, port, output, c.crossed)
+	}
+}
+
+// transit is a packet on its way through a switch.
+type transit struct {
+	in      train // how it comes
+	granted int64 // step
+	crossed int64 // step in which its last flit crosses
+	first   int64 // when its first flit leaves by the channel, in cycles << intervalShift
+	last    int64 // and its last
+	window  int64 // of the output's pace
+	lov     int32 // local output virtual channel
+	decided int32 // likewise: that its flits are counted under while they wait
+	late    bool  // the last flit leaves when it has come, not when the channel is free
+	pace    uint8 // of the output
+}
+
+// follow finds when the last flit of a packet crosses, and when it leaves by a channel
+// that takes so long for each.
+func (c *transit) follow(u *packetUnit, d *domain, interval int64) {
+	s, rest := &d.steps, int64(c.in.flits-1)
+	c.crossed, c.last = c.granted+rest, c.first+rest*interval
+	if rest == 0 {
+		return
+	}
+	if c.window < Never { // before that, there is no room behind the crossbar
+		c.crossed = max(c.crossed, s.firstStep((c.last-c.window)>>intervalShift+1))
+	}
+	if c.in.tail > d.cycle {
+		step := s.firstStep(c.in.tail)
+		c.crossed = max(c.crossed, step)
+		if last := s.cycleFrom(step+s.traverse) << intervalShift; last > c.last {
+			c.last, c.late = last, true
+		}
+		if s.whole == 0 {
+			c.phases(u, d, interval)
+		}
+	}
+}
+
+// phases is follow where the stages take a cycle more or less by the cycle that they
+// begin in: flits before the last may leave so late that they hold it up.
+func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
+	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
+	s, rest := &d.steps, int64(c.in.flits-1)
+	for k := int64(1); k <= min(rest, longest); k++ {
+		a := max(wholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<intervalShift-k*u.slopes[c.in.slow])>>intervalShift)
+		if a <= d.cycle {
+			return
+		}
+		if last := s.cycleFrom(s.firstStep(a)+s.traverse)<<intervalShift + k*interval; last > c.last {
+			c.last, c.late = last, false
+		}
+	}
+}
+
+// limit limits what the flits of a packet do to so many cycles after they can cross, as
+// far as it is the channels that limit them.
+func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
+	after := cycles << intervalShift
+	if c.in.tail > d.cycle {
+		c.in.limit(u, r, after)
+	}
+	if c.window < Never {
+		r.limit(u, c.first-c.window+1<<intervalShift+after, c.pace)
+	}
+}
+
+// limit limits what the flits of a packet do to a time after they have come.
+func (p *train) limit(u *packetUnit, r *ramp, after int64) {
+	r.limit(u, p.tail<<intervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
+	if p.slow != p.pace {
+		r.limit(u, p.head+1<<intervalShift-1+after, p.pace) // from the cycle on that begins next
+	}
+}
+
+// returnCredits sends the credits of a packet's flits back for ov upstream.
+func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) {
+	s := &d.steps
+	stored := t.credit
+	if u.creditRate == u.stepRate {
+		// One a step, sent in the next cycle that begins: the line is so far above the
+		// cycle of the first as steps are left that have credits in the same cycle.
+		left := s.firstStep(t.credit>>intervalShift) - c.granted - s.alloc
+		stored += max(0, int64(s.speedup)-1-left) * u.slopes[u.stepRate]
+	} else {
+		stored = max(stored, in.nextCredit)
+	}
+	r := newRamp(c.in.flits, upstream, stored, u.creditRate)
+	r.port = in.upstream / int32(d.vcs)
+	if c.in.flits > 1 {
+		c.limit(u, d, &r, s.allocCycles)
+	}
+	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
+	r.delay(int64(in.delay) << intervalShift)
+	*u.ramps[in.wheel&15].Place(r.time(u, 0)) = r
+}

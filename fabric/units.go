@@ -1,0 +1,81 @@
+package fabric
+
+import (
+	"errors"
+
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Units: what a fabric simulates one by one.
+const (
+	UnitFlit   = "flit"
+	UnitPacket = "packet"
+)
+
+// When a packet may leave a switch.
+const (
+	CutThrough      = "cut-through"
+	StoreAndForward = "store-and-forward"
+)
+
+// checkUnit finds what does not go together with packets that hold their ports, or with
+// packets as the unit.
+func (c *Config) checkUnit(routing Routing) (problems []error) {
+	s := &c.Switch
+	if s.Hold && s.FlowControl != CutThrough {
+		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: s.Hold,
+			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks those whom it waits for`})
+	}
+	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
+		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
+			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
+	}
+	if c.Fabric.Unit != UnitPacket {
+		return problems
+	}
+	refuse := func(unless string) { problems = append(problems, c.refusePackets(unless)) }
+	if !s.Hold {
+		refuse(`, or switch.hold = true: without it switches choose flit by flit`)
+	}
+	if s.OutputsHoldUp() {
+		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
+	}
+	if s.VLArbHigh+s.VLArbLow != "" {
+		refuse(` with switch.vlarb_high and vlarb_low: lanes take turns flit by flit`)
+	}
+	if c.sensesCredits(routing) {
+		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
+	}
+	return problems
+}
+
+func (c *Config) refusePackets(unless string) error {
+	return &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + unless}
+}
+
+// Feature is something beyond unicast packets through a network that does not fail.
+type Feature uint8
+
+const (
+	Faults    Feature = iota // links and switches that are down, for some time or always
+	Multicast                // multicast packets
+	Observers                // blame and traces
+)
+
+var featureNames = [...]string{Faults: "faults", Multicast: "multicast packets", Observers: "blame and traces"}
+
+// CheckWith finds settings that cannot do with a feature yet. The errors are
+// *param.ParamError with dotted keys, joined.
+func (c *Config) CheckWith(feature Feature) error {
+	var problems []error
+	if c.Fabric.Unit == UnitPacket {
+		problems = append(problems, c.refusePackets(" with "+featureNames[feature]+": they follow single flits"))
+	}
+	if c.Switch.Hold && feature != Observers {
+		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: true, Want: "false with " + featureNames[feature]})
+	}
+	if c.Switch.Forwarding == StoreAndForward && feature == Multicast {
+		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: c.Switch.Forwarding, Want: `"cut-through" with multicast packets`})
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,28 @@
+package routing_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/routing/routingtest"
+)
+
+// TestUnits: flits and packets as the unit give the same times for every packet, on
+// random networks of all families under all routings.
+func TestUnits(t *testing.T) {
+	packets := 0 // 4 s
+	for seed := range uint64(60) {
+		packets += routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 1000)
+	}
+	if packets < 100_000 {
+		t.Error("not a test of all")
+	}
+	t.Logf("%d packets", packets)
+}
+
+// FuzzUnits compares the units on the random network of any seed.
+func FuzzUnits(f *testing.F) {
+	for seed := range uint64(2) {
+		f.Add(1000 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 1000) })
+}
