@@ -69,6 +69,15 @@ func (p *PlotConfig) Picture(t *Table, format string) ([]byte, error) {
 	return f.Render(format)
 }
 
+// Chart is the figure for a page that draws it itself.
+func (p *PlotConfig) Chart(t *Table) (*figure.Chart, error) {
+	f, err := p.figure(t)
+	if err != nil {
+		return nil, err
+	}
+	return f.Chart(), nil
+}
+
 // figure selects the columns of a table that a plot shows.
 func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	t, err := t.Where(p.Where)

@@ -21,8 +21,9 @@ type Execution struct {
 	Threads int      // threads of one point; 0: one
 	Resume  bool     // keep the finished points that Dir's journal holds
 	Force   bool     // replace what an earlier run left in Dir
-	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
 	Shard   Shard    // compute this share only, and leave it for Merge
+	Command []string // the command line, for the manifest
+	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
 	Slurm   *Slurm   // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.

@@ -20,8 +20,11 @@ type File struct {
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 
 	kind   *kind
-	inputs string // of the header
-	unsafe bool   // Options.AllowDeadlock
+	inputs string   // of the header
+	unsafe bool     // Options.AllowDeadlock
+	cyclic []string // networks that can deadlock and may, as preflight finds them
+	set    []string // Options.Set
+	quick  bool     // a [quick] table was applied
 	doc    *document
 	shared *sharedBuilds
 	sweep  []axis
@@ -96,11 +99,12 @@ func Load(name, text string, options Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	quick := options.Quick && d.tree["quick"] != nil
 	if options.Quick {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
 	if err := d.faults.err(); err != nil {
 		return nil, err

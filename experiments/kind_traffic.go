@@ -17,10 +17,10 @@ func init() {
 	Register(Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
 		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "program"},
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels",
 		},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
@@ -69,11 +69,11 @@ type trafficConfig struct {
 	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
-
-	allowDeadlock bool
 }
 
-func (c *trafficConfig) setAllowDeadlock() { c.allowDeadlock = true }
+func (c *trafficConfig) setAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *trafficConfig) allowsDeadlock() bool { return c.Fabric.AllowDeadlock }
 
 type trafficTable struct {
 	Pattern       Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -95,6 +95,7 @@ type measureTable struct {
 	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
 	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
 	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
+	Levels        bool    `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
 	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
@@ -136,7 +137,7 @@ type trafficParts struct {
 
 // build constructs everything that is cheap; all faults are returned together.
 func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
-	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
 	var faults []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
@@ -162,7 +163,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		faults = append(faults, At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
 	if parts.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		faults = append(faults, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.routing); err != nil {

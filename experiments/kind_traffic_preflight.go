@@ -12,7 +12,7 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch).withFailures(c.failures())
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).through(&c.Switch).withFailures(c.failures())
 }
 
 func (parts *trafficParts) opened() *opened {
@@ -21,7 +21,7 @@ func (parts *trafficParts) opened() *opened {
 
 func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	n := c.network(p.Seed)
-	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
+	if err := p.certify(n, c.Fabric.AllowDeadlock); err != nil || !p.Thorough {
 		return err
 	}
 	parts, err := c.build(p.Seed)
@@ -43,11 +43,12 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 		}
 	}
 	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
-	load, err := c.loads(p.shared, n, parts)
+	load, even, err := c.loads(p.shared, n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
 	} else {
 		f := newForecast(load, o.graph, &parts.fabric, timings, parts.sizes)
+		f.even = even
 		hops, bound = f.hops, f.bound
 		p.forecast(f, o.graph, c.Fabric.Clock.Nanoseconds())
 		name := n.fingerprint() + c.Traffic.Pattern.fingerprint() + fmt.Sprint(f.bound)
@@ -57,34 +58,46 @@ func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	return nil
 }
 
+// Where a routing hashes the ends of packets, the loads of every pair are followed by
+// themselves only up to so many terminals. Above, flows count as split evenly.
+const (
+	evenEnds  = 1000 // where a forecast is wanted at once
+	exactEnds = 1700 // where a bound must be proven: some seconds
+)
+
 // loads computes the channel loads of the point's traffic, once for all points
-// with the same network and pattern.
-func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficParts) (*routing.Load, error) {
+// with the same network and pattern. even tells that flows were split evenly over
+// paths that the routing hashes them to, for there are more than most terminals: no
+// proof of a bound, but what is to be expected.
+func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficParts, most int) (loads *routing.Load, even bool, err error) {
 	if c.Program.Type.Name() != openLoop {
-		return nil, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
+		return nil, false, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
 	}
 	matrix, ok := parts.pattern.(traffic.Matrix)
 	if !ok {
-		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
+		return nil, false, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	}
 	if len(parts.eras) > 1 {
-		return nil, fmt.Errorf("faults come and go")
+		return nil, false, fmt.Errorf("faults come and go")
 	}
-	if proof := n.prove(shared); proof.err == nil && !proof.exact {
-		return nil, fmt.Errorf("too many paths to follow all of them")
+	o := parts.opened()
+	wide := routing.Widened(o.routing)
+	if even = wide != nil && o.graph.Terminals() > most; even {
+		o.routing = wide
+	} else if proof := n.prove(shared); proof.err == nil && !proof.exact {
+		return nil, false, fmt.Errorf("too many paths to follow all of them")
 	}
 	if len(parts.eras) == 1 {
 		matrix = newJoined(matrix, parts.eras[0].Down, parts.topology.Graph())
 	}
-	key := "loads " + n.fingerprint() + "\n" + c.Traffic.Pattern.fingerprint()
+	key := fmt.Sprintf("loads %v %s\n%s", even, n.fingerprint(), c.Traffic.Pattern.fingerprint())
 	load, err := shared.get(key, func() (any, error) {
-		o := parts.opened()
 		return routing.Loads(o.graph, o.routing, o.vcs, matrix)
 	})
 	if err != nil {
-		return nil, err
+		return nil, even, err
 	}
-	return load.(*routing.Load), nil
+	return load.(*routing.Load), even, nil
 }
 
 // bisectionBound bounds uniform traffic by the channels between two halves: of n
@@ -119,7 +132,10 @@ func (c *trafficConfig) bound(seed uint64) (float64, error) {
 		shared = &sharedBuilds{}
 	}
 	least := math.Inf(1)
-	if load, err := c.loads(shared, c.network(seed), parts); err == nil {
+	if load, even, err := c.loads(shared, c.network(seed), parts, exactEnds); err == nil {
+		if even {
+			load = load.Terminals()
+		}
 		least, _ = load.Bound(cyclesPerFlit(timings))
 	}
 	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
@@ -139,6 +155,7 @@ type forecast struct {
 	worst   topology.PortID
 	hops    float64 // switches crossed, mean over packets
 	latency float64 // cycles, mean over packets, in an idle network
+	even    bool    // flows were split evenly: the routing's own paths come to a little more
 	least   bool    // latency may be longer: flits wait for credits, or for room behind the crossbar
 	most    bool    // latency may be shorter
 }
@@ -199,7 +216,11 @@ func (p *Preflight) forecast(f forecast, g *topology.Graph, clock float64) {
 			full += ", the channel to " + g.SwitchName(g.PortSwitch[peer])
 		}
 	}
-	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (channel loads of this traffic, exact)", f.bound, full)
+	how := "channel loads of this traffic, exact"
+	if f.even {
+		how = "channel loads of this traffic if its flows split evenly; hashed to single paths they come to a little more somewhere"
+	}
+	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (%s)", f.bound, full, how)
 	bound := ""
 	switch {
 	case f.least && f.most:

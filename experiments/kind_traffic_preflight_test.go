@@ -2,10 +2,12 @@ package experiments
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 )
 
@@ -29,7 +31,7 @@ func forecastOf(t *testing.T, f *File) forecast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, err := c.loads(f.shared, c.network(f.Seed), parts)
+	load, _, err := c.loads(f.shared, c.network(f.Seed), parts, exactEnds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +237,7 @@ func TestSample(t *testing.T) {
 	if _, err := f.shared.get("certificate "+n.fingerprint(), func() (any, error) { return sample, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.loads(f.shared, n, parts); err == nil || !strings.Contains(err.Error(), "too many paths") {
+	if _, _, err := c.loads(f.shared, n, parts, exactEnds); err == nil || !strings.Contains(err.Error(), "too many paths") {
 		t.Error(err)
 	}
 	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n", Options{})
@@ -249,6 +251,53 @@ func TestSample(t *testing.T) {
 	// destinations: all 8 steps have been seen.
 	if p := o.prove(105, true); p.acyclic || p.exact || p.text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestEvenLoads: where there are too many pairs to hash, the loads are those of flows
+// that split evenly, and nothing but the terminals' own channels counts as proven. The
+// certificate is that of all shortest paths at any size.
+func TestEvenLoads(t *testing.T) {
+	const text = "[topology]\ntype = \"random-regular\"\nswitches = 24\ndegree = 4\n[routing]\ntype = \"table\"\nties = "
+	loads := func(ties string, most int) (*routing.Load, bool, proof) {
+		f := load(t, text+ties+"\n", Options{})
+		c := f.Points[0].config.(*trafficConfig)
+		parts, err := c.build(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, even, err := c.loads(f.shared, c.network(1), parts, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, even, c.network(1).prove(f.shared)
+	}
+	exact, even, hashed := loads(`"hashed"`, 1000)
+	if even {
+		t.Error("few terminals, but split evenly")
+	}
+	split, even, _ := loads(`"hashed"`, 10)
+	random, _, all := loads(`"random"`, 10)
+	if !even || !slices.Equal(split.Port, random.Port) || slices.Equal(split.Port, exact.Port) {
+		t.Errorf("even %v: %v\nrandom %v\nexact %v", even, split.Port, random.Port, exact.Port)
+	}
+	if hashed != all || !hashed.exact || !hashed.acyclic {
+		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
+	}
+	network, err := load(t, text+`"random"`+"\n", Options{}).Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := network.Graph()
+	proven := split.Terminals()
+	bound, worst := proven.Bound(nil)
+	if math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection) {
+		t.Errorf("bound %v at port %d", bound, worst)
+	}
+	for p, x := range proven.Port {
+		if _, ok := graph.PeerTerminal(topology.PortID(p)); ok != (x != 0) || ok && x != split.Port[p] {
+			t.Errorf("port %d: load %v, of all %v", p, x, split.Port[p])
+		}
 	}
 }
 
@@ -271,7 +320,7 @@ func TestBisection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			load, err := c.loads(f.shared, c.network(1), parts)
+			load, _, err := c.loads(f.shared, c.network(1), parts, exactEnds)
 			if err != nil {
 				continue // adaptive
 			}

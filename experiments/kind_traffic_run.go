@@ -41,6 +41,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	if c.Measure.Histogram {
 		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
 	}
+	if c.Measure.Levels {
+		writeLevels(run, o.levels, o.carried.window, c.Fabric.Clock.Nanoseconds())
+	}
 	if c.Measure.Fairness {
 		writeFairness(run, o.topology.Graph(), &o.carried)
 	}
@@ -67,8 +70,9 @@ type trafficOutcome struct {
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
 
-	measures        []fabric.Measure // of all replications
-	halfWidth       float64          // of a single replication, by batch means
+	measures        []fabric.Measure    // of all replications
+	levels          []fabric.LevelTally // likewise; nil unless asked for
+	halfWidth       float64             // of a single replication, by batch means
 	packets, cycles int64
 	window          int64           // the longest
 	evidence        fabric.Evidence // of all
@@ -122,7 +126,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, r
 		c.advance(run, replication, f.Cycle())
 	}
 	result, err := f.Run(ctx, parts.workload, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: progress,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Levels: c.Measure.Levels, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: progress,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -172,6 +176,7 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 		o.traces, o.series = r.Traces, r.Series
 	}
 	o.addMeasures(r.Measures)
+	o.addLevels(r)
 	if r.Closed {
 		o.offered = math.NaN()
 	}

@@ -67,6 +67,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 		u.setAllowDeadlock()
 	}
 	inputs := f.locateInputs(p.config)
+	followClock(d, p.config, f.kind.defaults())
 	p.settings = resolve(p.config)
 	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
 	return p, dec

@@ -11,7 +11,7 @@ import (
 )
 
 // fabricTransport carries the messages of package mpi through the flit-level
-// fabric: the node with number n is terminal n. The sending engine of an adapter
+// fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
 // cuts each burst into packets of an MTU; a packet is born when the engine begins
 // to read it, and the engine takes up the next burst when it has read this one
 // and the last packet of it has begun to enter the network. The
@@ -29,6 +29,8 @@ type fabricTransport struct {
 	clock   sim.Time
 	flit    int64 // bytes
 	nodes   []sender
+	at      []topology.TerminalID // len = nodes
+	nodeAt  []int32               // len = terminals; -1: none
 	flights []flight
 	free    []int32 // of flights
 	queues  []qpOrder
@@ -79,12 +81,20 @@ const (
 // newFabricTransport puts adapters on the terminals of f. Channels to terminals
 // must not be faster than the adapters: see adapterRate.
 func newFabricTransport(k *sim.Kernel, f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, sink mpi.Sink) (*fabricTransport, error) {
-	if n := f.Graph().Terminals(); nodes > n {
-		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d terminals", nodes, n)
+	hosts := f.Graph().Hosts()
+	if nodes > len(hosts) {
+		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
 	t := &fabricTransport{
 		kernel: k, sink: sink, fabric: f, clock: f.Clock(), flit: int64(flit),
-		nodes: make([]sender, nodes), queueOf: map[qpName]int32{},
+		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()), queueOf: map[qpName]int32{},
+	}
+	for i := range t.nodeAt {
+		t.nodeAt[i] = -1
+	}
+	for i, rails := range hosts[:nodes] {
+		t.at = append(t.at, rails[0])
+		t.nodeAt[rails[0]] = int32(i)
 	}
 	for i, h := range hca.New(adapter, nodes) {
 		t.nodes[i].HCA = h
@@ -141,7 +151,7 @@ func (t *fabricTransport) serve(now sim.Time, node int32) {
 	}
 	b, first, end, _ := n.Next(now)
 	t.cut(n, *b, first, end)
-	t.fabric.WakeAt(topology.TerminalID(node), n.packets[0].birth)
+	t.fabric.WakeAt(t.at[node], n.packets[0].birth)
 }
 
 // cut makes the packets of a burst that the engine reads from time first to end.
@@ -157,7 +167,7 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 			begin += sim.Time(float64(end-first) * float64(offset) / float64(b.Size))
 		}
 		n.packets = append(n.packets, outgoing{
-			birth: int64((begin + t.clock - 1) / t.clock), dst: topology.TerminalID(f.to),
+			birth: int64((begin + t.clock - 1) / t.clock), dst: t.at[f.to],
 			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 		f.packets++
@@ -170,10 +180,11 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 // Next implements fabric.Source.
 func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	spec.Birth = fabric.Never
-	if int(terminal) >= len(t.nodes) {
+	node := t.nodeAt[terminal]
+	if node < 0 {
 		return false
 	}
-	n := &t.nodes[terminal]
+	n := &t.nodes[node]
 	if n.head == len(n.packets) {
 		return false
 	}
@@ -184,7 +195,7 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 	}
 	if n.head++; n.head == len(n.packets) && n.Waiting() && !n.waking {
 		n.waking = true
-		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, int32(terminal), 0)
+		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
 	}
 	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
 	return true

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -60,7 +61,32 @@ func (c *Config) resolveChannels(g *topology.Graph) ([]channelTiming, error) {
 			problems = append(problems, &param.ParamError{Key: "channel." + name, Value: "(a table)", Want: "a channel class of this topology: " + classNames(g)})
 		}
 	}
+	if c.Fabric.Link != "" {
+		if clock, err := c.Fabric.LinkTime(); err != nil {
+			problems = append(problems, err)
+		} else if clock != c.Fabric.Clock {
+			problems = append(problems, &param.ParamError{Key: "fabric.clock", Value: c.Fabric.Clock, Want: fmt.Sprintf("%v, the time of a flit on fabric.link = %q, or either of them left out", clock, c.Fabric.Link)})
+		}
+	}
 	return timings, errors.Join(problems...)
+}
+
+// LinkTime is the clock that Link stands for.
+func (c *PhysicalConfig) LinkTime() (sim.Time, error) {
+	_, rate, err := parseLink("fabric.link", c.Link)
+	if err != nil {
+		return 0, err
+	}
+	return FlitTime(rate, c.FlitBytes), nil
+}
+
+// parseLink reads the InfiniBand link of a setting.
+func parseLink(key, link string) (name string, rate sim.Rate, err error) {
+	if name, rate, err = topology.ParseLink(link); err != nil {
+		_, want, _ := strings.Cut(err.Error(), "want ")
+		err = &param.ParamError{Key: key, Value: link, Want: want}
+	}
+	return name, rate, err
 }
 
 func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (channelTiming, []error) {
@@ -82,7 +108,15 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 	if over.Rate != 0 {
 		rate = over.Rate
 	}
+	if over.Link != "" {
+		var err error
+		if _, rate, err = parseLink(key+".link", over.Link); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	switch {
+	case over.Link != "" && (over.Rate != 0 || over.CyclesPerFlit != 0):
+		problems = append(problems, &param.ParamError{Key: key + ".link", Value: over.Link, Want: "it alone, without rate or cycles_per_flit"})
 	case over.Rate != 0 && over.CyclesPerFlit != 0:
 		problems = append(problems, &param.ParamError{Key: key + ".rate", Value: over.Rate, Want: "either rate or cycles_per_flit, not both"})
 	case over.CyclesPerFlit != 0:
@@ -95,10 +129,20 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 		if over.CyclesPerFlit != 0 {
 			name = ".cycles_per_flit"
 		}
-		problems = append(problems, &param.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: "1 to 1,000,000 cycles a flit: choose fabric.clock and fabric.flit_bytes so that the fastest channel takes at least a cycle for a flit"})
+		want := "1 to 1,000,000 cycles a flit"
+		if cycles < 1 && over.CyclesPerFlit == 0 {
+			want = fmt.Sprintf("at least 1 cycle a flit: fabric.clock = \"%v\" works with flits of %v, and so do larger flits", FlitTime(rate, c.Fabric.FlitBytes), c.Fabric.FlitBytes)
+		}
+		problems = append(problems, &param.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: want})
 		cycles = 1
 	}
 	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, problems
+}
+
+// FlitTime is the longest clock at which a channel of some rate takes at least a cycle
+// for a flit, in whole picoseconds.
+func FlitTime(rate sim.Rate, flit sim.Bytes) sim.Time {
+	return max(1, sim.Time(rate.PicosecondsFor(flit)))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

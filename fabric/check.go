@@ -31,7 +31,7 @@ func (c *Config) validate(routing Routing) error {
 		problems = append(problems, prefixed(part.prefix, param.Validate(part.config))...)
 	}
 	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need && !c.AllowDeadlock {
+	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}
@@ -39,6 +39,11 @@ func (c *Config) validate(routing Routing) error {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
 	}
+	if vcs == 0 {
+		vcs = need
+	}
+	own, ok := routing.(LaneArbitration)
+	problems = append(problems, prefixed("switch.", errors.Join(c.Switch.checkLanes(min(vcs, MaxVCs), ok && own.ArbitratesLanes())...))...)
 	return errors.Join(problems...)
 }
 

@@ -13,15 +13,17 @@ type Config struct {
 	Terminal TerminalConfig
 	// Channels overrides the channel classes of the topology, by class name.
 	Channels map[string]ChannelConfig
-	// AllowDeadlock accepts fewer virtual channels than the routing needs to
-	// be free of deadlock. Not a setting of experiment files.
-	AllowDeadlock bool
 }
 
-// PhysicalConfig is the [fabric] table: what a flit and a cycle are.
+// PhysicalConfig is the [fabric] table: what a flit and a cycle are, and whether the
+// network may deadlock.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
-	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond" min:"1ps"`
+	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
+	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
+	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
+	// deadlock; nothing else here looks at whether it is.
+	AllowDeadlock bool `toml:"allow_deadlock" doc:"run a network that can deadlock, as --allow-deadlock does: warned of, noted in manifest.json and the report, and ended with the cycle of buffers if it comes to that"`
 }
 
 // SwitchConfig is the [switch] table. Stages are counted in steps of the
@@ -42,6 +44,9 @@ type SwitchConfig struct {
 	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
 	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
 	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
+	VLArbHigh         string   `toml:"vlarb_high" doc:"InfiniBand's arbitration between lanes, which are virtual channels: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: flits of all lanes take turns"`
+	VLArbLow          string   `toml:"vlarb_low" doc:"table of low priority"`
+	VLHighLimit       int      `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
 }
 
@@ -58,6 +63,7 @@ type TerminalConfig struct {
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
+	Link          string   `toml:"link" doc:"instead of rate: InfiniBand width and speed, such as 4xEDR"`
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 

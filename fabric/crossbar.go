@@ -28,6 +28,9 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)
 	}
+	if d.lanes != nil {
+		requests = d.arbitrateLanes(sw, requests)
+	}
 	if d.registered != nil {
 		d.registered.allocate(d, sw, requests, t)
 		return
@@ -148,6 +151,9 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 	}
 	if d.multicast != nil {
 		d.multicast.crossed(sw, matches)
+	}
+	if d.lanes != nil {
+		d.crossedLanes(sw, matches)
 	}
 	vcs := uint32(d.vcs)
 	d.FlitHops += int64(len(matches))

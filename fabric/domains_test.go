@@ -46,12 +46,15 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 2},
 		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 2},
 		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
+		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
+			*c = laneConfig("2:8", "0:24,1:8", 1)
+		}, 6},
 		{"tree", tree, func(c *fabric.Config) {}, 1},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
-		plan := fabric.Plan{Precision: 0.05, Budget: 6000}
+		plan := fabric.Plan{Precision: 0.05, Budget: 6000, Levels: true}
 		if testing.Short() {
-			plan = fabric.Plan{Warmup: 50, Window: 100} // with the race detector
+			plan = fabric.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
 		}
 		for _, load := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
@@ -72,7 +75,10 @@ func TestThreads(t *testing.T) {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
 					got := fmt.Sprint(f.Counters, r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.5), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(),
-						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.State, r.Reason, r.Settled, r.ChannelFlits)
+						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.State, r.Reason, r.Settled, r.ChannelFlits, r.Levels()[0].Packets, r.Levels()[0].Flits, r.Levels()[0].Sum)
+					if r.Levels()[0].Packets != r.Packets() {
+						t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
+					}
 					if want == "" {
 						want = got
 					}

@@ -21,8 +21,9 @@ type Meter struct {
 	hops       int64
 	nonMinimal int64
 	packets    int64
-	notes      []Measure // of a workload, by measure
-	trailing   slice     // packets delivered since TakeSlice, whenever born
+	notes      []Measure   // of a workload, by measure
+	trailing   slice       // packets delivered since TakeSlice, whenever born
+	levels     *levelMeter // nil: service levels are not told apart
 
 	parts []*Meter // of the domains, to be gathered
 }
@@ -54,6 +55,9 @@ func (m *Meter) Close(to int64) {
 // part is a meter of the same window for a domain.
 func (m *Meter) part() *Meter {
 	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: Never}
+	if m.levels != nil {
+		p.levels = newLevelMeter(m.levels.routing)
+	}
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -78,6 +82,7 @@ func (m *Meter) gather() {
 			m.notes[i].Add(&p.notes[i])
 		}
 		clear(p.notes)
+		m.levels.take(p.levels)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }
@@ -94,6 +99,9 @@ func (m *Meter) Deliver(d *Delivery) {
 	latency := d.Cycle - d.Birth
 	m.trailing.latency += latency
 	m.trailing.packets++
+	if m.levels != nil {
+		m.levels.deliver(m, d)
+	}
 	if d.Birth < m.from || d.Birth >= m.to {
 		return
 	}

@@ -77,6 +77,9 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
+	if f.lanes != nil {
+		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
+	}
 	if f.observer != nil || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}

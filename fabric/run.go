@@ -16,6 +16,7 @@ type Plan struct {
 	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
 	Blame     bool      // divide the latency of measured packets into its parts
 	Trace     TracePlan // packets whose lives are recorded
+	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Progress  func()    // called every few hundred cycles; may be nil
@@ -63,8 +64,11 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if source.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
-	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Closed: source.Closed()}
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
+	if plan.Levels {
+		r.result.Meter.levels = newLevelMeter(f.routing)
+	}
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
@@ -76,7 +80,7 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	responder, responds := source.(Responder)
 	if responds {
-		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t) })
+		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t).listener })
 	}
 	if err := r.run(); err != nil {
 		return nil, err
@@ -90,21 +94,16 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	return r.result, nil
 }
 
+// runner takes a run through its phases.
 type runner struct {
-	f      *Fabric
-	source Workload
-	plan   Plan
-	ctx    context.Context
-	result *Result
-
-	watch     *Watchdog
-	progress  *progress // nil: nobody asks
-	last      slice     // of its last entry
-	useful    int64     // flits delivered or given up, when its last slice ended
-	warm      bool      // the warm-up has settled
-	delivered int64     // flits, when the window opened
-	sent      []uint32
-	series    *seriesRecorder // nil: off
+	f          *Fabric
+	source     Workload
+	plan       Plan
+	ctx        context.Context
+	watch      *Watchdog
+	statistics *statistics // nil: nobody asks
+	warm       bool        // the warm-up has settled
+	result     *Result
 }
 
 func (r *runner) run() error {
@@ -122,8 +121,8 @@ func (r *runner) advance(cycles int64) error {
 		n := min(cycles, sliceCycles)
 		r.f.Advance(n)
 		cycles -= n
-		if r.progress != nil {
-			r.note(n)
+		if r.statistics != nil {
+			r.statistics.note(n)
 		}
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -136,16 +135,6 @@ func (r *runner) advance(cycles int64) error {
 		}
 	}
 	return nil
-}
-
-// note enters the last cycles into the progress of the run.
-func (r *runner) note(cycles int64) {
-	slice, useful := r.result.takeSlice(), r.f.usefulFlits()+r.f.FaultTally().GivenUpFlits
-	r.progress.add(progressSlice{
-		end: r.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - r.useful, behind: r.source.BehindBy(r.f.Cycle()) * float64(cycles),
-	})
-	r.last, r.useful = slice, useful
 }
 
 // longestLatency is the latency of the slowest channel.

@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"math/bits"
-
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -162,8 +160,6 @@ type state struct {
 	departures []sim.Stream          // those of a Departer, by terminal
 	sensing    *sensing              // nil: off
 	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil unless a CrossedReader asks
+	lanes      []lanePort            // by port; nil: no arbitration between lanes
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
 }
-
-// lowestOV is the local output virtual channel that a decision is counted under.
-func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }

@@ -15,6 +15,24 @@ import (
 // all paths then follow one terminal of each switch.
 type TerminalBlind interface{ IgnoresTerminals() bool }
 
+// Widener is implemented by routings that choose between paths by a hash of the
+// packet's ends, so that each pair has to be followed by itself, and know a routing
+// whose paths include all of theirs and do not.
+type Widener interface {
+	// Widened is that routing; nil: none, as nothing is hashed. It splits flows
+	// evenly where r hashes: the mean over all hashes.
+	Widened() fabric.Routing
+}
+
+// Widened is the wider routing of a [Widener], or else nil. If it has no cycle of
+// channel dependencies, neither has r.
+func Widened(r fabric.Routing) fabric.Routing {
+	if w, ok := r.(Widener); ok {
+		return w.Widened()
+	}
+	return nil
+}
+
 func ignoresTerminals(r fabric.Routing) bool {
 	b, ok := r.(TerminalBlind)
 	return ok && b.IgnoresTerminals()

@@ -69,7 +69,7 @@ func TestExtending(t *testing.T) {
 		"fabric/allocator/rotating.go":      {"TestConformance/rotating", "TestConformance/rotating"},
 		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
 		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
-		"fabric/hca/ndr.go":                 {"TestPresets", "TestPresets"},
+		"fabric/hca/xdr.go":                 {"TestPresets", "TestPresets"},
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
 		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},

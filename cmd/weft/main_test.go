@@ -76,9 +76,9 @@ func TestBadInput(t *testing.T) {
 		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
 		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
 		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
-		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock runs it all the same: can deadlock: a cycle of 4 channels (exact)
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same: can deadlock: a cycle of 4 channels (exact)
   switch `},
-		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock runs it all the same
+		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same
   switch `},
 		{"packet that no buffer holds", small + "[traffic]\npacket_flits = 9\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", nil, `x.toml:21:1: switch.buffer_flits = 8: want at least 9: under cut-through a packet goes on only where it fits whole`},
 		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
@@ -218,6 +218,30 @@ func TestAllowDeadlock(t *testing.T) {
 		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
 	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
 		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestAllowDeadlockInFile: the same by a key of the file; the results and the report say
+// that the network can deadlock, and by which cycle, also where all points of an earlier
+// run are kept.
+func TestAllowDeadlockInFile(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": strings.Replace(small, `"dor"`, "\"dor\"\nvc_rule = \"none\"", 1) + "[fabric]\nallow_deadlock = true\n"})
+	for _, more := range [][]string{nil, {"--resume"}} {
+		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--out", "x", "--quiet"}, more...)...)
+		if status != exitSuccess || strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) != (more == nil) {
+			t.Errorf("%v: status %d: %s", more, status, stderr)
+		}
+		text, err := os.ReadFile("x/manifest.json")
+		if err != nil || !strings.Contains(string(text), `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`) {
+			t.Errorf("%v: manifest: %v\n%s", more, err, text)
+		}
+	}
+	if status, _, stderr := weft(t, "report", "x", "-o", "x.html"); status != exitSuccess {
+		t.Fatalf("report: status %d: %s", status, stderr)
+	}
+	page, err := os.ReadFile("x.html")
+	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
+		t.Errorf("report: %v", err)
 	}
 }
 

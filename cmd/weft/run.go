@@ -74,6 +74,7 @@ type runFlags struct {
 	force         bool
 	shard         string
 	share         experiments.Shard // what shard says
+	command       []string          // the command line
 	executor      string
 	chunk         int
 	sbatch        []string
@@ -97,7 +98,10 @@ value is TOML, or a string if it is not.`,
   weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
+			return a.run(c.Context(), args, &flags)
+		},
 	}
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
@@ -326,7 +330,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 
 // compute runs or merges one file, shows its progress, and says what came out.
 func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share}
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {

@@ -219,3 +219,19 @@ func choices(c *cobra.Command, flag string, values ...string) {
 		panic("weft: " + err.Error())
 	}
 }
+
+// commandLine is the command with its arguments and the options that were given,
+// as the manifest keeps it: enough to run it again.
+func commandLine(c *cobra.Command, args []string) []string {
+	line := append(strings.Fields(c.CommandPath()), args...)
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if list, several := f.Value.(pflag.SliceValue); several {
+			for _, value := range list.GetSlice() {
+				line = append(line, "--"+f.Name+"="+value)
+			}
+			return
+		}
+		line = append(line, "--"+f.Name+"="+f.Value.String())
+	})
+	return line
+}

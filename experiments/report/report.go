@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"math"
@@ -21,6 +22,21 @@ var pageHTML string
 //go:embed style.css
 var styleCSS string
 
+// The scripts of the page, none of which it needs to be read.
+var (
+	//go:embed chart.js
+	chartJS string
+	//go:embed tables.js
+	tablesJS string
+	//go:embed maps.js
+	mapsJS string
+)
+
+// script is all of them, in a form that is XML, too.
+func script() template.JS {
+	return template.JS("//<![CDATA[\n" + chartJS + tablesJS + mapsJS + "//]]>\n")
+}
+
 var page = template.Must(template.New("page").Parse(pageHTML))
 
 // content is what the page shows.
@@ -31,8 +47,10 @@ type content struct {
 	Counts      []experiments.VerdictCount // of all experiments
 	Verdicts    [][]verdict                // by paper
 	Experiments []experiment
-	Interrupted []string    // folders without results
-	Script      template.JS // where there is something that it moves
+	Interrupted []string // folders without results
+	Script      template.JS
+	Several     bool // experiments
+	Quick       bool // the only experiment
 }
 
 // experiment is the part of the page about one result folder.
@@ -40,8 +58,12 @@ type experiment struct {
 	ID, Title, Folder string
 	Question          []string // paragraphs
 	Manifest          experiments.Manifest
+	Sections          []section
+	Sentence          string // the answer to a load sweep
+	Knees             []knee
+	Bounds            bool // of the channels are known
 	Verdicts          []verdict
-	Figures           []template.HTML
+	Figures           []drawnFigure
 	Missing           []string // figures that could not be drawn, with the reason
 	Maps              []linkMap
 	MapNote           string
@@ -51,7 +73,27 @@ type experiment struct {
 	Shared            []cell // columns with one value
 	Results           table
 	Failures          *table
+	Command           string
+	Seeds             []string
+	Files             []file
 	Settings          []block
+}
+
+// HasAnswer and HasWhy tell whether there is anything to say.
+func (e *experiment) HasAnswer() bool { return len(e.Knees) > 0 || len(e.Verdicts) > 0 }
+func (e *experiment) HasWhy() bool {
+	return e.Blame != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != ""
+}
+
+// section is an entry of the list of contents.
+type section struct{ ID, Name string }
+
+// drawnFigure is a figure: a picture, and the numbers for the page's script.
+type drawnFigure struct {
+	Title, Label string
+	Picture      template.HTML
+	Chart        string // JSON; empty where the script cannot draw it
+	Files        []file
 }
 
 // verdict is a row of a verdict table, ready to print.
@@ -76,10 +118,12 @@ type cell struct{ Name, Value string }
 // block is a table of the resolved settings.
 type block struct{ Name, Text string }
 
-// Make writes the report of the result folders in and below some directories.
-// Errors are *experiments.FolderError.
-func Make(dirs []string) ([]byte, error) {
-	c := content{Style: template.CSS(styleCSS), Version: experiments.Version()}
+// Make writes the report of the result folders in and below some directories. out
+// is where the page will stand, for links to the files of the folders; empty: it has
+// none. Errors are *experiments.FolderError.
+func Make(dirs []string, out string) ([]byte, error) {
+	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
+	links := newLinker(out)
 	var verdicts []experiments.Verdict
 	for _, dir := range dirs {
 		finished, interrupted, err := experiments.FindFolders(dir)
@@ -92,19 +136,18 @@ func Make(dirs []string) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			e, judged := newExperiment(folder)
+			e, judged := newExperiment(folder, links)
 			e.ID = fmt.Sprintf("experiment%d", len(c.Experiments)+1)
 			e.Folder = folderName(dir, name)
+			e.list()
 			c.Experiments = append(c.Experiments, e)
-			if len(e.Lapses) > 0 {
-				c.Script = template.JS(timelapseJS)
-			}
 			verdicts = append(verdicts, judged...)
 		}
 	}
 	c.Title = "Results of weft"
-	if len(c.Experiments) == 1 {
-		c.Title = c.Experiments[0].Title
+	c.Several = len(c.Experiments) != 1
+	if !c.Several {
+		c.Title, c.Quick = c.Experiments[0].Title, c.Experiments[0].Manifest.Quick
 	}
 	c.sum(verdicts)
 	var b bytes.Buffer
@@ -112,6 +155,24 @@ func Make(dirs []string) ([]byte, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// list names the sections that there are, in the order in which a reader asks.
+func (e *experiment) list() {
+	for _, s := range []struct {
+		id, name string
+		there    bool
+	}{
+		{"answer", "Answer", e.HasAnswer()},
+		{"figures", "Figures", len(e.Figures)+len(e.Missing) > 0},
+		{"why", "Why", e.HasWhy()},
+		{"points", "Every point", true},
+		{"how", "How", true},
+	} {
+		if s.there {
+			e.Sections = append(e.Sections, section{e.ID + "-" + s.id, s.name})
+		}
+	}
 }
 
 // folderName is how the page calls a result folder: by its place below the
@@ -142,20 +203,23 @@ func (c *content) sum(verdicts []experiments.Verdict) {
 	}
 }
 
-func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
+func newExperiment(f *experiments.Folder, links linker) (experiment, []experiments.Verdict) {
 	verdicts := f.Verdicts()
 	e := experiment{
 		Title: f.Manifest.Title, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,
 		Verdicts: printVerdicts(verdicts), Settings: blocks(f.Manifest.Resolved),
+		Command: commandOf(f.Manifest.Command), Seeds: shortList(f.Manifest.Seeds), Files: links.ofRun(f),
 	}
+	e.Knees, e.Sentence, e.Bounds = knees(f)
 	for i := range f.File.Plots {
 		p := &f.File.Plots[i]
-		picture, err := figure(f, p)
+		drawn, err := figure(f, p)
 		if err != nil {
 			e.Missing = append(e.Missing, p.File+": "+err.Error())
 			continue
 		}
-		e.Figures = append(e.Figures, picture)
+		drawn.Files = links.ofFigure(f, p)
+		e.Figures = append(e.Figures, drawn)
 	}
 	e.Maps, e.MapNote = linkMaps(f)
 	e.Lapses, e.LapseNote = timelapses(f)
@@ -168,24 +232,61 @@ func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
 	return e, verdicts
 }
 
-// figure draws a plot as an svg element.
-func figure(f *experiments.Folder, p *experiments.PlotConfig) (template.HTML, error) {
+// commandOf writes a command line as a shell takes it.
+func commandOf(line []string) string {
+	words := make([]string, len(line))
+	for i, word := range line {
+		if strings.ContainsAny(word, " \t\n'\"\\$*?[]{}()<>|&;#~`!") || word == "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words[i] = word
+	}
+	return strings.Join(words, " ")
+}
+
+// shortList prints some numbers: of many the ends.
+func shortList(list []uint64) []string {
+	const most = 12
+	var words []string
+	for i, x := range list {
+		switch {
+		case len(list) <= most || i < 2 || i == len(list)-1:
+			words = append(words, strconv.FormatUint(x, 10))
+		case i == 2:
+			words = append(words, "…")
+		}
+	}
+	return words
+}
+
+// figure draws a plot.
+func figure(f *experiments.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
+	d := drawnFigure{Title: p.Title, Label: p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X}
 	t := f.Results
 	if p.Table != "results" {
 		if t = f.Tables[p.Table]; t == nil {
-			return "", fmt.Errorf("the run has no table %q", p.Table)
+			return d, fmt.Errorf("the run has no table %q", p.Table)
 		}
 	}
+	chart, err := p.Chart(t)
+	if err != nil {
+		return d, err
+	}
+	text, err := json.Marshal(chart)
+	if err != nil {
+		return d, err
+	}
+	d.Chart = string(text)
 	picture, err := p.Picture(t, "svg")
 	if err != nil {
-		return "", err
+		return d, err
 	}
 	_, element, found := strings.Cut(string(picture), "<svg ")
 	if !found {
 		panic("report: a picture that is not SVG")
 	}
-	label := template.HTMLEscapeString(p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X)
-	return template.HTML(`<svg role="img" aria-label="` + label + `" ` + element), nil
+	d.Picture = template.HTML(`<svg role="img" aria-label="` + template.HTMLEscapeString(d.Label) + `" ` + element)
+	return d, nil
 }
 
 // paragraphs joins the lines of a comment; empty lines part paragraphs.

@@ -148,6 +148,13 @@ func WriteJSON(w io.Writer, g *Graph) error {
 			write(fileLink{A: newFilePort(g, p), B: newFilePort(g, peer), Class: g.Classes[g.PortClass[p]].Name})
 		})
 	})
+	if g.Names != nil && g.Names.Aggregation != nil {
+		section("aggregation_nodes", func(write func(any)) {
+			for _, a := range g.Names.Aggregation {
+				write(fileAggregation{a.Name, int(a.Switch), a.Port, guid(a.NodeGUID), a.NodePort, guid(a.PortGUID), a.LID, a.LMC, a.Rate})
+			}
+		})
+	}
 	fmt.Fprint(b, "\n}\n")
 	return b.Flush()
 }

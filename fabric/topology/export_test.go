@@ -55,6 +55,8 @@ func namedGraph() *Graph {
 		TerminalLMC:  []uint8{1, 0},
 		TerminalNode: []int32{0, 0},
 		NodePort:     []int32{1, 2},
+		Host:         []int32{3, 3},
+		Aggregation:  []AggregationNode{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
 	}
 	return g
 }

@@ -45,7 +45,10 @@ import (
 // switch's "guid", "lid", "lmc" and "ports" (physical ones), at terminals and ends of
 // links the physical "number" of the switch port, and of terminals
 // "node_guid", "port_guid", "lid", "lmc", "node" (equal for the ports of one adapter,
-// stated for all or none) and "node_port". The network must be connected.
+// stated for all or none), "node_port" and "host" (equal for the rails of one host, for
+// all or none). "aggregation_nodes" lists adapters inside
+// switches, which are no terminals, by "switch" and any of the names above and "rate". The
+// network must be connected.
 type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
 }
@@ -144,6 +147,8 @@ type fileReader struct {
 	switches  []located[fileSwitch]
 	terminals []located[fileTerminal]
 	links     []located[fileLink]
+
+	aggregation []located[fileAggregation]
 }
 
 type located[E any] struct {
@@ -202,8 +207,10 @@ func (r *fileReader) parse() {
 			r.terminals = decodeList[fileTerminal](r, d)
 		case "links":
 			r.links = decodeList[fileLink](r, d)
+		case "aggregation_nodes":
+			r.aggregation = decodeList[fileAggregation](r, d)
 		default:
-			r.fault(line, "unknown key %q: known are format, version, classes, switches, terminals, links", key)
+			r.fault(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
 			var skipped json.RawMessage
 			d.Decode(&skipped) // cannot fail: the syntax is known to be right
 		}

@@ -167,6 +167,20 @@ func (r *fileReader) names() *Names {
 			nodes++
 			n.TerminalNode = append(n.TerminalNode, *v.Node)
 		}
+		if v.Host != nil {
+			n.Host = append(n.Host, *v.Host)
+		}
+	}
+	if hosts := len(n.Host); hosts != 0 && hosts != len(r.terminals) {
+		r.fault(r.terminals[0].line, "%d of %d terminals have a \"host\": want all or none", hosts, len(r.terminals))
+	}
+	for _, e := range r.aggregation {
+		v := e.value
+		if v.Switch < 0 || v.Switch >= len(r.switches) {
+			r.fault(e.line, "aggregation node without a \"switch\" of 0 to %d", len(r.switches)-1)
+		}
+		r.checkLMC(e.line, v.LMC)
+		n.Aggregation = append(n.Aggregation, AggregationNode{v.Name, SwitchID(v.Switch), v.Number, uint64(v.NodeGUID), v.NodePort, uint64(v.PortGUID), v.LID, v.LMC, v.Rate})
 	}
 	if nodes != 0 && nodes != len(r.terminals) {
 		r.fault(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))
@@ -195,5 +209,5 @@ func put[E comparable](list *[]E, length, i int, value E) {
 
 func (n *Names) empty() bool {
 	return n.Switch == nil && n.SwitchGUID == nil && n.SwitchLID == nil && n.SwitchLMC == nil && n.SwitchPorts == nil && n.Port == nil &&
-		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalLMC == nil && n.TerminalNode == nil && n.NodePort == nil
+		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalLMC == nil && n.TerminalNode == nil && n.NodePort == nil && n.Host == nil && n.Aggregation == nil
 }

@@ -42,6 +42,7 @@ type (
 		LMC      uint8  `json:"lmc,omitempty"`
 		Node     *int32 `json:"node,omitempty"`
 		NodePort int32  `json:"node_port,omitempty"`
+		Host     *int32 `json:"host,omitempty"`
 	}
 	fileLink struct {
 		A     filePort `json:"a"`
@@ -49,6 +50,21 @@ type (
 		Class string   `json:"class"`
 	}
 )
+
+// fileAggregation is a port of an aggregation node; Number is that of the switch's.
+type fileAggregation struct {
+	Name     string `json:"name,omitempty"`
+	Switch   int    `json:"switch"`
+	Number   int32  `json:"number,omitempty"`
+	NodeGUID guid   `json:"node_guid,omitempty"`
+	NodePort int32  `json:"node_port,omitempty"`
+	PortGUID guid   `json:"port_guid,omitempty"`
+	LID      int32  `json:"lid,omitempty"`
+	LMC      uint8  `json:"lmc,omitempty"`
+	Rate     string `json:"rate,omitempty"`
+}
+
+func (f *fileAggregation) blank() { f.Switch = noSwitch }
 
 // noSwitch stands where a file does not say which switch.
 const noSwitch = math.MinInt
@@ -119,6 +135,9 @@ func newFileTerminal(g *Graph, t TerminalID) fileTerminal {
 		f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
 		if n.TerminalNode != nil {
 			f.Node = &n.TerminalNode[t]
+		}
+		if n.Host != nil {
+			f.Host = &n.Host[t]
 		}
 	}
 	return f

@@ -72,9 +72,28 @@ type Names struct {
 	PortGUID     []uint64 // len = terminals: GUID of the adapter's port
 	TerminalLID  []int32  // len = terminals
 	TerminalNode []int32  // len = terminals: equal for ports of one adapter
+	Host         []int32  // len = terminals: equal for ports of one host, whose rails they are; nil: one a host
 	NodePort     []int32  // len = terminals: physical port number on the adapter, from 1
 	SwitchLMC    []uint8  // len = switches: LID mask control, 2^LMC LIDs each; nil = 0
 	TerminalLMC  []uint8  // len = terminals: LID mask control; nil = 0
+
+	// Aggregation lists the adapters inside switches that reduce data in the network
+	// (SHARP), port by port. They are no terminals and have no ports in the graph; a
+	// subnet manager gives them LIDs and routes to them like hosts.
+	Aggregation []AggregationNode
+}
+
+// AggregationNode is a port of an adapter inside a switch.
+type AggregationNode struct {
+	Name     string
+	Switch   SwitchID
+	Port     int32 // physical number of the switch's port
+	NodeGUID uint64
+	NodePort int32 // physical number of its own port, from 1
+	PortGUID uint64
+	LID      int32
+	LMC      uint8
+	Rate     string // as the file names it, "4xHDR"; "" if it does not
 }
 
 // Switches is the number of switches.
@@ -110,6 +129,27 @@ func (g *Graph) TerminalSwitch(t TerminalID) SwitchID { return g.PortSwitch[g.Te
 // LocalPort is p's index among the connected ports of its switch, from 0.
 func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitch[p]]) }
 
+// Hosts lists the terminals of each host, its rails, in the order of their numbers;
+// hosts in the order of their first. Where nothing is known, a terminal is a host.
+func (g *Graph) Hosts() [][]TerminalID {
+	var hosts [][]TerminalID
+	index := map[int32]int{}
+	for t := range TerminalID(g.Terminals()) {
+		if g.Names == nil || g.Names.Host == nil {
+			hosts = append(hosts, []TerminalID{t})
+			continue
+		}
+		i, known := index[g.Names.Host[t]]
+		if !known {
+			i = len(hosts)
+			index[g.Names.Host[t]] = i
+			hosts = append(hosts, nil)
+		}
+		hosts[i] = append(hosts[i], t)
+	}
+	return hosts
+}
+
 // SwitchName is a switch's name for messages and exports.
 func (g *Graph) SwitchName(s SwitchID) string {
 	if g.Names != nil && g.Names.Switch != nil && g.Names.Switch[s] != "" {
@@ -118,9 +158,13 @@ func (g *Graph) SwitchName(s SwitchID) string {
 	return fmt.Sprintf("switch %d", s)
 }
 
-// TerminalName is a terminal's name for messages and exports.
+// TerminalName is a terminal's name for messages and exports: that of the adapter
+// and, of one with several ports, the port.
 func (g *Graph) TerminalName(t TerminalID) string {
 	if g.Names != nil && g.Names.Terminal != nil && g.Names.Terminal[t] != "" {
+		if at(g.Names.NodePort, t) > 1 {
+			return fmt.Sprintf("%s port %d", g.Names.Terminal[t], g.Names.NodePort[t])
+		}
 		return g.Names.Terminal[t]
 	}
 	return fmt.Sprintf("terminal %d", t)

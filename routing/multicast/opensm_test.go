@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -344,9 +345,9 @@ func TestSSSPInfinity(t *testing.T) {
 	if _, err := set(6, false); err != nil {
 		t.Errorf("LMC 6: %v", err)
 	}
-	var refused *InfinityError
+	var refused *sssp.InfinityError
 	if _, err := set(7, false); !errors.As(err, &refused) {
-		t.Fatalf("LMC 7: %v, want an *InfinityError", err)
+		t.Fatalf("LMC 7: %v, want an *sssp.InfinityError", err)
 	}
 	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
 	// reached (the host's own link is 1 long), 24 cannot.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -303,7 +304,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := Registry.Build(name, c, env)
-		if errors.As(err, new(*InfinityError)) {
+		if errors.As(err, new(*sssp.InfinityError)) {
 			continue // wants a connected network
 		}
 		if err != nil {

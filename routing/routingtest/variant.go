@@ -19,7 +19,8 @@ type Variant struct {
 	Routing    string
 	Key, Value string // what is changed; "" for the defaults
 	Config     any
-	// CanDeadlock tells that the choice is for demonstrations.
+	// CanDeadlock tells that the choice is for demonstrations, or that the network
+	// decides ([routing.NetworkDecides]).
 	CanDeadlock bool
 }
 
@@ -42,7 +43,8 @@ func Variants(t testing.TB, name string) []Variant {
 		}
 		return config
 	}
-	all := []Variant{{Routing: name, Config: fresh()}}
+	decides := routing.NetworkDecides(name)
+	all := []Variant{{Routing: name, Config: fresh(), CanDeadlock: decides}}
 	place := -1
 	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
 		place++
@@ -56,7 +58,7 @@ func Variants(t testing.TB, name string) []Variant {
 			}
 			config := fresh()
 			setPlace(config, place, value)
-			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
+			deadlocks := decides || slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Tag.Get("toml"), value, config, deadlocks})
 		}
 	})
@@ -94,7 +96,9 @@ func networks(more []topologytest.Network) []topologytest.Network {
 }
 
 // Each runs a test of a registered routing in all of its variants, on all of the
-// given networks that carry it, and on one of each family of topologies.
+// given networks that carry it, and on one of each family of topologies. Routings
+// that read files have no defaults that any network carries; their own tests call
+// [ConformOn].
 func Each(t *testing.T, name string, more []topologytest.Network, test func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing)) {
 	nets := networks(more)
 	carried := 0
@@ -106,7 +110,11 @@ func Each(t *testing.T, name string, more []topologytest.Network, test func(t *t
 			}
 		}
 	}
-	if carried == 0 {
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, reads := config.(topology.PathConfig); carried == 0 && !reads {
 		t.Errorf("no network of the suite carries routing %q", name)
 	}
 }

@@ -21,7 +21,7 @@ type Registry[E, T any] struct {
 }
 
 type entry[E, T any] struct {
-	forms []*form[E, T] // by need; one without a need is alone
+	forms []*form[E, T] // by need; one without a need is the last
 }
 
 // NewRegistry makes an empty registry; kind names its things in messages
@@ -39,6 +39,7 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 //	unit:"flits"        the unit of a bare number
 //	min:"1" max:"64"    inclusive bounds of a number
 //	choices:"a|b|c"     allowed values of a string
+//	file:"read"         a string is the path of a file that is read, or empty
 //
 // A configuration with a method Validate() error is asked after the tags are.
 // Registering a name twice panics; [RegisterFor] gives a name several forms.

@@ -196,19 +196,49 @@ func (f *listing) checkGUIDs() {
 	}
 }
 
+// takeAggregation takes aggregation nodes and their cables out of the records and
+// lists them in names.
+func (f *listing) takeAggregation(names *topology.Names) {
+	number := map[*nodeRecord]topology.SwitchID{}
+	for _, n := range f.nodes {
+		if n.kind == switchNode {
+			number[n] = topology.SwitchID(len(number))
+		}
+	}
+	for _, n := range f.nodes {
+		if n.kind != adapterNode || !isAggregationNode(n.description) {
+			continue
+		}
+		n.kind = aggregationNode
+		for _, e := range n.ends {
+			peer := f.byID[e.peer]
+			s, ok := number[peer]
+			if !ok {
+				f.warn(e.line, "cable between %q and %q, neither of them a switch, left out", n.id, e.peer)
+				continue
+			}
+			names.Aggregation = append(names.Aggregation, topology.AggregationNode{Name: n.description, Switch: s, Port: int32(e.peerPort),
+				NodeGUID: n.guid, NodePort: int32(e.port), PortGUID: e.guid, LID: e.lid, LMC: e.lmc, Rate: e.rate.text})
+			peer.ends = slices.DeleteFunc(peer.ends, func(back cableEnd) bool { return back.port == e.peerPort })
+		}
+	}
+}
+
 // graph numbers the checked records: switches and terminals in file order,
 // ports by their physical number.
 func (f *listing) graph(s *ImportSummary) *topology.Graph {
+	names := &topology.Names{}
+	f.takeAggregation(names)
 	classes, classOf := f.classes()
 	var switches, hosts []*nodeRecord
 	for _, n := range f.nodes {
-		if n.kind == switchNode {
+		switch n.kind {
+		case switchNode:
 			switches = append(switches, n)
-		} else {
+		case adapterNode, routerNode:
 			hosts = append(hosts, n)
 		}
 	}
-	names := &topology.Names{}
 	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
 	ports := map[portReference]topology.PortID{}
 	for i, n := range switches {
@@ -260,7 +290,9 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 			names.NodePort = append(names.NodePort, int32(e.port))
 		}
 	}
+	names.Host = hostsOf(names)
 	s.SwitchCables = g.SwitchLinks()
+	s.Hosts = len(g.Hosts())
 	s.Terminals = g.Terminals()
 	if f.dialect == dialectDiscover {
 		f.warnShared(g)

@@ -13,13 +13,16 @@ import (
 // discoverNode matches a node record whose id is made of a GUID.
 var discoverNode = regexp.MustCompile(`(?m)^\s*(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(?:0x)?[0-9A-Fa-f]+"`)
 
+// dbNodes matches the beginning of the nodes of ibdiagnet's db_csv.
+var dbNodes = regexp.MustCompile(`(?m)^\s*START_NODES\s*$`)
+
 // anyNode matches a node record.
 var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
 // ReadFile reads a network from a file in any format that is known:
-// "ibnetdiscover", "ibsim" or "json" (see [topology.FileConfig]). An empty format
-// is found out from the content: JSON starts with a brace, ibnetdiscover's node
-// ids are made of GUIDs.
+// "ibnetdiscover", "ibdiagnet", "ibsim" or "json" (see [topology.FileConfig]). An
+// empty format is found out from the content: JSON starts with a brace,
+// ibnetdiscover's node ids are made of GUIDs.
 func ReadFile(path, format string) (topology.Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
@@ -32,12 +35,14 @@ func ReadFile(path, format string) (topology.Topology, error) {
 		switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {
 		case bytes.HasPrefix(text, []byte("{")):
 			format = "json"
+		case dbNodes.Match(data):
+			format = "ibdiagnet"
 		case discoverNode.Match(data):
 			format = "ibnetdiscover"
 		case anyNode.Match(data):
 			format = "ibsim"
 		default:
-			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, an ibsim netlist nor a topology in JSON", path)
+			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON", path)
 		}
 	}
 	var im *Imported
@@ -50,10 +55,12 @@ func ReadFile(path, format string) (topology.Topology, error) {
 		return topology.NewFileNetwork(g), nil
 	case "ibnetdiscover":
 		im, err = ReadNetDiscover(bytes.NewReader(data), path)
+	case "ibdiagnet":
+		im, err = ReadDBCSV(bytes.NewReader(data), path)
 	case "ibsim":
 		im, err = ReadSim(bytes.NewReader(data), path)
 	default:
-		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibsim or json")
+		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibdiagnet, ibsim or json")
 	}
 	if err != nil {
 		return nil, err

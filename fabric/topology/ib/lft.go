@@ -1,26 +1,38 @@
 package ib
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
-// sends packets to each terminal and to each switch.
+// sends packets to each terminal and to each switch. Memory: 4 bytes for each
+// switch and destination.
 type LFTs struct {
 	graph *topology.Graph
 	// next holds, by switch and destination (terminals, then switches), the
 	// port; NoPort where the table has none or the destination is the switch
 	// itself.
 	next []topology.PortID
+	lids *LIDs
+}
+
+// NewLFTs makes tables without an entry; LIDs are as the fabric states them, or
+// else as [Names] numbers them.
+func NewLFTs(g *topology.Graph) *LFTs {
+	l := &LFTs{g, make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches())), StatedLIDs(g)}
+	for i := range l.next {
+		l.next[i] = topology.NoPort
+	}
+	if l.lids.Highest() == 0 {
+		names := *Names(g)
+		l.lids = StatedLIDs(&topology.Graph{TerminalPort: g.TerminalPort, PortStart: g.PortStart, Names: &names})
+	}
+	return l
 }
 
 // ToTerminal is the port by which s sends to terminal t, or NoPort.
@@ -33,138 +45,294 @@ func (l *LFTs) ToSwitch(s, d topology.SwitchID) topology.PortID {
 	return l.next[l.cell(s)+l.graph.Terminals()+int(d)]
 }
 
+// SetTerminal enters the port by which s sends to terminal t.
+func (l *LFTs) SetTerminal(s topology.SwitchID, t topology.TerminalID, p topology.PortID) {
+	l.next[l.cell(s)+int(t)] = p
+}
+
+// SetSwitch enters the port by which s sends to switch d.
+func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
+	l.next[l.cell(s)+l.graph.Terminals()+int(d)] = p
+}
+
+// LIDs are those of the tables' rows, or as the fabric states them.
+func (l *LFTs) LIDs() *LIDs { return l.lids }
+
 func (l *LFTs) cell(s topology.SwitchID) int {
 	return int(s) * (l.graph.Terminals() + l.graph.Switches())
 }
 
 var (
-	lftSwitch = regexp.MustCompile(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
-	lftRow    = regexp.MustCompile(`^0x([0-9A-Fa-f]+)\s+(\d+)\s*#.*\bportguid (0x[0-9A-Fa-f]+)`)
-	lftEnd    = regexp.MustCompile(`^(\d+)( valid)? lids dumped`)
+	lftSwitch  = regexp.MustCompile(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
+	fdbSwitch  = regexp.MustCompile(`dump_ucast_routes: Switch (0x[0-9A-Fa-f]+)`)
+	lftEnd     = regexp.MustCompile(`^(\d+)( valid)? lids dumped`)
+	lftReduced = regexp.MustCompile(`^([0-9A-Fa-f]{16}) \d+:((?: (?:\d+|-))+)$`)
+	lftHeading = regexp.MustCompile(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
 )
 
-// ReadLFTs reads OpenSM's dump of the forwarding tables (opensm-lfts.dump, also
-// what dump_lfts prints) of a subnet whose switches and ports are those of g,
-// matched by GUID. A destination with several LIDs goes by its lowest. name is
-// the file's name for messages; faults are returned together with their lines.
-// Every switch must have a table, and the count at its end must be right.
-// Memory: 4 bytes for each switch and destination.
+// ReadLFTs reads the forwarding tables of a subnet whose switches and ports are
+// those of g, matched by GUID. Four forms are told apart line by line: OpenSM's
+// opensm-lfts.dump, what ibroute, dump_lfts and dump_fts of infiniband-diags
+// print, the .fdbs of OpenSM and ibdiagnet, and weft's own of a line for each
+// switch: its GUID and LID, a colon, and the ports to LID 1, 2, ..., "-" for none.
+//
+// A row's destination is the port with its port GUID, or else with its LID, where
+// the fabric states LIDs. Where neither does, LIDs follow from the tables: what a
+// switch sends to a host's port is the host's, what it keeps its own. A
+// destination with several LIDs goes by its lowest. Rows of LIDs below the
+// fabric's highest that no port has are passed over, as switches keep entries of
+// hosts that have gone.
+//
+// name is the file's name for messages; faults are returned together with their
+// lines. Every switch must have a table and, in the forms that end a table with a
+// count, the right number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
-	p := lftParser{file: listing{name: name}, names: Names(g), at: -1, listed: make([]bool, g.Switches())}
-	p.lfts = &LFTs{g, make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches()))}
-	for i := range p.lfts.next {
-		p.lfts.next[i] = topology.NoPort
+	p := lftParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: -1, listed: make([]bool, g.Switches())}
+	p.lfts = NewLFTs(g)
+	p.lfts.lids = noLIDs(g)
+	p.best = make([]int32, len(p.lfts.next))
+	if err := p.read(r, p.parse, p.end); err != nil {
+		return nil, err
 	}
-	p.lid = make([]uint64, g.Terminals()+g.Switches())
-	p.destination = map[uint64]int{}
-	p.switches = map[uint64]topology.SwitchID{}
-	for t, guid := range p.names.PortGUID {
-		p.destination[guid] = t
-	}
-	for s, guid := range p.names.SwitchGUID {
-		p.destination[guid] = g.Terminals() + s
-		p.switches[guid] = topology.SwitchID(s)
-	}
-	in := bufio.NewScanner(input.Text(r))
-	line := 0
-	for in.Scan() && len(p.file.faults) < maxFaults {
-		line++
-		p.parse(line, strings.TrimSpace(in.Text()))
-	}
-	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, line+1, err)
-	}
-	if len(p.file.faults) == 0 {
-		if p.at >= 0 {
-			p.file.fault(line, "the file ends within the table of %s", g.SwitchName(p.at))
-		}
-		for s, listed := range p.listed {
-			if !listed && len(p.file.faults) < maxFaults {
-				p.file.fault(line, "no table of %s (%016x)", g.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
-			}
-		}
-	}
-	if len(p.file.faults) > 0 {
-		return nil, errors.Join(p.file.faults...)
+	if p.lfts.lids.Highest() == 0 {
+		p.lfts.lids = p.lids
 	}
 	return p.lfts, nil
 }
 
 type lftParser struct {
-	file        listing // for faults
-	names       *topology.Names
-	lfts        *LFTs
-	switches    map[uint64]topology.SwitchID
-	destination map[uint64]int    // by port GUID
-	listed      []bool            // len = switches
-	lid         []uint64          // len = destinations: LID of the row used in the table at hand, 0 none
-	at          topology.SwitchID // whose table is being read, -1 none
-	rows        int               // in the table at hand
-	skipping    bool              // the table at hand is of no known switch
+	faultList
+	*subnet
+	lfts   *LFTs
+	listed []bool            // len = switches
+	best   []int32           // len = len(lfts.next): LID of the row that made the entry, 0 none
+	later  []lftEntry        // rows whose LIDs are not known yet
+	at     topology.SwitchID // whose table is being read, -1 none
+	open   bool              // the table at hand is not complete without a line that ends it
+	rows   int               // in the table at hand
+	last   int               // LID of the last row of the table at hand
+	top    int               // highest LID of the tables before, of those without a last line
+
+	skipping bool // the table at hand is of no known switch
+}
+
+// lftEntry is a row whose destination has still to be found.
+type lftEntry struct {
+	line   int
+	at     topology.SwitchID
+	lid    uint16
+	number uint8
 }
 
 func (p *lftParser) parse(line int, text string) {
-	if text == "" || text[0] == '#' {
+	if lid, port, rest, ok := cutRow(text); ok { // most lines
+		p.row(line, lid, port, rest)
 		return
 	}
-	if m := lftSwitch.FindStringSubmatch(text); m != nil {
-		guid, err := strconv.ParseUint(m[1], 0, 64)
-		s, known := p.switches[guid]
-		p.skipping = true
-		switch {
-		case err != nil || !known:
-			p.file.fault(line, "switch %s is not in the fabric", m[1])
-		case p.listed[s]:
-			p.file.fault(line, "switch %s is a duplicate", m[1])
-		case p.at >= 0:
-			p.file.fault(line, "the table of %s is cut", p.lfts.graph.SwitchName(p.at))
-		default:
-			p.listed[s], p.at, p.rows, p.skipping = true, s, 0, false
-			clear(p.lid)
+	if text == "" || text[0] == '#' || lftHeading.MatchString(text) {
+		return
+	}
+	if m := lftReduced.FindStringSubmatch(text); m != nil {
+		p.begin(line, "0x"+m[1], false)
+		for i, port := range strings.Fields(m[2]) {
+			if port == "-" {
+				port = "UNREACHABLE"
+			}
+			p.row(line, strconv.FormatInt(int64(i)+1, 16), port, "")
 		}
-	} else if m := lftRow.FindStringSubmatch(text); m != nil {
-		p.row(line, m)
+	} else if m := lftSwitch.FindStringSubmatch(text); m != nil {
+		p.begin(line, m[1], true)
+	} else if m := fdbSwitch.FindStringSubmatch(text); m != nil {
+		p.begin(line, m[1], false)
 	} else if m := lftEnd.FindStringSubmatch(text); m != nil {
-		if n, err := strconv.Atoi(m[1]); !p.skipping && (err != nil || n != p.rows || p.at < 0) {
-			p.file.fault(line, "%s rows said, %d read", m[1], p.rows)
-		}
-		p.at = -1
-	} else if !p.skipping || p.at >= 0 {
-		p.file.fault(line, "%s is not a line of a forwarding table", quoteShort(text))
+		p.count(line, m[1], m[2] != "")
+	} else if (!p.skipping || p.at >= 0) && !chatter.MatchString(text) {
+		p.fault(line, "%s is not a line of a forwarding table", quoteShort(text))
 	}
 }
 
-// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'".
-func (p *lftParser) row(line int, m []string) {
+// begin starts the table of a switch.
+func (p *lftParser) begin(line int, guid string, open bool) {
+	p.close()
+	v, err := strconv.ParseUint(guid, 0, 64)
+	s, known := p.switches[v]
+	before, cut := p.at, p.open
+	p.skipping, p.at = true, -1
+	switch {
+	case err != nil || !known:
+		p.fault(line, "switch %s is not in the fabric", guid)
+	case p.listed[s]:
+		p.fault(line, "switch %s is a duplicate", guid)
+	case before >= 0 && cut:
+		p.fault(line, "the table of %s is cut", p.graph.SwitchName(before))
+	default:
+		p.listed[s], p.at, p.open, p.rows, p.last, p.skipping = true, s, open, 0, 0, false
+	}
+}
+
+// close ends a table of the form without a last line.
+func (p *lftParser) close() {
+	if p.at >= 0 && !p.open {
+		p.top = max(p.top, p.last)
+	}
+}
+
+// count checks the last line of a table. OpenSM prints the highest LID there,
+// whether there are rows for all LIDs or not; the other tools count their rows.
+func (p *lftParser) count(line int, text string, exact bool) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case p.skipping:
+	case p.at < 0:
+		p.fault(line, "the end of a table without its beginning")
+	case err != nil || n < p.rows || exact && n != p.rows:
+		p.fault(line, "%s rows said, %d read", text, p.rows)
+	}
+	p.at = -1
+}
+
+// cutRow takes "0x0001 005 # ..." and "0x0001 : 005 : 02 : yes" apart.
+func cutRow(text string) (lid, port, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, "0x")
+	if !ok {
+		return "", "", "", false
+	}
+	n := hexDigits(text)
+	lid, text = text[:n], strings.TrimLeft(text[n:], " \t:")
+	port, rest, _ = strings.Cut(text, " ")
+	decimal := port != "" && strings.Trim(port, "0123456789") == ""
+	return lid, port, rest, n > 0 && (decimal || port == "UNREACHABLE")
+}
+
+// hexDigits is the length of the hexadecimal number that text begins with.
+func hexDigits(text string) int {
+	n := 0
+	for n < len(text) && strings.IndexByte("0123456789abcdefABCDEF", text[n]) >= 0 {
+		n++
+	}
+	return n
+}
+
+// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or
+// "0x0001 : 005 : 02 : yes".
+func (p *lftParser) row(line int, lidText, portText, rest string) {
 	if p.at < 0 {
 		if !p.skipping {
-			p.file.fault(line, "row before any switch")
+			p.fault(line, "row before any switch")
 		}
 		return
 	}
 	p.rows++
-	lid, errLID := strconv.ParseUint(m[1], 16, 16)
-	number, errPort := strconv.Atoi(m[2])
-	guid, errGUID := strconv.ParseUint(m[3], 0, 64)
-	to, known := p.destination[guid]
-	if err := errors.Join(errLID, errPort, errGUID); err != nil || !known || lid == 0 {
-		p.file.fault(line, "LID 0x%s, port %s, destination %s: want a LID of 16 bits, a port and a GUID of the fabric", m[1], m[2], m[3])
+	lid, err := strconv.ParseUint(lidText, 16, 32)
+	if err != nil || lid > maxUnicastLID {
+		p.fault(line, "LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
 		return
 	}
-	if p.lid[to] != 0 && p.lid[to] < lid {
-		return
-	}
-	p.lid[to] = lid
-	port := topology.NoPort
-	first, end := p.lfts.graph.Ports(p.at)
-	for q := first; q < end; q++ {
-		if int(p.names.Port[q]) == number {
-			port = q
+	p.last = int(lid)
+	number := uint64(noRoute)
+	if portText != "UNREACHABLE" {
+		if number, err = strconv.ParseUint(portText, 10, 8); err != nil {
+			p.fault(line, "port %s: want 0 to 255", portText)
+			return
 		}
 	}
-	if self := p.lfts.graph.Terminals() + int(p.at); port == topology.NoPort && !(number == 0 && to == self) {
-		p.file.fault(line, "%s has no cable at port %d", p.lfts.graph.SwitchName(p.at), number)
+	if lid == 0 || number == noRoute {
 		return
 	}
-	p.lfts.next[p.lfts.cell(p.at)+to] = port
+	e := lftEntry{line, p.at, uint16(lid), uint8(number)}
+	if _, text, ok := strings.Cut(rest, "portguid 0x"); ok {
+		text = text[:hexDigits(text)]
+		guid, err := strconv.ParseUint(text, 16, 64)
+		if to, known := p.ends[guid]; err == nil && known {
+			p.lfts.lids.put(int(lid), to)
+			p.enter(e, to)
+		} else if p.within[guid] {
+			p.lfts.lids.put(int(lid), p.lids.aggregation())
+		} else {
+			p.fault(line, "LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
+		}
+		return
+	}
+	if p.lids.Highest() == 0 {
+		p.learn(e)
+		p.later = append(p.later, e)
+		return
+	}
+	if to, known := p.lids.of(int(lid)); known {
+		p.enter(e, to)
+	} else if int(lid) > p.lids.Highest() {
+		p.fault(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
+	}
+}
+
+// noRoute stands for the lack of an entry in a forwarding table (InfiniBand
+// Architecture Specification, volume 1, 14.2.5.6).
+const noRoute = 255
+
+// learn takes the LID of a row that tells whose it is.
+func (p *lftParser) learn(e lftEntry) {
+	to := p.graph.Terminals() + int(e.at)
+	if e.number != 0 {
+		port := p.port(e.at, int(e.number))
+		if port == topology.NoPort {
+			p.fault(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
+			return
+		}
+		t, ok := p.graph.PeerTerminal(port)
+		if !ok {
+			return
+		}
+		to = int(t)
+	}
+	if other, known := p.lfts.lids.of(int(e.lid)); known && other != to {
+		p.fault(e.line, "LID 0x%04x: an earlier table sends it to another end port", e.lid)
+	}
+	p.lfts.lids.put(int(e.lid), to)
+}
+
+// deferred enters the rows that waited for their LIDs to be known.
+func (p *lftParser) deferred() {
+	for _, e := range p.later {
+		if to, known := p.lfts.lids.of(int(e.lid)); known && !p.full() {
+			p.enter(e, to)
+		}
+	}
+}
+
+// enter makes the entry of a row, unless one of a lower LID has made it, or it is
+// for an aggregation node.
+func (p *lftParser) enter(e lftEntry, to int) {
+	if to == p.lids.aggregation() {
+		return
+	}
+	cell := p.lfts.cell(e.at) + to
+	if best := p.best[cell]; best != 0 && best <= int32(e.lid) {
+		return
+	}
+	p.best[cell] = int32(e.lid)
+	self := p.graph.Terminals() + int(e.at)
+	port := p.port(e.at, int(e.number))
+	switch {
+	case e.number == 0 && to == self:
+	case e.number == 0:
+		p.fault(e.line, "LID 0x%04x by port 0, which is %s itself", e.lid, p.graph.SwitchName(e.at))
+	case port == topology.NoPort:
+		p.fault(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
+	}
+	p.lfts.next[cell] = port
+}
+
+// end checks the file as a whole and enters what waited for it.
+func (p *lftParser) end(line int) {
+	defer p.deferred()
+	if p.at >= 0 && p.open {
+		p.fault(line, "the file ends within the table of %s", p.graph.SwitchName(p.at))
+	} else if p.at >= 0 && p.last < p.top {
+		p.fault(line, "the file ends within the table of %s: its last LID is 0x%04x, that of others 0x%04x", p.graph.SwitchName(p.at), p.last, p.top)
+	}
+	for s, listed := range p.listed {
+		if !listed && !p.full() {
+			p.fault(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
+		}
+	}
 }

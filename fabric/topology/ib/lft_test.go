@@ -2,6 +2,8 @@ package ib
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +58,11 @@ func TestReadLFTs(t *testing.T) {
 		{"unknown switch", strings.Replace(text, "guid 0x0000000000200000", "guid 0x0000000000900000", 1), "lfts:1: switch 0x0000000000900000 is not in the fabric"},
 		{"unknown host", strings.Replace(text, "portguid 0x0000000000100001", "portguid 0x0000000000900001", 1), "lfts:2: LID 0x0001"},
 		{"port without cable", strings.Replace(text, "0x0001 001 #", "0x0001 009 #", 1), "lfts:2: L0_0 has no cable at port 9"},
-		{"row lost", lines[0] + strings.Join(lines[2:], ""), "lfts:209: 208 rows said, 207 read"},
+		{"row too many", strings.Replace(text, "208 lids dumped", "207 lids dumped", 1), "lfts:210: 207 rows said, 208 read"},
+		{"row lost, rows counted", lines[0] + strings.Replace(strings.Join(lines[2:], ""), "208 lids dumped", "208 valid lids dumped", 1), "lfts:209: 208 rows said, 207 read"},
+		{"multicast LID", strings.Replace(text, "0x0001 001 #", "0xc001 001 #", 1), "lfts:2: LID 0xc001: want 0x0001 to 0xbfff"},
+		{"port of 9 bits", strings.Replace(text, "0x0001 001 #", "0x0001 256 #", 1), "lfts:2: port 256: want 0 to 255"},
+		{"host by port 0", strings.Replace(text, "0x0001 001 #", "0x0001 000 #", 1), "lfts:2: LID 0x0001 by port 0, which is L0_0 itself"},
 		{"row first", strings.Join(lines[1:], ""), "lfts:1: row before any switch"},
 		{"cut within a table", strings.Join(lines[:300], ""), "lfts:300: the file ends within the table of L0_1"},
 		{"cut between tables", strings.Join(lines[:210], ""), "lfts:210: no table of L0_1"},
@@ -91,6 +97,76 @@ Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
 	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort {
 		t.Errorf("by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))
 	}
+}
+
+// The forms of the tools say the same.
+func TestReadLFTsForms(t *testing.T) {
+	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft2_8.net")), "ft2_8.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := im.Graph()
+	dump := string(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz"))
+	fdbs := string(readTestdata(t, "ft2_8.dfsssp.fdbs.gz"))
+	want, err := ReadLFTs(strings.NewReader(dump), "dump", g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// ibroute's rows end in parentheses, and it counts those that it prints.
+	ibroute := regexp.MustCompile(`(?m) # (.*)$`).ReplaceAllString(dump, " : ($1)")
+	ibroute = regexp.MustCompile(`(?m)^(Unicast.*)\('(.*)'\):$`).ReplaceAllString(ibroute, "$1($2):\n  Lid  Out   Destination\n       Port     Info ")
+	ibroute = strings.ReplaceAll(ibroute, "44 lids dumped", "44 valid lids dumped ")
+	var reduced, written strings.Builder
+	for _, line := range strings.Split(fdbs, "\n") {
+		if guid, ok := strings.CutPrefix(line, "dump_ucast_routes: Switch 0x"); ok {
+			reduced.WriteString("\n" + guid + " 0:")
+		} else if fields := strings.Fields(line); len(fields) == 7 && fields[0] != "LID" {
+			reduced.WriteString(" " + strings.TrimPrefix(strings.TrimPrefix(fields[2], "0"), "0"))
+		}
+	}
+	if err := want.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	// What is written is what OpenSM wrote, but for the order of the switches and
+	// the words for the SM's adapter.
+	if got := written.String(); sortedLines(got) != sortedLines(dump) {
+		t.Errorf("written tables differ: %s", firstDifference([]byte(sortedLines(got)), []byte(sortedLines(dump))))
+	}
+	for name, text := range map[string]string{"fdbs": fdbs, "ibdiagnet": strings.ReplaceAll(fdbs, "dump_ucast", "osm_ucast_mgr_dump_ucast"), "ibroute": ibroute, "reduced": reduced.String()} {
+		l, err := ReadLFTs(strings.NewReader(text), name, g)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !slices.Equal(l.next, want.next) || !slices.Equal(l.lids.end, want.lids.end) {
+			t.Errorf("%s reads as other tables", name)
+		}
+	}
+	if s, ok := want.LIDs().Switch(2); !ok || g.SwitchName(s) != "L0" {
+		t.Errorf("LID 2 is of switch %d", s)
+	}
+	if h, ok := want.LIDs().Terminal(5); !ok || g.TerminalName(h) != "H1" {
+		t.Errorf("LID 5 is of terminal %d", h)
+	}
+	lines := strings.SplitAfter(fdbs, "\n")
+	for _, c := range []struct{ name, text, want string }{
+		{"cut", strings.Join(lines[:len(lines)-5], ""), "the file ends within the table of S3"},
+		{"unreachable", strings.Replace(fdbs, "0x000B : 004  : 01   : yes", "0x000B : UNREACHABLE", 1), ""},
+		{"two owners", strings.Replace(fdbs, "0x000E : 005  : 03   : yes", "0x000E : 004  : 01   : yes", 1), "LID 0x000e: an earlier table sends it to another end port"},
+		{"port without cable", strings.Replace(fdbs, "0x000B : 004 ", "0x000B : 012 ", 1), "x:13: L0 has no cable at port 12"},
+	} {
+		l, err := ReadLFTs(strings.NewReader(c.text), "x", g)
+		switch {
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		case c.want == "" && (err != nil || l.LIDs().Highest() != 44):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 func FuzzReadLFTs(f *testing.F) {

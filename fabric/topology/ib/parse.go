@@ -31,6 +31,8 @@ const (
 	switchNode  nodeKind = 'S'
 	adapterNode nodeKind = 'H'
 	routerNode  nodeKind = 'R'
+	// aggregationNode: an adapter found out to be inside a switch.
+	aggregationNode nodeKind = 'A'
 )
 
 func (k nodeKind) String() string {
@@ -66,12 +68,11 @@ type cableEnd struct {
 
 // listing is a parsed file before its cables are checked.
 type listing struct {
-	name     string
+	faultList
 	dialect  variant
 	nodes    []*nodeRecord
 	byID     map[string]*nodeRecord
 	lines    int // port lines
-	faults   []error
 	warnings []string
 	chassis  int // switchguid= lines that name another GUID than the switch's id
 
@@ -86,14 +87,6 @@ type listing struct {
 // maxPorts bounds the port count of a node: port numbers have 8 bits.
 const maxPorts = 254
 
-// maxFaults is how many faults are reported together; a file of another kind
-// has one in every line.
-const maxFaults = 50
-
-func (f *listing) fault(line int, format string, args ...any) {
-	f.faults = append(f.faults, fmt.Errorf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
-}
-
 func (f *listing) warn(line int, format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
 }
@@ -102,7 +95,7 @@ func (f *listing) warn(line int, format string, args ...any) {
 // error is one of reading.
 func parse(r io.Reader, name string, dialect variant) (*listing, error) {
 	f := &listing{
-		name: name, dialect: dialect, byID: map[string]*nodeRecord{},
+		faultList: faultList{name: name}, dialect: dialect, byID: map[string]*nodeRecord{},
 		next: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
 		base: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
 	}
@@ -119,7 +112,7 @@ func parse(r io.Reader, name string, dialect variant) (*listing, error) {
 			f.cutLine = line
 		}
 		f.parseLine(line, strings.TrimSpace(text))
-		if len(f.faults) >= maxFaults {
+		if f.full() {
 			f.fault(line, "too many faults, the rest of the file was not read")
 			return f, nil
 		}
@@ -163,13 +156,6 @@ func (f *listing) parseLine(line int, text string) {
 func hasWord(text, word string) bool {
 	rest, ok := strings.CutPrefix(text, word)
 	return ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '"')
-}
-
-func quoteShort(s string) string {
-	if len(s) > 60 {
-		s = s[:60] + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // parseKey reads "vendid=0x2c9", "switchguid=0x8f10500200b50(8f10500200b50)".

@@ -25,9 +25,10 @@ type Imported struct {
 type ImportSummary struct {
 	Switches         int
 	Adapters         int // Ca records, aggregation nodes among them
-	AggregationNodes int // adapters inside switches; they are terminals like others
+	AggregationNodes int // adapters inside switches; they are no terminals, and listed in Names
 	Routers          int // Rt records; their ports are terminals
 	Terminals        int // connected adapter and router ports
+	Hosts            int // that these belong to
 	SwitchCables     int // cables between different switches
 	SelfCables       int // cables from a node to itself, left out
 	PortLines        int // lines that list one end of a cable
@@ -36,6 +37,9 @@ type ImportSummary struct {
 // String is one line for people.
 func (s ImportSummary) String() string {
 	text := fmt.Sprintf("%d switches, %d adapters with %d ports in use, %d cables between switches", s.Switches, s.Adapters, s.Terminals, s.SwitchCables)
+	if s.Hosts < s.Terminals {
+		text += fmt.Sprintf(", of %d hosts", s.Hosts)
+	}
 	if s.AggregationNodes > 0 {
 		text += fmt.Sprintf(", %d of the adapters aggregation nodes of switches", s.AggregationNodes)
 	}
@@ -109,5 +113,6 @@ func init() {
 		})
 	}
 	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
+	register("ibdiagnet", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV)
 	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim)
 }

@@ -79,13 +79,13 @@ func TestRealClusters(t *testing.T) {
 	}{
 		{
 			file:      "psmn-x5-2020-qdr-ddr.txt",
-			want:      ImportSummary{Switches: 11, Adapters: 89, Terminals: 89, SwitchCables: 70, PortLines: 318},
+			want:      ImportSummary{Switches: 11, Adapters: 89, Terminals: 89, Hosts: 89, SwitchCables: 70, PortLines: 318},
 			terminals: map[string]int{"4xDDR": 23, "4xQDR": 66}, links: map[string]int{"4xQDR": 70},
 			switchless: 5,
 		},
 		{
 			file:      "loginoff-2014-qdr-fdr10.txt",
-			want:      ImportSummary{Switches: 8, Adapters: 144, Terminals: 145, SwitchCables: 47, PortLines: 384},
+			want:      ImportSummary{Switches: 8, Adapters: 144, Terminals: 145, Hosts: 144, SwitchCables: 47, PortLines: 384},
 			terminals: map[string]int{"4xQDR": 145}, links: map[string]int{"4xFDR10": 47},
 			switchless: 1, // one has cables to switches only
 			dual:       1,
@@ -272,17 +272,59 @@ Ca 1 "H-d" # "node1 HCA-1"
 Ca 1 "H-e" # "node1 HCA-1"
 [1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
 `)
-	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 4, PortLines: 8}
+	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 3, Hosts: 3, PortLines: 8}
 	if im.Summary != want {
 		t.Errorf("counts %+v, want %+v", im.Summary, want)
 	}
 	g := im.Graph()
-	// In file order; a port GUID may equal the node's.
-	if want := []uint64{0xb, 0xc1, 0xd, 0xe}; !reflect.DeepEqual(g.Names.PortGUID, want) {
+	// In file order; a port GUID may equal the node's. The aggregation node is no
+	// terminal.
+	if want := []uint64{0xc1, 0xd, 0xe}; !reflect.DeepEqual(g.Names.PortGUID, want) {
 		t.Errorf("port GUIDs %x, want %x", g.Names.PortGUID, want)
 	}
 	if c := g.Classes[g.PortClass[0]]; c.Name != "unknown" || c.Rate != 0 {
 		t.Errorf("the router's cable has class %+v", c)
+	}
+	if want := []topology.AggregationNode{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
+		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
+	}
+	if len(g.Classes) != 2 || g.NumPorts() != 3 || g.Names.SwitchPorts[0] != 41 {
+		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.SwitchPorts[0], g.Classes)
+	}
+	// It is written like the others: routes to it are part of a subnet's tables.
+	var text bytes.Buffer
+	if err := WriteNetDiscover(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadNetDiscover(&text, "again")
+	if err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation) {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+	text.Reset()
+	if err := WriteSim(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+	text.Reset()
+	if err := topology.WriteJSON(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	lids := StatedLIDs(g)
+	if _, known := lids.of(14); !known {
+		t.Error("nobody has LID 14")
+	}
+	if _, ok := lids.Switch(14); ok {
+		t.Error("LID 14 is of a switch")
+	}
+	// Rows for it are passed over.
+	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
+	if _, err := ReadLFTs(strings.NewReader(tables), "x", g); err != nil {
+		t.Error(err)
 	}
 	if all := strings.Join(im.Warnings(), "\n"); !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID") {
 		t.Errorf("warnings %q", all)

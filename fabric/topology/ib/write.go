@@ -2,10 +2,13 @@ package ib
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
-	"github.com/weft-sim/weft/fabric/topology"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // WriteNetDiscover writes a network in the form of ibnetdiscover's output:
@@ -30,6 +33,11 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 			t, _ := g.PeerTerminal(p)
 			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", n.Port[p], n.NodeGUID[t], n.NodePort[t], n.PortGUID[t], n.Terminal[t], n.TerminalLID[t], rateText(g, p))
 		}
+		for _, a := range n.Aggregation {
+			if a.Switch == topology.SwitchID(s) {
+				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
+			}
+		}
 	}
 	for _, ports := range adaptersOf(n) {
 		guid := n.NodeGUID[ports[0]]
@@ -42,7 +50,39 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 				n.TerminalLID[t], lmcOf(n.TerminalLMC, int(t)), n.Switch[s], n.SwitchLID[s], rateText(g, p))
 		}
 	}
+	eachAggregation(n, func(guid uint64, ports []topology.AggregationNode) {
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", guid, guid)
+		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", ports[len(ports)-1].NodePort, guid, ports[0].Name)
+		for _, a := range ports {
+			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", a.NodePort, a.PortGUID, n.SwitchGUID[a.Switch], a.Port,
+				a.LID, a.LMC, n.Switch[a.Switch], n.SwitchLID[a.Switch], withSpace(a.Rate))
+		}
+	})
 	return out.Flush()
+}
+
+// eachAggregation visits the aggregation nodes of a network, each with its ports
+// in ascending order.
+func eachAggregation(n *topology.Names, visit func(guid uint64, ports []topology.AggregationNode)) {
+	var order []uint64
+	ports := map[uint64][]topology.AggregationNode{}
+	for _, a := range n.Aggregation {
+		if ports[a.NodeGUID] == nil {
+			order = append(order, a.NodeGUID)
+		}
+		ports[a.NodeGUID] = append(ports[a.NodeGUID], a)
+	}
+	for _, guid := range order {
+		slices.SortFunc(ports[guid], func(a, b topology.AggregationNode) int { return cmp.Compare(a.NodePort, b.NodePort) })
+		visit(guid, ports[guid])
+	}
+}
+
+func withSpace(rate string) string {
+	if rate == "" {
+		return ""
+	}
+	return " " + rate
 }
 
 // rateText is the rate of p's cable with a space before it, if its class is
@@ -75,7 +115,7 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
 	n := Names(g)
 	adapters := adaptersOf(n)
-	plain := numberedByIBSim(n, adapters) && namesAreIDs(n, adapters)
+	plain := len(n.Aggregation) == 0 && numberedByIBSim(n, adapters) && namesAreIDs(n, adapters)
 	switchID := func(s topology.SwitchID) string {
 		if plain {
 			return n.Switch[s]
@@ -106,6 +146,11 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], adapterID(t), n.NodePort[t])
 			}
 		}
+		for _, a := range n.Aggregation {
+			if a.Switch == topology.SwitchID(s) {
+				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d]\n", a.Port, a.NodeGUID, a.NodePort)
+			}
+		}
 		fmt.Fprintln(out)
 	}
 	for _, ports := range adapters {
@@ -117,6 +162,13 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 		}
 		fmt.Fprintln(out)
 	}
+	eachAggregation(n, func(guid uint64, ports []topology.AggregationNode) {
+		head("Hca", ports[len(ports)-1].NodePort, fmt.Sprintf("H-%016x", guid), "caguid", guid, ports[0].Name)
+		for _, a := range ports {
+			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.NodePort, switchID(a.Switch), a.Port)
+		}
+		fmt.Fprintln(out)
+	})
 	return out.Flush()
 }
 

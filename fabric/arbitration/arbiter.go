@@ -1,0 +1,112 @@
+package arbitration
+
+// Arbiter chooses the lane of a port's next packet (InfiniBand Architecture
+// Specification, volume 1, 7.6.9, as OpenSM's documents and vendors' manuals give it).
+//
+// Within a table lanes take turns in its order: a packet may start while some of its
+// turn's weight is left, and takes one unit for every 64 bytes, the last ones
+// rounded up; what it takes beyond the weight is not held against the next turn. A
+// turn ends, too, when its lane has no packet. Lanes may have several entries and be in
+// both tables.
+//
+// The high table goes first whenever it has a packet. Once it has sent Limit times
+// 4,096 bytes, counted like weights, since the low table last had its chance, the low
+// one has it: one packet, if there is any. With a limit of 0 that is after each
+// packet. The management lane, 15, is before all and not modelled.
+//
+// The zero value is not valid; use [New].
+type Arbiter struct {
+	tables    *Tables
+	highLanes uint32
+	lowLanes  uint32
+	high, low turn
+	sent      int32 // units by the high table since the low one's chance
+}
+
+// turn is a place in a table.
+type turn struct {
+	entry int16
+	left  int16 // units; none or less: over
+}
+
+// Choice is the lane of a next packet and the entry that it is the turn of.
+type Choice struct {
+	Lane  uint8
+	high  bool
+	fresh bool // the limit begins anew
+	entry int16
+}
+
+// New makes an arbiter of tables, which must not change.
+func New(t *Tables) Arbiter {
+	return Arbiter{tables: t, highLanes: lanes(t.High), lowLanes: lanes(t.Low),
+		high: turn{entry: int16(len(t.High) - 1)}, low: turn{entry: int16(len(t.Low) - 1)}}
+}
+
+// Choose tells which of the lanes that have a packet ready (bit l for lane l) is next;
+// ok is false if none of them has a turn. It changes nothing. Cost: up to the length
+// of a table.
+func (a *Arbiter) Choose(ready uint32) (c Choice, ok bool) {
+	high, low := ready&a.highLanes, ready&a.lowLanes
+	over := a.spent()
+	switch {
+	case high != 0 && (low == 0 || !over):
+		entry := a.high.next(a.tables.High, high)
+		return Choice{a.tables.High[entry].Lane, true, over, entry}, true
+	case low != 0:
+		entry := a.low.next(a.tables.Low, low)
+		return Choice{Lane: a.tables.Low[entry].Lane, entry: entry}, true
+	}
+	return Choice{}, false
+}
+
+// spent tells whether the low table is to have its chance.
+func (a *Arbiter) spent() bool {
+	switch limit := a.tables.Limit; limit {
+	case Unlimited:
+		return false
+	case 0:
+		return a.sent > 0
+	default:
+		return a.sent >= int32(limit)*(4096/Unit)
+	}
+}
+
+// next is the entry whose turn it is, of those with a lane in ready, which is one of
+// the table's.
+func (t *turn) next(table []Entry, ready uint32) int16 {
+	if t.left > 0 && ready>>table[t.entry].Lane&1 != 0 {
+		return t.entry
+	}
+	for i := t.entry; ; {
+		if i++; int(i) == len(table) {
+			i = 0
+		}
+		if e := table[i]; e.Weight > 0 && ready>>e.Lane&1 != 0 {
+			return i
+		}
+	}
+}
+
+// Send counts a packet of so many bytes that begins by a choice of this arbiter, the
+// last one made.
+func (a *Arbiter) Send(c Choice, bytes int64) {
+	units := int32((bytes + Unit - 1) / Unit)
+	if !c.high {
+		a.sent = 0
+		a.low.send(a.tables.Low, c.entry, units)
+		return
+	}
+	if c.fresh {
+		a.sent = 0
+	}
+	a.sent = min(a.sent+units, 1<<30)
+	a.high.send(a.tables.High, c.entry, units)
+}
+
+func (t *turn) send(table []Entry, entry int16, units int32) {
+	if t.entry != entry || t.left <= 0 {
+		*t = turn{entry, int16(table[entry].Weight)}
+	}
+	t.left = int16(max(int32(t.left)-units, 0))
+}

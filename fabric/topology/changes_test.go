@@ -1,0 +1,74 @@
+package topology
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// twoSwitches is two switches with a double cable and a host each.
+func twoSwitches(names *Names) *Graph {
+	b := NewBuilder(2, Class{Name: "x"}, Class{Name: "y"})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 1)
+	b.AddLink(0, 1, 1)
+	g := b.Freeze()
+	g.Names = names
+	return g
+}
+
+// Parts go by their GUIDs first, then by names of their own, then by numbers.
+func TestCompareMatches(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		a, b      *Names
+		switches  []SwitchID
+		terminals []TerminalID
+	}{
+		{"numbers", nil, nil, []SwitchID{0, 1}, []TerminalID{0, 1}},
+		{"GUIDs", &Names{SwitchGUID: []uint64{1, 2}, Switch: []string{"a", "b"}, PortGUID: []uint64{3, 4}},
+			&Names{SwitchGUID: []uint64{2, 1}, Switch: []string{"a", "b"}, PortGUID: []uint64{4, 5}}, []SwitchID{1, 0}, []TerminalID{-1, 0}},
+		{"names", &Names{Switch: []string{"a", "b"}, Terminal: []string{"h", "h"}},
+			&Names{Switch: []string{"b", "c"}, Terminal: []string{"h", "i"}}, []SwitchID{-1, 0}, []TerminalID{-1, -1}},
+		{"a replaced switch", &Names{SwitchGUID: []uint64{1, 2}, Switch: []string{"a", "b"}},
+			&Names{SwitchGUID: []uint64{1, 3}, Switch: []string{"a", "b"}}, []SwitchID{0, 1}, []TerminalID{0, 1}},
+	} {
+		x := Compare(twoSwitches(c.a), twoSwitches(c.b))
+		if !slices.Equal(x.SwitchTo, c.switches) || !slices.Equal(x.TerminalTo, c.terminals) {
+			t.Errorf("%s: switches %v, terminals %v", c.name, x.SwitchTo, x.TerminalTo)
+		}
+	}
+}
+
+// A cable taken out and another put in between other ports, of another class.
+func TestCompareCables(t *testing.T) {
+	a := twoSwitches(nil)
+	b := twoSwitches(nil)
+	b.PortClass = slices.Clone(a.PortClass)
+	b.PortClass[1], b.PortClass[4] = 0, 0 // the first cable: port 1 of each switch
+	three := NewBuilder(3, Class{Name: "x"}, Class{Name: "y"})
+	three.AddTerminal(0, 0)
+	three.AddTerminal(2, 0)
+	three.AddLink(0, 1, 1)
+	three.AddLink(1, 2, 1)
+	for _, c := range []struct {
+		name string
+		b    *Graph
+		want Changes
+	}{
+		{"class", b, Changes{Cables: []Change{{Altered, "switch 0 port 1 - switch 1 port 1, y is now x"}}}},
+		{"more switches", three.Freeze(), Changes{
+			Switches: []Change{{New, "switch 2"}},
+			Cables: []Change{{Gone, "switch 0 port 1 - switch 1 port 1, y"}, {Gone, "switch 0 port 2 - switch 1 port 2, y"},
+				{New, "switch 0 port 1 - switch 1 port 0, y"}, {New, "switch 1 port 1 - switch 2 port 1, y"}},
+			Hosts: []Change{{Altered, "terminal 1 has moved from switch 1 port 0 to switch 2 port 0"}},
+		}},
+	} {
+		x := Compare(a, c.b)
+		x.SwitchTo, x.TerminalTo = nil, nil
+		if !reflect.DeepEqual(*x, c.want) {
+			t.Errorf("%s: %+v", c.name, *x)
+		}
+	}
+}

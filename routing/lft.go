@@ -1,0 +1,238 @@
+package routing
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"path/filepath"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/arbitration"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// LFTConfig holds the settings of routing "lft".
+type LFTConfig struct {
+	Tables string `toml:"tables" doc:"file of the switches' forwarding tables: opensm-lfts.dump, dump_lfts, .fdbs, or weft's own"`
+	Level  int    `toml:"service_level" doc:"of all packets, where no file gives their service levels" min:"0" max:"15"`
+	Levels string `toml:"service_levels" doc:"file of the service levels of all pairs of hosts: ibdiagnet's .psl, OpenSM's path SLs, or weft's own"`
+	Lanes  []int  `toml:"lanes" doc:"virtual lane of each of the 16 service levels at all ports, where no file gives them; none: 0 to 14, and 7 for level 15" min:"0" max:"15"`
+	SL2VL  string `toml:"sl2vl" doc:"file of the SL2VL tables of all ports: opensm-sl2vl.dump, ibdiagnet's .slvl, or smpquery sl2vl"`
+	VLArb  string `toml:"vlarb" doc:"file of the VL arbitration tables of switch ports, in place of switch.vlarb_high and the like: smpquery vlarb, and portinfo for the limit"`
+}
+
+func init() {
+	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, newLFT)
+}
+
+var _ topology.PathConfig = (*LFTConfig)(nil)
+
+func (c *LFTConfig) paths() []*string {
+	var set []*string
+	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
+		if *path != "" {
+			set = append(set, path)
+		}
+	}
+	return set
+}
+
+// RelativeTo implements [topology.PathConfig].
+func (c *LFTConfig) RelativeTo(dir string) {
+	for _, path := range c.paths() {
+		if !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+}
+
+// Files implements [topology.PathConfig].
+func (c *LFTConfig) Files() []string {
+	var files []string
+	for _, path := range c.paths() {
+		files = append(files, *path)
+	}
+	return files
+}
+
+// Validate checks what the tags cannot.
+func (c *LFTConfig) Validate() error {
+	switch {
+	case c.Tables == "":
+		return &param.ParamError{Key: "tables", Value: `""`, Want: "the path of a file of forwarding tables"}
+	case c.Levels != "" && c.Level != 0:
+		return &param.ParamError{Key: "service_level", Value: c.Level, Want: "it left out: service_levels gives them"}
+	case c.SL2VL != "" && len(c.Lanes) > 0:
+		return &param.ParamError{Key: "lanes", Value: c.Lanes, Want: "it left out: sl2vl gives them"}
+	case len(c.Lanes) > 0:
+		if _, err := ib.NewLanes(c.Lanes); err != nil {
+			return &param.ParamError{Key: "lanes", Value: c.Lanes, Want: fmt.Sprintf("%d lanes of 0 to %d, one for each service level", ib.ServiceLevels, ib.DropLane)}
+		}
+	}
+	return nil
+}
+
+// lft forwards packets as the linear forwarding tables of an InfiniBand subnet say
+// (InfiniBand Architecture Specification, volume 1, 18.2.4.3.1): the port by
+// destination alone, of its lowest LID. A packet has the service level of its pair
+// from the source on; on each channel it takes the virtual lane that the SL2VL
+// table of the ports that it passes between gives its level (7.6.6), and the
+// adapter's own on the first. Lane n is virtual channel n.
+//
+// Deadlock: whatever the tables lead to; the certificate tells. With fewer virtual
+// channels than lanes in use, where that is allowed, the highest lanes share one.
+//
+// Tables that leave a pair of terminals without a path, or lead packets round in a
+// circle, are refused, the pairs and circles named; so are lanes that drop a
+// packet on its way. Cost: that of following every pair once.
+type lft struct {
+	graph  *topology.Graph
+	tables *ib.LFTs
+	lanes  *ib.SL2VL
+	levels *ib.PathLevels // nil: level for all
+	level  int
+	vcs    int    // highest lane in use, and one
+	inject uint32 // lanes by which terminals inject
+
+	arbitration []*arbitration.Tables // by port; nil: none
+}
+
+// ArbitratesLanes implements [fabric.LaneArbitration].
+func (r *lft) ArbitratesLanes() bool { return r.arbitration != nil }
+
+// ArbitrationTables implements [fabric.LaneArbitration].
+func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables { return r.arbitration[p] }
+
+// Level implements [fabric.LevelReader].
+func (r *lft) Level(src, dst topology.TerminalID) int { return r.levelOf(src, dst) }
+
+// lftStarted marks in Head.State that the low bits hold the service level.
+const lftStarted uint32 = 1 << 4
+
+func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
+	g := env.Topology.Graph()
+	r := &lft{graph: g, level: c.Level}
+	var err error
+	if r.tables, err = readTable("tables", c.Tables, func(in io.Reader) (*ib.LFTs, error) { return ib.ReadLFTs(in, c.Tables, g) }); err != nil {
+		return nil, err
+	}
+	if c.Levels != "" {
+		if r.levels, err = readTable("service_levels", c.Levels, func(in io.Reader) (*ib.PathLevels, error) {
+			return ib.ReadPathLevels(in, c.Levels, g, r.tables.LIDs())
+		}); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.SL2VL != "":
+		r.lanes, err = readTable("sl2vl", c.SL2VL, func(in io.Reader) (*ib.SL2VL, error) { return ib.ReadSL2VL(in, c.SL2VL, g, r.tables.LIDs()) })
+	case len(c.Lanes) > 0:
+		lanes, _ := ib.NewLanes(c.Lanes) // Validate has made it once
+		r.lanes = ib.NewSL2VL(g, lanes)
+	default:
+		r.lanes = ib.NewSL2VL(g, ib.IdentityLanes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.VLArb != "" {
+		if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) ([]*arbitration.Tables, error) {
+			return ib.ReadVLArbitration(in, c.VLArb, g, r.tables.LIDs())
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return r.checked(c.Tables, env)
+}
+
+// readTable reads the file of a setting.
+func readTable[T any](key, path string, read func(io.Reader) (T, error)) (T, error) {
+	f, err := input.OpenInput(path, input.MaxInput)
+	if err != nil {
+		var none T
+		return none, &param.ParamError{Key: key, Value: path, Want: "a readable file: " + err.Error()}
+	}
+	defer f.Close()
+	return read(f)
+}
+
+// NewTables routes by tables that are at hand, all packets on lane 0.
+func NewTables(tables *ib.LFTs, env Env) (fabric.Routing, error) {
+	g := env.Topology.Graph()
+	return (&lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
+}
+
+// AnyTables routes by tables that are at hand and need not lead anywhere, for looking
+// at their paths: Explore lists no hop where a packet has no way on. A network must
+// not be run with them.
+func AnyTables(g *topology.Graph, tables *ib.LFTs) fabric.Routing {
+	return &lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes), vcs: 1, inject: 1}
+}
+
+// levelOf is the service level from one terminal to another.
+func (r *lft) levelOf(src, dst topology.TerminalID) int {
+	if r.levels == nil {
+		return r.level
+	}
+	return r.levels.Of(src, dst)
+}
+
+// hop is the port of a packet and the lane behind it.
+func (r *lft) hop(s topology.SwitchID, in topology.PortID, dst topology.TerminalID, level int) (topology.PortID, int) {
+	port := r.tables.ToTerminal(s, dst)
+	if port == topology.NoPort {
+		return port, ib.DropLane
+	}
+	return port, r.lanes.Switch(in, port).Lane(level)
+}
+
+func (r *lft) VCs() int { return r.vcs }
+
+func (r *lft) Graph() *topology.Graph { return r.graph }
+
+func (r *lft) InjectionVCs(vcs int) uint32 {
+	set := uint32(0)
+	for lanes := r.inject; lanes != 0; lanes &= lanes - 1 {
+		set |= oneVC(uint32(bits.TrailingZeros32(lanes)), vcs)
+	}
+	return set
+}
+
+// DecidesAtTerminals implements [fabric.Departer].
+func (r *lft) DecidesAtTerminals() bool { return true }
+
+// Depart implements [fabric.Departer].
+func (r *lft) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	r.start(h)
+	src, _ := r.graph.PeerTerminal(h.In)
+	return oneVC(uint32(r.lanes.Host(src).Lane(int(h.State&15))), v.VCs())
+}
+
+// start notes the service level of a packet at its source.
+func (r *lft) start(h *fabric.Head) {
+	if h.State == 0 {
+		src, _ := r.graph.PeerTerminal(h.In)
+		h.State = lftStarted | uint32(r.levelOf(src, h.Dst))
+	}
+}
+
+func (r *lft) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
+
+func (r *lft) route(vcs int, h *fabric.Head) fabric.Hop {
+	r.start(h)
+	port, lane := r.hop(h.Switch, h.In, h.Dst, int(h.State&15))
+	return fabric.Hop{Port: port, VCs: oneVC(uint32(lane), vcs)}
+}
+
+func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	hop := r.route(vcs, &h)
+	if hop.Port == topology.NoPort {
+		return
+	}
+	if t, ok := r.graph.PeerTerminal(hop.Port); !ok || t == h.Dst {
+		yield(hop, h.State, 1)
+	}
+}
