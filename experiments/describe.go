@@ -95,7 +95,8 @@ func HeaderParams() []param.Param {
 
 // PlotParams describes the keys of [[plot]].
 func PlotParams() []param.Param {
-	return param.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: defaultFormats()})
+	plot := NewPlot()
+	return param.DescribeParams(&plot)
 }
 
 // ExpectParams describes the keys of [[expect]].

@@ -49,6 +49,10 @@ type Kind[C, R any] struct {
 	// Asked, optional, names for tables of Tables the dotted setting that asks for
 	// each: where it is false, 0 or empty, Run does not write the table.
 	Asked map[string]string
+	// Silent, optional, lists dotted settings that ask for more output and change
+	// nothing else, beside those of Asked that are true or a number: titles of
+	// figures pass over them.
+	Silent []string
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
@@ -90,6 +94,7 @@ type kind struct {
 	columns   []Column
 	tables    []string // further ones
 	asked     map[string]string
+	silent    []string
 	defaults  func() any // pointer to a fresh configuration
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
@@ -109,6 +114,7 @@ func Register[C, R any](k Kind[C, R]) {
 		columns:  columnsOf(reflect.TypeFor[R]()),
 		tables:   k.Tables,
 		asked:    k.Asked,
+		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
 		check: func(config any, seed uint64) ([]Warning, error) {
 			if k.Check == nil {

@@ -17,11 +17,12 @@ func init() {
 	Register(Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
 		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program"},
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets",
 		},
+		Silent: []string{"measure.series", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{

@@ -36,6 +36,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	}
 	if c.Trace.Packets > 0 {
 		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
+		writePackets(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
 	}
 	writeProgram(run, o.measures, c.Fabric.Clock.Nanoseconds())
 	if c.Measure.Histogram {

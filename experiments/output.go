@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -225,7 +226,9 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 		return err
 	}
 	var undrawn error
-	if o.Figures, undrawn = r.file.draw(ctx, o.Results, o.Tables, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
+	drawn := maps.Clone(o.Tables)
+	drawn[performanceTable] = performance
+	if o.Figures, undrawn = r.file.draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
 		return ErrInterrupted
 	}
 	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")

@@ -61,11 +61,16 @@ func (f *File) fillTitles(set []string) {
 	}
 }
 
-// asksOnly tells whether a setting asks for a further table and changes nothing else.
+// asksOnly tells whether a setting asks for more output and changes nothing else.
 func (f *File) asksOnly(s setting) bool {
-	_, flag := s.value.(bool)
+	if slices.Contains(f.kind.silent, s.key) {
+		return true
+	}
+	if _, mode := s.value.(string); mode {
+		return false // such as a search in place of a sweep
+	}
 	for _, key := range f.kind.asked {
-		if key == s.key && flag {
+		if key == s.key {
 			return true
 		}
 	}

@@ -241,3 +241,50 @@ func TestBrowserBars(t *testing.T) {
 	}
 	b.picture("bars")
 }
+
+// TestBrowserPanels: small multiples have axes of one range, lines alone no markers,
+// percentiles their own axis; colours of a scale and marks are drawn; a heat map is a
+// picture.
+func TestBrowserPanels(t *testing.T) {
+	text := strings.NewReplacer("links = true", "histogram = true", "[4, 4]", "[8, 4]", "[0.1, 1.0]", "[0.1, 0.2, 1.0]").Replace(ring) + `panels = "switch.vcs"
+annotate = "bound"
+[[plot]]
+file = "p"
+table = "histogram"
+style = "percentile"
+x = "latency_from_ns"
+where = { "traffic.load" = 0.2 }
+[[plot]]
+file = "s"
+style = "scatter"
+x = "accepted_load"
+y = "latency_mean_ns"
+by = ["switch.vcs", "traffic.load"]
+colour_by = "traffic.load"
+[[plot]]
+file = "h"
+style = "heat"
+x = "traffic.load"
+y = "switch.vcs"
+z = "latency_mean_ns"
+`
+	b, _ := opened(t, text, 1280)
+	const panels = "document.querySelectorAll('.panels > div')"
+	b.want(panels+".length", 2)
+	ticks := func(i int) string {
+		return fmt.Sprintf("Array.from(%s[%d].querySelectorAll('.chart-holder text')).map(e => e.textContent).join()", panels, i)
+	}
+	if a, c := b.eval(ticks(0)), b.eval(ticks(1)); a != c || !strings.Contains(a.(string), "bound 0.3333") {
+		t.Errorf("panels with %v and %v", a, c)
+	}
+	const percentiles = "document.querySelectorAll('figure.live')[1]"
+	b.want(percentiles+".querySelectorAll('.chart-holder .mark').length", 0)
+	b.want(percentiles+".querySelectorAll('.chart-holder .curve').length", 2)
+	b.want(percentiles+".querySelector('.chart-holder').textContent.includes('90 %')", true)
+	const scatter = "document.querySelectorAll('figure.live')[2]"
+	b.want(scatter+".querySelectorAll('.chart-holder .curve').length", 0)
+	// The scale runs from #440154 to #b5de2b.
+	b.want("Array.from("+scatter+".querySelectorAll('.chart-holder .mark')).map(e => getComputedStyle(e).stroke).filter(c => c === 'rgb(68, 1, 84)' || c === 'rgb(181, 222, 43)').length", 4)
+	b.want("Array.from(document.querySelectorAll('.figures .still')).filter(e => e.offsetHeight > 50).length", 1)
+	b.picture("panels")
+}

@@ -68,29 +68,35 @@
     1: [4, 0.5, 1.2], 2: [3, 0, 1.3], 3: [4, 0, 1.2], 4: [3, 0.5, 1.3], 5: [6, 0, 1.1],
   };
 
+  // Colours of a scale stand in the element, those of the palette in the style sheet.
+  function tinted(e, s) {
+    if (s.tint) e.style.color = s.tint;
+    return e;
+  }
+
   function mark(parent, s, x, y, state) {
     const shape = shapes[s.marker];
     const attributes = { class: 'mark s' + s.colour + (state === 2 ? ' hollow' : '') + (state === 1 ? ' holed' : '') };
     if (!shape) {
-      return make(parent, 'circle', Object.assign(attributes, { cx: x, cy: y, r: 4 }));
+      return tinted(make(parent, 'circle', Object.assign(attributes, { cx: x, cy: y, r: 4 })), s);
     }
     const corners = [];
     for (let i = 0; i < shape[0]; i++) {
       const angle = Math.PI / 2 + 2 * Math.PI * (i + shape[1]) / shape[0];
       corners.push((x + 4 * shape[2] * Math.cos(angle)).toFixed(1) + ',' + (y - 4 * shape[2] * Math.sin(angle)).toFixed(1));
     }
-    return make(parent, 'polygon', Object.assign(attributes, { points: corners.join(' ') }));
+    return tinted(make(parent, 'polygon', Object.assign(attributes, { points: corners.join(' ') })), s);
   }
 
-  function start(figure) {
-    const chart = JSON.parse(figure.dataset.chart);
+  function start(figure, chart, title) {
     const view = { logX: !!chart.logX, logY: !!chart.logY, x: null, y: null, off: chart.series.map(function () { return false; }) };
+    const many = chart.style === 'curve';
     const bars = chart.style === 'bar', histogram = chart.style === 'histogram';
     const live = html(figure, 'div', 'chart-live');
     figure.insertBefore(live, figure.firstChild);
-    if (figure.dataset.title) html(live, 'p', 'chart-title', figure.dataset.title);
+    if (title) html(live, 'p', 'chart-title', title);
     const holder = html(live, 'div', 'chart-holder');
-    const svg = make(holder, 'svg', { role: 'img', 'aria-label': figure.dataset.label });
+    const svg = make(holder, 'svg', { role: 'img', 'aria-label': title || chart.y });
     const tip = html(holder, 'div', 'tip');
     tip.hidden = true;
     const legend = html(live, 'div', 'chart-legend');
@@ -104,8 +110,8 @@
       const swatch = make(button, 'svg', { width: 26, height: 12, viewBox: '0 0 26 12', 'aria-hidden': 'true' });
       if (bars || histogram) make(swatch, 'rect', { x: 4, y: 1, width: 18, height: 10, class: 'bar s' + s.colour });
       else {
-        make(swatch, 'line', { x1: 0, y1: 6, x2: 26, y2: 6, class: 'curve s' + s.colour, 'stroke-dasharray': (s.dashes || []).join(' ') });
-        mark(swatch, s, 13, 6, 0);
+        if (chart.style !== 'scatter') tinted(make(swatch, 'line', { x1: 0, y1: 6, x2: 26, y2: 6, class: 'curve s' + s.colour, 'stroke-dasharray': (s.dashes || []).join(' ') }), s);
+        if (!many) mark(swatch, s, 13, 6, 0);
       }
       html(button, 'span', '', s.name);
       button.setAttribute('aria-pressed', 'true');
@@ -117,6 +123,12 @@
         draw();
       });
     });
+    const named = {};
+    for (const m of chart.marks || []) {
+      if (named[m.name]) continue;
+      named[m.name] = true;
+      html(legend, 'span', 'chart-note', (m.from === m.to ? 'dotted: ' : 'shaded: ') + m.name);
+    }
     const states = [0, 0, 0];
     for (const s of chart.series) for (const state of s.state || []) states[state]++;
     if (chart.style === 'line' || chart.style === 'scatter') {
@@ -132,7 +144,7 @@
       label.appendChild(document.createTextNode(' ' + name));
       box.addEventListener('change', function () { view[key] = box.checked; view.x = view.y = null; draw(); });
     }
-    if (!bars) toggle('log x', 'logX');
+    if (!bars && !chart.xTicks) toggle('log x', 'logX');
     toggle('log y', 'logY');
     const reset = html(tools, 'button', 'reset', 'Whole figure');
     reset.type = 'button';
@@ -150,6 +162,7 @@
       reset.disabled = !view.x;
       const on = chart.series.filter(function (_, i) { return !view.off[i]; });
       const ceiling = chart.ceiling && !view.logY && !view.x ? chart.ceiling : 0;
+      const whole = !view.x && view.logX === !!chart.logX && view.logY === !!chart.logY;
       const xs = [], ys = [];
       for (const s of on) {
         s.x.forEach(function (x, i) {
@@ -172,6 +185,8 @@
       }
       if (histogram && !view.x && !view.logX) rx = [Math.min.apply(null, xs), Math.max.apply(null, xs)];
       if (chart.yMax && !view.y && !view.logY && !ceiling && chart.yMax > ry[0]) ry[1] = chart.yMax;
+      if (whole && chart.xRange) rx = chart.xRange.slice();
+      if (whole && chart.yRange) ry = chart.yRange.slice();
       const raised = on.filter(function (s) { return ceiling && (s.state || []).indexOf(2) >= 0; });
       const strip = raised.length ? Math.min(0.3, 0.045 * (raised.length + 1)) : 0;
       if (ceiling) ry = [ry[0], ceiling];
@@ -208,17 +223,31 @@
         });
       } else {
         let last = -Infinity;
-        for (const v of ticksOf(rx[0], rx[1], view.logX)) {
-          make(svg, 'line', { class: 'grid', x1: px(v), x2: px(v), y1: box.top, y2: box.bottom });
-          if (px(v) - last < 7 * show(v).length + 6) continue;
-          last = px(v);
-          make(svg, 'text', { x: px(v), y: box.bottom + 17, 'text-anchor': 'middle' }, show(v));
+        const ticks = chart.xTicks ? chart.xTicks.filter(function (t) { return t.value >= rx[0] && t.value <= rx[1]; })
+          : ticksOf(rx[0], rx[1], view.logX).map(function (v) { return { value: v, label: show(v) }; });
+        for (const t of ticks) {
+          const x = px(t.value);
+          make(svg, 'line', { class: 'grid', x1: x, x2: x, y1: box.top, y2: box.bottom });
+          if (x - last < 7 * t.label.length + 6) continue;
+          last = x;
+          make(svg, 'text', { x: x, y: box.bottom + 17, 'text-anchor': 'middle' }, t.label);
         }
       }
       make(svg, 'text', { class: 'label', x: (box.left + box.right) / 2, y: Math.max(height, box.bottom + foot) - 6, 'text-anchor': 'middle' }, chart.x);
       const middle = (box.top + box.bottom) / 2;
       make(svg, 'text', { class: chart.y.length * 6.6 > box.bottom ? '' : 'label', x: 13, y: middle, 'text-anchor': 'middle', transform: 'rotate(-90 13 ' + middle + ')' }, chart.y);
       const area = make(svg, 'g', { 'clip-path': 'url(#' + clip + ')' });
+      for (const m of chart.marks || []) {
+        const hue = m.colour >= 0 ? ' s' + m.colour : '';
+        const a = m.vertical ? px(m.from) : py(m.to), b = m.vertical ? px(m.to) : py(m.from);
+        if (m.from !== m.to) {
+          make(area, 'rect', m.vertical ? { class: 'zone' + hue, x: a, y: box.top, width: b - a, height: box.bottom - box.top } : { class: 'zone' + hue, x: box.left, y: a, width: box.right - box.left, height: b - a });
+          continue;
+        }
+        make(area, 'line', m.vertical ? { class: 'known' + hue, x1: a, x2: a, y1: box.top, y2: box.bottom } : { class: 'known' + hue, x1: box.left, x2: box.right, y1: a, y2: a });
+        if (m.vertical) make(area, 'text', { class: 'known-label' + hue, x: a - 3, y: box.bottom - 4, transform: 'rotate(-90 ' + (a - 3) + ' ' + (box.bottom - 4) + ')' }, m.label);
+        else make(area, 'text', { class: 'known-label' + hue, x: box.left + 4, y: a - 3 }, m.label);
+      }
       const spots = [];
       on.forEach(function (s, index) {
         const level = raised.indexOf(s);
@@ -253,11 +282,11 @@
           if (band.length > 1 && chart.style === 'line') {
             const upper = band.map(function (p) { return p.x + ',' + py(s.y[p.i] + s.half[p.i]); });
             const lower = band.map(function (p) { return p.x + ',' + py(Math.max(s.y[p.i] - s.half[p.i], ry[0])); }).reverse();
-            make(area, 'polygon', { class: 'band s' + s.colour, points: upper.concat(lower).join(' ') });
+            tinted(make(area, 'polygon', { class: 'band s' + s.colour, points: upper.concat(lower).join(' ') }), s);
           }
-          if (chart.style === 'line') make(area, 'polyline', { class: 'curve s' + s.colour, 'stroke-dasharray': (s.dashes || []).join(' '), points: points.map(function (p) { return p.x + ',' + p.y; }).join(' ') });
+          if (chart.style !== 'scatter') tinted(make(area, 'polyline', { class: 'curve s' + s.colour, 'stroke-dasharray': (s.dashes || []).join(' '), points: points.map(function (p) { return p.x + ',' + p.y; }).join(' ') }), s);
           for (const p of points) {
-            mark(area, s, p.x, p.y, p.state);
+            if (!many) mark(area, s, p.x, p.y, p.state);
             spots.push({ x: p.x, y: p.y, s: s, i: p.i });
           }
         }
@@ -313,7 +342,7 @@
       const s = best.s, i = best.i;
       tip.textContent = '';
       if (s.name) html(tip, 'strong', '', s.name);
-      const x = bars ? chart.categories[s.x[i]] : histogram ? show(s.x[i]) + ' to ' + show(s.xEnd[i]) : show(s.x[i]);
+      const x = bars ? chart.categories[s.x[i]] : histogram ? show(s.x[i]) + ' to ' + show(s.xEnd[i]) : chart.xTicks ? Number((100 * (1 - Math.pow(10, -s.x[i]))).toPrecision(7)) + ' %' : show(s.x[i]);
       html(tip, 'span', '', chart.x + ': ' + x);
       html(tip, 'span', '', chart.y + ': ' + show(s.y[i]) + (s.half && s.half[i] ? ' ± ' + show(s.half[i]) : ''));
       const state = s.state ? s.state[i] : 0;
@@ -329,5 +358,19 @@
     }).observe(holder);
   }
 
-  for (const figure of document.querySelectorAll('figure[data-chart]')) start(figure);
+  for (const figure of document.querySelectorAll('figure[data-chart]')) {
+    const chart = JSON.parse(figure.dataset.chart);
+    if (!chart.panels) {
+      start(figure, chart, figure.dataset.title);
+      continue;
+    }
+    const live = document.createElement('div');
+    live.className = 'chart-live';
+    figure.classList.add('wide');
+    figure.insertBefore(live, figure.firstChild);
+    html(live, 'p', 'chart-title', figure.dataset.title);
+    const panels = html(live, 'div', 'panels');
+    for (const panel of chart.panels) start(html(panels, 'div', ''), panel, panel.title);
+    figure.classList.add('live');
+  }
 })();
