@@ -75,9 +75,9 @@ its manifest says: the bound of the channels, and the states of points.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&p.X, "x", "offered_load", "column along the horizontal axis")
-	f.StringArrayVar(&p.Y, "y", []string{"latency_mean_ns"}, "column along the vertical axis, or arithmetic over columns; may be repeated")
-	f.StringVar(&p.Z, "z", "", "with --style heat: column that the colours show")
+	f.StringVarP(&p.X, "x", "x", "offered_load", "column along the horizontal axis")
+	f.StringArrayVarP(&p.Y, "y", "y", []string{"latency_mean_ns"}, "column along the vertical axis, or arithmetic over columns; may be repeated")
+	f.StringVarP(&p.Z, "z", "z", "", "with --style heat: column that the colours show")
 	f.StringSliceVar(&p.By, "by", nil, "columns that tell the series apart")
 	f.StringArrayVar(&where, "where", nil, "show only rows with `COLUMN=VALUE`; may be repeated")
 	f.StringVar(&p.Style, "style", "line", "line, scatter, bar, histogram, cdf, percentile, box or heat")

@@ -181,7 +181,7 @@ func TestHelpExamples(t *testing.T) {
 		own := false // a line is about the command itself, others about what goes with it
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, " > ")
-			args := strings.Fields(strings.NewReplacer("'", "", ", ", ",").Replace(line))
+			args, _ := shellWords(line)
 			of, rest, err := newRoot(io.Discard, io.Discard).Find(args[1:])
 			if args[0] != "weft" || err != nil || !of.HasParent() {
 				t.Errorf("%s: example %q: %v", c.Name(), line, err)
