@@ -81,6 +81,8 @@ type nueSearch struct {
 	// Of the lane:
 	tree  []bool // by channel: in the tree of escape, both directions
 	first []bool // by channel: the first of a path from its switch to an earlier destination
+	// blocked are the dependencies, by slot, that close a cycle with those that stay.
+	blocked []bool
 	// Of the destination:
 	source  int32
 	used    []int32  // by node: channel that it is reached by, -1 none
@@ -120,7 +122,7 @@ func (w *nueSearch) lane(ends []topology.TerminalID) {
 		count[w.s.home(t)]++
 	}
 	w.graph = newOrdered(&w.c)
-	w.trial = make([]bool, len(w.graph.uses))
+	w.trial, w.blocked = make([]bool, len(w.graph.uses)), make([]bool, len(w.graph.uses))
 	w.first = make([]bool, len(w.s.Links))
 	w.escape(w.s.center(count), count)
 	for _, t := range ends {

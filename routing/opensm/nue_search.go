@@ -57,7 +57,11 @@ func (w *nueSearch) relax(l, next, slot int32) {
 		return
 	}
 	if w.graph.uses[slot] == 0 {
+		if w.blocked[slot] {
+			return
+		}
 		if !w.graph.add(l, next) {
+			w.blocked[slot] = w.graph.leads(next, l, w.trial)
 			return
 		}
 		w.tried = append(w.tried, slot)
