@@ -20,6 +20,9 @@ func init() {
 // OpenSM searches a layer for cycles anew for every pair. Here each layer keeps a
 // topological order of its channels ([ordered]), which gives the same answers.
 //
+// Deviation: do_mesh_analysis, which numbers the switches of meshes and tori anew, is
+// not repeated; [Tables.Notes] says so.
+//
 // Cost: switches squared times the length of paths, where few pairs disturb the
 // order.
 func routeLASH(s *Subnet, o *Options) (*Tables, error) {
@@ -32,6 +35,9 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	w.balance()
 	t := newTables("lash", s)
 	t.Lanes = len(w.layers)
+	if o.MeshAnalysis {
+		t.Notes = append(t.Notes, "do_mesh_analysis is not repeated: on tori the tables differ from OpenSM's")
+	}
 	t.fill(func(from, to int32) uint8 {
 		if c := w.next[int(from)*w.n+int(to)]; c >= 0 {
 			return s.Links[w.first[c]].Port

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm/sssp"
@@ -59,6 +60,9 @@ func routeNue(s *Subnet, o *Options) (*Tables, error) {
 		}
 	}
 	w.switches()
+	if w.ends > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("nue's paths meet dead ends for %d destinations, LID %d first: OpenSM may resolve some in another way, and the tables differ from there on", w.ends, w.firstEnd))
+	}
 	t.Lanes = lanes
 	t.level = func(_ int32, lid int) uint8 {
 		if e := s.Ends[lid]; e.Terminal >= 0 {
@@ -81,7 +85,7 @@ type nueSearch struct {
 	// Of the lane:
 	tree  []bool // by channel: in the tree of escape, both directions
 	first []bool // by channel: the first of a path from its switch to an earlier destination
-	// blocked are the dependencies, by slot, that close a cycle with those that stay.
+	// blocked are the dependencies, by slot, that have closed a cycle in any search.
 	blocked []bool
 	// Of the destination:
 	source  int32
@@ -93,6 +97,8 @@ type nueSearch struct {
 	islands []bool // by node: reached by backtracking
 	late    bool   // the first search is over
 	edges   []dependency
+	// ends counts the destinations at which a search met a dead end.
+	ends, firstEnd int
 }
 
 // dependency is one of channel to on channel from.
@@ -128,6 +134,11 @@ func (w *nueSearch) lane(ends []topology.TerminalID) {
 	for _, t := range ends {
 		for i := range 1 << w.s.LMC {
 			w.search(w.s.home(t))
+			if w.stuck() {
+				if w.ends++; w.ends == 1 {
+					w.firstEnd = int(w.s.TerminalLID[t]) + i
+				}
+			}
 			if !w.resolve() || !w.keep() {
 				w.follow()
 				if !w.keep() {

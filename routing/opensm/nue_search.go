@@ -61,7 +61,7 @@ func (w *nueSearch) relax(l, next, slot int32) {
 			return
 		}
 		if !w.graph.add(l, next) {
-			w.blocked[slot] = w.graph.leads(next, l, w.trial)
+			w.blocked[slot] = true
 			return
 		}
 		w.tried = append(w.tried, slot)
@@ -104,29 +104,26 @@ func (w *nueSearch) leads(l, n int32) bool {
 	return true
 }
 
-// resolve finds ways to the switches that the search has left without one. ok is false
-// if some stay without.
+// resolve finds ways to the switches that the search has left without one; each is
+// tried once. ok is false if some stay without.
 func (w *nueSearch) resolve() (ok bool) {
 	w.late = true
-	for {
-		found, left := false, false
-		for n := range int32(len(w.used)) {
-			if w.used[n] >= 0 || n == w.source {
-				continue
-			}
-			left = true
-			if found = w.backtrack(n); found {
-				break
-			}
+	for n := range int32(len(w.used)) {
+		if w.used[n] < 0 && n != w.source && w.backtrack(n) {
+			w.settle()
 		}
-		switch {
-		case !left:
-			return true
-		case !found:
-			return false
-		}
-		w.settle()
 	}
+	return !w.stuck()
+}
+
+// stuck tells whether switches are left without a path.
+func (w *nueSearch) stuck() bool {
+	for n, l := range w.used {
+		if l < 0 && int32(n) != w.source {
+			return true
+		}
+	}
+	return false
 }
 
 // backtrack leads a neighbour of an unreached switch another way, from which it can go

@@ -106,32 +106,6 @@ func (g *ordered) reorder(c, d int32) bool {
 	return true
 }
 
-// leads tells whether a path of dependencies leads from channel d to channel c, those
-// in without (by slot) left out.
-func (g *ordered) leads(d, c int32, without []bool) (found bool) {
-	g.ahead = append(g.ahead[:0], d)
-	g.seen[d] = true
-	for i := 0; i < len(g.ahead) && !found; i++ {
-		x := g.ahead[i]
-		to := g.c.peer[x]
-		for slot, y := g.slot[x], g.c.start[to]; y < g.c.start[to+1]; slot, y = slot+1, y+1 {
-			if g.uses[slot] == 0 || without[slot] || g.seen[y] || g.place[y] > g.place[c] {
-				continue
-			}
-			if y == c {
-				found = true
-				break
-			}
-			g.seen[y] = true
-			g.ahead = append(g.ahead, y)
-		}
-	}
-	for _, x := range g.ahead {
-		g.seen[x] = false
-	}
-	return found
-}
-
 // permute gives the places of all channels that move to those behind first, each
 // group in its own order.
 func (g *ordered) permute() {
