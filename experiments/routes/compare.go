@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/experiments"
@@ -23,6 +24,14 @@ type Compared struct {
 	lost     int // pairs without a path
 	cycle    int // channels in the shortest cycle, 0 none
 	describe string
+}
+
+// Notes say where the tables may differ from OpenSM's.
+func (e *Compared) Notes() []string {
+	if e.tables == nil {
+		return nil
+	}
+	return e.tables.Notes
 }
 
 // Comparison is several engines on one fabric under one pattern of traffic.
@@ -105,7 +114,7 @@ func (c *Comparison) Table() *experiments.Table {
 		}
 		t.Rows = append(t.Rows, []string{e.Engine, "ok", strconv.Itoa(e.lost), decimal(e.load.Hops), strconv.Itoa(e.load.MaxHops),
 			decimal(mean), decimal(most), strconv.Itoa(idle), decimal(e.load.Throughput()),
-			strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, ""})
+			strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, strings.Join(e.Notes(), "; ")})
 	}
 	return t
 }

@@ -20,6 +20,9 @@ func init() {
 // OpenSM searches a layer for cycles anew for every pair. Here each layer keeps a
 // topological order of its channels ([ordered]), which gives the same answers.
 //
+// Deviation: do_mesh_analysis, which numbers the switches of meshes and tori anew, is
+// not repeated; [Tables.Notes] says so.
+//
 // Cost: switches squared times the length of paths, where few pairs disturb the
 // order.
 func routeLASH(s *Subnet, o *Options) (*Tables, error) {
@@ -32,6 +35,9 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	w.balance()
 	t := newTables("lash", s)
 	t.Lanes = len(w.layers)
+	if o.MeshAnalysis {
+		t.Notes = append(t.Notes, "do_mesh_analysis is not repeated: on tori the tables differ from OpenSM's")
+	}
 	t.fill(func(from, to int32) uint8 {
 		if c := w.next[int(from)*w.n+int(to)]; c >= 0 {
 			return s.Links[w.first[c]].Port
@@ -51,11 +57,9 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 // lash is the work of the engine. Channels are those from switch to switch, parallel
 // cables merged: the i-th neighbour of node n is channel start[n]+i.
 type lash struct {
+	channels
 	s      *Subnet
 	n      int
-	start  []int32 // len = nodes+1
-	begin  []int32 // by channel: node that it leaves
-	peer   []int32 // by channel: node at its end
 	first  []int32 // by channel: the lowest numbered cable, in Subnet.Links
 	index  []int16 // by [to*n+from]: which neighbour of from to is, -1 none
 	next   []int32 // by [from*n+to]: channel of the path, -1 none
@@ -66,10 +70,11 @@ type lash struct {
 
 func newLASH(s *Subnet) *lash {
 	n := len(s.Switches)
-	w := &lash{s: s, n: n, start: []int32{0}, index: make([]int16, n*n), next: make([]int32, n*n), layer: make([]uint8, n*n)}
+	w := &lash{s: s, n: n, index: make([]int16, n*n), next: make([]int32, n*n), layer: make([]uint8, n*n)}
 	for i := range w.index {
 		w.index[i], w.next[i] = -1, -1
 	}
+	w.start = []int32{0}
 	for from := range s.nodes() {
 		for l := s.Start[from]; l < s.Start[from+1]; l++ {
 			to := s.Links[l].Peer
@@ -79,6 +84,9 @@ func newLASH(s *Subnet) *lash {
 			}
 		}
 		w.start = append(w.start, int32(len(w.peer)))
+	}
+	for c, to := range w.peer {
+		w.back = append(w.back, w.channel(to, w.begin[c]))
 	}
 	return w
 }
@@ -131,22 +139,22 @@ func (w *lash) divide(available int) (ok bool) {
 			}
 			done[at], done[back] = true, true
 			layer := 0
-			for layer < len(w.layers) && !w.layers[layer].addPair(i, d) {
+			for layer < len(w.layers) && !w.addPair(w.layers[layer], i, d) {
 				layer++
 			}
 			if layer == len(w.layers) {
-				w.layers, w.pairs = append(w.layers, newOrdered(w)), append(w.pairs, 0)
+				w.layers, w.pairs = append(w.layers, newOrdered(&w.channels)), append(w.pairs, 0)
 				if layer >= available {
 					return false
 				}
-				w.layers[layer].addPair(i, d)
+				w.addPair(w.layers[layer], i, d)
 			}
 			w.layer[at], w.layer[back] = uint8(layer), uint8(layer)
 			w.pairs[layer] += 2
 		}
 	}
 	if len(w.layers) == 0 { // one switch
-		w.layers, w.pairs = append(w.layers, newOrdered(w)), append(w.pairs, 0)
+		w.layers, w.pairs = append(w.layers, newOrdered(&w.channels)), append(w.pairs, 0)
 	}
 	return len(w.layers) <= available
 }

@@ -93,8 +93,8 @@ func (w *lash) balance() {
 			return
 		}
 		open[high].set(src, dst, false)
-		if w.layers[low].addPair(int32(src), int32(dst)) {
-			w.layers[high].removePair(int32(src), int32(dst))
+		if w.addPair(w.layers[low], int32(src), int32(dst)) {
+			w.removePair(w.layers[high], int32(src), int32(dst))
 			w.layer[src*w.n+dst], w.layer[dst*w.n+src] = uint8(low), uint8(low)
 			open[low].set(src, dst, true)
 			w.pairs[high] -= 2

@@ -43,7 +43,7 @@ func (c *RoutedConfig) Files() []string {
 }
 
 // acyclicEngines cannot deadlock on any network that they accept.
-var acyclicEngines = map[string]bool{"updn": true, "ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true, "nue": true}
+var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true, "nue": true}
 
 // registerRouting adds an engine as a routing of weft.
 func registerRouting(e Engine) {
@@ -65,8 +65,7 @@ func registerRouting(e Engine) {
 // service levels has a virtual channel of its own, or several where there are more
 // of them than layers.
 //
-// Deadlock: that of the engine. updn and ftree never send a packet up after it has
-// gone down; dfsssp, lash and nue have no cycle in any layer; torus-2QoS crosses
+// Deadlock: that of the engine. ftree never sends a packet up after it has gone down; dfsssp, lash and nue have no cycle in any layer; torus-2QoS crosses
 // datelines on another lane. Of the others the network decides: its certificate
 // tells.
 type routed struct {

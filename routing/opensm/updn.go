@@ -12,9 +12,13 @@ func init() {
 }
 
 // routeUpDown is up*/down* routing: switches are ranked by their distance from the
-// roots, and no path goes up after it has gone down, which leaves no cycle of
-// channels. Among the legal ports with the fewest hops each switch chooses as
-// minhop does.
+// roots, and no path may go up after it has gone down. Among the ports with the fewest
+// hops each switch chooses as minhop does.
+//
+// Deadlock: none on trees. On other networks OpenSM's form can: a switch keeps one
+// hop count and direction for a destination, so that a path that begins as one legal way
+// can go on by another; a step between two roots counts as up both ways; and with
+// connect_roots all paths to roots are legal. The certificate tells.
 func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 	distance, err := s.distances()
 	if err != nil {

@@ -38,7 +38,7 @@ type Paths struct {
 	total    uint64   // LIDs of all
 	fresh    uint64   // weight of a fresh link: total squared
 	distance []uint64
-	heap     heap
+	heap     Heap
 	popped   []int32 // vertices, each after the one that it is reached from
 	sum      []uint64
 }
@@ -87,7 +87,7 @@ func New(graph *topology.Graph, order []topology.SwitchID, ends LIDCount) *Paths
 	b.Used = make([]int32, n)
 	b.Far = make([]uint8, n)
 	b.sum = make([]uint64, n)
-	b.heap = newHeap(n + 1)
+	b.heap = NewHeap(n + 1)
 	return b
 }
 
@@ -169,6 +169,19 @@ func (b *Paths) Unicast(visit func(v int32, t topology.TerminalID, i int)) {
 // Search is OpenSM's Dijkstra search from the switch of vertex v.
 func (b *Paths) Search(v int32) { b.search(None, v) }
 
+// Weight is the weight of a link.
+func (b *Paths) Weight(link int32) uint64 { return b.Links[link].weight }
+
+// Add makes a link heavier.
+func (b *Paths) Add(link int32, weight uint64) { b.Links[link].weight += weight }
+
+// LIDs is the number of LIDs of the switch of vertex v and its hosts: what each link
+// of its path gets heavier by.
+func (b *Paths) LIDs(v int32) uint64 { return b.lids[v] }
+
+// AddPaths adds the load of the last search's paths to their links.
+func (b *Paths) AddPaths() { b.load() }
+
 // search is OpenSM's Dijkstra search from vertex v (from is None), or from a host
 // that hangs from it (Host).
 func (b *Paths) search(from, v int32) {
@@ -179,19 +192,19 @@ func (b *Paths) search(from, v int32) {
 	b.popped = b.popped[:0]
 	unreached := n - 1
 	if from == Host {
-		b.heap.fill(n + 1)
-		b.heap.lower(n, 0)
-		b.heap.pop()
+		b.heap.Fill(n + 1)
+		b.heap.Lower(n, 0)
+		b.heap.Pop()
 		b.distance[v], b.Used[v] = 1, Host
-		b.heap.lower(v, 1)
+		b.heap.Lower(v, 1)
 	} else {
-		b.heap.fill(n)
+		b.heap.Fill(n)
 		b.distance[v] = 0
-		b.heap.lower(v, 0)
+		b.heap.Lower(v, 0)
 	}
 	farthest := uint64(0) // no vertex is farther, once all are reached
-	for b.heap.size() > 0 {
-		u := b.heap.pop()
+	for b.heap.Len() > 0 {
+		u := b.heap.Pop()
 		b.settle(u)
 		if farthest > 0 && b.distance[u]+b.fresh >= farthest {
 			// No link is shorter than a fresh one, so nothing changes any more.
@@ -209,7 +222,7 @@ func (b *Paths) search(from, v int32) {
 					unreached--
 				}
 				b.distance[l.To], b.Used[l.To] = d, i
-				b.heap.lower(l.To, d)
+				b.heap.Lower(l.To, d)
 			}
 		}
 		if unreached == 0 && farthest == 0 {

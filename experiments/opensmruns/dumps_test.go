@@ -1,0 +1,57 @@
+package opensmruns
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// TestDumps: the dumps are OpenSM's own files, byte for byte.
+func TestDumps(t *testing.T) {
+	f, err := ReadFolder(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := f.Select([]string{"opensm/ft2_8/dfsssp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, c, err := f.subnet(&runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := opensm.EngineOf("dfsssp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := engine.Route(s, &c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"lfts":  tables.WriteLFTDump,
+		"sl2vl": func(w io.Writer) error { return tables.WriteSL2VL(w, &c.Options) },
+	} {
+		want, err := input.ReadInput("testdata/raw/ft2_8.dfsssp.opensm-"+name+".dump.gz", input.MaxInput)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		got, lines := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range lines {
+			if i >= len(got) || got[i] != lines[i] {
+				t.Errorf("%s differs in line %d: want %q", name, i+1, lines[i])
+				break
+			}
+		}
+		if len(got) != len(lines) {
+			t.Errorf("%s has %d lines, want %d", name, len(got), len(lines))
+		}
+	}
+}

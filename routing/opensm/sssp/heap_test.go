@@ -1,0 +1,69 @@
+package sssp
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestHeap inserts, lowers, removes and pops at random: what is popped always has the
+// smallest key, and every parent is at most as large as its children.
+func TestHeap(t *testing.T) {
+	r := sim.NewStream(1, "heap", 0)
+	h := NewHeap(40)
+	h.Clear()
+	keys := map[int32]uint64{}
+	for range 5000 {
+		v := int32(r.IntN(40))
+		key, in := keys[v]
+		if h.Has(v) != in {
+			t.Fatalf("vertex %d: Has %t, want %t", v, h.Has(v), in)
+		}
+		switch {
+		case !in:
+			keys[v] = uint64(r.IntN(30))
+			h.Insert(v, keys[v])
+		case r.IntN(3) == 0:
+			h.Remove(v)
+			delete(keys, v)
+		case r.IntN(2) == 0 && key > 0:
+			keys[v] = key - 1
+			h.Lower(v, key-1)
+		default:
+			least := h.Pop()
+			var all []uint64
+			for _, k := range keys {
+				all = append(all, k)
+			}
+			if keys[least] != slices.Min(all) {
+				t.Fatalf("popped a key of %d, the smallest is %d", keys[least], slices.Min(all))
+			}
+			delete(keys, least)
+		}
+		for i, e := range h.entries {
+			if i > 0 && h.entries[(i-1)/4].key > e.key || h.at[e.vertex] != int32(i) || keys[e.vertex] != e.key {
+				t.Fatalf("entry %d is out of place", i)
+			}
+		}
+		if h.Len() != len(keys) {
+			t.Fatalf("%d entries, want %d", h.Len(), len(keys))
+		}
+	}
+}
+
+// Of equal keys the child with the highest index rises: with four vertices of one key
+// under a root, popping the root puts the last to the top and leaves it there.
+func TestHeapTies(t *testing.T) {
+	h := NewHeap(6)
+	h.Fill(6) // all keys are Infinity
+	var order []int32
+	for h.Len() > 0 {
+		order = append(order, h.Pop())
+	}
+	// No child is strictly smaller than what takes the root's place, so each pop brings
+	// the last element up: 0, then 5, 4, 3, 2, 1.
+	if want := []int32{0, 5, 4, 3, 2, 1}; !slices.Equal(order, want) {
+		t.Errorf("popped %v, want %v", order, want)
+	}
+}

@@ -1,0 +1,96 @@
+package opensm
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// chain is two switches with two hosts each and two cables between them.
+func chain(names *topology.Names) *topology.Graph {
+	b := topology.NewBuilder(2, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "cable", Latency: 1})
+	for _, s := range []topology.SwitchID{0, 0, 1, 1} {
+		b.AddTerminal(s, 0)
+	}
+	b.AddLink(0, 1, 1)
+	b.AddLink(0, 1, 1)
+	g := b.Freeze()
+	g.Names = names
+	return g
+}
+
+// LIDs go by port GUID with the last byte first. Names that are missing are ibsim's:
+// port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001 of the switches, so the
+// order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
+func TestLIDs(t *testing.T) {
+	s, err := NewSubnet(chain(nil), 2, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{3, 5, 1, 6}; !slices.Equal(s.TerminalLID, want) { // the manager's first
+		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
+	}
+	if want := []int32{2, 4}; !slices.Equal(s.SwitchLID, want) {
+		t.Errorf("LIDs of switches %v, want %v", s.SwitchLID, want)
+	}
+	// With two LIDs a port: the manager 2, switch 4, host 6, switch 8, hosts 10 and 12.
+	if s, err = NewSubnet(chain(nil), 2, 1); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{6, 10, 2, 12}; !slices.Equal(s.TerminalLID, want) {
+		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
+	}
+	if s.MaxLID != 13 || s.Ends[13].Terminal != 3 || s.Ends[5] != nobody {
+		t.Errorf("LIDs up to %d: %v", s.MaxLID, s.Ends)
+	}
+	// Stated LIDs stay, but one that is taken, or too large.
+	s, err = NewSubnet(chain(&topology.Names{TerminalLID: []int32{9, 9, 0, 60000}, SwitchLID: []int32{1, 0}}), 2, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
+		t.Errorf("LIDs of hosts %v, of switches %v, want %v and 1, 3", s.TerminalLID, s.SwitchLID, want)
+	}
+}
+
+func TestNewSubnetFaults(t *testing.T) {
+	for want, names := range map[string]*topology.Names{
+		"two cables at port 1 of": {Port: []int32{1, 1, 2, 3, 1, 2, 3, 4}},
+		"has a port 255":          {Port: []int32{1, 2, 3, 255, 1, 2, 3, 4}},
+	} {
+		if _, err := NewSubnet(chain(names), 0, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := NewSubnet(chain(nil), 4, 0); err == nil {
+		t.Error("a manager that is not there")
+	}
+}
+
+// minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too),
+// the others in turn by 3 and 4; the switch itself has port 0. Hosts come before
+// switches, which are not counted: switch 1 goes by port 3 again.
+func TestMinHop(t *testing.T) {
+	s, err := NewSubnet(chain(nil), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := DefaultOptions()
+	tables, err := registry["minhop"].Route(s, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
+	if want := []uint8{noPath, 1, 0, 3, 2, 3, 4}; !slices.Equal(tables.LFT[0], want) {
+		t.Errorf("switch 0: %v, want %v", tables.LFT[0], want)
+	}
+	if pairs, _ := tables.Unreachable(); pairs != 0 {
+		t.Errorf("%d pairs without a path", pairs)
+	}
+	// A chain cannot have a cycle.
+	if fault := checkTables(tables, true); fault != "" {
+		t.Error(fault)
+	}
+}
