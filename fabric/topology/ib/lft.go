@@ -96,8 +96,8 @@ var (
 // the fabric states LIDs. Where neither does, LIDs follow from the tables: what a
 // switch sends to a host's port is the host's, what it keeps its own. A
 // destination with several LIDs goes by its lowest. Rows of LIDs below the
-// fabric's highest that no port has are passed over, as switches keep entries of
-// hosts that have gone.
+// fabric's highest that no port has, and those that OpenSM says it does not know, are
+// passed over, as switches keep entries of hosts that have gone.
 //
 // name is the file's name for messages; faults are returned together with their
 // lines. Every switch must have a table and, in the forms that end a table with a
@@ -278,7 +278,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 	}
 	if to, known := p.lids.of(int(lid)); known {
 		p.enter(e, to)
-	} else if int(lid) > p.lids.Highest() {
+	} else if !strings.Contains(rest, "unknown node") && int(lid) > p.lids.Highest() {
 		p.fault(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
 	}
 }
