@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -31,6 +32,11 @@ func writeBlame(run *Run, g *topology.Graph, b *fabric.Blame, clock float64) {
 	for i, name := range []string{"minimal", "non-minimal"} {
 		if b.Packets[i] > 0 {
 			add("packets", name, "", "", b.Packets[i], &b.Classes[i], b.Packets[i], math.NaN())
+		}
+	}
+	for i := range b.Levels {
+		if l := &b.Levels[i]; l.Packets > 0 {
+			add("level", fmt.Sprint(i), "", "", l.Packets, &l.Parts, l.Packets, math.NaN())
 		}
 	}
 	links, roots := b.Links(), shares(b.Roots())

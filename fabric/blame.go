@@ -70,6 +70,8 @@ type Blame struct {
 	// sent minimally, and not.
 	Packets [2]int64
 	Classes [2]Parts
+	// Levels are those by service level; nil unless the run tells them apart.
+	Levels []LevelBlame
 
 	domain     *domain
 	graph      *topology.Graph
@@ -139,8 +141,17 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	}
 	b.pairs = make([]int64, pairs)
 	b.foldIn, b.emptyAt = b.foldCycles(d, ports), b.emptyIn
+	if meter.levels != nil {
+		b.Levels = make([]LevelBlame, len(meter.levels.tallies))
+	}
 	f.observe(b)
 	return b
+}
+
+// LevelBlame is the packets of a service level and their sums.
+type LevelBlame struct {
+	Packets int64
+	Parts   Parts
 }
 
 // sync advances the clock of a queue to cycle c.
@@ -329,7 +340,7 @@ func (b *Blame) delivered(_ *domain, id int32, delivery *Delivery) {
 		class = 1
 	}
 	b.Packets[class]++
-	if b.OnPacket == nil && len(b.long) == 0 {
+	if b.OnPacket == nil && len(b.long) == 0 && b.Levels == nil {
 		sums, source := &b.Classes[class], delivery.Inject-delivery.Birth
 		k.addTo(sums)
 		sums[PartSource] += source
@@ -346,6 +357,11 @@ func (b *Blame) delivered(_ *domain, id int32, delivery *Delivery) {
 	p[PartSource] = delivery.Inject - delivery.Birth
 	p[PartWire] = b.wires(delivery, delivery.Cycle-delivery.Birth-p.Total())
 	b.Classes[class].Add(p)
+	if b.Levels != nil {
+		level := &b.Levels[b.meter.levels.of(delivery)]
+		level.Packets++
+		level.Parts.Add(p)
+	}
 	if b.OnPacket != nil {
 		b.OnPacket(delivery, p)
 	}

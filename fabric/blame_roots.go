@@ -41,6 +41,10 @@ func (b *Blame) Add(other *Blame) {
 		b.Packets[i] += other.Packets[i]
 		b.Classes[i].Add(&other.Classes[i])
 	}
+	for i := range other.Levels {
+		b.Levels[i].Packets += other.Levels[i].Packets
+		b.Levels[i].Parts.Add(&other.Levels[i].Parts)
+	}
 	for i, x := range other.pairs {
 		b.pairs[i] += x
 	}

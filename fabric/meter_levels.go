@@ -32,16 +32,20 @@ func newLevelMeter(r Routing) *levelMeter {
 	return &levelMeter{routing: r, levels: levels}
 }
 
+// of is the service level of a packet.
+func (l *levelMeter) of(d *Delivery) int {
+	if l.levels == nil {
+		return 0
+	}
+	return l.levels.Level(d.Src, d.Dst)
+}
+
 // deliver counts a packet for the windows of m.
 func (l *levelMeter) deliver(m *Meter, d *Delivery) {
 	if d.Cycle < m.from {
 		return
 	}
-	level := 0
-	if l.levels != nil {
-		level = l.levels.Level(d.Src, d.Dst)
-	}
-	t := &l.tallies[level]
+	t := &l.tallies[l.of(d)]
 	if d.Cycle < m.to {
 		t.Flits += int64(d.Flits)
 	}

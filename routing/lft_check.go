@@ -70,7 +70,7 @@ func (c *lftCheck) reach(dst topology.TerminalID) {
 				if last == from {
 					where = "its switch " + where
 				}
-				c.fault("%s cannot reach %s: %s has no entry for it, or one for another host's port", c.graph.TerminalName(src), c.graph.TerminalName(dst), where)
+				c.fault(last, dst, "%s cannot reach %s: %s has no entry for it, or one for another host's port", c.graph.TerminalName(src), c.graph.TerminalName(dst), where)
 			}
 		case goesRound:
 			c.pairs++
@@ -145,7 +145,7 @@ func (c *lftCheck) circle(s topology.SwitchID, dst topology.TerminalID) {
 	if !c.circles[text] {
 		c.circles[text] = true
 		if len(c.circles) <= maxNamed {
-			c.fault("packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
+			c.fault(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
 		}
 	}
 }
@@ -185,12 +185,17 @@ func (c *lftCheck) lanesTo(dst topology.TerminalID) {
 
 func (c *lftCheck) dropped(src, dst topology.TerminalID, level int, where string) {
 	if c.pairs++; c.pairs <= maxNamed {
-		c.fault("packets from %s to %s, of service level %d, are dropped: %s gives them lane %d", c.graph.TerminalName(src), c.graph.TerminalName(dst), level, where, ib.DropLane)
+		c.faults = append(c.faults, fmt.Errorf("%s: packets from %s to %s, of service level %d, are dropped: %s gives them lane %d", c.name, c.graph.TerminalName(src), c.graph.TerminalName(dst), level, where, ib.DropLane))
 	}
 }
 
-func (c *lftCheck) fault(format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf("%s: "+format, append([]any{c.name}, args...)...))
+// fault is about the entry, or the lack of one, for dst at s.
+func (c *lftCheck) fault(s topology.SwitchID, dst topology.TerminalID, format string, args ...any) {
+	at := c.name
+	if line := c.tables.Line(s, dst); line > 0 {
+		at = fmt.Sprintf("%s:%d", at, line)
+	}
+	c.faults = append(c.faults, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
 }
 
 // err is everything found, with how much there is of it.
@@ -199,6 +204,6 @@ func (c *lftCheck) err() error {
 		return nil
 	}
 	n := c.graph.Terminals()
-	c.fault("%d of %d pairs of terminals have no way", c.pairs, n*(n-1))
+	c.faults = append(c.faults, fmt.Errorf("%s: %d of %d pairs of terminals have no way", c.name, c.pairs, n*(n-1)))
 	return errors.Join(c.faults...)
 }

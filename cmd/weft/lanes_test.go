@@ -67,27 +67,15 @@ func TestServiceLevels(t *testing.T) {
 		if status, stdout, stderr := weft(t, args...); status != exitSuccess {
 			t.Fatal(stdout, stderr)
 		}
-		text, err := os.ReadFile("results/levels.csv")
-		if err != nil {
-			t.Fatal(err)
+		rows := readRows(t, "results/levels.csv")
+		if len(rows) != 2 {
+			t.Fatal(rows)
 		}
-		in := csv.NewReader(strings.NewReader(string(text)))
-		in.Comment = '#'
-		rows, err := in.ReadAll()
-		if err != nil || len(rows) != 3 {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		for i := range flits {
-			for column, name := range rows[0] {
-				switch name {
-				case "service_level":
-					if rows[i+1][column] != strconv.Itoa(i) {
-						t.Errorf("row %d is of level %s", i, rows[i+1][column])
-					}
-				case "flits_per_cycle":
-					flits[i], _ = strconv.ParseFloat(rows[i+1][column], 64)
-				}
+		for i, row := range rows {
+			if row["service_level"] != strconv.Itoa(i) {
+				t.Errorf("row %d is of level %s", i, row["service_level"])
 			}
+			flits[i], _ = strconv.ParseFloat(row["flits_per_cycle"], 64)
 		}
 		return flits
 	}
@@ -105,6 +93,25 @@ func TestServiceLevels(t *testing.T) {
 			t.Errorf("%v: %v flits a cycle, want %v", c.settings, got, c.want)
 		}
 	}
+	// Blame by level: the parts add up to the level's mean latency.
+	shares("measure.blame=true", "measure.window=20000", "traffic.load=0.3")
+	mean := map[string]string{}
+	for _, row := range readRows(t, "results/levels.csv") {
+		mean[row["service_level"]] = row["latency_mean_ns"]
+	}
+	blamed := 0
+	for _, row := range readRows(t, "results/blame.csv") {
+		if row["scope"] == "level" {
+			blamed++
+			total, _ := strconv.ParseFloat(row["total_ns"], 64)
+			if want, _ := strconv.ParseFloat(mean[row["from"]], 64); math.Abs(total-want) > 1e-6*want {
+				t.Errorf("level %s: parts of %s ns, mean latency %s ns", row["from"], row["total_ns"], mean[row["from"]])
+			}
+		}
+	}
+	if blamed != 2 {
+		t.Errorf("%d levels in blame.csv", blamed)
+	}
 	for _, c := range []struct{ set, want string }{
 		{"routing.type=table", "routing.service_levels is not a key of"},
 		{"switch.flow_control=wormhole", "switch.flow_control = wormhole: want cut-through"},
@@ -114,4 +121,27 @@ func TestServiceLevels(t *testing.T) {
 			t.Errorf("%s: status %d, %s", c.set, status, stderr)
 		}
 	}
+}
+
+// readRows reads a table of results, each row by column.
+func readRows(t *testing.T, path string) (list []map[string]string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := csv.NewReader(strings.NewReader(string(text)))
+	in.Comment = '#'
+	rows, err := in.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range rows[1:] {
+		row := map[string]string{}
+		for i, name := range rows[0] {
+			row[name] = cells[i]
+		}
+		list = append(list, row)
+	}
+	return list
 }

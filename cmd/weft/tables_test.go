@@ -44,7 +44,7 @@ func TestForwardingTables(t *testing.T) {
 		{"cut", strings.Join(lines[:5], ""), "cluster.lfts:5: the file ends within the table of S0\n"},
 		{"LID", strings.Replace(string(text), "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},
 		{"port", strings.Replace(string(text), "0x0002 002", "0x0002 007", 1), "cluster.lfts:3: S0 has no cable at port 7\n"},
-		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
+		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
 	} {
 		if err := os.WriteFile("cluster.lfts", []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)

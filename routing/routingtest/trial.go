@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -69,6 +70,10 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 		if stream.IntN(2) == 0 {
 			s.FlowControl = "cut-through"
 			tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
+			if stream.IntN(2) == 0 {
+				s.OutputBufferFlits = some(1, 3)
+				drawLanes(s, some)
+			}
 		}
 		c.Terminal.InjectionCycles = some(0, 3)
 		c.Channels = map[string]fabric.ChannelConfig{}
@@ -78,6 +83,21 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 		tr.config = c
 		return tr
 	}
+}
+
+// drawLanes gives every virtual channel a weight in one of the tables of arbitration
+// between lanes, or in both.
+func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
+	var tables [2][]string
+	for vc := range s.VCs {
+		in := some(0, 2)
+		for i := range tables {
+			if in == i || in == 2 {
+				tables[i] = append(tables[i], fmt.Sprintf("%d:%d", vc, some(1, 8)))
+			}
+		}
+	}
+	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = strings.Join(tables[0], ","), strings.Join(tables[1], ","), some(0, 2)
 }
 
 // Check holds a trial to what must be, in runs of so many cycles:

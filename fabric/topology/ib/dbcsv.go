@@ -140,7 +140,11 @@ func (r *dbRow) text(column string) string {
 }
 
 func (r *dbRow) number(column string, bits int) uint64 {
-	v, err := parseNumber(r.text(column), bits)
+	text := r.text(column)
+	if text == "N/A" {
+		return 0
+	}
+	v, err := parseNumber(text, bits)
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("%s: %w", column, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
 // sends packets to each terminal and to each switch. Memory: 4 bytes for each
-// switch and destination.
+// switch and destination, twice that for tables from a file.
 type LFTs struct {
 	graph *topology.Graph
 	// next holds, by switch and destination (terminals, then switches), the
@@ -19,12 +19,15 @@ type LFTs struct {
 	// itself.
 	next []topology.PortID
 	lids *LIDs
+	// lines holds the line of the file that made each entry (len = len(next)), and
+	// heads that at which each switch's table begins; nil: not from a file.
+	lines, heads []int32
 }
 
 // NewLFTs makes tables without an entry; LIDs are as the fabric states them, or
 // else as [Names] numbers them.
 func NewLFTs(g *topology.Graph) *LFTs {
-	l := &LFTs{g, make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches())), StatedLIDs(g)}
+	l := &LFTs{graph: g, next: make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches())), lids: StatedLIDs(g)}
 	for i := range l.next {
 		l.next[i] = topology.NoPort
 	}
@@ -58,6 +61,19 @@ func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
 // LIDs are those of the tables' rows, or as the fabric states them.
 func (l *LFTs) LIDs() *LIDs { return l.lids }
 
+// Line is the line of their file that the tables' entry for t at s stands in, or
+// where there is none the one that s's table begins with; 0 if they are not from a
+// file.
+func (l *LFTs) Line(s topology.SwitchID, t topology.TerminalID) int {
+	if l.lines == nil {
+		return 0
+	}
+	if line := l.lines[l.cell(s)+int(t)]; line != 0 {
+		return int(line)
+	}
+	return int(l.heads[s])
+}
+
 func (l *LFTs) cell(s topology.SwitchID) int {
 	return int(s) * (l.graph.Terminals() + l.graph.Switches())
 }
@@ -80,8 +96,8 @@ var (
 // the fabric states LIDs. Where neither does, LIDs follow from the tables: what a
 // switch sends to a host's port is the host's, what it keeps its own. A
 // destination with several LIDs goes by its lowest. Rows of LIDs below the
-// fabric's highest that no port has are passed over, as switches keep entries of
-// hosts that have gone.
+// fabric's highest that no port has, and those that OpenSM says it does not know, are
+// passed over, as switches keep entries of hosts that have gone.
 //
 // name is the file's name for messages; faults are returned together with their
 // lines. Every switch must have a table and, in the forms that end a table with a
@@ -91,6 +107,7 @@ func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p.lfts = NewLFTs(g)
 	p.lfts.lids = noLIDs(g)
 	p.best = make([]int32, len(p.lfts.next))
+	p.lfts.lines, p.lfts.heads = make([]int32, len(p.lfts.next)), make([]int32, g.Switches())
 	if err := p.read(r, p.parse, p.end); err != nil {
 		return nil, err
 	}
@@ -166,6 +183,7 @@ func (p *lftParser) begin(line int, guid string, open bool) {
 	case before >= 0 && cut:
 		p.fault(line, "the table of %s is cut", p.graph.SwitchName(before))
 	default:
+		p.lfts.heads[s] = int32(line)
 		p.listed[s], p.at, p.open, p.rows, p.last, p.skipping = true, s, open, 0, 0, false
 	}
 }
@@ -260,7 +278,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 	}
 	if to, known := p.lids.of(int(lid)); known {
 		p.enter(e, to)
-	} else if int(lid) > p.lids.Highest() {
+	} else if !strings.Contains(rest, "unknown node") && int(lid) > p.lids.Highest() {
 		p.fault(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
 	}
 }
@@ -309,7 +327,7 @@ func (p *lftParser) enter(e lftEntry, to int) {
 	if best := p.best[cell]; best != 0 && best <= int32(e.lid) {
 		return
 	}
-	p.best[cell] = int32(e.lid)
+	p.best[cell], p.lfts.lines[cell] = int32(e.lid), int32(e.line)
 	self := p.graph.Terminals() + int(e.at)
 	port := p.port(e.at, int(e.number))
 	switch {
