@@ -73,7 +73,7 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 			return nil, err
 		}
 	} else {
-		if err := p.shortest(name, sample, lengths); err != nil {
+		if err := p.shortest(name, lengths); err != nil {
 			return nil, err
 		}
 	}
@@ -118,17 +118,11 @@ func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 // IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
-// shortest fills the table with the ports that lead nearer to each leaf. sample is a
-// terminal of each.
-func (p *hopPaths) shortest(name string, sample []topology.TerminalID, lengths bool) error {
-	w := newWidely(sample, &p.portSets)
+// shortest fills the table with the ports that lead nearer to each leaf.
+func (p *hopPaths) shortest(name string, lengths bool) error {
+	w := newWidely(&p.portSets)
 	w.one = p.ties == tiesOne
-	for port := range w.peers {
-		w.peers[port] = -1
-		if peer, ok := p.graph.PeerPort(topology.PortID(port)); ok && !p.down.Port(topology.PortID(port)) {
-			w.peers[port] = int32(p.graph.PortSwitch[peer])
-		}
-	}
+	w.along(p.down)
 	if lengths {
 		p.length = make([]uint8, p.graph.Switches()*p.leaves)
 	}

@@ -23,16 +23,18 @@ type widely struct {
 
 	ends            []topology.SwitchID // by column
 	seen, now, next []uint64            // len = nodes: leaves that a path is known to, that were reached in the last step, that are in this one
-	masks           []byte              // ports by leaf, of one switch
+	masks           []byte              // ports by leaf, of one switch; nil: the tables are left alone
 }
 
-// newWidely is a search for tables of the same leaves; sample is a terminal of each
-// leaf. peers and what follows is to be filled in.
-func newWidely(sample []topology.TerminalID, tables ...*portSets) *widely {
+// newWidely is a search for tables of the same leaves. peers and what follows is to be
+// filled in.
+func newWidely(tables ...*portSets) *widely {
 	x := tables[0]
-	w := &widely{graph: x.graph, tables: tables, peers: make([]int32, len(tables)*x.graph.NumPorts())}
-	for _, t := range sample {
-		w.ends = append(w.ends, x.home[t])
+	w := &widely{graph: x.graph, tables: tables, peers: make([]int32, len(tables)*x.graph.NumPorts()), ends: make([]topology.SwitchID, x.leaves)}
+	for s, column := range x.leaf {
+		if column >= 0 {
+			w.ends[column] = topology.SwitchID(s)
+		}
 	}
 	nodes, most := len(tables)*x.graph.Switches(), 0
 	for s := range topology.SwitchID(x.graph.Switches()) {
@@ -47,8 +49,10 @@ func newWidely(sample []topology.TerminalID, tables ...*portSets) *widely {
 // to, lowest leaf first, with one such node; an error ends the search.
 func (w *widely) run(unreached func(node int, leaf topology.SwitchID) error) error {
 	for _, x := range w.tables {
-		x.begin()
-		defer x.end()
+		if w.masks != nil {
+			x.begin()
+			defer x.end()
+		}
 	}
 	for base := 0; base < len(w.ends); base += 64 {
 		batch := w.ends[base:min(base+64, len(w.ends))]
@@ -105,6 +109,16 @@ func (w *widely) search(base int, batch []topology.SwitchID) {
 	}
 }
 
+// along lets packets go by every cable that is not down.
+func (w *widely) along(down *topology.Down) {
+	for port := range w.peers {
+		w.peers[port] = -1
+		if peer, ok := w.graph.PeerPort(topology.PortID(port)); ok && !down.Port(topology.PortID(port)) {
+			w.peers[port] = int32(w.graph.PortSwitch[peer])
+		}
+	}
+}
+
 // portsOf is the peers of a node's switch in its phase.
 func (w *widely) portsOf(node int) (peers []int32, phase int, s topology.SwitchID) {
 	phase, s = node/w.graph.Switches(), topology.SwitchID(node%w.graph.Switches())
@@ -117,6 +131,12 @@ func (w *widely) portsOf(node int) (peers []int32, phase int, s topology.SwitchI
 // many hops from.
 func (w *widely) reach(node, base int, fresh uint64, hops int) {
 	peers, phase, s := w.portsOf(node)
+	if w.reached != nil {
+		w.reached(phase, s, base, fresh, hops)
+	}
+	if w.masks == nil {
+		return
+	}
 	width := (len(peers) + 7) / 8
 	for i, peer := range peers {
 		if peer < 0 {
@@ -125,9 +145,6 @@ func (w *widely) reach(node, base int, fresh uint64, hops int) {
 		for hits := w.now[peer] & fresh; hits != 0; hits &= hits - 1 {
 			w.masks[bits.TrailingZeros64(hits)*width+i/8] |= 1 << (i % 8)
 		}
-	}
-	if w.reached != nil {
-		w.reached(phase, s, base, fresh, hops)
 	}
 	for ; fresh != 0; fresh &= fresh - 1 {
 		i := bits.TrailingZeros64(fresh)

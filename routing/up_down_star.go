@@ -40,7 +40,7 @@ type upDownStar struct {
 
 func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	const name = "up-down"
-	sets, sample, err := newPortSets(name, env.Topology.Graph())
+	sets, _, err := newPortSets(name, env.Topology.Graph())
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u := &upDownStar{ranking: newRanking(sets, config.Root), phases: [2]portSets{*sets, *sets}, settings: config}
-	w := newWidely(sample, &u.phases[phaseUp], &u.phases[phaseDown])
+	w := newWidely(&u.phases[phaseUp], &u.phases[phaseDown])
 	w.one = config.Ties == "one"
 	n, ports := u.graph.Switches(), u.graph.NumPorts()
 	for p, s := range u.graph.PortSwitch {
