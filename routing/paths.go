@@ -1,7 +1,9 @@
 package routing
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -72,7 +74,7 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 			return nil, err
 		}
 	} else {
-		if err := p.shortest(name, sample, lengths); err != nil {
+		if err := p.shortest(name, lengths); err != nil {
 			return nil, err
 		}
 	}
@@ -129,6 +131,38 @@ func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
+
+// shortest fills the table with the ports that lead nearer to each leaf.
+func (p *hopPaths) shortest(name string, lengths bool) error {
+	w := newWidely(&p.portSets)
+	w.one = p.ties == tiesOne
+	w.along(p.down)
+	if lengths {
+		p.length = make([]uint8, p.graph.Switches()*p.leaves)
+	}
+	longest := 0
+	w.reached = func(_ int, s topology.SwitchID, base int, fresh uint64, hops int) {
+		longest = max(longest, hops)
+		if p.leaf[s] >= 0 {
+			p.hops = max(p.hops, hops)
+		}
+		if lengths {
+			for ; fresh != 0; fresh &= fresh - 1 {
+				p.length[int(s)*p.leaves+base+bits.TrailingZeros64(fresh)] = uint8(hops)
+			}
+		}
+	}
+	err := w.run(func(node int, leaf topology.SwitchID) error {
+		if p.down != nil || p.leaf[node] < 0 {
+			return nil
+		}
+		return unconnected(name, p.graph, topology.SwitchID(node), leaf)
+	})
+	if err == nil && lengths && longest > maxLength {
+		err = fmt.Errorf("routing %q handles paths of at most %d hops; this topology has one of %d", name, maxLength, longest)
+	}
+	return err
+}
 
 // choose is one of several next hops of a packet at h.Switch, ports relative to its
 // first; key is what hashed choices go by.

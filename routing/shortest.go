@@ -1,111 +1,144 @@
 package routing
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// shortest fills the table with the ports that lead nearer to each leaf: searches from
-// 64 leaves at a time, a bit of a word for each (multi-source search: Then et al.,
-// PVLDB 8(4), 2014). sample is a terminal of each leaf. Cost: for each 64 leaves, ports times
-// diameter; and one step for each entry of a set.
-func (p *hopPaths) shortest(name string, sample []topology.TerminalID, lengths bool) error {
-	w := &widely{hopPaths: p, peers: make([]int32, p.graph.NumPorts()), ends: make([]topology.SwitchID, len(sample))}
-	for port := range w.peers {
-		w.peers[port] = -1
-		if peer, ok := p.graph.PeerPort(topology.PortID(port)); ok && !p.down.Port(topology.PortID(port)) {
-			w.peers[port] = int32(p.graph.PortSwitch[peer])
+// widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit
+// of a word for each (multi-source search: Then et al., PVLDB 8(4), 2014), and enters
+// the ports that lead on in tables. A packet may be in one of several phases, which say
+// where it may go: each has a table of its own, and the nodes of the search are
+// phase*switches + switch. Cost: for each 64 leaves, phases times ports times diameter;
+// and one step for each entry of a set.
+type widely struct {
+	graph  *topology.Graph
+	tables []*portSets // by phase
+	peers  []int32     // len = phases*ports: node at the other end, -1: not to be taken
+	one    bool        // one port of several is left, chosen by a hash
+	// reached is told of the leaves, bits of fresh from column base on, that are so many
+	// hops from a switch in a phase; may be nil.
+	reached func(phase int, s topology.SwitchID, base int, fresh uint64, hops int)
+
+	ends            []topology.SwitchID // by column
+	seen, now, next []uint64            // len = nodes: leaves that a path is known to, that were reached in the last step, that are in this one
+	masks           []byte              // ports by leaf, of one switch; nil: the tables are left alone
+}
+
+// newWidely is a search for tables of the same leaves. peers and what follows is to be
+// filled in.
+func newWidely(tables ...*portSets) *widely {
+	x := tables[0]
+	w := &widely{graph: x.graph, tables: tables, peers: make([]int32, len(tables)*x.graph.NumPorts()), ends: make([]topology.SwitchID, x.leaves)}
+	for s, column := range x.leaf {
+		if column >= 0 {
+			w.ends[column] = topology.SwitchID(s)
 		}
 	}
-	for column, t := range sample {
-		w.ends[column] = p.home[t]
+	nodes, most := len(tables)*x.graph.Switches(), 0
+	for s := range topology.SwitchID(x.graph.Switches()) {
+		most = max(most, x.graph.Degree(s))
 	}
-	n, most := p.graph.Switches(), 0
-	for s := range topology.SwitchID(n) {
-		most = max(most, p.graph.Degree(s))
-	}
-	w.seen, w.now, w.next = make([]uint64, n), make([]uint64, n), make([]uint64, n)
+	w.seen, w.now, w.next = make([]uint64, nodes), make([]uint64, nodes), make([]uint64, nodes)
 	w.masks = make([]byte, 64*((most+7)/8))
-	if lengths {
-		p.length = make([]uint8, n*p.leaves)
-	}
-	p.begin()
-	for base := 0; base < p.leaves; base += 64 {
-		if err := w.search(name, base); err != nil {
-			return err
+	return w
+}
+
+// run fills the tables. unreached is asked about each leaf that some node has no path
+// to, lowest leaf first, with one such node; an error ends the search.
+func (w *widely) run(unreached func(node int, leaf topology.SwitchID) error) error {
+	for _, x := range w.tables {
+		if w.masks != nil {
+			x.begin()
+			defer x.end()
 		}
 	}
-	p.end()
+	for base := 0; base < len(w.ends); base += 64 {
+		batch := w.ends[base:min(base+64, len(w.ends))]
+		w.search(base, batch)
+		for i, leaf := range batch {
+			for node, seen := range w.seen {
+				if seen>>i&1 == 0 {
+					if err := unreached(node, leaf); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
 	return nil
 }
 
-// widely is a search from many leaves.
-type widely struct {
-	*hopPaths
-	peers           []int32             // len = ports: switch at the other end, -1 for none
-	ends            []topology.SwitchID // by column
-	seen, now, next []uint64            // len = switches: leaves that a path is known to, that were reached in the last step, that are in this one
-	masks           []byte              // ports by leaf, of one switch
-}
-
-// search finds the paths to up to 64 leaves from column base on.
-func (w *widely) search(name string, base int) error {
+// search finds the paths to some leaves, from column base on.
+func (w *widely) search(base int, batch []topology.SwitchID) {
 	clear(w.seen)
 	clear(w.now)
-	batch := w.ends[base:min(base+64, len(w.ends))]
+	n := w.graph.Switches()
 	for i, s := range batch {
-		w.seen[s] |= 1 << i
-		w.now[s] |= 1 << i
+		for phase := range w.tables {
+			w.seen[phase*n+int(s)] |= 1 << i
+			w.now[phase*n+int(s)] |= 1 << i
+		}
 	}
 	all := ^uint64(0) >> (64 - len(batch))
-	for depth, moves := 1, true; moves; depth++ {
+	for hops, moves := 1, true; moves; hops++ {
 		moves = false
-		for s, seen := range w.seen {
-			w.next[s] = 0
+		for node, seen := range w.seen {
+			w.next[node] = 0
 			if seen == all {
 				continue
 			}
 			fresh := uint64(0)
-			first, end := w.graph.Ports(topology.SwitchID(s))
-			for _, peer := range w.peers[first:end] {
+			peers, _, _ := w.portsOf(node)
+			for _, peer := range peers {
 				if peer >= 0 {
 					fresh |= w.now[peer]
 				}
 			}
 			if fresh &^= seen; fresh != 0 {
 				moves = true
-				w.next[s] = fresh
-				w.reach(topology.SwitchID(s), base, fresh, depth)
+				w.next[node] = fresh
+				w.reach(node, base, fresh, hops)
 			}
 		}
-		for s, fresh := range w.next {
-			w.seen[s] |= fresh
+		for node, fresh := range w.next {
+			w.seen[node] |= fresh
 		}
 		w.now, w.next = w.next, w.now
-		if depth > maxLength && w.length != nil && moves {
-			return fmt.Errorf("routing %q handles paths of at most %d hops; this topology has one of %d", name, maxLength, depth)
-		}
 	}
-	if w.down == nil {
-		for i, end := range batch {
-			for s, seen := range w.seen {
-				if w.leaf[s] >= 0 && seen>>i&1 == 0 {
-					return unconnected(name, w.graph, topology.SwitchID(s), end)
-				}
-			}
-		}
-	}
-	return nil
 }
 
-// reach enters the ports of switch s towards the leaves that it is now known to be so
-// far from.
-func (w *widely) reach(s topology.SwitchID, base int, fresh uint64, depth int) {
+// along lets packets go by every cable that is not down.
+func (w *widely) along(down *topology.Down) {
+	for port := range w.peers {
+		w.peers[port] = -1
+		if peer, ok := w.graph.PeerPort(topology.PortID(port)); ok && !down.Port(topology.PortID(port)) {
+			w.peers[port] = int32(w.graph.PortSwitch[peer])
+		}
+	}
+}
+
+// portsOf is the peers of a node's switch in its phase.
+func (w *widely) portsOf(node int) (peers []int32, phase int, s topology.SwitchID) {
+	phase, s = node/w.graph.Switches(), topology.SwitchID(node%w.graph.Switches())
 	first, end := w.graph.Ports(s)
-	width := (int(end-first) + 7) / 8
-	for i, peer := range w.peers[first:end] {
+	before := phase * w.graph.NumPorts()
+	return w.peers[before+int(first) : before+int(end)], phase, s
+}
+
+// reach enters the ports of a node towards the leaves that it is now known to be so
+// many hops from.
+func (w *widely) reach(node, base int, fresh uint64, hops int) {
+	peers, phase, s := w.portsOf(node)
+	if w.reached != nil {
+		w.reached(phase, s, base, fresh, hops)
+	}
+	if w.masks == nil {
+		return
+	}
+	width := (len(peers) + 7) / 8
+	for i, peer := range peers {
 		if peer < 0 {
 			continue
 		}
@@ -116,16 +149,10 @@ func (w *widely) reach(s topology.SwitchID, base int, fresh uint64, depth int) {
 	for ; fresh != 0; fresh &= fresh - 1 {
 		i := bits.TrailingZeros64(fresh)
 		mask := w.masks[i*width:][:width]
-		if w.ties == tiesOne {
+		if w.one {
 			leaveOne(mask, s, base+i)
 		}
-		w.enter(s, base+i, mask)
+		w.tables[phase].enter(s, base+i, mask)
 		clear(mask)
-		if w.length != nil {
-			w.length[int(s)*w.leaves+base+i] = uint8(depth)
-		}
-	}
-	if w.leaf[s] >= 0 {
-		w.hops = max(w.hops, depth)
 	}
 }

@@ -36,11 +36,10 @@ func newRanking(x *portSets, root int) *ranking {
 			r.ends[column] = topology.SwitchID(s)
 		}
 	}
-	neighbors := g.Neighbors()
 	if root < 0 {
-		root = r.center(neighbors)
+		root = r.center()
 	}
-	row := neighbors.DistancesFrom(topology.SwitchID(root), nil)
+	row := g.DistancesFrom(topology.SwitchID(root), nil)
 	r.order = make([]topology.SwitchID, g.Switches())
 	for s := range r.order {
 		r.order[s] = topology.SwitchID(s)
@@ -58,24 +57,17 @@ func newRanking(x *portSets, root int) *ranking {
 }
 
 // center is the switch whose farthest leaf is the nearest.
-func (r *ranking) center(neighbors *topology.Neighbors) int {
-	farthest := make([]int16, len(r.rank))
-	var row []int16
-	for _, leaf := range r.ends {
-		row = neighbors.DistancesFrom(leaf, row)
-		for s, d := range row {
-			if farthest[s] = max(farthest[s], d); d == topology.Unreachable {
-				farthest[s] = math.MaxInt16
-			}
-		}
-	}
-	root := 0
-	for s, d := range farthest {
-		if d < farthest[root] {
-			root = s
-		}
-	}
-	return root
+func (r *ranking) center() int {
+	farthest := make([]int, len(r.rank))
+	w := newWidely(r.portSets)
+	w.masks = nil
+	w.along(nil)
+	w.reached = func(_ int, s topology.SwitchID, _ int, _ uint64, hops int) { farthest[s] = max(farthest[s], hops) }
+	w.run(func(s int, _ topology.SwitchID) error { // never an error
+		farthest[s] = never
+		return nil
+	})
+	return slices.Index(farthest, slices.Min(farthest))
 }
 
 // never is more hops than any path has.

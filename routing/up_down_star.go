@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"errors"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
@@ -29,8 +31,7 @@ func init() {
 // Autonet's tables hold all allowed paths, the longer ones too; here only the shortest
 // allowed ones are taken.
 //
-// Memory: that of two portSets; while it is built, 4 bytes for each (switch, switch
-// with terminals).
+// Memory: that of two portSets.
 type upDownStar struct {
 	*ranking
 	phases   [2]portSets
@@ -50,54 +51,26 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u := &upDownStar{ranking: newRanking(sets, config.Root), phases: [2]portSets{*sets, *sets}, settings: config}
-	n := len(u.rank)
-	var hops legalHops
-	var all [2][]int16 // by phase: hops[column*n+s]
-	for phase := range all {
-		all[phase] = make([]int16, n*u.leaves)
-	}
-	for column, leaf := range u.ends {
-		u.measure(leaf, &hops)
-		for phase := range all {
-			for s, d := range hops[phase] {
-				all[phase][column*n+s] = int16(min(d, 1<<15-2))
-			}
-		}
-	}
-	for phase := range u.phases {
-		u.phases[phase].fill(func(s topology.SwitchID, masks []byte, width int) { u.mark(phase, s, masks, width, &all) })
-	}
-	return u, checkVCs(name, 1, env)
-}
-
-// mark sets in masks the bits of the ports of switch s that lead on to each leaf.
-func (u *upDownStar) mark(phase int, s topology.SwitchID, masks []byte, width int, all *[2][]int16) {
-	n := len(u.rank)
-	first, end := u.graph.Ports(s)
-	for p := first; p < end; p++ {
-		peer, ok := u.graph.PeerPort(p)
+	w := newWidely(&u.phases[phaseUp], &u.phases[phaseDown])
+	w.one = config.Ties == "one"
+	n, ports := u.graph.Switches(), u.graph.NumPorts()
+	for p, s := range u.graph.PortSwitch {
+		up, down := &w.peers[phaseUp*ports+p], &w.peers[phaseDown*ports+p]
+		*up, *down = -1, -1
+		peer, ok := u.graph.PeerPort(topology.PortID(p))
 		if !ok {
 			continue
 		}
-		t, then := u.graph.PortSwitch[peer], phaseDown
-		if u.rank[t] < u.rank[s] {
-			if then = phaseUp; phase == phaseDown {
-				continue
-			}
-		}
-		bit := int(p - first)
-		for column := range u.leaves {
-			own := all[phase][column*n+int(s)]
-			if own > 0 && all[then][column*n+int(t)] == own-1 {
-				masks[column*width+bit/8] |= 1 << (bit % 8)
-			}
+		if t := u.graph.PortSwitch[peer]; u.rank[t] > u.rank[s] {
+			*down = int32(phaseDown*n) + int32(t)
+			*up = *down
+		} else {
+			*up = int32(phaseUp*n) + int32(t)
 		}
 	}
-	if u.settings.Ties == "one" {
-		for leaf := range u.leaves {
-			leaveOne(masks[leaf*width:][:width], s, leaf)
-		}
-	}
+	// From anywhere a packet that may go up has a path, over the root if need be.
+	err = w.run(func(int, topology.SwitchID) error { return nil })
+	return u, errors.Join(err, checkVCs(name, 1, env))
 }
 
 func (u *upDownStar) VCs() int { return 1 }
