@@ -8,13 +8,11 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Entry is all that the atlas says of a network.
 type Entry struct {
 	Listed
-	Facts topology.Facts
 	Worst string // the pattern that is hard for it; "none" if it has not what that needs
 	Pairs []Pair
 	// Of the pairs that are certified with the routing's defaults, by routing; nil if not
@@ -32,7 +30,7 @@ func NewEntry(ctx context.Context, c Candidate, set []string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Entry{Listed: *l, Facts: x.Facts(), Worst: WorstPattern(x)}
+	e := &Entry{Listed: *l, Worst: WorstPattern(x)}
 	if !hasPattern(x, e.Worst) {
 		e.Worst = "none"
 	}
