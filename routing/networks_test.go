@@ -44,6 +44,8 @@ func networks(t testing.TB) []topologytest.Network {
 		{Name: "torus of odd and short rings", Topology: torus(t, 1, 5, 3, 2)},
 		{Name: "mesh", Topology: mesh(t, 1, 4, 3)},
 		{Name: "hypercube", Topology: mesh(t, 1, 2, 2, 2, 2)},
+		{Name: "HyperX with parallel cables", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Trunks, c.Terminals = []int{4, 3}, []int{1, 2}, 2 })},
+		{Name: "HyperX of three dimensions", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = []int{3, 3, 2}, 1 })},
 		{Name: "fat tree", Topology: build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
 		{Name: "tapered tree with parallel cables", Topology: build(t, "xgft", func(c *topology.XGFTConfig) {
 			c.M, c.W, c.Parallel = []int{4, 3, 2}, []int{1, 2, 1}, []int{1, 2, 3}

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
@@ -73,21 +72,9 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 			return nil, err
 		}
 	} else {
-		distance, err := p.distances(name, sample)
-		if err != nil {
+		if err := p.shortest(name, sample, lengths); err != nil {
 			return nil, err
 		}
-		if lengths {
-			if p.length, err = p.lengths(name, distance); err != nil {
-				return nil, err
-			}
-		}
-		p.fill(func(s topology.SwitchID, masks []byte, width int) {
-			p.markNearer(masks, width, distance, s)
-			if p.ties == tiesOne {
-				p.leaveOne(masks, width, s)
-			}
-		})
 	}
 	p.need(p.hops)
 	return p, nil
@@ -142,60 +129,6 @@ func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
-
-// distances is the number of hops from each switch to each leaf:
-// distance[s*leaves+leaf].
-func (p *hopPaths) distances(name string, sample []topology.TerminalID) ([]int16, error) {
-	switches := p.graph.Switches()
-	distance := make([]int16, switches*p.leaves)
-	neighbors := p.graph.NeighborsWithout(p.down)
-	var row []int16
-	for column, t := range sample {
-		row = neighbors.DistancesFrom(p.home[t], row)
-		for s, d := range row {
-			if p.leaf[s] >= 0 {
-				if d == topology.Unreachable && p.down == nil {
-					return nil, unconnected(name, p.graph, topology.SwitchID(s), p.home[t])
-				}
-				p.hops = max(p.hops, int(d))
-			}
-			distance[s*p.leaves+column] = d
-		}
-	}
-	return distance, nil
-}
-
-// lengths keeps distances in a byte each.
-func (p *hopPaths) lengths(name string, distance []int16) ([]uint8, error) {
-	length := make([]uint8, len(distance))
-	for i, d := range distance {
-		if d > maxLength {
-			return nil, fmt.Errorf("routing %q handles paths of at most %d hops; this topology has one of %d", name, maxLength, d)
-		}
-		length[i] = uint8(d)
-	}
-	return length, nil
-}
-
-// markNearer sets in masks, width bytes for each leaf, the bits of the ports of
-// switch s that lead nearer to it.
-func (p *hopPaths) markNearer(masks []byte, width int, distance []int16, s topology.SwitchID) {
-	own := distance[int(s)*p.leaves:][:p.leaves]
-	first, end := p.graph.Ports(s)
-	for port := first; port < end; port++ {
-		peer, ok := p.graph.PeerPort(port)
-		if !ok || p.down.Port(port) {
-			continue
-		}
-		theirs := distance[int(p.graph.PortSwitch[peer])*p.leaves:][:p.leaves]
-		bit := int(port - first)
-		for leaf, d := range own {
-			if d > 0 && theirs[leaf] == d-1 {
-				masks[leaf*width+bit/8] |= 1 << (bit % 8)
-			}
-		}
-	}
-}
 
 // choose is one of several next hops of a packet at h.Switch, ports relative to its
 // first; key is what hashed choices go by.

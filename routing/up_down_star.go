@@ -94,7 +94,9 @@ func (u *upDownStar) mark(phase int, s topology.SwitchID, masks []byte, width in
 		}
 	}
 	if u.settings.Ties == "one" {
-		u.leaveOne(masks, width, s)
+		for leaf := range u.leaves {
+			leaveOne(masks[leaf*width:][:width], s, leaf)
+		}
 	}
 }
 
