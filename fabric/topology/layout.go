@@ -74,8 +74,8 @@ func LayoutOf(t Topology) *Layout {
 	return layCircle(t.Graph())
 }
 
-// ringRadius is the radius of a circle on which n places are a distance apart; 0 for one.
-func ringRadius(n int, distance float64) float64 {
+// circleRadius is the radius of a circle on which n places are a distance apart; 0 for one.
+func circleRadius(n int, distance float64) float64 {
 	if n < 2 {
 		return 0
 	}
@@ -100,13 +100,13 @@ func layGroups(t Grouped) *Layout {
 		largest = max(largest, len(members[group]))
 	}
 	const gap = 1.5 // between groups
-	radius := ringRadius(largest, 1)
-	outer := ringRadius(len(members), 2*radius+gap)
+	radius := circleRadius(largest, 1)
+	outer := circleRadius(len(members), 2*radius+gap)
 	for group, switches := range members {
 		center := onCircle(Place{}, outer, group, len(members))
 		l.Frames = append(l.Frames, Frame{Name: "group " + itoa(group), Center: center, Radius: radius + 0.5})
 		for i, s := range switches {
-			l.Places[s] = onCircle(center, ringRadius(len(switches), 1), i, len(switches))
+			l.Places[s] = onCircle(center, circleRadius(len(switches), 1), i, len(switches))
 		}
 	}
 	return l
@@ -125,7 +125,7 @@ func layGrid(t Grid) *Layout {
 	if n == columns && t.Wraps(0) && n > 2 {
 		l.Shape, l.Longest, l.How = Circle, 0, "Switches on their ring."
 		for s := range l.Places {
-			l.Places[s] = onCircle(Place{}, ringRadius(n, 1), t.Coordinate(SwitchID(s), 0), n)
+			l.Places[s] = onCircle(Place{}, circleRadius(n, 1), t.Coordinate(SwitchID(s), 0), n)
 		}
 		return l
 	}
@@ -178,7 +178,7 @@ func layCircle(g *Graph) *Layout {
 	n := g.Switches()
 	l := &Layout{Shape: Circle, Places: make([]Place, n), How: "Switches in a circle, neighbours near each other."}
 	for i, s := range cuthillMcKee(g) {
-		l.Places[s] = onCircle(Place{}, ringRadius(n, 1), i, n)
+		l.Places[s] = onCircle(Place{}, circleRadius(n, 1), i, n)
 	}
 	return l
 }

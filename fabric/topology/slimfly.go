@@ -161,7 +161,7 @@ func (x *SlimFly) Forms() Forms {
 func (x *SlimFly) Layout() *Layout {
 	q := x.Q
 	l := &Layout{Shape: Rings, Places: make([]Place, 2*q*q), How: "The groups of half 0 above, those of half 1 below; groups of one half are not joined."}
-	radius := ringRadius(q, 1)
+	radius := circleRadius(q, 1)
 	pitch := 2*radius + 2
 	for s := range l.Places {
 		half, group, y := s/(q*q), s/q%q, s%q
