@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Entry is all that the atlas says of a network.
 type Entry struct {
 	Listed
-	Facts topology.Facts
-	Worst string // the pattern that is hard for it
+	Worst string // the pattern that is hard for it; "none" if it has not what that needs
 	Pairs []Pair
 	// Of the pairs that are certified with the routing's defaults, by routing; nil if not
 	// measured: latency in an idle network in nanoseconds, and the highest steady loads.
@@ -32,7 +30,10 @@ func NewEntry(ctx context.Context, c Candidate, set []string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Entry{Listed: *l, Facts: x.Facts(), Worst: WorstPattern(x)}
+	e := &Entry{Listed: *l, Worst: WorstPattern(x)}
+	if !hasPattern(x, e.Worst) {
+		e.Worst = "none"
+	}
 	e.Pairs, err = Pairs(&e.Candidate)
 	return e, err
 }
@@ -67,7 +68,7 @@ func (e *Entry) Measurements() []Measurement {
 		{e.Family + "-uniform", text(e.Family+": uniform traffic", "pattern = \"uniform\"\n", search),
 			func(e *Entry, v map[string]float64) { e.Uniform = v }, "offered_load"},
 	}
-	if x, err := e.Build(); err == nil && hasPattern(x, e.Worst) {
+	if e.Worst != "none" {
 		all = append(all, Measurement{e.Family + "-hard", text(e.Family+": "+e.Worst, fmt.Sprintf("pattern = %q\n", e.Worst), search),
 			func(e *Entry, v map[string]float64) { e.Hard = v }, "offered_load"})
 	}
