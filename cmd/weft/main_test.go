@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 	if status != exitSuccess || stdout != "" {
 		t.Fatalf("status %d: %s%s", status, stdout, stderr)
 	}
-	want := "journal latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
+	want := "journal latency.data.csv latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
 	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
 		t.Errorf("left %s", got)
 	}
