@@ -34,6 +34,9 @@ func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) e
 	if len(counts) != 1 {
 		return fmt.Errorf("style %s shows one column of counts, not %d", p.Style, len(counts))
 	}
+	if p.Style == string(figure.Box) && p.Panels != "" {
+		return errors.New("style box of bins has no panels: select one value under where")
+	}
 	quantityLabel := AxisLabel(strings.Replace(lower, "_from_", "_", 1))
 	if len(p.Percentiles) > 0 {
 		return p.percentilesOver(f, groups, lower, upper, counts[0], quantityLabel)

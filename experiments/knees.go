@@ -34,12 +34,19 @@ func (t *Table) Knees() []Knee {
 		return nil
 	}
 	var keys []int
+	swept := false // is the load; that of measure.find follows from other settings
 	for _, name := range t.sweptKeys() {
 		at := slices.Index(t.Columns, name)
-		varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] })
-		if _, follows := t.follows("offered_load", name); varies && name != seedKey && name != loadKey && !follows {
+		switch varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] }); {
+		case !varies || name == seedKey:
+		case name == loadKey:
+			swept = true
+		default:
 			keys = append(keys, at)
 		}
+	}
+	if !swept {
+		return nil
 	}
 	rows := map[string][]int{}
 	var names []string

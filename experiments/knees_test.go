@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,6 +59,10 @@ func TestKnees(t *testing.T) {
 	if err != nil || single.Knees() != nil {
 		t.Errorf("one load: %v", single.Knees())
 	}
+	// Loads that measure.find has found are no sweep.
+	if got := table.without("traffic.load").Knees(); got != nil {
+		t.Errorf("found loads: %+v", got)
+	}
 	if got := (&Table{Columns: []string{"point", "hops"}}).Knees(); got != nil {
 		t.Errorf("a table without loads: %v", got)
 	}
@@ -76,4 +81,14 @@ func TestLoadBound(t *testing.T) {
 	if got := f.LoadBound(f.Points[0]); got != 0 {
 		t.Error(fmt.Sprint("a kind without loads: ", got))
 	}
+}
+
+// without is a table without a column.
+func (t *Table) without(column string) *Table {
+	at := slices.Index(t.Columns, column)
+	less := &Table{Columns: slices.Delete(slices.Clone(t.Columns), at, at+1)}
+	for _, row := range t.Rows {
+		less.Rows = append(less.Rows, slices.Delete(slices.Clone(row), at, at+1))
+	}
+	return less
 }

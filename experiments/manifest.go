@@ -19,28 +19,31 @@ import (
 
 // Manifest is the provenance of a result folder.
 type Manifest struct {
-	Weft     string    `json:"weft"`
-	File     string    `json:"file"`
-	Command  []string  `json:"command,omitempty"` // the command line, with the options that were given as --NAME=VALUE
-	Set      []string  `json:"set,omitempty"`     // what --set and --seed have laid over the file, KEY=VALUE
-	Quick    bool      `json:"quick,omitempty"`   // the file's [quick] table was applied
-	Title    string    `json:"title"`
-	Kind     string    `json:"kind"`
-	Hash     string    `json:"hash"`  // of the resolved configurations of all points
-	Seeds    []uint64  `json:"seeds"` // of the points, without repetition
-	Points   int       `json:"points"`
-	Failed   int       `json:"failed"`
-	Reused   int       `json:"reused"`
-	Jobs     int       `json:"jobs"`
-	Threads  int       `json:"threads"`
-	Tables   []string  `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
-	Files    []string  `json:"files,omitempty"`        // further files of points, such as traces/0.txt
-	Cyclic   []string  `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
-	Formats  []string  `json:"formats,omitempty"`      // other forms of these and of results.csv, such as parquet
-	Started  time.Time `json:"started"`
-	Finished time.Time `json:"finished"`
-	Host     HostFacts `json:"host"`
-	Resolved string    `json:"resolved"` // the content of resolved.toml
+	Weft    string   `json:"weft"`
+	File    string   `json:"file"`
+	Command []string `json:"command,omitempty"` // the command line, with the options that were given as --NAME=VALUE
+	Set     []string `json:"set,omitempty"`     // what --set and --seed have laid over the file, KEY=VALUE
+	Quick   bool     `json:"quick,omitempty"`   // the file's [quick] table was applied
+	Title   string   `json:"title"`
+	Kind    string   `json:"kind"`
+	Hash    string   `json:"hash"`  // of the resolved configurations of all points
+	Seeds   []uint64 `json:"seeds"` // of the points, without repetition
+	Points  int      `json:"points"`
+	Failed  int      `json:"failed"`
+	Reused  int      `json:"reused"`
+	Jobs    int      `json:"jobs"`
+	Threads int      `json:"threads"`
+	Tables  []string `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
+	Files   []string `json:"files,omitempty"`        // further files of points, such as traces/0.txt
+	Cyclic  []string `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
+	Formats []string `json:"formats,omitempty"`      // other forms of these and of results.csv, such as parquet
+	// Bounds are the highest loads that the channels can carry, proven, of the first
+	// point of each variant of a load sweep, by its index, as far as they are known.
+	Bounds   map[int]float64 `json:"bounds,omitempty"`
+	Started  time.Time       `json:"started"`
+	Finished time.Time       `json:"finished"`
+	Host     HostFacts       `json:"host"`
+	Resolved string          `json:"resolved"` // the content of resolved.toml
 }
 
 // readManifest reads the manifest of a result folder. The error says what is
@@ -83,10 +86,27 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Formats: r.formats(),
 		Files:   sortedKeys(o.Files),
 		Cyclic:  f.cyclic,
+		Bounds:  r.bounds(o.Results),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.resolvedIn(r.execution.Dir),
 	}
+}
+
+// bounds computes the bounds of a load sweep. Cost: little, the channel loads of the
+// run are kept.
+func (r *runner) bounds(results *Table) map[int]float64 {
+	all := map[int]float64{}
+	for _, k := range results.Knees() {
+		for _, p := range r.points {
+			if p.Index == k.Point {
+				if bound := r.file.LoadBound(p); bound > 0 {
+					all[p.Index] = bound
+				}
+			}
+		}
+	}
+	return all
 }
 
 func seedsOf(points []*Point) []uint64 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"slices"
 	"testing"
@@ -35,6 +36,11 @@ func TestManifestSaysHow(t *testing.T) {
 	}
 	if want := []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}; !slices.Equal(m.Set, want) || !m.Quick {
 		t.Errorf("set %q, quick %v", m.Set, m.Quick)
+	}
+	// Uniform traffic on a torus of 4x4: the bisection of 16 cables would carry more,
+	// the terminals' own channels are full at a flit a cycle.
+	if b := manifest("none.toml").Bounds; len(b) != 1 || math.Abs(b[0]-1) > 1e-9 {
+		t.Errorf("bounds %v", b)
 	}
 	if m := manifest("none.toml", "--quick"); m.Quick || m.Set != nil {
 		t.Errorf("a file without [quick]: quick %v, set %q", m.Quick, m.Set)

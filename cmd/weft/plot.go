@@ -25,7 +25,7 @@ experiment files; see docs/experiments.md. The table of a result folder brings w
 its manifest says: the bound of the channels, and the states of points.`,
 		Example: `  weft plot results/torus/results.csv --y accepted_load
   weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf
-  weft plot results.csv --y '100 * accepted_load / offered_load' --y-label 'Accepted (%)' --panels traffic.pattern
+  weft plot results.csv --y '100*accepted_load/offered_load' --panels traffic.pattern
   weft plot results/knee/results.csv --annotate bound,knee --size one-column -o knee.pdf
   weft plot results/knee/histogram.csv --style percentile --x latency_from_ns --where traffic.load=0.3`,
 		Args: cobra.ExactArgs(1),

@@ -14,6 +14,7 @@ type appearance struct {
 	color  color.NRGBA
 	marker int
 	dashes []vg.Length
+	small  bool // markers of very many
 }
 
 // palette is that of Okabe and Ito (Color Universal Design, 2008), which
@@ -42,7 +43,7 @@ var markers = []struct {
 // look is the appearance of series i. Colours, markers and dashes have
 // pairwise coprime counts, so that combinations repeat late.
 func look(i int) appearance {
-	return appearance{palette[i%len(palette)], i % len(markers), dashes[i%len(dashes)]}
+	return appearance{color: palette[i%len(palette)], marker: i % len(markers), dashes: dashes[i%len(dashes)]}
 }
 
 // look is the appearance of series i of a figure.
@@ -59,6 +60,8 @@ func (f *Figure) look(i int) appearance {
 	case s.Hue < 0:
 		a.color = tint(s.Tint)
 	}
+	const many = 500
+	a.small = f.Style == Scatter && len(s.X) > many
 	return a
 }
 
@@ -93,7 +96,11 @@ const markerRadius = 2.7 // points
 // mark draws the series' marker at a point: filled where the network kept up,
 // hollow where it did not, with a hole where that is not decided.
 func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
-	path := a.outline(at, markerRadius)
+	radius := markerRadius
+	if a.small {
+		radius = 0.55 * markerRadius
+	}
+	path := a.outline(at, radius)
 	c.SetLineDash(nil, 0)
 	c.SetColor(a.color)
 	if state == Saturated {
@@ -105,7 +112,7 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	c.Stroke(path)
 	if state == Undecided {
 		c.SetColor(color.White)
-		c.Fill(a.outline(at, 0.45*markerRadius))
+		c.Fill(a.outline(at, 0.45*radius))
 	}
 }
 

@@ -21,7 +21,7 @@ var Formats = []string{"svg", "png", "pdf"}
 // Resolution of PNG, and the most points that one has along a side.
 const (
 	dpi        = 150
-	mostPixels = 12000
+	mostPixels = 6000
 )
 
 // Render draws the picture as "svg", "png" or "pdf".

@@ -15,8 +15,8 @@ type knee struct {
 }
 
 // mostBound is the largest network, in terminals, of which a report computes the
-// load that its channels can carry.
-const mostBound = 2500
+// load that its channels can carry, where the run has not.
+const mostBound = 300
 
 // knees lists where each variant ceases to keep up, and says it in a sentence.
 func knees(f *experiments.Folder) (rows []knee, sentence string, bounds bool) {
@@ -45,6 +45,9 @@ func knees(f *experiments.Folder) (rows []knee, sentence string, bounds bool) {
 
 // bound is the highest load that the channels of a point can carry; 0: not known.
 func bound(f *experiments.Folder, point int) float64 {
+	if known := f.Manifest.Bounds[point]; known > 0 {
+		return known
+	}
 	for _, p := range f.File.Points {
 		if p.Index != point {
 			continue

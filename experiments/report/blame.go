@@ -120,7 +120,13 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 			return nil, err
 		}
 	}
-	labels := map[string]string{}
+	// Variant by variant and by load: refinement adds points behind all others.
+	labels, order := map[string]string{}, map[string]int{}
+	for _, v := range variants(f, func(*experiments.Point) bool { return true }) {
+		for _, p := range v.points {
+			order[withoutSeed(f.File, p)] = len(order)
+		}
+	}
 	for _, p := range f.File.Points {
 		labels[strconv.Itoa(p.Index)] = withoutSeed(f.File, p)
 	}
@@ -155,7 +161,9 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 			last.channels = append(last.channels, c)
 		}
 	}
-	return meanOfSeeds(points), nil
+	points = meanOfSeeds(points)
+	slices.SortStableFunc(points, func(a, b blamedPoint) int { return cmp.Compare(order[a.label], order[b.label]) })
+	return points, nil
 }
 
 // num prints a coordinate.

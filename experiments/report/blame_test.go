@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 )
 
@@ -118,4 +119,25 @@ func coordinate(t *testing.T, e *element, name string) float64 {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// TestBlameInOrder: points that were added behind the others stand at their loads.
+func TestBlameInOrder(t *testing.T) {
+	dir := t.TempDir()
+	resultFolder(t, dir, strings.NewReplacer("links = true", "blame = true", "[0.1, 1.0]", "[0.3, 0.1, 0.2]").Replace(ring))
+	f, err := experiments.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := blamedPoints(f, f.Tables["blame"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, p := range points {
+		labels = append(labels, strings.NewReplacer("switch.vcs = ", "", " traffic.load = ", "").Replace(p.label))
+	}
+	if got := strings.Join(labels, " "); got != "2,0.1 2,0.2 2,0.3 4,0.1 4,0.2 4,0.3" {
+		t.Errorf("bars %s", got)
+	}
 }

@@ -86,4 +86,5 @@ func Check(t testing.TB, name string, s Sample) {
 	if x, ok := topo.(topology.Tree); ok {
 		checkTree(t, x)
 	}
+	checkLayout(t, topo)
 }
