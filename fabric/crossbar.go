@@ -16,7 +16,9 @@ import "math/bits"
 func (f *Fabric) allocateSwitch(sw *switchState, t *stepTime) {
 	var requests []request
 	var rivalInputs, rivalOutputs uint64
-	if f.requestsPlainly() {
+	if f.unit != nil && f.unit.requestsPlainly(f) {
+		requests, rivalInputs, rivalOutputs = f.unit.request(f, sw, t.number)
+	} else if f.requestsPlainly() {
 		requests, rivalInputs, rivalOutputs = f.requestPlainly(sw, t.number)
 	} else {
 		requests, rivalInputs, rivalOutputs = f.requestCrossbar(sw, t.number)
