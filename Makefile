@@ -13,7 +13,10 @@ SOAK_SEED ?= 1
 # several threads do.
 THREADED := ./experiments ./routing/multicast
 
-.PHONY: all build test test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+# Packages whose checks are left out of all but the checked build.
+CHECKED := ./sim/... ./fabric/... ./routing/...
+
+.PHONY: all build test test-checked test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
 
 all: build
 
@@ -22,6 +25,9 @@ build: ## build bin/weft
 
 test: ## run all tests
 	$(GO) test ./...
+
+test-checked: ## run the tests of the simulator itself with bounds and invariants checked
+	$(GO) test -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
@@ -33,8 +39,8 @@ race-all: ## run all tests with the race detector and 4 threads (over an hour)
 soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
 
-fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m)
-	$(GO) test ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
+fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
+	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
 
 check: format vet lint tidy arrows race ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
 

@@ -110,7 +110,7 @@ func (d *document) originOf(key string) origin {
 // the file sweeps is pinned: its axis keeps that one value, so that the columns
 // of the results stay. A key under "sweep." replaces or adds an axis.
 func (d *document) set(key string, value any, at origin) {
-	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") {
+	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") {
 		axis = keyUnder("sweep", key)
 		sweep, _ := d.tree["sweep"].(map[string]any)
 		if sweep == nil {
@@ -164,23 +164,21 @@ func (d *document) note(key string, at origin) {
 	d.origins[key] = at
 }
 
-// unsweep takes a key out of a sweep and its lockstep groups and tells whether
-// it was there. Groups that are left without lists go too.
+// unsweep takes a key out of a sweep and its groups of lists and tells whether
+// it was there. Groups that are left without lists do nothing: the others keep
+// their numbers.
 func (d *document) unsweep(sweep map[string]any, key string) bool {
 	found := removeKey(sweep, key)
-	var rest []map[string]any
-	for _, group := range lockstepGroups(sweep) {
-		found = removeKey(group, key) || found
-		if len(group) > 0 {
-			rest = append(rest, group)
+	for _, name := range []string{"lockstep", "one_at_a_time"} {
+		groups, _ := tablesOf(sweep[name])
+		left := 0
+		for _, group := range groups {
+			found = removeKey(group, key) || found
+			left += len(group)
 		}
-	}
-	switch _, several := sweep["lockstep"].([]map[string]any); {
-	case sweep["lockstep"] == nil:
-	case len(rest) == 0:
-		delete(sweep, "lockstep")
-	case several:
-		sweep["lockstep"] = rest
+		if left == 0 {
+			delete(sweep, name)
+		}
 	}
 	return found
 }

@@ -21,6 +21,7 @@ type Execution struct {
 	Threads int    // threads of one point; 0: one
 	Resume  bool   // keep the finished points that Dir's journal holds
 	Force   bool   // replace what an earlier run left in Dir
+	Shard   Shard  // compute this share only, and leave it for Merge
 	Slurm   *Slurm // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
@@ -65,6 +66,15 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 		}
 		defer r.journal.close()
 	}
+	if e.Shard.Of > 0 {
+		return r.executeShard(ctx)
+	}
+	r.reasons = map[string]string{}
+	return r.complete(ctx)
+}
+
+// complete computes what is missing and writes the folder.
+func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	r.compute(ctx)
 	switch {
 	case r.writeError != nil:
@@ -130,7 +140,6 @@ func (r *runner) finished() int {
 
 // compute runs what has no record yet, step by step of refinement.
 func (r *runner) compute(ctx context.Context) {
-	r.reasons = map[string]string{}
 	for points := r.points; len(points) > 0; points = r.extend() {
 		r.computeAll(ctx, points)
 		if r.writeError != nil || ctx.Err() != nil {

@@ -211,7 +211,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]Warning, error) {
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, Warning{Key: "switch.buffer_flits", Message: message})
 	}
-	return warnings, nil
+	return append(warnings, c.warmupWarnings(parts)...), nil
 }
 
 // fabricCounter tells run, on every call, what f has done since the last.

@@ -63,6 +63,9 @@ func TestFaults(t *testing.T) {
 		{"range", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 1, to = 0, step = 0.1, stop = 4 }\n\"shape.p\" = { from = 3, to = 1, step = 1 }\n", nil, []string{
 			`x.toml:3:50: sweep.traffic.load.stop is not a key of a range (did you mean "step"?): allowed are from, to, step`,
 			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 100000 steps`}},
+		{"one at a time", "kind = \"toy\"\n[[sweep.one_at_a_time]]\n\"traffic.load\" = [0.1]\n[[sweep.one_at_a_time]]\n\"traffic.limit\" = 3\n", nil, []string{
+			`x.toml:3:1: sweep.one_at_a_time[0].traffic.load departs from a value that the file does not give: set traffic.load outside of [sweep]`,
+			`x.toml:5:1: sweep.one_at_a_time[1].traffic.limit = 3: want a list such as [3] or a range { from = 0.1, to = 0.9, step = 0.1 }`}},
 		{"lockstep", "kind = \"toy\"\n[sweep.lockstep]\n\"traffic.load\" = [0.1, 0.2]\n\"traffic.limit\" = [1, 2, 3]\n", nil, []string{
 			`x.toml:4:1: sweep.lockstep.traffic.limit has 3 values; sweep.lockstep.traffic.load, in lockstep with it, has 2`}},
 		{"set", "kind = \"toy\"\n", []string{"traffic.laod=1", "traffic.load=2", "nonsense", "kind.x=1"}, []string{
@@ -153,6 +156,51 @@ shape.type = ["box", "ring"]
 0.3 ring 20 2ns`)
 	if got := sweptRows(f); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestOneAtATime: the first step is the file's own, and each other one departs
+// from it by one table: 1 + 2 + 1 steps at 2 sizes. A pinned key takes its table
+// along.
+func TestOneAtATime(t *testing.T) {
+	text := `
+kind = "toy"
+[traffic]
+load  = 0.5
+limit = 10
+delay = "1ns"
+[sweep]
+"shape.p" = [1, 2]
+[[sweep.one_at_a_time]]
+"traffic.load" = [0.4, 0.6]
+[[sweep.one_at_a_time]]
+"traffic.limit" = [20]
+"traffic.delay" = ["2ns"]
+`
+	want := strings.TrimSpace(`
+1 0.5 10 1ns
+1 0.4 10 1ns
+1 0.6 10 1ns
+1 0.5 20 2ns
+2 0.5 10 1ns
+2 0.4 10 1ns
+2 0.6 10 1ns
+2 0.5 20 2ns`)
+	f := load(t, text, Options{})
+	if got := sweptRows(f); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	again, err := Load("resolved.toml", f.Resolved(), Options{})
+	if err != nil || sweptRows(again) != want {
+		t.Errorf("resolved: %v\n%s", err, f.Resolved())
+	}
+	pinned := load(t, text, Options{Set: []string{"traffic.load=0.7", "shape.p=1"}})
+	if got, want := sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns"; got != want {
+		t.Errorf("pinned: got\n%s\nwant\n%s", got, want)
+	}
+	none := load(t, text, Options{Set: []string{"sweep.one_at_a_time=[]", "shape.p=1"}})
+	if got, want := sweptRows(none), "1"; got != want {
+		t.Errorf("without: got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -141,19 +141,19 @@ func (f *File) resolved(inputs string) string {
 	}
 	if sweep, ok := f.doc.tree["sweep"].(map[string]any); ok && len(f.keys) > 0 {
 		b.WriteString("\n[sweep]\n")
-		for _, a := range f.sweep {
-			if len(a.keys) == 1 {
-				fmt.Fprintf(&b, "%s = %s\n", tomlValue(a.keys[0]), tomlValue(column(a, 0)))
-			}
+		first := slices.IndexFunc(f.sweep, func(a axis) bool { return len(a.keys) > 1 })
+		if first < 0 {
+			first = len(f.sweep)
 		}
-		for _, a := range f.sweep {
-			if len(a.keys) == 1 {
-				continue
-			}
-			header := "[sweep.lockstep]"
-			if _, single := sweep["lockstep"].(map[string]any); !single {
-				header = "[[sweep.lockstep]]"
-			}
+		for _, a := range f.sweep[:first] {
+			fmt.Fprintf(&b, "%s = %s\n", tomlValue(a.keys[0]), tomlValue(column(a, 0)))
+		}
+		together := f.sweep[first:] // in their order, of which the last varies fastest
+		header := "[[sweep.lockstep]]"
+		if _, single := sweep["lockstep"].(map[string]any); single && len(together) == 1 {
+			header = "[sweep.lockstep]"
+		}
+		for _, a := range together {
 			fmt.Fprintf(&b, "\n%s\n", header)
 			for i, key := range a.keys {
 				fmt.Fprintf(&b, "%s = %s\n", tomlValue(key), tomlValue(column(a, i)))

@@ -55,7 +55,7 @@ func (r *runner) open() error {
 	r.journal, r.records = j, records
 	removeTemporary(dir)
 	// The manifest goes first: without it a folder counts as unfinished.
-	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile}
+	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile, shardFile}
 	if m, err := readManifest(dir); err == nil {
 		for _, name := range m.Tables {
 			old = append(old, filepath.Base(name)+".csv")

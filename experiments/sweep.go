@@ -19,7 +19,8 @@ type axis struct {
 
 // axes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
-// are one axis together. refine is what stands under [sweep.refine].
+// are one axis together, and so are those of [[sweep.one_at_a_time]]. refine is
+// what stands under [sweep.refine].
 func (d *document) axes() (all []axis, refine []setting) {
 	raw, given := d.tree["sweep"]
 	if !given {
@@ -32,6 +33,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 	}
 	plain := cloneTable(sweep)
 	delete(plain, "lockstep")
+	delete(plain, "one_at_a_time")
 	for _, s := range d.flatten("sweep", plain, isSweepValue) {
 		s.key = join("sweep", keyUnder("sweep", s.key))
 		if s.key+"." == refinePrefix {
@@ -61,6 +63,9 @@ func (d *document) axes() (all []axis, refine []setting) {
 		if a, ok := d.lockstep(path, group); ok {
 			all = append(all, a)
 		}
+	}
+	if a, ok := d.oneAtATime(sweep); ok {
+		all = append(all, a)
 	}
 	return d.checkAxes(all), refine
 }

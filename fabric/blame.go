@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Part is a part of a packet's latency.
@@ -59,6 +60,8 @@ func (p *Parts) Add(other *Parts) {
 // packet takes at such a switch is not put down for each, nor are the wires:
 // they are what is left of a packet's latency.
 type Blame struct {
+	bystander
+
 	// OnPacket, if not nil, is told of each measured packet that arrives. It
 	// must not keep its arguments.
 	OnPacket func(d *Delivery, parts *Parts)
@@ -68,14 +71,14 @@ type Blame struct {
 	Packets [2]int64
 	Classes [2]Parts
 
-	fabric     *Fabric
+	domain     *domain
 	graph      *topology.Graph
 	pairRow    []int32 // by input port: first of its pairs
 	meter      *Meter
 	links      []Parts // as of the last fold, but for what clocks have charged since
 	queues     []blameQueue
 	clocked    []uint64         // by queue / 64, the queues whose clock runs
-	arrived    []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
+	came       []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
 	packets    []account        // by packet
 	measured   []uint64         // by packet / 64
 	long       map[int32]*Parts // by packet: what is not in its account
@@ -112,17 +115,18 @@ type blameQueue struct {
 // StartBlame makes the fabric divide the latency of the packets that meter
 // measures. It must be called before Attach.
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
+	d := f.domains[0]
 	b := &Blame{
-		fabric: f, graph: f.graph, meter: meter, pairRow: make([]int32, f.graph.NumPorts()), links: make([]Parts, len(f.out)),
-		queues: make([]blameQueue, len(f.queues)), clocked: make([]uint64, len(f.masks)), long: map[int32]*Parts{},
-		late: make([]linkLate, f.graph.NumPorts()), queued: make([]int64, len(f.terminals)), least: f.leastTimes(), emptyIn: emptyAfter,
+		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)),
+		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)), long: map[int32]*Parts{},
+		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
 	}
-	if f.combined == 0 {
-		b.arrived = make([]uint32, len(f.queues))
+	if d.combined == 0 {
+		b.came = make([]uint32, len(d.queues))
 	}
 	pairs, ports := int32(0), int32(0)
-	for s := range f.switches {
-		sw := &f.switches[s]
+	for s := range d.switches {
+		sw := &d.switches[s]
 		for port := range sw.ports {
 			b.pairRow[sw.port0+port] = pairs + port*sw.ports
 		}
@@ -130,17 +134,17 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 		ports = max(ports, sw.ports)
 	}
 	b.passed = make([]passage, passages+ports)
-	if whole := uint64(f.steps.whole); whole != 0 {
+	if whole := uint64(d.steps.whole); whole != 0 {
 		b.perStep, b.roundUp = (1<<32+whole-1)/whole, whole-1
 	}
 	b.pairs = make([]int64, pairs)
-	b.foldIn, b.emptyAt = b.foldCycles(f, ports), b.emptyIn
-	f.blame, f.observed = b, true
+	b.foldIn, b.emptyAt = b.foldCycles(d, ports), b.emptyIn
+	f.observe(b)
 	return b
 }
 
 // sync advances the clock of a queue to cycle c.
-func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c uint32) {
+func (b *Blame) sync(d *domain, q int32, r *blameQueue, v *inVC, c uint32) {
 	cycles := int32(c - r.since)
 	if cycles <= 0 {
 		return
@@ -148,10 +152,10 @@ func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c uint32) {
 	if r.tails > 0 {
 		first := min(max(int32(r.until-r.since), 0), cycles)
 		if first > 0 {
-			b.charge(f, q, r, v, r.first, int64(first))
+			b.charge(d, q, r, v, r.first, int64(first))
 		}
 		if first < cycles {
-			b.charge(f, q, r, v, r.then, int64(cycles-first))
+			b.charge(d, q, r, v, r.then, int64(cycles-first))
 		}
 	}
 	r.since = c
@@ -162,19 +166,20 @@ func (b *Blame) sync(f *Fabric, q int32, r *blameQueue, v *inVC, c uint32) {
 
 // charge moves one hand of a clock on: every measured packet in the queue has
 // waited for the output of the front.
-func (b *Blame) charge(f *Fabric, q int32, r *blameQueue, v *inVC, part uint8, cycles int64) {
+func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, cycles int64) {
 	r.clock.add(Part(part), cycles)
-	sw, out := &f.switches[f.wordSwitch[q>>6]], int32(v.hop>>16)
+	sw, out := &d.switches[d.wordSwitch[q>>6]], int32(v.hop>>16)
 	cycles *= int64(r.tails)
 	b.links[sw.port0+out][part] += cycles
 	if cycles > 1 { // otherwise no more than the present packet is held up, by one cycle
-		b.pairs[b.pairRow[sw.port0+int32(f.alloc.places[q-sw.queue0].port)]+out] += cycles
+		b.pairs[b.pairRow[sw.port0+int32(d.matcher.places[q-sw.queue0].port)]+out] += cycles
 	}
 }
 
 // injected opens the account of a packet whose last flit enters the network.
-func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
-	p := f.packet(id)
+func (b *Blame) injected(d *domain, t int32) {
+	id, o := d.terminals[t].packet, &d.out[d.terminalOut0+t]
+	p := d.packet(id)
 	measured := b.meter.measures(p.birth)
 	b.begin(id, measured)
 	if !measured {
@@ -187,9 +192,9 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 		b.queued[t] += late
 	}
 	if p.flits > 1 {
-		link := &b.links[f.terminalOut0+t]
-		body := f.cycle - p.birth - int64(p.wait&^wentAround)
-		serial := min(body, wholeCycle(int64(p.flits-1)*f.pace(o).interval))
+		link := &b.links[d.terminalOut0+t]
+		body := d.cycle - p.birth - int64(p.wait&^wentAround)
+		serial := min(body, wholeCycle(int64(p.flits-1)*d.pace(o).interval))
 		b.add(id, PartSerial, serial)
 		b.add(id, PartCredit, body-serial)
 		link[PartSerial] += serial
@@ -197,35 +202,44 @@ func (b *Blame) injected(f *Fabric, t, id int32, o *outPort) {
 	}
 }
 
-// joins notes the last flit of a packet that arrives in a queue behind others
-// of its own packet or of others.
-func (b *Blame) joins(f *Fabric, e *flit) {
-	if id := e.packet >> packetBits; b.isMeasured(id) != 0 {
-		r := b.synced(f, e.queue)
-		r.tails++
-		b.packets[id].minus(&r.clock)
+// arrived notes the last flits of packets that have come behind others, of their own
+// packet or of others.
+func (b *Blame) arrived(d *domain, flits []flit) {
+	for i := range flits {
+		e := &flits[i]
+		if e.packet&tailFlit == 0 || e.packet&headFlit != 0 && check.At(d.queues, uint32(e.queue)).count == 1 {
+			continue
+		}
+		if id := e.packet >> packetBits; b.isMeasured(id) != 0 {
+			r := b.synced(d, e.queue)
+			r.tails++
+			b.packets[id].minus(&r.clock)
+		}
 	}
 }
 
 // synced is the clock of a queue, running and advanced to the present cycle.
-func (b *Blame) synced(f *Fabric, q int32) *blameQueue {
-	r, v := &b.queues[q], &f.queues[q]
+func (b *Blame) synced(d *domain, q int32) *blameQueue {
+	r, v := &b.queues[q], &d.queues[q]
 	if word, bit := &b.clocked[q>>6], uint64(1)<<(q&63); *word&bit == 0 {
 		*word |= bit
-		b.start(f, q, r, v)
+		b.start(d, q, r, v)
 	}
-	b.sync(f, q, r, v, uint32(f.cycle))
+	b.sync(d, q, r, v, uint32(d.cycle))
 	return r
 }
 
-// holds says what the front of a queue waits for from now on.
-func (b *Blame) holds(f *Fabric, q int32, part Part) { b.synced(f, q).then = uint8(part) }
+// sleeps notes what the front of a queue waits for from now on.
+func (b *Blame) sleeps(d *domain, q int32, part Part) { b.synced(d, q).then = uint8(part) }
 
-// outputFull says that the flit at the front of a queue has no room behind the
+// resumes notes the same.
+func (b *Blame) resumes(d *domain, q int32, part Part) { b.synced(d, q).then = uint8(part) }
+
+// blocked notes that the flit at the front of a queue has no room behind the
 // crossbar in this cycle.
-func (b *Blame) outputFull(f *Fabric, q int32, o *outPort) {
-	r := b.synced(f, q)
-	r.first, r.until = uint8(queueing(o)), uint32(f.cycle+1)
+func (b *Blame) blocked(d *domain, q int32, o *outPort) {
+	r := b.synced(d, q)
+	r.first, r.until = uint8(queueing(o)), uint32(d.cycle+1)
 }
 
 // queueing is the part that waiting for a channel is.
@@ -236,40 +250,40 @@ func queueing(o *outPort) Part {
 	return PartSerial
 }
 
-// took notes the virtual channels that packets are given in a step.
-func (b *Blame) took(f *Fabric, sw *switchState, matches []request, step uint32) {
-	until := b.cycleOf(f, step+f.vaDelay)
+// grantedVC notes the virtual channels that packets are given in a step.
+func (b *Blame) grantedVC(d *domain, sw *switchState, matches []request, step uint32) {
+	until := b.cycleOf(d, step+d.vaDelay)
 	for _, m := range matches {
 		q := sw.queue0 + int32(m.local())
 		if !b.isClocked(q) {
-			b.arrived[q] = sw.queue(m.local()).ready - f.routeDelay
+			b.came[q] = sw.queue(m.local()).ready - d.routeDelay
 			continue
 		}
 		r := &b.queues[q]
-		b.sync(f, q, r, &f.queues[q], uint32(f.cycle))
+		b.sync(d, q, r, &d.queues[q], uint32(d.cycle))
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }
 
 // crosses notes the flit at the front of a queue with a clock, which is about to
 // cross a switch in a step.
-func (b *Blame) crosses(f *Fabric, sw *switchState, m request, t *stepTime) {
+func (b *Blame) crosses(d *domain, sw *switchState, m request, t *stepTime) {
 	q, v, o := sw.queue0+int32(m.local()), sw.queue(m.local()), sw.outPort(m.output())
 	r := &b.queues[q]
-	b.sync(f, q, r, v, uint32(f.cycle))
+	b.sync(d, q, r, v, uint32(d.cycle))
 	tail := v.packet&tailFlit != 0
 	if id := v.packet >> packetBits; tail && b.isMeasured(id) != 0 {
-		b.depart(id, r, v, &b.links[sw.port0+int32(m.output())], o, f.cycle, t.depart)
+		b.depart(id, r, v, &b.links[sw.port0+int32(m.output())], o, d.cycle, t.depart)
 	}
 	if r.tails == 0 { // what comes to the front is what start makes of it
 		b.clocked[q>>6] &^= 1 << (q & 63)
 		return
 	}
-	r.first, r.until, r.then = uint8(PartSerial), b.cycleOf(f, t.number+1), uint8(PartSwitch)
+	r.first, r.until, r.then = uint8(PartSerial), b.cycleOf(d, t.number+1), uint8(PartSwitch)
 	if tail {
-		r.then = uint8(f.bidding())
-		if f.routeDelay > 0 {
-			r.first, r.until = uint8(PartRoute), b.cycleOf(f, t.number+1+f.routeDelay)
+		r.then = uint8(d.bidding())
+		if d.routeDelay > 0 {
+			r.first, r.until = uint8(PartRoute), b.cycleOf(d, t.number+1+d.routeDelay)
 		}
 	}
 }
@@ -301,7 +315,7 @@ func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort
 func counted(v *inVC) bool { return v.state < maxHops<<hopShift }
 
 // delivered closes the account of a packet that has arrived.
-func (b *Blame) delivered(id int32, d *Delivery) {
+func (b *Blame) delivered(_ *domain, id int32, delivery *Delivery) {
 	if b.isMeasured(id) == 0 {
 		b.others--
 		return
@@ -309,17 +323,17 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 	b.measured[id>>6] &^= 1 << (id & 63)
 	b.under--
 	k := &b.packets[id]
-	k[0] += uint64(d.Hops) * b.least.account[0]
+	k[0] += uint64(delivery.Hops) * b.least.account[0]
 	class := 0
-	if d.NonMinimal {
+	if delivery.NonMinimal {
 		class = 1
 	}
 	b.Packets[class]++
 	if b.OnPacket == nil && len(b.long) == 0 {
-		sums, source := &b.Classes[class], d.Inject-d.Birth
+		sums, source := &b.Classes[class], delivery.Inject-delivery.Birth
 		k.addTo(sums)
 		sums[PartSource] += source
-		sums[PartWire] += b.wires(d, d.Cycle-d.Birth-source-k.total())
+		sums[PartWire] += b.wires(delivery, delivery.Cycle-delivery.Birth-source-k.total())
 		return
 	}
 	p := &b.parts
@@ -329,20 +343,20 @@ func (b *Blame) delivered(id int32, d *Delivery) {
 		delete(b.long, id)
 	}
 	k.addTo(p)
-	p[PartSource] = d.Inject - d.Birth
-	p[PartWire] = b.wires(d, d.Cycle-d.Birth-p.Total())
+	p[PartSource] = delivery.Inject - delivery.Birth
+	p[PartWire] = b.wires(delivery, delivery.Cycle-delivery.Birth-p.Total())
 	b.Classes[class].Add(p)
 	if b.OnPacket != nil {
-		b.OnPacket(d, p)
+		b.OnPacket(delivery, p)
 	}
 }
 
 // wires checks what is left of a packet's latency for wires.
-func (b *Blame) wires(d *Delivery, left int64) int64 {
-	channels := int64(d.Hops + 1)
+func (b *Blame) wires(delivery *Delivery, left int64) int64 {
+	channels := int64(delivery.Hops + 1)
 	// What is missing or too much may be no more than a few wires: Links finds that.
-	if left < channels*b.least.wire || left > channels*b.least.longestWire && d.Hops < maxHops {
-		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, %d of them on the wires of %d channels", d.Src, d.Dst, d.Cycle-d.Birth, left, channels))
+	if left < channels*b.least.wire || left > channels*b.least.longestWire && delivery.Hops < maxHops {
+		panic(fmt.Sprintf("fabric: a packet from terminal %d to %d took %d cycles, %d of them on the wires of %d channels", delivery.Src, delivery.Dst, delivery.Cycle-delivery.Birth, left, channels))
 	}
 	return left
 }

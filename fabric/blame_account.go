@@ -107,9 +107,9 @@ func (b *Blame) longOf(id int32) *Parts {
 }
 
 // empty takes what they hold out of all accounts.
-func (b *Blame) empty(f *Fabric) {
-	b.emptyAt = f.cycle + b.emptyIn
-	b.onClocks(f, (*account).plus)
+func (b *Blame) empty(d *domain) {
+	b.emptyAt = d.cycle + b.emptyIn
+	b.onClocks(d, (*account).plus)
 	// The stages that every switch takes are missing where a clock has run: a
 	// number may be negative until the packet is delivered.
 	const spare = longWait
@@ -124,22 +124,22 @@ func (b *Blame) empty(f *Fabric) {
 			*k = account{}
 		}
 	}
-	b.onClocks(f, (*account).minus)
+	b.onClocks(d, (*account).minus)
 }
 
 // onClocks does something to the account of each measured packet whose last
 // flit stands in a queue, and to the queue's clock, which then runs.
-func (b *Blame) onClocks(f *Fabric, do func(account, clock *account)) {
-	for q := range f.queues {
-		v := &f.queues[q]
+func (b *Blame) onClocks(d *domain, do func(account, clock *account)) {
+	for q := range d.queues {
+		v := &d.queues[q]
 		packet, at := v.packet, v.last
 		for left := v.count; left > 0; left-- {
 			if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
-				do(&b.packets[id], &b.synced(f, int32(q)).clock)
+				do(&b.packets[id], &b.synced(d, int32(q)).clock)
 			}
 			if left > 1 {
-				at = f.pool[at-1].next
-				packet = f.pool[at-1].packet
+				at = d.pool[at-1].next
+				packet = d.pool[at-1].packet
 			}
 		}
 	}

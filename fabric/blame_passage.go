@@ -29,14 +29,14 @@ type leastTimes struct {
 // a cycle.
 const longLeast = 256
 
-func (f *Fabric) leastTimes() leastTimes {
-	l := leastTimes{source: int64(f.config.Terminal.InjectionCycles), wire: Never, always: 1}
-	if s := &f.steps; s.whole != 0 {
-		given := int64(f.routeDelay)
-		if f.combined == 0 {
-			given += int64(f.vaDelay)
+func (d *domain) leastTimes() leastTimes {
+	l := leastTimes{source: int64(d.config.Terminal.InjectionCycles), wire: Never, always: 1}
+	if s := &d.steps; s.whole != 0 {
+		given := int64(d.routeDelay)
+		if d.combined == 0 {
+			given += int64(d.vaDelay)
 		}
-		routed := int64(f.routeDelay) / s.whole
+		routed := int64(d.routeDelay) / s.whole
 		parts := Parts{PartRoute: routed, PartVC: given/s.whole - routed, PartSwitch: s.cycleFrom(s.traverse)}
 		if parts.Total() < longLeast {
 			l.parts = parts
@@ -48,8 +48,8 @@ func (f *Fabric) leastTimes() leastTimes {
 	for part := PartRoute; part < PartWire; part++ {
 		l.account.add(part, l.parts[part])
 	}
-	for i := range f.out {
-		latency := int64(f.out[i].latency)
+	for i := range d.out {
+		latency := int64(d.out[i].latency)
 		l.wire, l.longestWire = min(l.wire, latency), max(l.longestWire, latency)
 	}
 	return l
@@ -80,22 +80,22 @@ const crossbarBits = 26
 // foldCycles is how often they must be added, so that there is room for them:
 // no more packets than a switch has queues wait for a port in a cycle, no more
 // than maxSpeedup cross to it, and none of these waits for longWait or more.
-func (b *Blame) foldCycles(f *Fabric, ports int32) int64 {
+func (b *Blame) foldCycles(d *domain, ports int32) int64 {
 	const crossbar, queue = 1<<crossbarBits - 1, 1<<(64-crossbarBits) - 1
-	perCycle := int64(ports)*int64(f.vcs) + maxSpeedup*(f.steps.traverse+1)
+	perCycle := int64(ports)*int64(d.vcs) + maxSpeedup*(d.steps.traverse+1)
 	return max(1, min(crossbar/perCycle, queue/(maxSpeedup*longWait)))
 }
 
-// crossing notes the flits that are about to cross a switch in a step.
-func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
+// grantedSwitch notes the flits that are about to cross a switch in a step.
+func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	if len(matches) == 0 {
 		return
 	}
 	if b.pending >= passages {
-		b.settle(f)
+		b.settle(d)
 	}
 	late := b.least.always
-	if t.depart>>intervalShift-f.cycle != b.least.parts[PartSwitch] {
+	if t.depart>>intervalShift-d.cycle != b.least.parts[PartSwitch] {
 		late = 1
 	}
 	clocked := b.clocked[sw.queue0>>6:]
@@ -104,7 +104,7 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 		local := m.local()
 		v := sw.queue(local)
 		if clocked[local>>6]>>(local&63)&1 != 0 {
-			b.crosses(f, sw, m, t)
+			b.crosses(d, sw, m, t)
 			continue
 		}
 		if ^v.packet&(headFlit|tailFlit) != 0 || b.under == 0 {
@@ -121,9 +121,9 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 		}
 		e.packet, e.port0, e.request, e.ready, e.depart, e.free = id, sw.port0, m, v.ready, t.depart, o.nextFree
 		steps := t.number - v.ready | late
-		if b.arrived != nil {
-			e.arrived = b.arrived[sw.queue0+int32(local)]
-			steps |= v.ready - f.routeDelay - f.vaDelay - e.arrived
+		if b.came != nil {
+			e.arrived = b.came[sw.queue0+int32(local)]
+			steps |= v.ready - d.routeDelay - d.vaDelay - e.arrived
 		}
 		// No branches: whether a packet waits cannot be predicted.
 		waits := 0
@@ -139,7 +139,7 @@ func (b *Blame) crossing(f *Fabric, sw *switchState, matches []request, t *stepT
 }
 
 // settle adds what packets passed in this cycle to the sums.
-func (b *Blame) settle(f *Fabric) {
+func (b *Blame) settle(d *domain) {
 	if mem.Prefetching && b.pending > 0 {
 		mem.PrefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
 	}
@@ -148,18 +148,18 @@ func (b *Blame) settle(f *Fabric) {
 		e := &b.passed[i]
 		// Steps ago, the packet was ready for switch allocation, and before
 		// that took its virtual channel, had its route, and arrived.
-		sinceReady := b.cyclesSince(f, e.ready)
+		sinceReady := b.cyclesSince(d, e.ready)
 		sinceRouted, routed := sinceReady, e.ready
 		pair := more(sinceReady)
-		if f.combined == 0 {
-			sinceTook := b.cyclesSince(f, e.ready-f.vaDelay)
-			routed = e.arrived + f.routeDelay
-			sinceRouted = b.cyclesSince(f, routed)
+		if d.combined == 0 {
+			sinceTook := b.cyclesSince(d, e.ready-d.vaDelay)
+			routed = e.arrived + d.routeDelay
+			sinceRouted = b.cyclesSince(d, routed)
 			pair += more(sinceRouted-sinceTook) + more(sinceTook-sinceReady)
 		}
 		route := int32(0)
-		if f.routeDelay != 0 {
-			route = b.cyclesSince(f, routed-f.routeDelay) - sinceRouted
+		if d.routeDelay != 0 {
+			route = b.cyclesSince(d, routed-d.routeDelay) - sinceRouted
 			pair += more(route)
 		}
 		if pair > 0 {
@@ -167,16 +167,16 @@ func (b *Blame) settle(f *Fabric) {
 		}
 		crossed := e.depart >> intervalShift
 		queue := wholeCycle(max(e.depart, e.free)) - crossed
-		crossbar := int64(sinceReady) + crossed - f.cycle
+		crossbar := int64(sinceReady) + crossed - d.cycle
 		port := e.port0 + int32(e.request.output())
 		if max(queue, int64(sinceRouted), int64(route)) >= longWait {
 			parts := Parts{PartRoute: int64(route), PartVC: int64(sinceRouted - sinceReady), PartSwitch: crossbar}
-			parts[queueing(&f.out[port])] = queue
+			parts[queueing(&d.out[port])] = queue
 			b.waitsLong(e.packet, &b.links[port], &parts)
 			continue
 		}
 		late := account{uint64(crossbar) + uint64(sinceRouted-sinceReady)<<laneBits + uint64(route)<<(2*laneBits) - least}
-		late[1] = uint64(queue) << (laneBits * (1 - f.out[port].bounded) & 63) // serialisation or ejection
+		late[1] = uint64(queue) << (laneBits * (1 - d.out[port].bounded) & 63) // serialisation or ejection
 		b.packets[e.packet].plus(&late)
 		b.late[port] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
 		if late[0]>>laneBits != 0 {
@@ -200,22 +200,22 @@ func more(cycles int32) int32 {
 // cyclesSince is the number of cycles to the present one from the one that a
 // step, of the present one at the latest, belongs to. Without branches, since
 // how long something waits cannot be predicted; exact up to 2^28 steps.
-func (b *Blame) cyclesSince(f *Fabric, step uint32) int32 {
+func (b *Blame) cyclesSince(d *domain, step uint32) int32 {
 	if b.perStep == 0 {
-		return int32(f.cycle - f.steps.cycleOf(f.steps.wide(step)))
+		return int32(d.cycle - d.steps.cycleOf(d.steps.wide(step)))
 	}
-	before := max(int32(uint32(f.steps.first)-step), 0)
+	before := max(int32(uint32(d.steps.first)-step), 0)
 	return int32((uint64(before) + b.roundUp) * b.perStep >> 32)
 }
 
 // cycleOf is the cycle that a step belongs to, up to 2^28 before or after that
 // which the present cycle, or the last before it, begins with.
-func (b *Blame) cycleOf(f *Fabric, step uint32) uint32 {
+func (b *Blame) cycleOf(d *domain, step uint32) uint32 {
 	if b.perStep == 0 {
-		return uint32(f.steps.cycleOf(f.steps.wide(step)))
+		return uint32(d.steps.cycleOf(d.steps.wide(step)))
 	}
-	if first := f.steps.first; first != b.first {
-		b.first, b.firstCycle = first, uint32(f.steps.cycleOf(first))
+	if first := d.steps.first; first != b.first {
+		b.first, b.firstCycle = first, uint32(d.steps.cycleOf(first))
 	}
 	if after := int32(step - uint32(b.first)); after > 0 {
 		return b.firstCycle + uint32(uint64(after)*b.perStep>>32)
@@ -234,26 +234,26 @@ func (b *Blame) waitsLong(id int32, link, parts *Parts) {
 
 // endCycle brings the records of packets up to date, which may arrive in the
 // next cycle.
-func (b *Blame) endCycle(f *Fabric) {
-	b.settle(f)
-	if f.cycle >= b.foldAt {
+func (b *Blame) endCycle(d *domain) {
+	b.settle(d)
+	if d.cycle >= b.foldAt {
 		b.fold()
 	}
-	if f.cycle >= b.emptyAt {
-		b.empty(f)
+	if d.cycle >= b.emptyAt {
+		b.empty(d)
 	}
 }
 
 // fold brings links up to date.
 func (b *Blame) fold() {
-	f := b.fabric
-	b.foldAt = f.cycle + b.foldIn
-	for i := range f.out {
-		o, link := &f.out[i], &b.links[i]
+	d := b.domain
+	b.foldAt = d.cycle + b.foldIn
+	for i := range d.out {
+		o, link := &d.out[i], &b.links[i]
 		passed := int64(o.passed)
 		o.passed = 0
 		link[PartWire] += passed * int64(o.latency)
-		if t := i - int(f.terminalOut0); t >= 0 {
+		if t := i - int(d.terminalOut0); t >= 0 {
 			link[PartSource] += passed*b.least.source + b.queued[t]
 			b.queued[t] = 0
 			continue
@@ -270,32 +270,32 @@ func (b *Blame) fold() {
 
 // start starts the clock of a queue, with what its front waits for and has
 // waited for until now.
-func (b *Blame) start(f *Fabric, q int32, r *blameQueue, v *inVC) {
-	r.tails, r.since = 0, uint32(f.cycle)
-	r.until, r.then = b.cycleOf(f, v.ready), uint8(PartSwitch)
+func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
+	r.tails, r.since = 0, uint32(d.cycle)
+	r.until, r.then = b.cycleOf(d, v.ready), uint8(PartSwitch)
 	if v.packet&headFlit == 0 {
 		r.first = uint8(PartSerial)
 		return
 	}
-	took := f.combined == 0 && v.out >= 0
+	took := d.combined == 0 && v.out >= 0
 	if !took {
-		r.first, r.then = uint8(PartRoute), uint8(f.bidding())
+		r.first, r.then = uint8(PartRoute), uint8(d.bidding())
 	}
-	arrived := v.ready - f.routeDelay
+	arrived := v.ready - d.routeDelay
 	if took {
-		arrived = b.arrived[q]
+		arrived = b.came[q]
 	}
 	if v.packet&tailFlit != 0 {
 		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
 			b.packets[id].minus(&r.clock)
-			r.tails, r.since = 1, b.cycleOf(f, arrived)
+			r.tails, r.since = 1, b.cycleOf(d, arrived)
 		}
 	}
 	if took {
 		r.first, r.then = uint8(PartRoute), uint8(PartVC)
 		until := r.until
-		r.until = b.cycleOf(f, arrived+f.routeDelay)
-		b.sync(f, q, r, v, b.cycleOf(f, v.ready-f.vaDelay))
+		r.until = b.cycleOf(d, arrived+d.routeDelay)
+		b.sync(d, q, r, v, b.cycleOf(d, v.ready-d.vaDelay))
 		r.first, r.until, r.then = uint8(PartVC), until, uint8(PartSwitch)
 	}
 }

@@ -26,23 +26,23 @@ func creditIntervalOf(perCycle int) int64 {
 
 // sendCredit queues a credit that may leave an input from a time on, in cycles <<
 // intervalShift, for the far end's ov upstream.
-func (f *Fabric) sendCredit(in *inPort, upstream int32, ready int64) {
+func (d *domain) sendCredit(in *inPort, upstream int32, ready int64) {
 	send := max(ready, in.nextCredit)
-	in.nextCredit = send + f.creditInterval
-	*f.credits[in.wheel&15].Place(send>>intervalShift + int64(in.delay)) = upstream
+	in.nextCredit = send + d.creditInterval
+	*d.credits[in.wheel&15].Place(send>>intervalShift + int64(in.delay)) = upstream
 }
 
 // holdCredit keeps back, for so many cycles, a credit that could leave an input at
 // a time. It joins the input's queue only then: those of later flits pass it.
-func (f *Fabric) holdCredit(port, upstream int32, ready, late int64) {
-	*f.held.Place(ready>>intervalShift + late - 1) = heldCredit{port, upstream}
+func (d *domain) holdCredit(port, upstream int32, ready, late int64) {
+	*d.held.Place(ready>>intervalShift + late - 1) = heldCredit{port, upstream}
 }
 
 // releaseCredits queues the credits that may leave from the cycle after c on.
-func (f *Fabric) releaseCredits(c int64) {
-	for batch := f.held.Next(c); batch != nil; batch = f.held.Next(c) {
+func (d *domain) releaseCredits(c int64) {
+	for batch := d.held.Next(c); batch != nil; batch = d.held.Next(c) {
 		for _, h := range batch {
-			f.sendCredit(&f.in[h.port], h.upstream, (c+1)<<intervalShift)
+			d.sendCredit(&d.in[h.port], h.upstream, (c+1)<<intervalShift)
 		}
 	}
 }

@@ -24,19 +24,19 @@ type EscapeRouting interface {
 	Reroute(v *View, h *Head) Hop
 }
 
-// escape is what a fabric keeps for an EscapeRouting.
+// escape is what a network keeps for an EscapeRouting.
 type escape struct {
 	routing EscapeRouting
 	whole   uint32 // virtual channels that are given away only while their buffer is empty
 }
 
-func newEscape(f *Fabric, r EscapeRouting) *escape {
-	if f.occupancy {
+func newEscape(n *network, r EscapeRouting) *escape {
+	if n.occupancy {
 		panic("fabric: a routing with escape channels cannot read occupancy")
 	}
 	e := &escape{routing: r}
-	if !f.cutThrough {
-		e.whole = f.allVCs &^ r.EscapeVCs(f.vcs)
+	if !n.cutThrough {
+		e.whole = n.allVCs &^ r.EscapeVCs(n.vcs)
 	}
 	return e
 }
@@ -44,47 +44,47 @@ func newEscape(f *Fabric, r EscapeRouting) *escape {
 // Room is the set of virtual channels of port p that a packet of so many flits
 // at p's switch could be given now; for an [EscapeRouting].
 func (v *View) Room(p topology.PortID, flits int32) uint32 {
-	f := v.f
-	sw := &f.switches[f.graph.PortSwitch[p]]
-	return f.escape.room(f, sw, uint32(int32(p)-sw.port0), flits)
+	d := v.d
+	sw := &d.switches[d.graph.PortSwitch[p]]
+	return d.escape.room(d, sw, uint32(int32(p)-sw.port0), flits)
 }
 
-func (e *escape) room(f *Fabric, sw *switchState, port uint32, flits int32) uint32 {
-	if !f.cutThrough {
+func (e *escape) room(d *domain, sw *switchState, port uint32, flits int32) uint32 {
+	if !d.cutThrough {
 		flits = 1
 	}
 	free := uint32(sw.outPort(port).free)
 	whole := free & e.whole
 	if whole != 0 {
-		whole = f.withCredits(sw, port, whole, max(flits, f.buffer))
+		whole = d.withCredits(sw, port, whole, max(flits, d.buffer))
 	}
-	return whole | f.withCredits(sw, port, free&^e.whole, flits)
+	return whole | d.withCredits(sw, port, free&^e.whole, flits)
 }
 
 // decide narrows the decision for the packet in front of a queue to virtual
 // channels that it can be given in this step, with a new decision if need be;
 // false if there are none.
-func (e *escape) decide(f *Fabric, sw *switchState, local uint32, v *inVC) bool {
+func (e *escape) decide(d *domain, sw *switchState, local uint32, v *inVC) bool {
 	const routingBits = 1<<StateBits - 1
-	flits := f.packet(v.packet >> packetBits).flits
+	flits := d.packet(v.packet >> packetBits).flits
 	port := v.hop >> 16
-	if room := v.hop & e.room(f, sw, port, flits); room != 0 {
+	if room := v.hop & e.room(d, sw, port, flits); room != 0 {
 		v.hop = port<<16 | room
 		return true
 	}
-	place, h := f.alloc.places[local], &f.head
+	place, h := d.matcher.places[local], &d.head
 	h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
-	h.Switch, h.Dst, h.Flits = f.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
+	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
 	h.State = v.state & routingBits
-	hop := e.routing.Reroute(&f.view, h)
+	hop := e.routing.Reroute(&d.view, h)
 	h.Flits = 0
-	port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&f.allVCs
+	port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&d.allVCs
 	if port >= uint32(sw.ports) || vcs == 0 {
-		f.badHop(h, hop)
+		d.badHop(h, hop)
 	}
 	v.state = v.state&^routingBits | h.State
 	v.hop = port<<16 | vcs
-	if room := vcs & e.room(f, sw, port, flits); room != 0 {
+	if room := vcs & e.room(d, sw, port, flits); room != 0 {
 		v.hop = port<<16 | room
 		return true
 	}

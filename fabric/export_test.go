@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // DivideAlways lets networks of any size be divided among threads while a test
 // runs.
@@ -43,12 +47,14 @@ func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64)
 	p := &f.sensing.probes[ov]
 	p.time(outstanding, cycle)
 	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
-		late = max(0, late-f.sensing.findLeast(f, port0))
+		late = max(0, late-f.sensing.findLeast(&f.network, port0))
 	}
 	return late
 }
 
-func (f *Fabric) CreditBack(ov int32, cycle int64) { f.sensing.returned(f, []int32{ov}, cycle) }
+func (f *Fabric) CreditBack(ov int32, cycle int64) {
+	f.sensing.returned(&f.network, []int32{ov}, cycle)
+}
 
 // EmptyEvery lets accounts be emptied after so many cycles, and then again.
 func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
@@ -57,12 +63,12 @@ func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles
 // again.
 func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
 
-// TaskOrders are the parts out of 8 that the first of two threads simulates if the
+// TaskOrders are the domains out of 8 that the first of two threads simulates if the
 // second does not come, and what is left for the second then.
 func TaskOrders() (first, second []int) {
-	s := &shards{threads: 2, tasks: make([]task, 8)}
-	s.each(0, 0, func(part int) { first = append(first, part) })
-	s.each(1, 0, func(part int) { second = append(second, part) })
+	c := &crew{threads: 2, tasks: make([]task, 8)}
+	c.each(0, 0, func(domain int) { first = append(first, domain) })
+	c.each(1, 0, func(domain int) { second = append(second, domain) })
 	return first, second
 }
 
@@ -88,7 +94,8 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 		b = ask((port+1)%ports, vc, output)
 	}
 	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
-	return unpack(f.matchPair(sw, a, b)), unpack(f.match(sw, []request{a, b}, nil)[0])
+	d := f.domains[0]
+	return unpack(d.matcher.matchPair(sw, a, b)), unpack(d.matcher.match(sw, []request{a, b}, nil)[0])
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end
@@ -98,13 +105,87 @@ func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
 	return int64(o.credits) + int64(o.flits)
 }
 
-// SendCredit and HoldCredit have an input return a credit as the crossbar does that
-// may leave in a cycle or, held back, so many cycles later.
+// SendCredit and HoldCredit have an input return a credit, of a slot that was taken, as
+// the crossbar does that may leave in a cycle or, held back, so many cycles later.
 func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
 	p := &f.in[in]
-	f.sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
+	f.outVC[p.upstream+int32(vc)].credits--
+	f.domains[0].sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
 }
 
 func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
-	f.holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
+	f.outVC[f.in[in].upstream+int32(vc)].credits--
+	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
+}
+
+// Moments counts what observers are told of.
+type Moments struct {
+	bystander
+	Injects, Injected, Arrived, GrantedVC, GrantedSwitch, Delivered, Cycles int64
+}
+
+// Count makes f count.
+func (f *Fabric) Count() *Moments {
+	m := &Moments{}
+	f.observe(m)
+	return m
+}
+
+func (m *Moments) injects(*domain, int32)              { m.Injects++ }
+func (m *Moments) injected(*domain, int32)             { m.Injected++ }
+func (m *Moments) arrived(_ *domain, flits []flit)     { m.Arrived += int64(len(flits)) }
+func (m *Moments) endCycle(*domain)                    { m.Cycles++ }
+func (m *Moments) delivered(*domain, int32, *Delivery) { m.Delivered++ }
+func (m *Moments) grantedVC(_ *domain, _ *switchState, matches []request, _ uint32) {
+	m.GrantedVC += int64(len(matches))
+}
+func (m *Moments) grantedSwitch(_ *domain, _ *switchState, matches []request, _ *stepTime) {
+	m.GrantedSwitch += int64(len(matches))
+}
+
+// CheckAll checks everything that the checked build does between cycles.
+func (f *Fabric) CheckAll() {
+	f.checkAt = 0
+	f.checkAll()
+	for s := range f.switches {
+		f.domains[0].checkSwitch(&f.switches[s])
+	}
+}
+
+// Damages breaks an invariant each, in a network of one domain with traffic.
+var Damages = map[string]func(f *Fabric){
+	"a credit is lost":            func(f *Fabric) { f.outVC[f.boundedOV()].credits-- },
+	"a credit comes twice":        func(f *Fabric) { f.outVC[f.boundedOV()].credits++ },
+	"credits below none":          func(f *Fabric) { f.outVC[f.boundedOV()].credits = -1 },
+	"credits of a terminal":       func(f *Fabric) { f.outVC[f.terminalOV0].credits++ },
+	"a flit is gone":              func(f *Fabric) { f.InjectedFlits++ },
+	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].pool = append(f.domains[0].pool, buffered{}) },
+	"an empty queue wants":        func(f *Fabric) { f.masks[f.emptyQueue()>>6].sa |= 1 << (f.emptyQueue() & 63) },
+	"a packet is not routed":      func(f *Fabric) { f.masks[0].route = 1 },
+	"a switch with work is idle":  func(f *Fabric) { f.masks[f.busyQueue()>>6].va |= 1 << (f.busyQueue() & 63); clear(f.domains[0].active) },
+	"a free channel has an owner": func(f *Fabric) { f.outVC[f.freeOV()].owner = 0 },
+	"a count of waiting flits":    func(f *Fabric) { f.outVC[f.boundedOV()].waiting = -1 },
+}
+
+// boundedOV is an output virtual channel of the first switch that leads to another.
+func (f *Fabric) boundedOV() int32 {
+	for p := range f.graph.NumPorts() {
+		if f.graph.Peer[p] >= 0 {
+			return f.ov(topology.PortID(p), 0)
+		}
+	}
+	return -1
+}
+
+// freeOV is an output virtual channel of a switch that no packet holds.
+func (f *Fabric) freeOV() int {
+	return slices.IndexFunc(f.outVC[:f.terminalOV0], func(o outVC) bool { return o.owner < 0 })
+}
+
+func (f *Fabric) emptyQueue() int {
+	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count == 0 })
+}
+
+func (f *Fabric) busyQueue() int {
+	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count > 0 })
 }

@@ -1,20 +1,31 @@
 package fabric
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync/atomic"
-
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/check"
 )
 
-// New builds the network of g in its idle state. Faults of the settings are
+// Fabric is a network in simulation. It advances cycle by cycle with
+// [Fabric.Advance], or as a clocked component of a kernel. Memory grows with
+// ports*vcs and with the flits in flight, not with the depth of buffers.
+//
+// It is made of a network, which does not change while it runs, the state of the
+// hardware, and domains: the parts of the network that threads simulate. There is one,
+// unless [Fabric.Run] is given threads.
+type Fabric struct {
+	network
+	state
+	extras
+	domains []*domain
+	crew
+	cycle   int64 // that all domains have simulated
+	checkAt int64 // cycle of the next check of all, in the checked build
+	source  Source
+	Counters
+}
+
+// New builds the network of g in its idle state. Problems of the settings are
 // returned together, each a *param.ParamError with its dotted key; a routing of
 // another network is an error. Cost: linear in ports*vcs.
 func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
@@ -33,133 +44,80 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 		vcs = max(1, routing.VCs())
 	}
 	f := &Fabric{
-		graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits), cycle: -1,
-		cutThrough: config.Switch.FlowControl == "cut-through",
-		inputFirst: config.Switch.Allocator == allocator.InputFirst,
-		steps:      newStepTimes(&config.Switch),
-		allVCs:     1<<vcs - 1, leastWindow: Never,
-		routeDelay: uint32(config.Switch.RouteCycles),
-		vaDelay:    uint32(config.Switch.VCAllocCycles),
+		network: network{
+			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
+			cutThrough: config.Switch.FlowControl == CutThrough, storeForward: config.Switch.Forwarding == StoreAndForward,
+			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: Never,
+			routeDelay:     uint32(config.Switch.RouteCycles),
+			vaDelay:        uint32(config.Switch.VCAllocCycles),
+			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
+		},
+		cycle: -1,
 	}
+	f.packets = &packetTable{}
 	if config.Switch.VCAllocCycles == 0 {
 		f.combined = headFlit
 	}
-	f.view.f, f.view.vcs = f, vcs
-	f.packets.used = new(atomic.Int32)
-	f.injection = routing.InjectionVCs(vcs) & f.allVCs
+	f.ask(routing)
+	f.layOutSwitches()
+	f.wire(timings)
+	if f.allocators, err = newAllocators(&f.network); err != nil {
+		return nil, err
+	}
+	f.large = f.isLarge()
+	if config.sensesCredits(routing) {
+		f.sensing = newSensing(&f.network)
+	}
+	f.horizon = f.reach(timings)
+	if config.Switch.Hold {
+		f.hold = newHolds(f)
+	}
+	if config.Fabric.Unit == UnitPacket {
+		f.unit = newPacketUnit(f)
+		f.horizon += f.unit.reach(f)
+	}
+	f.divideInto(make([]uint8, len(f.switches)), 1, 1, Never)
+	return f, nil
+}
+
+// ask finds out what a routing needs.
+func (f *Fabric) ask(routing Routing) {
+	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs
 	if r, ok := routing.(OccupancyReader); ok {
 		f.occupancy = r.ReadsOccupancy()
+	}
+	if r, ok := routing.(CrossedReader); ok && f.occupancy && r.ReadsCrossed() {
+		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
 	}
 	if r, ok := routing.(GreedyDecider); ok {
 		f.greedy = r.DecidesGreedily()
 	}
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
-		f.departures = make([]sim.Stream, g.Terminals())
+		f.departures = make([]sim.Stream, f.graph.Terminals())
 		for t := range f.departures {
-			f.departures[t] = sim.NewStream(seed, "departure", t)
+			f.departures[t] = sim.NewStream(f.seed, "departure", t)
 		}
 	}
 	if r, ok := routing.(EscapeRouting); ok {
-		f.escape = newEscape(f, r)
-	}
-	f.layOutSwitches(seed)
-	f.wire(timings)
-	f.creditInterval = creditIntervalOf(config.Switch.CreditsPerCycle)
-	f.storeForward = config.Switch.Forwarding == StoreAndForward
-	if config.Switch.Hold {
-		f.hold = newHolds(f)
-	}
-	if config.Fabric.Unit == UnitPacket {
-		f.unit = newPacketUnit(f)
-	}
-	if f.registered, err = newRegistered(f); err != nil {
-		return nil, err
-	}
-	f.large = f.isLarge()
-	if config.sensesCredits(routing) {
-		f.sensing = newSensing(f)
-	}
-	reach := f.reach(timings)
-	if f.unit != nil {
-		reach += f.unit.reach(f)
-	}
-	f.openWheels(reach)
-	if f.occupancy {
-		f.behind = newBehind(f, reach)
-	}
-	return f, nil
-}
-
-// openWheels makes the wheels of what stays in f.
-func (f *Fabric) openWheels(reach int64) {
-	f.horizon = reach
-	f.flits[toTerminals], f.flits[toSwitches] = sim.NewWheel[flit](reach), sim.NewWheel[flit](reach)
-	f.credits[0], f.wakes = sim.NewWheel[int32](reach), sim.NewWheel[int32](min(reach, 1024))
-	if f.unit != nil {
-		f.unit.openWheels(reach)
-	}
-	if f.sensing != nil {
-		f.held = sim.NewWheel[heldCredit](reach)
+		f.escape = newEscape(&f.network, r)
 	}
 }
 
-// validate checks what the tags cannot.
-func (c *Config) validate(routing Routing) error {
-	var faults []error
-	for _, part := range []struct {
-		prefix string
-		config any
-	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
-		faults = append(faults, prefixed(part.prefix, param.Validate(part.config))...)
-	}
-	faults = append(faults, c.checkUnit(routing)...)
-	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need && !c.AllowDeadlock {
-		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
-	}
-	if need > MaxVCs {
-		faults = append(faults, &param.ParamError{Key: "switch.vcs", Value: vcs,
-			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
-	}
-	return errors.Join(faults...)
-}
-
-// MaxVCs is the largest number of virtual channels of a channel.
-const MaxVCs = 16
-
-// prefixed flattens joined errors and puts prefix before the keys.
-func prefixed(prefix string, err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, prefixed(prefix, e)...)
-		}
-		return all
-	}
-	if p, ok := err.(*param.ParamError); ok {
-		p.Key = prefix + p.Key
-	}
-	return []error{err}
-}
-
-func (f *Fabric) layOutSwitches(seed uint64) {
+// layOutSwitches numbers the switches and their queues.
+func (f *Fabric) layOutSwitches() {
 	g, vcs := f.graph, int32(f.vcs)
 	f.switches = make([]switchState, g.Switches())
 	f.streams = make([]sim.Stream, g.Switches())
-	word, mostPorts := int32(0), int32(0)
+	word := int32(0)
 	for s := range f.switches {
 		first, end := g.Ports(topology.SwitchID(s))
 		n := int32(end - first)
 		words := (n*vcs + 63) / 64
 		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n}
-		f.streams[s] = sim.NewStream(seed, "routing", s)
+		f.streams[s] = sim.NewStream(f.seed, "routing", s)
 		word += words
-		mostPorts = max(mostPorts, n)
+		f.mostPorts = max(f.mostPorts, n)
 	}
 	f.queues = make([]inVC, word*64)
 	f.waitNext = make([]int32, len(f.queues))
@@ -169,8 +127,6 @@ func (f *Fabric) layOutSwitches(seed uint64) {
 	for q := range f.queues {
 		f.queues[q].out = -1
 	}
-	f.active = make([]uint64, (word+63)/64)
-	f.alloc = newScratch(mostPorts, vcs)
 }
 
 // wire fills in both ends of every channel.
@@ -189,8 +145,9 @@ func (f *Fabric) wire(timings []channelTiming) {
 		}
 		sw.masks = f.masks[sw.queue0/64 : end/64]
 		if sw.ports > 0 {
-			sw.queues, sw.outVCs = &f.queues[sw.queue0], &f.outVC[int(sw.port0)*vcs]
-			sw.outs, sw.ins = &f.out[sw.port0], &f.in[sw.port0]
+			port0, ports := int(sw.port0), int(sw.ports)
+			sw.queues, sw.outVCs = check.Of(f.queues[sw.queue0:end]), check.Of(f.outVC[port0*vcs:][:ports*vcs])
+			sw.outs, sw.ins = check.Of(f.out[port0:][:ports]), check.Of(f.in[port0:][:ports])
 		}
 		for w := range sw.masks {
 			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)
@@ -230,22 +187,6 @@ func (f *Fabric) wire(timings []channelTiming) {
 	}
 }
 
-// paceOf numbers the pace of a channel with room for so many flits behind the
-// crossbar; 0: for any number.
-func (f *Fabric) paceOf(interval, limit int64) uint16 {
-	p := pace{interval, Never}
-	if limit > 0 && limit <= Never/interval {
-		p.window = limit * interval
-	}
-	i := slices.Index(f.paces, p)
-	if i < 0 {
-		i = len(f.paces)
-		f.paces = append(f.paces, p)
-		f.leastWindow = min(f.leastWindow, p.window)
-	}
-	return uint16(i)
-}
-
 // sensesCredits tells whether credit round trips are measured.
 func (c *Config) sensesCredits(routing Routing) bool {
 	if mode := c.Switch.CreditSensing; mode != "auto" {
@@ -267,12 +208,14 @@ func (f *Fabric) reach(timings []channelTiming) int64 {
 	return reach + int64(pipeline) + int64(f.config.Terminal.InjectionCycles) + 16
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// Graph is the network's graph.
+func (f *Fabric) Graph() *topology.Graph { return f.graph }
 
-func classNames(g *topology.Graph) string {
-	names := make([]string, len(g.Classes))
-	for i, c := range g.Classes {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
-}
+// VCs is the number of virtual channels of every channel.
+func (f *Fabric) VCs() int { return f.vcs }
+
+// Cycle is the number of cycles simulated so far.
+func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
+
+// Clock is the length of a cycle.
+func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }

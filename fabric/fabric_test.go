@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -162,6 +163,9 @@ func TestChannelCounts(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if check.On {
+		t.Skip("the checked build needs memory for its checks")
+	}
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	f := n.fabric(t, fabric.DefaultConfig())
 	terminals := n.topo.Graph().Terminals()

@@ -93,9 +93,12 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 		}
 	}
 	x := &faults{plan: plan, down: plan.Eras[0].Down}
-	x.learn(f, 0)
-	f.faults = x
-	f.routing = x
+	x.learn(0)
+	f.faults, f.routing = x, x
+	if f.departer != nil {
+		f.departer = x
+	}
+	f.handOn()
 	return nil
 }
 
@@ -117,14 +120,17 @@ func (x *faults) Route(v *View, h *Head) Hop {
 	return hop
 }
 
+// DecidesAtTerminals implements [Departer], where the routings do.
+func (x *faults) DecidesAtTerminals() bool { return true }
+
+// Depart implements [Departer].
+func (x *faults) Depart(v *View, h *Head) uint32 { return x.Routing.(Departer).Depart(v, h) }
+
 // learn lets switches and terminals go by the faults of an era.
-func (x *faults) learn(f *Fabric, era int) {
+func (x *faults) learn(era int) {
 	x.known = era
 	x.Routing = x.plan.Routing[era]
 	x.part = x.plan.Eras[era].Down.Components()
-	if f.departer != nil {
-		f.departer = x.Routing.(Departer)
-	}
 }
 
 // reachable tells whether terminals know of a path from src to dst.
@@ -148,19 +154,19 @@ func (x *faults) next(now int64) (cycle int64, any bool) {
 }
 
 // tick is what happens at the beginning of cycle c, before anything arrives.
-func (x *faults) tick(f *Fabric, c int64) {
+func (x *faults) tick(d *domain, c int64) {
 	for x.now+1 < len(x.plan.Eras) && x.plan.Eras[x.now+1].From <= c {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
-		f.failSince(before, x.down)
+		d.failSince(before, x.down)
 	}
 	for x.known+1 < len(x.plan.Eras) && x.plan.Eras[x.known+1].From+x.plan.Reroute <= c {
-		x.learn(f, x.known+1)
+		x.learn(x.known + 1)
 	}
 	if len(x.doomed) > 0 {
 		slices.Sort(x.doomed)
-		f.purge(slices.Compact(x.doomed))
+		d.purge(slices.Compact(x.doomed))
 		x.doomed = x.doomed[:0]
 	}
 }
@@ -176,15 +182,15 @@ func (x *faults) doom(packet int32) {
 // what is left of its packet is discarded in the next cycle. A decision of no
 // virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
 // until then without being granted anything.
-func (f *Fabric) discard(head *queued) {
+func (d *domain) discard(head *queued) {
 	head.hop = 1 << 16
-	f.faults.doom(head.packet >> packetBits)
+	d.faults.doom(head.packet >> packetBits)
 }
 
 // failSince dooms the packets that what has failed between two states of the
 // network takes with it.
-func (f *Fabric) failSince(before, now *topology.Down) {
-	x, g := f.faults, f.graph
+func (d *domain) failSince(before, now *topology.Down) {
+	x, g := d.faults, d.graph
 	failed := make([]bool, g.NumPorts())
 	for p := range failed {
 		port := topology.PortID(p)
@@ -192,34 +198,34 @@ func (f *Fabric) failSince(before, now *topology.Down) {
 			continue
 		}
 		// What waited behind the crossbar is gone.
-		f.out[p].nextFree = min(f.out[p].nextFree, f.cycle<<intervalShift)
+		d.out[p].nextFree = min(d.out[p].nextFree, d.cycle<<intervalShift)
 		if t, ok := g.PeerTerminal(port); ok {
-			o, te := &f.out[f.terminalOut0+int32(t)], &f.terminals[t]
-			o.nextFree = min(o.nextFree, f.cycle<<intervalShift)
+			o, te := &d.out[d.terminalOut0+int32(t)], &d.terminals[t]
+			o.nextFree = min(o.nextFree, d.cycle<<intervalShift)
 			if te.packet >= 0 {
 				x.doom(te.packet)
 			}
 		}
 	}
-	f.flits[toTerminals].Each(func(e flit) {
+	d.flits[toTerminals].Each(func(e flit) {
 		if failed[g.TerminalPort[^e.queue]] {
 			x.doom(e.packet >> packetBits)
 		}
 	})
-	f.flits[toSwitches].Each(func(e flit) {
-		if failed[f.portOf(e.queue)] {
+	d.flits[toSwitches].Each(func(e flit) {
+		if failed[d.portOf(e.queue)] {
 			x.doom(e.packet >> packetBits)
 		}
 	})
-	for s := range f.switches {
-		sw := &f.switches[s]
+	for s := range d.switches {
+		sw := &d.switches[s]
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
-		for local := range uint32(sw.ports) * uint32(f.vcs) {
+		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			v := sw.queue(local)
-			if f.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
+			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
 				x.doom(v.packet >> packetBits)
 			}
-			f.eachQueued(v, func(q *queued) {
+			d.eachQueued(v, func(q *queued) {
 				if whole || failed[sw.port0+int32(q.hop>>16)] && q.hop&(1<<16-1) != 0 {
 					x.doom(q.packet >> packetBits)
 				}
@@ -228,20 +234,14 @@ func (f *Fabric) failSince(before, now *topology.Down) {
 	}
 }
 
-// portOf is the port of a queue.
-func (f *Fabric) portOf(queue int32) int32 {
-	sw := &f.switches[f.wordSwitch[queue>>6]]
-	return sw.port0 + (queue-sw.queue0)/int32(f.vcs)
-}
-
 // holdsVC tells whether the packet at the front of a queue, or whose later flits
 // are still to come, holds an output virtual channel.
-func (f *Fabric) holdsVC(sw *switchState, local uint32, v *inVC) bool {
+func (d *domain) holdsVC(sw *switchState, local uint32, v *inVC) bool {
 	return v.out >= 0 && sw.outVC(uint32(v.out)).owner == sw.queue0+int32(local)
 }
 
 // eachQueued visits the flits of a queue from the front.
-func (f *Fabric) eachQueued(v *inVC, visit func(*queued)) {
+func (d *domain) eachQueued(v *inVC, visit func(*queued)) {
 	if v.count == 0 {
 		return
 	}
@@ -249,9 +249,9 @@ func (f *Fabric) eachQueued(v *inVC, visit func(*queued)) {
 	if v.count == 1 {
 		return
 	}
-	n := f.pool[v.last-1].next
+	n := d.pool[v.last-1].next
 	for range v.count - 1 {
-		b := &f.pool[n-1]
+		b := &d.pool[n-1]
 		visit(&b.queued)
 		n = b.next
 	}

@@ -1,5 +1,7 @@
 package fabric
 
+import "github.com/weft-sim/weft/sim/check"
+
 // holds says which ports of switches are held, under switch.hold: from the grant of
 // a packet's head until its tail has crossed, nobody else crosses by its input port
 // or its output port, on any virtual channel. Packets on a channel are then whole, one
@@ -20,7 +22,7 @@ type heldPort struct {
 }
 
 func newHolds(f *Fabric) *holds {
-	return &holds{ports: make([]heldPort, len(f.in)), bodies: make([]request, 0, len(f.alloc.matched)/2)}
+	return &holds{ports: make([]heldPort, len(f.in)), bodies: make([]request, 0, f.mostPorts)}
 }
 
 // part is h for a part of the network.
@@ -30,10 +32,10 @@ func (h *holds) part() *holds {
 
 // inputHeld tells whether the packet at the front of a queue may not bid because
 // another one crosses from its input.
-func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
-	p := of(f.hold.ports, uint32(sw.port0)+uint32(at(of(f.alloc.places, 0), local).port))
-	if p.input && f.unit != nil {
-		f.unit.sleep(f, sw, local, &p.inputWaiters)
+func (d *domain) inputHeld(sw *switchState, local uint32) bool {
+	p := check.At(d.hold.ports, uint32(sw.port0)+uint32(check.At(d.matcher.places, local).port))
+	if p.input && d.unit != nil {
+		d.unit.sleep(d, sw, local, &p.inputWaiters)
 	}
 	return p.input
 }
@@ -41,16 +43,16 @@ func (f *Fabric) inputHeld(sw *switchState, local uint32) bool {
 // outputHeld tells whether a packet may not bid because another one crosses to its
 // output, or because there is no room behind the crossbar. (Both are asked before a
 // virtual channel is chosen, which moves a round robin.)
-func (f *Fabric) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
-	if p := of(f.hold.ports, uint32(sw.port0)+output); p.output {
-		if f.unit != nil {
-			f.unit.sleep(f, sw, local, &p.outputWaiters)
+func (d *domain) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
+	if p := check.At(d.hold.ports, uint32(sw.port0)+output); p.output {
+		if d.unit != nil {
+			d.unit.sleep(d, sw, local, &p.outputWaiters)
 		}
 		return true
 	}
-	if full := o.nextFree - f.pace(o).window; full >= f.cycle<<intervalShift {
-		if f.unit != nil {
-			f.unit.sleepUntil(f, sw, local, full>>intervalShift+1)
+	if full := o.nextFree - d.pace(o).window; full >= d.cycle<<intervalShift {
+		if d.unit != nil {
+			d.unit.sleepUntil(d, sw, local, full>>intervalShift+1)
 		}
 		return true
 	}
@@ -59,24 +61,24 @@ func (f *Fabric) outputHeld(sw *switchState, local, output uint32, o *outPort) b
 
 // incomplete tells, where switches store and forward, whether a packet at the front
 // of its queue has flits that are still to come.
-func (f *Fabric) incomplete(sw *switchState, local uint32, v *inVC) bool {
+func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
 	if v.packet&headFlit == 0 {
 		return false
 	}
-	if f.unit != nil {
-		tail := f.train(v.packet >> packetBits).tail
-		if tail > f.cycle {
-			f.unit.sleepUntil(f, sw, local, tail)
+	if d.unit != nil {
+		tail := d.train(v.packet >> packetBits).tail
+		if tail > d.cycle {
+			d.unit.sleepUntil(d, sw, local, tail)
 		}
-		return tail > f.cycle
+		return tail > d.cycle
 	}
-	return v.count < f.packet(v.packet>>packetBits).flits
+	return v.count < d.packet(v.packet>>packetBits).flits
 }
 
 // body sends the flits among some requests that follow a head through the crossbar
 // and leaves the heads, with the ports, modulo 64, that several of them come from or
 // want.
-func (h *holds) body(f *Fabric, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
+func (h *holds) body(d *domain, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
 	h.bodies, heads = h.bodies[:0], requests[:0]
 	var inputs, outputs uint64
 	for _, r := range requests {
@@ -91,7 +93,7 @@ func (h *holds) body(f *Fabric, sw *switchState, requests []request, t *stepTime
 		rivalOutputs |= outputs & out
 		outputs |= out
 	}
-	f.cross(sw, h.bodies, t, false)
+	d.cross(sw, h.bodies, t, false)
 	return heads, rivalInputs, rivalOutputs
 }
 

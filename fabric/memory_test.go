@@ -33,13 +33,13 @@ func TestNetworkTooLarge(t *testing.T) {
 		t.Error(err)
 	}
 	debug.SetMemoryLimit(1_359_999)
-	var fault *param.ParamError
-	if err := c.Check(topo.Graph(), r); !errors.As(err, &fault) || fault.Key != "switch.vcs" {
+	var problem *param.ParamError
+	if err := c.Check(topo.Graph(), r); !errors.As(err, &problem) || problem.Key != "switch.vcs" {
 		t.Errorf("too large: %v", err)
 	}
 	// 3000 ports of 16 bytes.
 	debug.SetMemoryLimit(47_999)
-	if _, err := topology.Registry.Build("torus", torus, struct{}{}); !errors.As(err, &fault) || fault.Key != "dims" {
+	if _, err := topology.Registry.Build("torus", torus, struct{}{}); !errors.As(err, &problem) || problem.Key != "dims" {
 		t.Errorf("too large a graph: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ type Meter struct {
 	notes      []Measure // of a workload, by measure
 	trailing   slice     // packets delivered since TakeSlice, whenever born
 
-	parts []*Meter // of the shards, to be gathered
+	parts []*Meter // of the domains, to be gathered
 }
 
 type slice struct{ latency, packets int64 }
@@ -51,7 +51,7 @@ func (m *Meter) Close(to int64) {
 	}
 }
 
-// part is a meter of the same window for a shard.
+// part is a meter of the same window for a domain.
 func (m *Meter) part() *Meter {
 	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: Never}
 	m.parts = append(m.parts, p)

@@ -13,7 +13,7 @@ import "testing"
 // the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
 // mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
 // before and after count for nothing. It is the same with the packets divided among
-// the meters of two shards.
+// the meters of two domains.
 func TestMeterSums(t *testing.T) {
 	packets := []Delivery{
 		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
@@ -23,13 +23,13 @@ func TestMeterSums(t *testing.T) {
 		{Birth: 199, Inject: 200, Cycle: 212, Hops: 2},
 		{Birth: 200, Inject: 205, Cycle: 220, Hops: 8},
 	}
-	for name, shards := range map[string]int{"alone": 0, "two shards": 2} {
+	for name, domains := range map[string]int{"alone": 0, "two domains": 2} {
 		m := NewMeter(10)
 		to := []*Meter{m}
-		if shards > 0 {
+		if domains > 0 {
 			to = to[:0]
 		}
-		for range shards {
+		for range domains {
 			to = append(to, m.part())
 		}
 		m.Open(100)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -79,19 +80,19 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if err := f.config.CheckWith(Multicast); err != nil {
 		return err
 	}
-	if f.observed || len(tables) != len(f.switches) {
+	if f.observer != nil || len(tables) != len(f.switches) {
 		panic("fabric: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
-	f.allVCs, f.view.vcs = 1<<unicast-1, unicast
+	f.allVCs, f.unicastVCs = 1<<unicast-1, unicast
 	if f.departer == nil {
 		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
 	}
-	mostPorts := len(f.alloc.matched) / 2
 	f.multicast = &multicast{
 		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
-		bids:       make([]bid, mostPorts),
-		usedInputs: make([]bool, mostPorts), usedOutputs: make([]bool, mostPorts),
+		bids:       make([]bid, f.mostPorts),
+		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
 	}
+	f.handOn()
 	return nil
 }
 
@@ -112,20 +113,20 @@ func (t *MulticastTable) ports(mlid int32, in topology.PortID) (row []topology.P
 // allocate is switch allocation where multicast packets may be in front of
 // queues, one step: outputs that are due to serve a multicast packet do so, then
 // come unicast packets, then multicast packets to outputs that are left.
-func (m *multicast) allocate(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
+func (m *multicast) allocate(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
 	m.collect(sw, m.turn[s])
 	if len(m.mine) == 0 {
-		f.allocateSwitch(sw, t)
+		d.allocateSwitch(sw, t)
 		return
 	}
 	m.served = false
-	m.grantVCs(f, sw, s, t)
+	m.grantVCs(d, sw, s, t)
 	for _, local := range m.mine {
-		m.serve(f, sw, s, local, t, true)
+		m.serve(d, sw, s, local, t, true)
 	}
-	f.allocateSwitch(sw, t)
+	d.allocateSwitch(sw, t)
 	for _, local := range m.mine {
-		m.serve(f, sw, s, local, t, false)
+		m.serve(d, sw, s, local, t, false)
 	}
 	for _, local := range m.mine {
 		m.settle(sw, local)
@@ -164,19 +165,19 @@ func (m *multicast) collect(sw *switchState, first int32) {
 // serve sends a flit of the packet in front of a queue to the branches that can
 // take it; with due, only to outputs whose turn it is to serve multicast packets.
 // Of branches at different flits those that are furthest behind go first.
-func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
+func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
 	v := sw.queue(local)
-	input := uint32(f.alloc.places[local].port)
+	input := uint32(d.matcher.places[local].port)
 	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || m.usedInputs[input] {
 		return
 	}
-	r := m.begin(f, sw, s, local, v)
+	r := m.begin(d, sw, s, local, v)
 	if len(r.branches) == int(r.heads) && r.heads > 0 {
 		return
 	}
 	least := r.flits
 	for i := range r.branches {
-		if b := &r.branches[i]; b.sent < least && m.ready(f, sw, b, due) {
+		if b := &r.branches[i]; b.sent < least && m.ready(d, sw, b, due) {
 			least = b.sent
 		}
 	}
@@ -188,8 +189,8 @@ func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local
 	freed := here
 	for i := range r.branches {
 		b := &r.branches[i]
-		if b.sent == least && m.ready(f, sw, b, due) {
-			m.send(f, sw, r, b, v, t)
+		if b.sent == least && m.ready(d, sw, b, due) {
+			m.send(d, sw, r, b, v, t)
 			m.use(input, b.output)
 			sent++
 		}
@@ -198,23 +199,23 @@ func (m *multicast) serve(f *Fabric, sw *switchState, s topology.SwitchID, local
 	if !m.served {
 		m.turn[s], m.served = int32(local)+1, true
 	}
-	f.FlitHops += int64(sent)
-	f.ReplicatedFlits += int64(sent)
+	d.FlitHops += int64(sent)
+	d.ReplicatedFlits += int64(sent)
 	if freed > r.freed {
-		m.free(f, sw, local, r, v, t)
+		m.free(d, sw, local, r, v, t)
 	}
 }
 
 // begin is the replication of the packet in front of a queue.
-func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local uint32, v *inVC) *replication {
+func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local uint32, v *inVC) *replication {
 	queue := sw.queue0 + int32(local)
 	if i := m.under[queue]; i != 0 {
 		return &m.work[i-1]
 	}
-	in := topology.PortID(sw.port0 + int32(f.alloc.places[local].port))
+	in := topology.PortID(sw.port0 + int32(d.matcher.places[local].port))
 	row, ok := m.tables[s].ports(^v.dst, in)
 	if !ok {
-		panic(fmt.Sprintf("fabric: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, f.graph.PortName(in)))
+		panic(fmt.Sprintf("fabric: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, d.graph.PortName(in)))
 	}
 	i := int32(len(m.work))
 	if n := len(m.idle); n > 0 {
@@ -224,7 +225,7 @@ func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local
 	}
 	m.under[queue] = i + 1
 	r := &m.work[i]
-	p := f.packet(v.packet >> packetBits)
+	p := d.packet(v.packet >> packetBits)
 	*r = replication{flits: p.flits, branches: r.branches[:0]}
 	for _, out := range row {
 		if out != in {
@@ -237,15 +238,15 @@ func (m *multicast) begin(f *Fabric, sw *switchState, s topology.SwitchID, local
 }
 
 // ready tells whether a branch's output can take its next flit.
-func (m *multicast) ready(f *Fabric, sw *switchState, b *branch, due bool) bool {
+func (m *multicast) ready(d *domain, sw *switchState, b *branch, due bool) bool {
 	o := sw.outPort(b.output)
-	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-f.pace(o).window < f.cycle<<intervalShift
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-d.pace(o).window < d.cycle<<intervalShift
 }
 
 // send sends the next flit of a branch.
-func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
+func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
 	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
-	vc := uint32(b.lov) - b.output*uint32(f.vcs)
+	vc := uint32(b.lov) - b.output*uint32(d.vcs)
 	flags := int32(0)
 	if b.sent == 0 {
 		flags |= headFlit
@@ -255,46 +256,49 @@ func (m *multicast) send(f *Fabric, sw *switchState, r *replication, b *branch, 
 		ov.owner = ^ov.owner
 		o.free |= 1 << vc
 		if o.waiters != 0 {
-			f.wakeWaiters(o)
+			d.wakeWaiters(o)
 		}
 	}
 	ov.flits++
 	ov.credits -= int32(o.bounded)
+	if check.On {
+		d.checkCredits(sw.port0*int32(d.vcs) + b.lov)
+	}
 	depart := max(t.depart, o.nextFree)
-	o.nextFree = depart + f.pace(o).interval
+	o.nextFree = depart + d.pace(o).interval
 	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
 	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}
-	*f.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
+	*d.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
 	m.prefer[sw.port0+int32(b.output)] = false
 }
 
 // free takes the front flit, which all branches have read, out of its queue.
-func (m *multicast) free(f *Fabric, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
-	place := f.alloc.places[local]
+func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
+	place := d.matcher.places[local]
 	in := sw.inPort(uint32(place.port))
-	f.sendCredit(in, in.upstream+int32(place.vc), t.credit)
+	d.sendCredit(in, in.upstream+int32(place.vc), t.credit)
 	r.freed++
 	v.count--
 	if len(r.branches) > 0 {
-		f.ReplicatedFlits--
+		d.ReplicatedFlits--
 	} else {
-		f.DiscardedFlits++
+		d.DiscardedFlits++
 	}
 	if r.freed == r.flits {
 		if len(r.branches) == 0 {
-			f.releaseCopy(v.packet >> packetBits)
+			d.releaseCopy(v.packet >> packetBits)
 		}
 		queue := sw.queue0 + int32(local)
 		m.idle = append(m.idle, m.under[queue]-1)
 		m.under[queue] = 0
-		if f.combined == 0 && v.count > 0 {
+		if d.combined == 0 && v.count > 0 {
 			sw.mask(local).va |= 1 << (local & 63)
 		}
 	}
 	if v.count > 0 {
-		f.advance(v, t.number)
+		d.advance(v, t.number)
 	}
 }
 

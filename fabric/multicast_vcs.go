@@ -21,13 +21,13 @@ type bid struct {
 // grantVCs lets every output port that branches without a virtual channel want
 // give one to the branch whose queue is next in its round robin, if one that the
 // packet may travel on is free and has room for all of it.
-func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t *stepTime) {
+func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
 	for _, local := range m.mine {
 		v := sw.queue(local)
 		if int32(v.ready-t.number) > 0 {
 			continue
 		}
-		r := m.begin(f, sw, s, local, v)
+		r := m.begin(d, sw, s, local, v)
 		if r.heads == 0 {
 			continue
 		}
@@ -45,7 +45,7 @@ func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t 
 				distance += math.MaxInt32 / 2
 			}
 			if best := &m.bids[b.output]; best.lov == 0 || distance < best.distance {
-				lov := f.roomFor(sw, b.output, free, r.flits)
+				lov := d.roomFor(sw, b.output, free, r.flits)
 				if lov < 0 {
 					continue
 				}
@@ -64,7 +64,7 @@ func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t 
 		r.branches[best.branch].lov = lov
 		r.heads--
 		sw.outVC(uint32(lov)).owner = queue
-		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(f.vcs))
+		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(d.vcs))
 		m.grant[sw.port0+int32(output)] = int32(local) + 1
 		best.lov = 0
 	}
@@ -73,9 +73,9 @@ func (m *multicast) grantVCs(f *Fabric, sw *switchState, s topology.SwitchID, t 
 
 // roomFor is the first local output virtual channel of a set of a port that has
 // room for so many flits; -1: none.
-func (f *Fabric) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
+func (d *domain) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
 	for ; set != 0; set &= set - 1 {
-		if lov := port*uint32(f.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
+		if lov := port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
 			return int32(lov)
 		}
 	}

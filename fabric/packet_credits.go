@@ -7,45 +7,45 @@ import "slices"
 // How many of its credits there are is found when somebody asks.
 
 // arriveCredits takes the ramps whose first credit comes back in cycle c.
-func (u *packetUnit) arriveCredits(f *Fabric, c int64) {
+func (u *packetUnit) arriveCredits(d *domain, c int64) {
 	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
-		if f.large {
-			u.prefetchCredits(f, batch)
+		if d.large {
+			u.prefetchCredits(d, batch)
 		}
 		for i := range batch {
 			r := &batch[i]
-			u.finish(f, r.port)
+			u.finish(d, r.port)
 			u.credits[r.port].ramp = *r
-			u.wakeFor(f, r.port)
+			u.wakeFor(d, r.port)
 		}
 	}
 }
 
 // wakeFor lets those look that wait for credits of a port, or of a terminal's.
-func (u *packetUnit) wakeFor(f *Fabric, port int32) {
-	if port >= f.terminalOut0 {
-		f.creditTerminal(f.terminalOV0 + (port-f.terminalOut0)*int32(f.vcs))
-	} else if o := &f.out[port]; o.waiters != 0 {
-		f.wakeWaiters(o)
+func (u *packetUnit) wakeFor(d *domain, port int32) {
+	if port >= d.terminalOut0 {
+		d.creditTerminal(d.terminalOV0 + (port-d.terminalOut0)*int32(d.vcs))
+	} else if o := &d.out[port]; o.waiters != 0 {
+		d.wakeWaiters(o)
 	}
 }
 
 // settle counts the credits that have come back to a port by now.
-func (u *packetUnit) settle(f *Fabric, port int32) {
+func (u *packetUnit) settle(d *domain, port int32) {
 	r := &u.credits[port]
 	if r.ov < 0 {
 		return
 	}
-	f.outVC[r.ov].credits += r.take(u, (f.cycle+1)<<intervalShift)
+	d.outVC[r.ov].credits += r.take(u, (d.cycle+1)<<intervalShift)
 	if r.done == r.flits {
 		r.ov = -1
 	}
 }
 
 // finish counts all credits of a ramp.
-func (u *packetUnit) finish(f *Fabric, port int32) {
+func (u *packetUnit) finish(d *domain, port int32) {
 	if r := &u.credits[port]; r.ov >= 0 {
-		f.outVC[r.ov].credits += r.flits - r.done
+		d.outVC[r.ov].credits += r.flits - r.done
 		r.ov = -1
 	}
 }
@@ -53,13 +53,13 @@ func (u *packetUnit) finish(f *Fabric, port int32) {
 // room counts the credits of a port and, where those under way are going to make room
 // for a packet of so many flits on a virtual channel of a set, sees to it that those who
 // wait look then.
-func (u *packetUnit) room(f *Fabric, port int32, set uint32, need int32) {
-	u.settle(f, port)
+func (u *packetUnit) room(d *domain, port int32, set uint32, need int32) {
+	u.settle(d, port)
 	r := &u.credits[port]
-	if r.ov < 0 || set>>(r.ov-port*int32(f.vcs))&1 == 0 {
+	if r.ov < 0 || set>>(r.ov-port*int32(d.vcs))&1 == 0 {
 		return
 	}
-	short := need - f.outVC[r.ov].credits
+	short := need - d.outVC[r.ov].credits
 	if short <= 0 || short > r.flits-r.done {
 		return
 	}
@@ -70,31 +70,31 @@ func (u *packetUnit) room(f *Fabric, port int32, set uint32, need int32) {
 }
 
 // creditsUnderWay tells whether any credit has not come back.
-func (u *packetUnit) creditsUnderWay(f *Fabric) bool {
+func (u *packetUnit) creditsUnderWay(d *domain) bool {
 	for _, w := range u.ramps {
 		if w != nil && w.Len() > 0 {
 			return true
 		}
 	}
-	u.settleAll(f)
+	u.settleAll(d)
 	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })
 }
 
 // settleAll counts the credits that have come back to all ports.
-func (u *packetUnit) settleAll(f *Fabric) {
+func (u *packetUnit) settleAll(d *domain) {
 	for port := range u.credits {
-		u.settle(f, int32(port))
+		u.settle(d, int32(port))
 	}
 }
 
 // comeHome counts all credits that are under way, for the audit of a network in which
 // nothing else moves but flits that have gone.
-func (u *packetUnit) comeHome(f *Fabric) {
+func (u *packetUnit) comeHome(d *domain) {
 	for port := range u.credits {
-		u.finish(f, int32(port))
+		u.finish(d, int32(port))
 	}
 	for port := range u.flows {
-		u.complete(f, int32(port), arriving, crossing, leaving)
+		u.complete(d, int32(port), arriving, crossing, leaving)
 	}
 }
 

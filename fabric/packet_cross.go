@@ -19,21 +19,21 @@ package fabric
 // upwards. So head and tail are known exactly from head and tail, hop by hop; see
 // [train] for those between. The output's room changes x, for the credits, and no d:
 // [Config.Check] refuses bounds that small.
-func (u *packetUnit) cross(f *Fabric, sw *switchState, matches []request, t *stepTime, advance bool) {
-	vcs := uint32(f.vcs)
+func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *stepTime, advance bool) {
+	vcs := uint32(d.vcs)
 	for _, r := range matches {
 		local, port, output := r.local(), r.port(), r.output()
 		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(local-port*vcs+1)
 		}
-		pace, p := f.pace(o), f.train(v.packet>>packetBits)
+		pace, p := d.pace(o), d.train(v.packet>>packetBits)
 		n := p.flits
 		c := transit{
-			in: *p, granted: f.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
+			in: *p, granted: d.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
 			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
 		}
-		c.follow(u, f, pace.interval)
+		c.follow(u, d, pace.interval)
 		o.nextFree = c.last + pace.interval
 		p.head, p.pace = c.first+int64(o.latency)<<intervalShift, c.pace
 		p.tail = wholeCycle(c.last) + int64(o.latency)
@@ -43,32 +43,32 @@ func (u *packetUnit) cross(f *Fabric, sw *switchState, matches []request, t *ste
 
 		ov := sw.outVC(uint32(v.out))
 		ov.flits += uint32(n)
-		f.FlitHops += int64(n)
+		d.FlitHops += int64(n)
 		vc := uint32(v.out) - output*vcs
 		arrival := p.tail // a terminal has no use for the head
 		if o.bounded != 0 {
 			arrival = wholeCycle(c.first) + int64(o.latency)
 		}
-		e := f.flits[o.wheel&15].Place(arrival)
+		e := d.flits[o.wheel&15].Place(arrival)
 		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
 		if v.state < maxHops<<hopShift {
 			e.state += 1 << hopShift
 		}
-		u.returnCredits(f, in, in.upstream+int32(local-port*vcs), t, &c)
+		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
 		if u.watched {
-			u.departs(f, sw, output, &c)
+			u.departs(d, sw, output, &c)
 		} else {
 			ov.credits -= n * int32(o.bounded)
 		}
 		if n == 1 {
-			u.leave(f, sw, local, v, t.number, f.combined == 0)
+			u.leave(d, sw, local, v, t.number, d.combined == 0)
 			continue
 		}
-		if f.combined != 0 {
+		if d.combined != 0 {
 			ov.owner = sw.queue0 + int32(local)
 			o.free &^= 1 << (vc & 15)
 		}
-		u.begin(f, sw, local, port, output, c.crossed)
+		u.begin(d, sw, local, port, output, c.crossed)
 	}
 }
 
@@ -88,8 +88,8 @@ type transit struct {
 
 // follow finds when the last flit of a packet crosses, and when it leaves by a channel
 // that takes so long for each.
-func (c *transit) follow(u *packetUnit, f *Fabric, interval int64) {
-	s, rest := &f.steps, int64(c.in.flits-1)
+func (c *transit) follow(u *packetUnit, d *domain, interval int64) {
+	s, rest := &d.steps, int64(c.in.flits-1)
 	c.crossed, c.last = c.granted+rest, c.first+rest*interval
 	if rest == 0 {
 		return
@@ -97,26 +97,26 @@ func (c *transit) follow(u *packetUnit, f *Fabric, interval int64) {
 	if c.window < Never { // before that, there is no room behind the crossbar
 		c.crossed = max(c.crossed, s.firstStep((c.last-c.window)>>intervalShift+1))
 	}
-	if c.in.tail > f.cycle {
+	if c.in.tail > d.cycle {
 		step := s.firstStep(c.in.tail)
 		c.crossed = max(c.crossed, step)
 		if last := s.cycleFrom(step+s.traverse) << intervalShift; last > c.last {
 			c.last, c.late = last, true
 		}
 		if s.whole == 0 {
-			c.phases(u, f, interval)
+			c.phases(u, d, interval)
 		}
 	}
 }
 
 // phases is follow where the stages take a cycle more or less by the cycle that they
 // begin in: flits before the last may leave so late that they hold it up.
-func (c *transit) phases(u *packetUnit, f *Fabric, interval int64) {
+func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
 	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
-	s, rest := &f.steps, int64(c.in.flits-1)
+	s, rest := &d.steps, int64(c.in.flits-1)
 	for k := int64(1); k <= min(rest, longest); k++ {
 		a := max(wholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<intervalShift-k*u.slopes[c.in.slow])>>intervalShift)
-		if a <= f.cycle {
+		if a <= d.cycle {
 			return
 		}
 		if last := s.cycleFrom(s.firstStep(a)+s.traverse)<<intervalShift + k*interval; last > c.last {
@@ -127,9 +127,9 @@ func (c *transit) phases(u *packetUnit, f *Fabric, interval int64) {
 
 // limit limits what the flits of a packet do to so many cycles after they can cross, as
 // far as it is the channels that limit them.
-func (c *transit) limit(u *packetUnit, f *Fabric, r *ramp, cycles int64) {
+func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
 	after := cycles << intervalShift
-	if c.in.tail > f.cycle {
+	if c.in.tail > d.cycle {
 		c.in.limit(u, r, after)
 	}
 	if c.window < Never {
@@ -146,8 +146,8 @@ func (p *train) limit(u *packetUnit, r *ramp, after int64) {
 }
 
 // returnCredits sends the credits of a packet's flits back for ov upstream.
-func (u *packetUnit) returnCredits(f *Fabric, in *inPort, upstream int32, t *stepTime, c *transit) {
-	s := &f.steps
+func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) {
+	s := &d.steps
 	stored := t.credit
 	if u.creditRate == u.stepRate {
 		// One a step, sent in the next cycle that begins: the line is so far above the
@@ -158,11 +158,11 @@ func (u *packetUnit) returnCredits(f *Fabric, in *inPort, upstream int32, t *ste
 		stored = max(stored, in.nextCredit)
 	}
 	r := newRamp(c.in.flits, upstream, stored, u.creditRate)
-	r.port = in.upstream / int32(f.vcs)
+	r.port = in.upstream / int32(d.vcs)
 	if c.in.flits > 1 {
-		c.limit(u, f, &r, s.allocCycles)
+		c.limit(u, d, &r, s.allocCycles)
 	}
-	in.nextCredit = r.exact(u, c.in.flits-1) + f.creditInterval
+	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << intervalShift)
 	*u.ramps[in.wheel&15].Place(r.time(u, 0)) = r
 }

@@ -7,25 +7,25 @@ import (
 )
 
 // prefetchTails asks for what the tails of a cycle are going to touch.
-func (u *packetUnit) prefetchTails(f *Fabric, batch []event) {
+func (u *packetUnit) prefetchTails(d *domain, batch []event) {
 	n, size := len(batch), unsafe.Sizeof(event{})
-	mem.PrefetchEach(&batch[0].number, n, size, unsafe.Pointer(&f.queues[0]), unsafe.Sizeof(inVC{}))
-	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&f.out[0]), unsafe.Sizeof(outPort{}))
-	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&f.outVC[0]), uintptr(f.vcs)*unsafe.Sizeof(outVC{}))
-	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&f.hold.ports[0]), unsafe.Sizeof(heldPort{}))
+	mem.PrefetchEach(&batch[0].number, n, size, unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.out[0]), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.outVC[0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.hold.ports[0]), unsafe.Sizeof(heldPort{}))
 }
 
 // prefetchCredits asks for what the credits of a cycle are going to touch.
-func (u *packetUnit) prefetchCredits(f *Fabric, batch []ramp) {
+func (u *packetUnit) prefetchCredits(d *domain, batch []ramp) {
 	n, size := len(batch), unsafe.Sizeof(ramp{})
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&u.credits[0]), unsafe.Sizeof(portCredits{}))
-	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&f.out[0]), unsafe.Sizeof(outPort{}))
-	mem.PrefetchEach(&batch[0].ov, n, size, unsafe.Pointer(&f.outVC[0]), unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.out[0]), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&batch[0].ov, n, size, unsafe.Pointer(&d.outVC[0]), unsafe.Sizeof(outVC{}))
 }
 
 // prefetchTrains asks for the records of packets whose heads arrive.
-func (f *Fabric) prefetchTrains(batch []flit) {
+func (d *domain) prefetchTrains(batch []flit) {
 	for i := range batch {
-		mem.Prefetch(unsafe.Pointer(f.train(batch[i].packet >> packetBits)))
+		mem.Prefetch(unsafe.Pointer(d.train(batch[i].packet >> packetBits)))
 	}
 }

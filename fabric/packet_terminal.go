@@ -4,18 +4,18 @@ import "github.com/weft-sim/weft/fabric/topology"
 
 // serve sends terminal t's next packet, if it has one and room for it, or, when the
 // tail of the last one leaves, takes the next.
-func (u *packetUnit) serve(f *Fabric, t int32, te *terminal, c int64) {
-	o := &f.out[f.terminalOut0+t]
+func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
+	o := &d.out[d.terminalOut0+t]
 	if te.packet >= 0 && te.flags&begun != 0 {
-		u.sent(f, t, te, o)
+		u.sent(d, t, te, o)
 		return
 	}
-	if te.packet < 0 && !f.fetch(t, te, c) {
+	if te.packet < 0 && !d.fetch(t, te, c) {
 		return
 	}
-	u.room(f, f.terminalOut0+t, f.allVCs, te.left)
-	ovs := f.outVC[f.terminalOV(topology.TerminalID(t), 0):][:f.vcs]
-	vc, ok := f.injectionVC(t, te, ovs)
+	u.room(d, d.terminalOut0+t, d.allVCs, te.left)
+	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	vc, ok := d.injectionVC(t, te, ovs)
 	if !ok {
 		te.flags |= blocked
 		return
@@ -23,29 +23,29 @@ func (u *packetUnit) serve(f *Fabric, t int32, te *terminal, c int64) {
 	te.vc = vc
 	te.flags |= begun
 	n := te.left
-	f.packet(te.packet).wait = uint32(c) - te.born
+	d.packet(te.packet).wait = uint32(c) - te.born
 	ovs[vc].credits -= n
 	ovs[vc].flits += uint32(n)
-	f.InjectedFlits += int64(n)
+	d.InjectedFlits += int64(n)
 	if wholeCycle(o.nextFree) < c { // idle since
 		o.nextFree = c << intervalShift
 	}
-	interval := f.pace(o).interval
+	interval := d.pace(o).interval
 	tail := wholeCycle(o.nextFree + int64(n-1)*interval)
-	*f.train(te.packet) = train{head: o.nextFree + int64(o.latency)<<intervalShift, tail: tail + int64(o.latency), flits: n, pace: uint8(o.pace), slow: uint8(o.pace)}
-	*f.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(vc), packet: te.packet<<packetBits | headFlit | tailFlit, dst: te.dst, state: te.state}
+	*d.train(te.packet) = train{head: o.nextFree + int64(o.latency)<<intervalShift, tail: tail + int64(o.latency), flits: n, pace: uint8(o.pace), slow: uint8(o.pace)}
+	*d.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(vc), packet: te.packet<<packetBits | headFlit | tailFlit, dst: te.dst, state: te.state}
 	o.nextFree += int64(n) * interval
 	if n == 1 {
-		u.sent(f, t, te, o)
+		u.sent(d, t, te, o)
 	} else {
-		f.wakeAt(t, te, tail)
+		d.wakeAt(t, te, tail)
 	}
 }
 
 // sent has terminal t, the tail of whose packet leaves, take the next one.
-func (u *packetUnit) sent(f *Fabric, t int32, te *terminal, o *outPort) {
+func (u *packetUnit) sent(d *domain, t int32, te *terminal, o *outPort) {
 	te.packet, te.flags = -1, 0
-	if next := wholeCycle(o.nextFree); f.fetch(t, te, next) {
-		f.wakeAt(t, te, next)
+	if next := wholeCycle(o.nextFree); d.fetch(t, te, next) {
+		d.wakeAt(t, te, next)
 	}
 }

@@ -94,16 +94,16 @@ func (t *packetTable) openTrains(chunk int) {
 }
 
 // train is how a packet comes in.
-func (f *Fabric) train(id int32) *train {
-	return &f.packets.trains[id>>chunkBits][id&(chunkPackets-1)]
+func (s *state) train(id int32) *train {
+	return &s.packets.trains[id>>chunkBits][id&(chunkPackets-1)]
 }
 
 // flitsOf is the length of a packet.
-func (f *Fabric) flitsOf(id int32) int32 {
-	if f.unit != nil {
-		return f.train(id).flits
+func (s *state) flitsOf(id int32) int32 {
+	if s.unit != nil {
+		return s.train(id).flits
 	}
-	return f.packet(id).flits
+	return s.packet(id).flits
 }
 
 // newPacketUnit makes what f needs beyond its state for flits.
@@ -136,18 +136,15 @@ func (u *packetUnit) slope(every int64) uint8 {
 	return uint8(len(u.slopes) - 1)
 }
 
-// openWheels makes the wheels of what stays in a part.
-func (u *packetUnit) openWheels(reach int64) {
-	u.ramps[0], u.events = sim.NewWheel[ramp](reach), sim.NewWheel[event](reach)
-}
-
-// part is u for one of n parts of the network.
-func (u *packetUnit) part(f *Fabric, n int, lookahead int64) *packetUnit {
+// part is u for a domain.
+func (u *packetUnit) part(f *Fabric) *packetUnit {
 	p := new(packetUnit)
 	*p = *u
-	p.openWheels(f.horizon)
-	for i := range n {
-		p.ramps[1+i] = sim.NewWheel[ramp](f.horizon + lookahead)
+	p.ramps[0], p.events = sim.NewWheel[ramp](f.horizon), sim.NewWheel[event](f.horizon)
+	if domains := len(f.tasks); domains > 1 {
+		for i := range domains {
+			p.ramps[1+i] = sim.NewWheel[ramp](f.horizon + f.lookahead)
+		}
 	}
 	return p
 }

@@ -22,44 +22,44 @@ const (
 )
 
 // look brings up to date what routings see of a port.
-func (u *packetUnit) look(f *Fabric, p topology.PortID) {
-	u.settle(f, int32(p))
+func (u *packetUnit) look(d *domain, p topology.PortID) {
+	u.settle(d, int32(p))
 	if u.watched {
-		u.settleFlows(f, int32(p))
+		u.settleFlows(d, int32(p))
 	}
 }
 
 // settleFlows counts what the flits of a port have done.
-func (u *packetUnit) settleFlows(f *Fabric, port int32) {
+func (u *packetUnit) settleFlows(d *domain, port int32) {
 	flows := u.flows[port]
 	kept := flows[:0]
 	// What flits have crossed in this cycle shows when their switch has been evaluated,
 	// and in the steps of its own behind them.
-	next := (f.cycle + 1) << intervalShift
+	next := (d.cycle + 1) << intervalShift
 	evaluated := next
-	if f.view.random != nil || f.graph.PortSwitch[port] > f.head.Switch {
-		evaluated = f.cycle << intervalShift
-	} else if f.graph.PortSwitch[port] == f.head.Switch {
-		evaluated = f.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
+	if d.view.random != nil || d.graph.PortSwitch[port] > d.head.Switch {
+		evaluated = d.cycle << intervalShift
+	} else if d.graph.PortSwitch[port] == d.head.Switch {
+		evaluated = d.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
 	}
 	for i := range flows {
 		w := &flows[i]
 		switch w.kind {
 		case arriving:
-			f.outVC[w.decided].waiting += w.take(u, next)
+			d.outVC[w.decided].waiting += w.take(u, next)
 		case crossing:
 			n := w.take(u, evaluated)
 			if w.ov >= 0 {
-				f.outVC[w.ov].credits -= n
+				d.outVC[w.ov].credits -= n
 			}
-			if f.behind != nil && f.behind.crossed != nil {
-				f.behind.crossed[w.decided] += n
+			if d.crossed != nil {
+				d.crossed[w.decided] += n
 			}
 		case leaving:
 			n := w.take(u, next)
-			f.outVC[w.decided].waiting -= n
-			if f.behind != nil && f.behind.crossed != nil {
-				f.behind.crossed[w.decided] -= n
+			d.outVC[w.decided].waiting -= n
+			if d.crossed != nil {
+				d.crossed[w.decided] -= n
 			}
 		}
 		if w.done < w.flits {
@@ -70,60 +70,60 @@ func (u *packetUnit) settleFlows(f *Fabric, port int32) {
 }
 
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(f *Fabric, port int32, kind flowKind, decided int32, r *ramp, first int32) {
+func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *ramp, first int32) {
 	if r.flits == first {
 		return
 	}
 	if len(u.flows[port]) >= 8 {
-		u.settleFlows(f, port)
+		u.settleFlows(d, port)
 	}
 	r.from(u, first)
 	u.flows[port] = append(u.flows[port], flow{*r, kind, decided})
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
-func (u *packetUnit) expects(f *Fabric, sw *switchState, head *queued) {
-	p := f.train(head.packet >> packetBits)
-	if p.tail <= f.cycle {
+func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
+	p := d.train(head.packet >> packetBits)
+	if p.tail <= d.cycle {
 		return
 	}
 	r := ramp{flits: p.flits, ov: -1}
 	p.limit(u, &r, 0)
-	decided := sw.port0*int32(f.vcs) + int32(lowestOV(head.hop, uint32(f.vcs)))
-	u.add(f, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
+	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
+	u.add(d, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
 }
 
 // departs notes a packet whose head crosses to an output.
-func (u *packetUnit) departs(f *Fabric, sw *switchState, output uint32, c *transit) {
+func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *transit) {
 	const cycle = 1 << intervalShift
-	o, s, port, ov0 := sw.outPort(output), &f.steps, sw.port0+int32(output), sw.port0*int32(f.vcs)
+	o, s, port, ov0 := sw.outPort(output), &d.steps, sw.port0+int32(output), sw.port0*int32(d.vcs)
 	decided, ov := ov0+c.decided, int32(-1)
 	if o.bounded != 0 {
 		ov = ov0 + c.lov
-		f.outVC[ov].credits--
+		d.outVC[ov].credits--
 	}
-	crosses := newRamp(c.in.flits, ov, f.cycle*cycle+(c.granted-s.first)*u.slopes[u.stepRate], u.stepRate)
-	c.limit(u, f, &crosses, 0)
-	u.add(f, port, crossing, decided, &crosses, 1)
-	if !f.occupancy {
+	crosses := newRamp(c.in.flits, ov, d.cycle*cycle+(c.granted-s.first)*u.slopes[u.stepRate], u.stepRate)
+	c.limit(u, d, &crosses, 0)
+	u.add(d, port, crossing, decided, &crosses, 1)
+	if !d.occupancy {
 		return
 	}
-	if f.behind.crossed != nil {
-		f.behind.crossed[decided]++
+	if d.crossed != nil {
+		d.crossed[decided]++
 	}
 	leaves := newRamp(c.in.flits, ov, c.first+cycle, c.pace)
-	if c.in.tail > f.cycle {
+	if c.in.tail > d.cycle {
 		c.in.limit(u, &leaves, (s.crossCycles+1)*cycle)
 	}
-	u.add(f, port, leaving, decided, &leaves, 0)
+	u.add(d, port, leaving, decided, &leaves, 0)
 }
 
 // complete counts all flits of a port of some kinds, whenever they move.
-func (u *packetUnit) complete(f *Fabric, port int32, kinds ...flowKind) {
+func (u *packetUnit) complete(d *domain, port int32, kinds ...flowKind) {
 	for i := range u.flows[port] {
 		if w := &u.flows[port][i]; slices.Contains(kinds, w.kind) {
 			w.lines = 0
 		}
 	}
-	u.settleFlows(f, port)
+	u.settleFlows(d, port)
 }

@@ -2,12 +2,12 @@ package fabric
 
 import "sync/atomic"
 
-// packetTable holds the packets in the network, in chunks that never move: those
-// of a network that several threads simulate share it.
+// packetTable holds the packets in the network, in chunks that never move: its
+// domains share it.
 type packetTable struct {
 	chunks []*packetChunk
 	trains []*trainChunk // by chunk; nil unless packets are the unit
-	used   *atomic.Int32 // chunks
+	used   atomic.Int32  // chunks
 }
 
 type packetChunk [chunkPackets]packet
@@ -18,48 +18,37 @@ const (
 )
 
 // packet is the record of a packet in the network.
-func (f *Fabric) packet(id int32) *packet {
-	return &f.packets.chunks[id>>chunkBits][id&(chunkPackets-1)]
+func (s *state) packet(id int32) *packet {
+	return &s.packets.chunks[id>>chunkBits][id&(chunkPackets-1)]
 }
 
-// packetIDs is the number of records; ids are below.
-func (f *Fabric) packetIDs() int { return int(f.packets.used.Load()) * chunkPackets }
+// ids is the number of records; ids are below.
+func (p *packetTable) ids() int { return int(p.used.Load()) * chunkPackets }
 
 // takePacket finds a free record.
-func (f *Fabric) takePacket() int32 {
-	if len(f.packetFree) == 0 {
-		f.addChunk()
+func (d *domain) takePacket() int32 {
+	if len(d.packetFree) == 0 {
+		d.addChunk()
 	}
-	id := f.packetFree[len(f.packetFree)-1]
-	f.packetFree = f.packetFree[:len(f.packetFree)-1]
+	id := d.packetFree[len(d.packetFree)-1]
+	d.packetFree = d.packetFree[:len(d.packetFree)-1]
 	return id
 }
 
 // freePacket frees the record of a packet that has left the network.
-func (f *Fabric) freePacket(id int32) { f.packetFree = append(f.packetFree, id) }
-
-// freeLists are those of f and its shards.
-func (f *Fabric) freeLists() [][]int32 {
-	lists := [][]int32{f.packetFree}
-	if f.shards != nil {
-		for _, shard := range f.shards.all {
-			lists = append(lists, shard.packetFree)
-		}
-	}
-	return lists
-}
+func (d *domain) freePacket(id int32) { d.packetFree = append(d.packetFree, id) }
 
 // addChunk makes further records, those with low numbers to be taken first.
-func (f *Fabric) addChunk() {
-	n := f.packets.used.Add(1)
-	if int(n) > len(f.packets.chunks) {
-		f.packets.chunks = append(f.packets.chunks, nil)
+func (d *domain) addChunk() {
+	n := d.packets.used.Add(1)
+	if int(n) > len(d.packets.chunks) {
+		d.packets.chunks = append(d.packets.chunks, nil)
 	}
-	f.packets.chunks[n-1] = new(packetChunk)
-	if f.unit != nil {
-		f.packets.openTrains(int(n - 1))
+	d.packets.chunks[n-1] = new(packetChunk)
+	if d.unit != nil {
+		d.packets.openTrains(int(n - 1))
 	}
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
-		f.packetFree = append(f.packetFree, i)
+		d.packetFree = append(d.packetFree, i)
 	}
 }

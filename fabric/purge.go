@@ -7,52 +7,52 @@ import "github.com/weft-sim/weft/fabric/topology"
 // back and tells their source. Between cycles all heads in buffers have been
 // routed, but for those to be discarded. Cost: linear in queues and in flits
 // under way.
-func (f *Fabric) purge(doomed []int32) {
-	p := &purge{f: f, removed: make([]int32, f.packetIDs()), doomed: make([]bool, f.packetIDs())}
+func (d *domain) purge(doomed []int32) {
+	p := &purge{d: d, removed: make([]int32, d.packets.ids()), doomed: make([]bool, d.packets.ids())}
 	for _, id := range doomed {
 		p.doomed[id] = true
 	}
-	f.flits[toTerminals].Remove(p.onChannel)
-	f.flits[toSwitches].Remove(p.onChannel)
-	f.steps.set(f.cycle)
-	for s := range f.switches {
-		sw := &f.switches[s]
-		for local := range uint32(sw.ports) * uint32(f.vcs) {
+	d.flits[toTerminals].Remove(p.onChannel)
+	d.flits[toSwitches].Remove(p.onChannel)
+	d.steps.set(d.cycle)
+	for s := range d.switches {
+		sw := &d.switches[s]
+		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			p.queue(sw, local)
 		}
 	}
 	for _, o := range p.released {
 		if o.waiters != 0 {
-			f.wakeWaiters(o)
+			d.wakeWaiters(o)
 		}
 	}
 	for _, ov := range p.credits {
-		o := &f.outVC[ov]
+		o := &d.outVC[ov]
 		o.credits++
-		f.creditReturned(o, ov)
+		d.creditReturned(o, ov)
 	}
 	unsent := map[int32]int32{} // flits still at their terminal
-	for t := range f.terminals {
-		if te := &f.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
+	for t := range d.terminals {
+		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
 			unsent[te.packet] = te.left
 			te.packet, te.left, te.flags = -1, 0, 0
-			f.WakeAt(topology.TerminalID(t), wholeCycle(f.out[f.terminalOut0+int32(t)].nextFree))
+			d.WakeAt(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
 		}
 	}
 	for _, id := range doomed {
-		f.DiscardedFlits += int64(p.removed[id])
-		f.faults.tally.WastedFlits += int64(f.packet(id).flits - unsent[id] - p.removed[id])
-		f.freePacket(id)
-		if f.trace != nil {
-			f.trace.dropped(id)
+		d.DiscardedFlits += int64(p.removed[id])
+		d.faults.tally.WastedFlits += int64(d.packet(id).flits - unsent[id] - p.removed[id])
+		d.freePacket(id)
+		if d.observer != nil {
+			d.observer.discarded(d, id)
 		}
-		f.faults.retry.dropped(f.packet(id).tag)
+		d.faults.retry.dropped(d.packet(id).tag)
 	}
 }
 
 // purge is the discarding of some packets.
 type purge struct {
-	f        *Fabric
+	d        *domain
 	doomed   []bool  // by packet
 	removed  []int32 // flits, by packet
 	credits  []int32 // output virtual channels to hand a credit back to
@@ -81,21 +81,21 @@ func (p *purge) onChannel(e *flit) bool {
 
 // upstream is the output virtual channel that feeds a queue.
 func (p *purge) upstream(queue int32) int32 {
-	port := p.f.portOf(queue)
-	sw := &p.f.switches[p.f.wordSwitch[queue>>6]]
-	return p.f.in[port].upstream + (queue-sw.queue0)%int32(p.f.vcs)
+	port := p.d.portOf(queue)
+	sw := &p.d.switches[p.d.wordSwitch[queue>>6]]
+	return p.d.in[port].upstream + (queue-sw.queue0)%int32(p.d.vcs)
 }
 
 // queue purges a queue.
 func (p *purge) queue(sw *switchState, local uint32) {
-	f, v := p.f, sw.queue(local)
+	d, v := p.d, sw.queue(local)
 	if v.count == 0 && v.out < 0 {
 		return
 	}
 	goes := false
-	f.eachQueued(v, func(q *queued) { goes = goes || p.doomed[q.packet>>packetBits] })
+	d.eachQueued(v, func(q *queued) { goes = goes || p.doomed[q.packet>>packetBits] })
 	// The packet at the front, or the one whose later flits are still to come.
-	front := (v.count > 0 || f.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
+	front := (v.count > 0 || d.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
 	if front {
 		p.free(sw, local, v)
 	}
@@ -104,17 +104,17 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	}
 	queue := sw.queue0 + int32(local)
 	p.kept = p.kept[:0]
-	f.eachQueued(v, func(q *queued) {
+	d.eachQueued(v, func(q *queued) {
 		if !p.doomed[q.packet>>packetBits] {
 			p.kept = append(p.kept, *q)
 			return
 		}
 		p.remove(q.packet, p.upstream(queue))
-		if f.occupancy && q.hop&(1<<16-1) != 0 {
-			sw.outVC(lowestOV(q.hop, uint32(f.vcs))).waiting--
+		if d.occupancy && q.hop&(1<<16-1) != 0 {
+			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting--
 		}
 	})
-	f.refill(v, p.kept)
+	d.refill(v, p.kept)
 	if !front {
 		return
 	}
@@ -124,51 +124,51 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	if v.count == 0 {
 		return
 	}
-	v.ready = f.steps.at[0].number + f.routeDelay
-	if f.trace != nil {
-		f.trace.uncovered(f, v)
+	v.ready = d.steps.at[0].number + d.routeDelay
+	if d.observer != nil {
+		d.observer.uncovered(d, queue)
 	}
-	if f.combined != 0 {
+	if d.combined != 0 {
 		m.sa |= bit
 	} else {
 		m.va |= bit
 	}
-	f.activate(queue >> 6)
+	d.activate(queue >> 6)
 }
 
 // free lets go of the virtual channel that a queue's front packet holds or
 // waits for.
 func (p *purge) free(sw *switchState, local uint32, v *inVC) {
-	f, queue := p.f, sw.queue0+int32(local)
+	d, queue := p.d, sw.queue0+int32(local)
 	o := sw.outPort(v.hop >> 16)
-	if f.holdsVC(sw, local, v) {
-		vc := uint32(v.out) % uint32(f.vcs)
+	if d.holdsVC(sw, local, v) {
+		vc := uint32(v.out) % uint32(d.vcs)
 		sw.outVC(uint32(v.out)).owner = ^queue
 		o.free |= 1 << (vc & 15)
 		p.released = append(p.released, o)
 	}
 	v.out = -1
-	for at := &o.waiters; *at != 0; at = &f.waitNext[*at-1] {
+	for at := &o.waiters; *at != 0; at = &d.waitNext[*at-1] {
 		if *at == queue+1 {
-			*at = f.waitNext[queue]
+			*at = d.waitNext[queue]
 			break
 		}
 	}
 }
 
 // refill makes some of the flits of a queue all of them, in their order.
-func (f *Fabric) refill(v *inVC, flits []queued) {
+func (d *domain) refill(v *inVC, flits []queued) {
 	if v.count > 1 { // the ring behind the front is free
-		last := &f.pool[v.last-1]
-		last.next, f.poolFree = f.poolFree, last.next
+		last := &d.pool[v.last-1]
+		last.next, d.poolFree = d.poolFree, last.next
 	}
 	v.count = 0
 	for _, q := range flits {
 		if v.count == 0 {
 			v.queued = q
 		} else {
-			f.append(v, &flit{packet: q.packet, dst: q.dst, state: q.state})
-			f.pool[v.last-1].hop = q.hop
+			d.append(v, &flit{packet: q.packet, dst: q.dst, state: q.state})
+			d.pool[v.last-1].hop = q.hop
 		}
 		v.count++
 	}

@@ -13,7 +13,7 @@ import "github.com/weft-sim/weft/fabric/topology"
 // destination throws the second one away. A terminal repeats packets before it
 // sends new ones.
 type retry struct {
-	f       *Fabric
+	graph   *topology.Graph
 	x       *faults
 	source  Source
 	sink    Sink
@@ -52,7 +52,7 @@ func (f *Fabric) faulty(source Source, sink Sink) (Source, Sink) {
 	if f.multicast != nil {
 		panic("fabric: faults do not follow the copies of multicast packets")
 	}
-	r := &retry{f: f, x: f.faults, source: source, sink: sink, senders: make([]sender, f.graph.Terminals())}
+	r := &retry{graph: f.graph, x: f.faults, source: source, sink: sink, senders: make([]sender, f.graph.Terminals())}
 	f.faults.retry = r
 	return r, r
 }
@@ -116,7 +116,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *PacketSpe
 		l.timed = true
 		r.senders[t].timers = append(r.senders[t].timers, timer{now + r.x.plan.Timeout, id})
 	}
-	if l.noPath = !r.x.reachable(r.f.graph, t, l.spec.Dst); l.noPath {
+	if l.noPath = !r.x.reachable(r.graph, t, l.spec.Dst); l.noPath {
 		r.settle(id)
 		return false
 	}
@@ -189,18 +189,4 @@ func (r *retry) oldestBirth() int64 {
 		}
 	}
 	return oldest
-}
-
-// settled tells whether all packets that the source has handed over have been
-// delivered or given up, and no copy of one is in the network.
-func (f *Fabric) settled() bool {
-	if f.InFlight() > 0 || f.faults == nil {
-		return f.InFlight() == 0
-	}
-	if f.behind != nil { // discarded flits are waited for as if they were there
-		if _, any := f.behind.next(f.cycle); any {
-			return false
-		}
-	}
-	return f.faults.retry.pending == 0
 }

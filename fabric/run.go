@@ -73,28 +73,24 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	var trace *Tracer
 	if plan.Trace.Packets > 0 {
-		f.StartTrace(r.result.Meter, plan.Trace)
+		trace = f.StartTrace(r.result.Meter, plan.Trace)
 	}
-	if f.split(plan.Threads); f.shards != nil {
-		for _, shard := range f.shards.all {
-			shard.connect(source, shard.listen(source, r.result.part()))
-		}
-	}
-	if err := f.Attach(source, f.listen(source, r.result.Meter)); err != nil {
-		return nil, err
-	}
-	if f.responder != nil {
-		f.responder.Start(func(t topology.TerminalID) Engine { return f.owner(t) })
+	f.split(plan.Threads)
+	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
+	responder, responds := source.(Responder)
+	if responds {
+		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t) })
 	}
 	if err := r.run(); err != nil {
 		return nil, err
 	}
-	if f.responder != nil {
-		r.result.Measures = r.result.noted(f.responder.Measures())
+	if responds {
+		r.result.Measures = r.result.noted(responder.Measures())
 	}
-	if f.trace != nil {
-		r.result.Traces = f.trace.Packets()
+	if trace != nil {
+		r.result.Traces = trace.Packets()
 	}
 	return r.result, nil
 }

@@ -57,17 +57,17 @@ type probe struct {
 	idle  int32  // t_crt0 of its port in cycles; 0: not measured yet
 }
 
-// newSensing prepares the sensing of f.
-func newSensing(f *Fabric) *sensing {
-	ports := f.graph.NumPorts()
-	s := &sensing{probes: make([]probe, ports*f.vcs), witness: make([]int32, ports), delayed: make([]int32, ports)}
+// newSensing prepares the sensing of n.
+func newSensing(n *network) *sensing {
+	ports := n.graph.NumPorts()
+	s := &sensing{probes: make([]probe, ports*n.vcs), witness: make([]int32, ports), delayed: make([]int32, ports)}
 	for p := range ports {
-		if class := f.graph.Classes[f.graph.PortClass[p]].Name; !slices.Contains(f.config.Switch.CreditsUndelayed, class) {
+		if class := n.graph.Classes[n.graph.PortClass[p]].Name; !slices.Contains(n.config.Switch.CreditsUndelayed, class) {
 			s.delayed[p] = -1
 		}
 	}
-	for i := range f.switches {
-		s.findLeast(f, f.switches[i].port0)
+	for i := range n.switches {
+		s.findLeast(n, n.switches[i].port0)
 	}
 	return s
 }
@@ -99,7 +99,7 @@ func (s *sensing) allCongested(port0 int32) bool {
 }
 
 // returned notes that credits of some virtual channels came back in cycle c.
-func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
+func (s *sensing) returned(n *network, ovs []int32, c int64) {
 	for _, ov := range ovs {
 		if int(ov) >= len(s.probes) {
 			continue // a terminal's
@@ -111,8 +111,8 @@ func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
 		}
 		p.ahead, p.trip = ahead, trip
 		if uint32(trip-1) < uint32(p.idle-1) { // 0 is above all
-			for i := range s.ofPort(f, ov/int32(f.vcs)) {
-				s.ofPort(f, ov/int32(f.vcs))[i].idle = trip
+			for i := range s.ofPort(n, ov/int32(n.vcs)) {
+				s.ofPort(n, ov/int32(n.vcs))[i].idle = trip
 			}
 		}
 	}
@@ -121,16 +121,16 @@ func (s *sensing) returned(f *Fabric, ovs []int32, c int64) {
 // findLeast is the smallest t_d of a switch's ports to other switches. A port
 // that has sent nothing has none: 0. A port's own is the smallest of the virtual
 // channels that it has sent on.
-func (s *sensing) findLeast(f *Fabric, port0 int32) int64 {
+func (s *sensing) findLeast(n *network, port0 int32) int64 {
 	least := int32(math.MaxInt32)
-	first, end := f.graph.Ports(f.graph.PortSwitch[port0])
+	first, end := n.graph.Ports(n.graph.PortSwitch[port0])
 	for port := first; port < end; port++ {
-		if f.graph.Peer[port] < 0 {
+		if n.graph.Peer[port] < 0 {
 			continue
 		}
-		for vc, p := range s.ofPort(f, int32(port)) {
+		for vc, p := range s.ofPort(n, int32(port)) {
 			if p.trip == p.idle { // 0 both before the port has sent
-				s.witness[port0] = f.ov(port, vc)
+				s.witness[port0] = n.ov(port, vc)
 				return 0
 			}
 			if p.trip > 0 {
@@ -142,8 +142,8 @@ func (s *sensing) findLeast(f *Fabric, port0 int32) int64 {
 }
 
 // ofPort are the probes of a port's virtual channels.
-func (s *sensing) ofPort(f *Fabric, port int32) []probe {
-	return s.probes[f.ov(topology.PortID(port), 0):f.ov(topology.PortID(port+1), 0)]
+func (s *sensing) ofPort(n *network, port int32) []probe {
+	return s.probes[n.ov(topology.PortID(port), 0):n.ov(topology.PortID(port+1), 0)]
 }
 
 // CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
@@ -151,10 +151,10 @@ func (s *sensing) ofPort(f *Fabric, port int32) []probe {
 // shortest one seen. Both are 0 where credit sensing is off or has not
 // measured yet.
 func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
-	if v.f.sensing == nil {
+	if v.d.sensing == nil {
 		return 0, 0
 	}
-	for _, q := range v.f.sensing.ofPort(v.f, int32(p)) {
+	for _, q := range v.d.sensing.ofPort(&v.d.network, int32(p)) {
 		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.trip-q.idle))
 	}
 	return cycles, excess

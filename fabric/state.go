@@ -2,10 +2,11 @@ package fabric
 
 import (
 	"math/bits"
-	"unsafe"
 
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // This file holds the state of the simulated hardware and all of its index
@@ -73,10 +74,10 @@ type outPort struct {
 	latency  int32  // cycles
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
-	pace     uint16 // of Fabric.paces
+	pace     uint16 // of network.paces
 	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
-	wheel    uint8  // of Fabric.flits, for what is sent
-	passed   uint32 // blame's: measured packets that have been sent and not yet been added to its sums
+	wheel    uint8  // of domain.flits, for what is sent
+	passed   uint32 // Blame's: measured packets that have been sent and not yet been added to its sums
 }
 
 // pace is how fast channels of one kind take flits. Times are in cycles <<
@@ -86,8 +87,6 @@ type pace struct {
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
 }
 
-func (f *Fabric) pace(o *outPort) *pace { return of(f.paces, uint32(o.pace)) }
-
 // inPort is the receiving end of a channel. 24 bytes.
 type inPort struct {
 	nextCredit int64  // when the next credit may leave, in cycles << intervalShift
@@ -95,43 +94,35 @@ type inPort struct {
 	delay      int32  // cycles that a credit takes back, processing included
 	accept     uint16 // round-robin pointer over local output ports
 	vc         uint16 // round-robin pointer over virtual channels
-	wheel      uint8  // of Fabric.credits, for what is sent
+	wheel      uint8  // of domain.credits, for what is sent
 }
 
 // Round-robin pointers stand one behind the last choice. They are not wrapped
 // around: n means 0.
 
-// switchState locates what a switch owns of the fabric's state.
+// switchState locates what a switch owns of the network's state.
 type switchState struct {
 	masks  []masks
-	queues *inVC    // first queue
-	outVCs *outVC   // first output virtual channel
-	outs   *outPort // first port
-	ins    *inPort
+	queues check.Array[inVC]
+	outVCs check.Array[outVC]
+	outs   check.Array[outPort]
+	ins    check.Array[inPort]
 	queue0 int32 // number of the first queue, a multiple of 64
 	port0  int32
 	ports  int32
 }
 
-// What follows finds a switch's records by their local numbers. The allocators
-// spend a fifth of their instructions on checks of bounds otherwise. Numbers
-// come from masks and from decisions that route has checked.
+// What follows finds a switch's records by their local numbers, without checks of
+// bounds but in the checked build: the allocators would spend a fifth of their
+// instructions on them. Numbers come from masks and from decisions that route has checked.
 
-func (sw *switchState) queue(local uint32) *inVC      { return at(sw.queues, local) }
-func (sw *switchState) outVC(lov uint32) *outVC       { return at(sw.outVCs, lov) }
-func (sw *switchState) outPort(local uint32) *outPort { return at(sw.outs, local) }
-func (sw *switchState) inPort(local uint32) *inPort   { return at(sw.ins, local) }
+func (sw *switchState) queue(local uint32) *inVC      { return sw.queues.At(local) }
+func (sw *switchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
+func (sw *switchState) outPort(local uint32) *outPort { return sw.outs.At(local) }
+func (sw *switchState) inPort(local uint32) *inPort   { return sw.ins.At(local) }
 
 // mask is the mask word of a queue; its bit there is 1<<(local&63).
-func (sw *switchState) mask(local uint32) *masks { return of(sw.masks, local>>6) }
-
-// at is element i of the array that begins with first.
-func at[T any](first *T, i uint32) *T {
-	return (*T)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*unsafe.Sizeof(*first)))
-}
-
-// of is element i of a slice, which must have it.
-func of[T any](s []T, i uint32) *T { return at(unsafe.SliceData(s), i) }
+func (sw *switchState) mask(local uint32) *masks { return check.At(sw.masks, local>>6) }
 
 // masks says which of 64 queues have something to do.
 type masks struct {
@@ -153,172 +144,32 @@ type packet struct {
 	copies int32 // in the network, beside the first
 }
 
+// state is all that the hardware keeps, switches, channels and terminals, in arrays
+// that the domains of a network share: an element belongs to the domain of the switch
+// or terminal that it is indexed by, and no other touches it. (The routing may read
+// more; see [RemoteReader].)
+type state struct {
+	queues     []inVC // by queue
+	outVC      []outVC
+	out        []outPort // by port, then by terminal
+	in         []inPort  // by port
+	masks      []masks   // by queue / 64
+	waitNext   []int32   // by queue: next packet that waits for the same port, + 1
+	acceptOV   []int32   // by queue: round-robin pointer over local output virtual channels
+	terminals  []terminal
+	packets    *packetTable
+	streams    []sim.Stream          // routing decisions, by switch
+	departures []sim.Stream          // those of a Departer, by terminal
+	sensing    *sensing              // nil: off
+	hold       *holds                // nil: off
+	unit       *packetUnit           // nil: flits are the unit
+	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil unless a CrossedReader asks
+	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
+}
+
 // wentAround marks in packet.wait that the head, which alone is routed, came by a
 // non-minimal path, for when the tail comes.
 const wentAround = 1 << 31
-
-func (f *Fabric) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(f.vcs) + int32(vc) }
-
-func (f *Fabric) terminalOV(t topology.TerminalID, vc int) int32 {
-	return f.terminalOV0 + int32(t)*int32(f.vcs) + int32(vc)
-}
-
-// queueOf is the queue of virtual channel vc at input port p.
-func (f *Fabric) queueOf(p topology.PortID, vc int) int32 {
-	s := &f.switches[f.graph.PortSwitch[p]]
-	return s.queue0 + (int32(p)-s.port0)*int32(f.vcs) + int32(vc)
-}
-
-// bufferOf is the number of flits that one virtual channel behind port p
-// holds.
-func (f *Fabric) bufferOf(p topology.PortID) int32 {
-	if f.graph.Peer[p] < 0 {
-		return unboundedCredits
-	}
-	return f.buffer
-}
-
-// unboundedCredits stands for a receiver that takes every flit: a terminal.
-const unboundedCredits = 1 << 30
-
-// Fabric is a network in simulation. It advances cycle by cycle with
-// [Fabric.Advance], or as a clocked component of a kernel. Memory grows with
-// ports*vcs and with the flits in flight, not with the depth of buffers.
-type Fabric struct {
-	graph   *topology.Graph
-	config  Config
-	routing Routing
-	view    View
-	vcs     int
-	buffer  int32 // flits a queue holds
-	cycle   int64 // cycle being simulated, or last simulated
-
-	queues         []inVC // by queue
-	outVC          []outVC
-	out            []outPort // by port, then by terminal
-	in             []inPort  // by port
-	paces          []pace
-	leastWindow    int64 // of them
-	creditInterval int64 // of a credit on its wires, in cycles << intervalShift
-	switches       []switchState
-	masks          []masks // by queue / 64
-	wordSwitch     []int32 // switch of each mask word
-	waitNext       []int32 // by queue: next packet that waits for the same port, + 1
-	acceptOV       []int32 // by queue: round-robin pointer over local output virtual channels
-	terminalOV0    int32
-	terminalOut0   int32  // a terminal's sending end is f.out[terminalOut0+t]
-	injection      uint32 // virtual channels that terminals may inject on; 0: asked for each packet
-	terminals      []terminal
-	streams        []sim.Stream // routing decisions, by switch
-	departures     []sim.Stream // those of a Departer, by terminal
-
-	pool       []buffered
-	poolFree   int32 // + 1
-	packets    packetTable
-	packetFree []int32
-
-	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each shard
-	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each shard
-	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
-	wakes   *sim.Wheel[int32]      // terminal
-	active  []uint64               // mask words with a bit set
-	woken   []int32                // terminals to serve in this cycle because of a credit
-
-	steps        stepTimes
-	alloc        scratch
-	allVCs       uint32 // set of all virtual channels
-	routeDelay   uint32 // steps
-	vaDelay      uint32
-	combined     int32       // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
-	sensing      *sensing    // nil: off
-	observed     bool        // by any of blame and trace
-	blame        *Blame      // nil: off
-	faults       *faults     // nil: none
-	trace        *Tracer     // nil: off
-	occupancy    bool        // keep outVC.waiting
-	behind       *behind     // nil unless occupancy
-	greedy       bool        // count the decisions of a cycle only when all are made
-	decided      []uint32    // ov chosen by each of them
-	departer     Departer    // nil: packets leave their terminals undecided
-	multicast    *multicast  // nil: off
-	escape       *escape     // nil unless the routing is an EscapeRouting
-	registered   *registered // nil: iSLIP or input-first, played out here
-	cutThrough   bool
-	hold         *holds      // nil: off
-	unit         *packetUnit // nil: flits are
-	storeForward bool
-	inputFirst   bool
-	large        bool       // ask for memory ahead
-	touched      int32      // of no meaning
-	prefetcher   prefetcher // the source, if it is one
-
-	seed     uint64
-	horizon  int64   // cycles that wheels file ahead
-	shards   *shards // nil: one thread
-	shardOf  []uint8 // by switch, where there are shards
-	source   Source
-	sink     Sink
-	spec     PacketSpec // filled in by the source; likewise
-	head     Head       // handed to the routing: kept here so that it does not
-	delivery Delivery   // escape to the heap with every call; likewise
-	Counters
-
-	responder Responder         // the source, if it is one
-	meter     *Meter            // of its run
-	alarms    *sim.Wheel[int32] // terminal; nil without
-}
-
-// Counters are running totals of a fabric.
-type Counters struct {
-	InjectedFlits  int64 // entered the network
-	DeliveredFlits int64 // left it at their terminal
-	FlitHops       int64 // switches crossed, summed over flits
-	Packets        int64 // delivered
-	// Multicast packets leave the network more often than they enter it.
-	ReplicatedFlits int64 // copies made, less the flits that they were made of
-	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
-}
-
-// Wheels of Fabric.flits.
-const (
-	toTerminals = iota
-	toSwitches
-	firstOutbox // of shard 0
-)
-
-// activate marks a mask word as having work.
-func (f *Fabric) activate(word int32) { *of(f.active, uint32(word)>>6) |= 1 << (word & 63) }
-
-// InFlight is the number of packets between injection and delivery.
-func (f *Fabric) InFlight() int {
-	n := f.packetIDs()
-	for _, list := range f.freeLists() {
-		n -= len(list)
-	}
-	return n
-}
-
-// Graph is the network's graph.
-func (f *Fabric) Graph() *topology.Graph { return f.graph }
-
-// VCs is the number of virtual channels of every channel.
-func (f *Fabric) VCs() int { return f.vcs }
-
-// Cycle is the number of cycles simulated so far.
-func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
-
-// Clock is the length of a cycle.
-func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }
-
-// anyActive tells whether some switch has work.
-func (f *Fabric) anyActive() bool {
-	for _, w := range f.active {
-		if w != 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // lowestOV is the local output virtual channel that a decision is counted under.
 func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }

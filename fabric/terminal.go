@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Source supplies the packets that terminals send.
@@ -83,21 +84,25 @@ func (f *Fabric) Attach(source Source, sink Sink) error {
 	if err := f.ready(source); err != nil {
 		return err
 	}
-	if f.faults != nil {
-		source, sink = f.faulty(source, sink)
-	}
-	f.connect(source, sink)
-	for t := range f.terminals {
-		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
-		f.owner(topology.TerminalID(t)).Wake(topology.TerminalID(t))
-	}
+	f.start(source, func(*domain) Sink { return sink })
 	return nil
 }
 
-// connect is Attach for f alone, which may be a part: it starts no terminal.
-func (f *Fabric) connect(source Source, sink Sink) {
-	f.source, f.sink = source, sink
-	f.prefetcher, _ = source.(prefetcher)
+// start connects every domain to the source and to a sink of its own, and starts the
+// terminals.
+func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
+	f.source = source
+	for _, d := range f.domains {
+		d.source, d.sink = source, sinkOf(d)
+		if f.faults != nil {
+			d.source, d.sink = f.faulty(d.source, d.sink)
+		}
+		d.prefetcher, _ = d.source.(prefetcher)
+	}
+	for t := range f.terminals {
+		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
+		f.Wake(topology.TerminalID(t))
+	}
 }
 
 // prefetcher is implemented by sources that can be told which terminals are
@@ -106,63 +111,64 @@ type prefetcher interface{ prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm.
-func (f *Fabric) Wake(t topology.TerminalID) {
-	te := &f.terminals[t]
-	if te.packet < 0 {
-		f.wakeAt(int32(t), te, f.cycle+1)
-	}
-}
+func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).Wake(t) }
 
 // WakeAt is Wake for a packet that is born in that cycle.
-func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
-	te := &f.terminals[t]
+func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).WakeAt(t, cycle) }
+
+// Wake implements [Engine].
+func (d *domain) Wake(t topology.TerminalID) { d.WakeAt(t, d.cycle+1) }
+
+// WakeAt is [Fabric.WakeAt] for a terminal of d.
+func (d *domain) WakeAt(t topology.TerminalID, cycle int64) {
+	te := &d.terminals[t]
 	if te.packet < 0 {
-		f.wakeAt(int32(t), te, max(cycle, f.cycle+1))
+		d.wakeAt(int32(t), te, max(cycle, d.cycle+1))
 	}
 }
 
-func (f *Fabric) wakeAt(t int32, te *terminal, cycle int64) {
+func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 	if cycle < te.wake {
 		te.wake = cycle
-		*f.wakes.Place(cycle) = t
+		*d.wakes.Place(cycle) = t
 	}
 }
 
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
-func (f *Fabric) serveTerminals(c int64) {
-	for batch := f.wakes.Next(c); batch != nil; batch = f.wakes.Next(c) {
-		if f.large {
-			f.prefetchTerminals(batch)
+func (d *domain) serveTerminals(c int64) {
+	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
+		if d.large {
+			d.prefetchTerminals(batch)
 		}
 		for _, t := range batch {
-			te := &f.terminals[t]
+			te := &d.terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
 				te.wake = Never
-				f.serve(t, te, c)
+				d.serve(t, te, c)
 			}
 		}
 	}
-	for _, t := range f.woken {
-		f.serve(t, &f.terminals[t], c)
+	for _, t := range d.woken {
+		d.serve(t, &d.terminals[t], c)
 	}
-	f.woken = f.woken[:0]
+	d.woken = d.woken[:0]
 }
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
-func (f *Fabric) serve(t int32, te *terminal, c int64) {
-	if f.unit != nil {
-		f.unit.serve(f, t, te, c)
+func (d *domain) serve(t int32, te *terminal, c int64) {
+	if d.unit != nil {
+		d.unit.serve(d, t, te, c)
 		return
 	}
-	if te.packet < 0 && !f.fetch(t, te, c) {
+	if te.packet < 0 && !d.fetch(t, te, c) {
 		return
 	}
-	o := &f.out[f.terminalOut0+t]
-	ovs := f.outVC[f.terminalOV(topology.TerminalID(t), 0):][:f.vcs]
+	o := &d.out[d.terminalOut0+t]
+	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	flags := int32(0)
 	if te.flags&begun == 0 {
-		vc, ok := f.injectionVC(t, te, ovs)
+		vc, ok := d.injectionVC(t, te, ovs)
 		if !ok {
 			te.flags |= blocked
 			return
@@ -170,9 +176,9 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 		te.vc = vc
 		te.flags |= begun
 		flags = headFlit
-		f.packet(te.packet).wait = uint32(c) - te.born // written only: the record is no longer in the cache
-		if f.trace != nil {
-			f.trace.injected(f, te)
+		d.packet(te.packet).wait = uint32(c) - te.born // written only: the record is no longer in the cache
+		if d.observer != nil {
+			d.observer.injects(d, t)
 		}
 	} else if ovs[te.vc].credits == 0 {
 		te.flags |= blocked
@@ -180,48 +186,48 @@ func (f *Fabric) serve(t int32, te *terminal, c int64) {
 	}
 	ovs[te.vc].credits--
 	ovs[te.vc].flits++
+	if check.On {
+		d.checkCredits(d.terminalOV(topology.TerminalID(t), int(te.vc)))
+	}
 	if te.left--; te.left == 0 {
 		flags |= tailFlit
-		if f.blame != nil {
-			f.blame.injected(f, t, te.packet, o)
-		}
-		if f.trace != nil {
-			f.trace.sent(te.packet, c)
+		if d.observer != nil {
+			d.observer.injected(d, t)
 		}
 	}
-	*f.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
-	f.InjectedFlits++
+	*d.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
+	d.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift
 	}
-	o.nextFree += f.pace(o).interval
+	o.nextFree += d.pace(o).interval
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
-		f.wakeAt(t, te, next)
+		d.wakeAt(t, te, next)
 		return
 	}
 	te.packet = -1
-	if f.fetch(t, te, next) {
-		f.wakeAt(t, te, next)
+	if d.fetch(t, te, next) {
+		d.wakeAt(t, te, next)
 	}
 }
 
 // fetch takes terminal t's next packet from the source, if it can enter the
 // channel by cycle c; otherwise it arranges for a wake when it can.
-func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
-	delay := int64(f.config.Terminal.InjectionCycles)
-	spec := &f.spec
-	if !f.source.Next(topology.TerminalID(t), c-delay, spec) {
+func (d *domain) fetch(t int32, te *terminal, c int64) bool {
+	delay := int64(d.config.Terminal.InjectionCycles)
+	spec := &d.spec
+	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < Never {
-			f.wakeAt(t, te, max(spec.Birth+delay, f.cycle+1))
+			d.wakeAt(t, te, max(spec.Birth+delay, d.cycle+1))
 		}
 		return false
 	}
-	id := f.takePacket()
-	p := f.packet(id)
+	id := d.takePacket()
+	p := d.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	te.packet, te.dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
-	te.state, te.allowed = 0, uint16(f.injection)
+	te.state, te.allowed = 0, uint16(d.injection)
 	if spec.VCs != 0 {
 		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
 	}
@@ -231,20 +237,20 @@ func (f *Fabric) fetch(t int32, te *terminal, c int64) bool {
 // injectionVC chooses a virtual channel for a new packet: the next in round
 // robin, among those allowed, that has a credit (cut-through: credits for the
 // whole packet).
-func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
+func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
-	if f.cutThrough {
+	if d.cutThrough {
 		need = te.left
 	}
 	if te.allowed == 0 {
-		f.depart(t, te)
+		d.depart(t, te)
 	}
 	// Twice the set: the second copy begins behind the last channel.
-	set := uint64(te.allowed) | uint64(te.allowed)<<f.vcs
+	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
 	for set &^= 2<<te.vc - 1; set != 0; set &= set - 1 {
 		vc := int8(bits.TrailingZeros64(set))
-		if vc >= int8(f.vcs) {
-			vc -= int8(f.vcs)
+		if vc >= int8(d.vcs) {
+			vc -= int8(d.vcs)
 		}
 		if ovs[vc].credits >= need {
 			return vc, true
@@ -254,14 +260,14 @@ func (f *Fabric) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 }
 
 // depart asks the routing about the next packet of terminal t.
-func (f *Fabric) depart(t int32, te *terminal) {
-	port := f.graph.TerminalPort[t]
-	h := &f.head
-	*h = Head{Switch: f.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
+func (d *domain) depart(t int32, te *terminal) {
+	port := d.graph.TerminalPort[t]
+	h := &d.head
+	*h = Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
 	// Terminals that decide in the same cycle do so in no particular order.
-	f.view.random = &f.departures[t]
-	te.allowed = uint16(f.departer.Depart(&f.view, h) & f.allVCs)
-	f.view.random = nil
+	d.view.random = &d.departures[t]
+	te.allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
+	d.view.random = nil
 	if te.allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}
@@ -269,52 +275,49 @@ func (f *Fabric) depart(t int32, te *terminal) {
 }
 
 // creditTerminal serves a terminal that waited for a credit.
-func (f *Fabric) creditTerminal(ov int32) {
-	t := (ov - f.terminalOV0) / int32(f.vcs)
-	if te := &f.terminals[t]; te.flags&blocked != 0 {
+func (d *domain) creditTerminal(ov int32) {
+	t := (ov - d.terminalOV0) / int32(d.vcs)
+	if te := &d.terminals[t]; te.flags&blocked != 0 {
 		te.flags &^= blocked
-		f.woken = append(f.woken, t)
+		d.woken = append(d.woken, t)
 	}
 }
 
 // releaseCopy ends a copy of a packet, and with the last one the packet.
-func (f *Fabric) releaseCopy(id int32) {
-	if p := f.packet(id); p.copies > 0 {
+func (d *domain) releaseCopy(id int32) {
+	if p := d.packet(id); p.copies > 0 {
 		p.copies--
 		return
 	}
-	f.freePacket(id)
+	d.freePacket(id)
 }
 
 // deliver takes a flit that has reached its terminal.
-func (f *Fabric) deliver(e *flit) {
-	f.DeliveredFlits++
+func (d *domain) deliver(e *flit) {
+	d.DeliveredFlits++
 	id := e.packet >> packetBits
 	if e.packet&tailFlit == 0 {
 		if e.packet&headFlit != 0 && e.state&NonMinimal != 0 && e.dst >= 0 {
-			f.packet(id).wait |= wentAround
+			d.packet(id).wait |= wentAround
 		}
 		return
 	}
-	f.Packets++
-	p := f.packet(id)
-	if f.unit != nil {
-		f.DeliveredFlits += int64(p.flits - 1)
+	d.Packets++
+	p := d.packet(id)
+	if d.unit != nil {
+		d.DeliveredFlits += int64(p.flits - 1)
 	}
-	d := &f.delivery
-	d.Src, d.Dst, d.Flits, d.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
-	d.Birth, d.Inject, d.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), f.cycle
-	d.Hops, d.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal|p.wait&wentAround != 0
-	d.Multicast = e.dst < 0
-	f.releaseCopy(id)
-	if topology.TerminalID(e.dst) != d.Dst && !d.Multicast {
-		f.misdelivered(d, topology.TerminalID(e.dst))
+	delivery := &d.delivery
+	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
+	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), d.cycle
+	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal|p.wait&wentAround != 0
+	delivery.Multicast = e.dst < 0
+	d.releaseCopy(id)
+	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
+		d.misdelivered(delivery, topology.TerminalID(e.dst))
 	}
-	if f.blame != nil {
-		f.blame.delivered(id, d)
+	if d.observer != nil {
+		d.observer.delivered(d, id, delivery)
 	}
-	if f.trace != nil {
-		f.trace.delivered(f, id, d)
-	}
-	f.sink.Deliver(d)
+	d.sink.Deliver(delivery)
 }

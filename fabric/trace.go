@@ -115,6 +115,7 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 // it follows at a time: all in flight that match, where the slowest are looked
 // for. Of a path of more than 255 switches it sees the first 255.
 type Tracer struct {
+	bystander
 	plan    TracePlan
 	meter   *Meter
 	numbers []int          // by terminal: measured packets that have entered the network
@@ -130,8 +131,9 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	n := f.graph.Terminals()
-	f.trace, f.observed = &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}, true
-	return f.trace
+	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	f.observe(tr)
+	return tr
 }
 
 // Packets are the packets recorded that have arrived, by the time at which they
@@ -174,32 +176,32 @@ func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
 	return tr.plan.Slowest || tr.started < tr.plan.Packets || tr.last == c
 }
 
-// injected begins to follow a packet whose head enters the network, if it is
-// chosen.
-func (tr *Tracer) injected(f *Fabric, te *terminal) {
-	id, p := te.packet, f.packet(te.packet)
+// injects begins to follow a packet, if it is chosen.
+func (tr *Tracer) injects(d *domain, t int32) {
+	te := &d.terminals[t]
+	id, p := te.packet, d.packet(te.packet)
 	for len(tr.live) <= int(id) {
 		tr.live = append(tr.live, nil)
 	}
 	tr.live[id] = nil
-	if !tr.chooses(p, te.dst, f.cycle) {
+	if !tr.chooses(p, te.dst, d.cycle) {
 		return
 	}
 	tr.started++
-	tr.last = f.cycle
-	t := &PacketTrace{}
+	tr.last = d.cycle
+	life := &PacketTrace{}
 	if n := len(tr.spare); n > 0 {
-		t = tr.spare[n-1]
+		life = tr.spare[n-1]
 		tr.spare = tr.spare[:n-1]
 	}
-	*t = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: t.Path[:0]}
-	tr.live[id] = t
+	*life = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: life.Path[:0]}
+	tr.live[id] = life
 }
 
-// sent notes that the last flit of a packet enters the network.
-func (tr *Tracer) sent(id int32, c int64) {
-	if t := tr.live[id]; t != nil {
-		t.InjectTail = c
+// injected notes that the last flit of a packet enters the network.
+func (tr *Tracer) injected(d *domain, t int32) {
+	if life := tr.live[d.terminals[t].packet]; life != nil {
+		life.InjectTail = d.cycle
 	}
 }
 
@@ -217,7 +219,7 @@ func (tr *Tracer) hop(packet int32, state uint32) *TraceHop {
 }
 
 // arrived notes flits that have been put into their queues in this cycle.
-func (tr *Tracer) arrived(f *Fabric, flits []flit) {
+func (tr *Tracer) arrived(d *domain, flits []flit) {
 	for i := range flits {
 		e := &flits[i]
 		h := tr.hop(e.packet, e.state)
@@ -225,29 +227,22 @@ func (tr *Tracer) arrived(f *Fabric, flits []flit) {
 			continue
 		}
 		if e.packet&tailFlit != 0 {
-			h.TailArrive = f.cycle
+			h.TailArrive = d.cycle
 		}
 		if e.packet&headFlit != 0 {
-			port, vc := f.placeOf(e.queue)
-			h.In, h.InVC, h.Arrive = port, vc, f.cycle
-			if f.queues[e.queue].count == 1 {
-				tr.atFront(f, h, f.steps.firstStep(f.cycle))
+			port, vc := d.placeOf(e.queue)
+			h.In, h.InVC, h.Arrive = port, vc, d.cycle
+			if d.queues[e.queue].count == 1 {
+				tr.atFront(d, h, d.steps.firstStep(d.cycle))
 			}
 		}
 	}
 }
 
-// placeOf is the input port and the virtual channel of a queue.
-func (f *Fabric) placeOf(q int32) (topology.PortID, int) {
-	sw := &f.switches[f.wordSwitch[q>>6]]
-	place := f.alloc.places[q-sw.queue0]
-	return topology.PortID(sw.port0 + int32(place.port)), int(place.vc)
-}
-
 // atFront notes that a head may begin with route computation in a step.
-func (tr *Tracer) atFront(f *Fabric, h *TraceHop, step int64) {
-	h.Front = f.steps.cycleOf(step)
-	h.Routed = f.steps.cycleOf(step + int64(f.routeDelay))
+func (tr *Tracer) atFront(d *domain, h *TraceHop, step int64) {
+	h.Front = d.steps.cycleOf(step)
+	h.Routed = d.steps.cycleOf(step + int64(d.routeDelay))
 	h.Held = h.Routed
 }
 
@@ -262,54 +257,53 @@ func (tr *Tracer) front(v *inVC) *TraceHop {
 
 // uncovered notes that the packets before the head at the front of a queue have
 // been discarded at the beginning of this cycle.
-func (tr *Tracer) uncovered(f *Fabric, v *inVC) {
-	if h := tr.front(v); h != nil {
-		tr.atFront(f, h, f.steps.firstStep(f.cycle))
+func (tr *Tracer) uncovered(d *domain, queue int32) {
+	if h := tr.front(&d.queues[queue]); h != nil {
+		tr.atFront(d, h, d.steps.firstStep(d.cycle))
 	}
 }
 
-// dropped forgets a packet that has been discarded. When it is sent again it is
-// as good as any other.
-func (tr *Tracer) dropped(id int32) {
+// discarded forgets a packet. When it is sent again it is as good as any other.
+func (tr *Tracer) discarded(_ *domain, id int32) {
 	if int(id) < len(tr.live) {
 		tr.live[id] = nil
 	}
 }
 
-// stalls notes that the flit at the front of a queue goes to sleep.
-func (tr *Tracer) stalls(f *Fabric, q int32, part Part) {
-	h := tr.front(&f.queues[q])
+// sleeps notes that the flit at the front of a queue goes to sleep.
+func (tr *Tracer) sleeps(d *domain, q int32, part Part) {
+	h := tr.front(&d.queues[q])
 	if h == nil {
 		return
 	}
-	if n := len(h.Waits); n > 0 && h.Waits[n-1].To == f.cycle && h.Waits[n-1].Part == part {
+	if n := len(h.Waits); n > 0 && h.Waits[n-1].To == d.cycle && h.Waits[n-1].Part == part {
 		h.Waits[n-1].To = Never // woken in vain
 		return
 	}
-	h.Waits = append(h.Waits, TraceWait{f.cycle, Never, part})
+	h.Waits = append(h.Waits, TraceWait{d.cycle, Never, part})
 }
 
 // resumes notes that the flit at the front of a queue is awake.
-func (tr *Tracer) resumes(f *Fabric, q int32) {
-	if h := tr.front(&f.queues[q]); h != nil && len(h.Waits) > 0 {
+func (tr *Tracer) resumes(d *domain, q int32, _ Part) {
+	if h := tr.front(&d.queues[q]); h != nil && len(h.Waits) > 0 {
 		if w := &h.Waits[len(h.Waits)-1]; w.To == Never {
-			w.To = f.cycle
+			w.To = d.cycle
 		}
 	}
 }
 
-// took notes the virtual channels that packets are given in a step.
-func (tr *Tracer) took(f *Fabric, sw *switchState, matches []request, step uint32) {
+// grantedVC notes the virtual channels that packets are given in a step.
+func (tr *Tracer) grantedVC(d *domain, sw *switchState, matches []request, step uint32) {
 	for _, m := range matches {
 		v := sw.queue(m.local())
 		if h := tr.hop(v.packet, v.state); h != nil {
-			h.Held = f.steps.cycleOf(f.steps.wide(step) + int64(f.vaDelay))
+			h.Held = d.steps.cycleOf(d.steps.wide(step) + int64(d.vaDelay))
 		}
 	}
 }
 
-// crossing notes the flits that are about to cross a switch in a step.
-func (tr *Tracer) crossing(f *Fabric, sw *switchState, matches []request, t *stepTime) {
+// grantedSwitch notes the flits that are about to cross a switch in a step.
+func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	for _, m := range matches {
 		v, o := sw.queue(m.local()), sw.outPort(m.output())
 		tail := v.packet&tailFlit != 0
@@ -317,17 +311,17 @@ func (tr *Tracer) crossing(f *Fabric, sw *switchState, matches []request, t *ste
 			depart := wholeCycle(max(t.depart, o.nextFree))
 			if v.packet&headFlit != 0 {
 				h.Out, h.VCs = topology.PortID(sw.port0+int32(m.output())), v.hop&(1<<16-1)
-				h.OutVC = int(v.out) % f.vcs
-				h.Cross, h.Ready, h.Depart = f.cycle, wholeCycle(t.depart), depart
+				h.OutVC = int(v.out) % d.vcs
+				h.Cross, h.Ready, h.Depart = d.cycle, wholeCycle(t.depart), depart
 			}
 			if tail {
-				h.TailCross, h.TailDepart = f.cycle, depart
+				h.TailCross, h.TailDepart = d.cycle, depart
 			}
 		}
 		if tail && v.count > 1 {
-			next := &f.pool[f.pool[v.last-1].next-1]
+			next := &d.pool[d.pool[v.last-1].next-1]
 			if h := tr.hop(next.packet, next.state); h != nil {
-				tr.atFront(f, h, f.steps.wide(t.number)+1)
+				tr.atFront(d, h, d.steps.wide(t.number)+1)
 			}
 		}
 	}
@@ -335,15 +329,15 @@ func (tr *Tracer) crossing(f *Fabric, sw *switchState, matches []request, t *ste
 
 // delivered ends the record of a packet that has arrived, and keeps it if it is
 // among the best.
-func (tr *Tracer) delivered(f *Fabric, id int32, d *Delivery) {
+func (tr *Tracer) delivered(d *domain, id int32, delivery *Delivery) {
 	t := tr.live[id]
 	if t == nil {
 		return
 	}
 	tr.live[id] = nil
-	t.Delivery = *d
+	t.Delivery = *delivery
 	last := &t.Path[len(t.Path)-1]
-	t.HeadCycle = last.Depart + int64(f.out[last.Out].latency)
+	t.HeadCycle = last.Depart + int64(d.out[last.Out].latency)
 	if len(tr.kept) < tr.plan.Packets {
 		tr.kept = append(tr.kept, t)
 		return

@@ -20,20 +20,20 @@ const (
 
 // checkUnit finds what does not go together with packets that hold their ports, or with
 // packets as the unit.
-func (c *Config) checkUnit(routing Routing) (faults []error) {
+func (c *Config) checkUnit(routing Routing) (problems []error) {
 	s := &c.Switch
 	if s.Hold && s.FlowControl != CutThrough {
-		faults = append(faults, &param.ParamError{Key: "switch.hold", Value: s.Hold,
+		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: s.Hold,
 			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks those whom it waits for`})
 	}
 	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
-		faults = append(faults, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
+		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
 			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
 	}
 	if c.Fabric.Unit != UnitPacket {
-		return faults
+		return problems
 	}
-	refuse := func(unless string) { faults = append(faults, c.refusePackets(unless)) }
+	refuse := func(unless string) { problems = append(problems, c.refusePackets(unless)) }
 	if !s.Hold {
 		refuse(`, or switch.hold = true: without it switches choose flit by flit`)
 	}
@@ -43,7 +43,7 @@ func (c *Config) checkUnit(routing Routing) (faults []error) {
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
-	return faults
+	return problems
 }
 
 func (c *Config) refusePackets(unless string) error {
@@ -64,15 +64,15 @@ var featureNames = [...]string{Faults: "faults", Multicast: "multicast packets",
 // CheckWith finds settings that cannot do with a feature yet. The errors are
 // *param.ParamError with dotted keys, joined.
 func (c *Config) CheckWith(feature Feature) error {
-	var faults []error
+	var problems []error
 	if c.Fabric.Unit == UnitPacket {
-		faults = append(faults, c.refusePackets(" with "+featureNames[feature]+": they follow single flits"))
+		problems = append(problems, c.refusePackets(" with "+featureNames[feature]+": they follow single flits"))
 	}
 	if c.Switch.Hold && feature != Observers {
-		faults = append(faults, &param.ParamError{Key: "switch.hold", Value: true, Want: "false with " + featureNames[feature]})
+		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: true, Want: "false with " + featureNames[feature]})
 	}
 	if c.Switch.Forwarding == StoreAndForward && feature == Multicast {
-		faults = append(faults, &param.ParamError{Key: "switch.forwarding", Value: c.Switch.Forwarding, Want: `"cut-through" with multicast packets`})
+		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: c.Switch.Forwarding, Want: `"cut-through" with multicast packets`})
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }

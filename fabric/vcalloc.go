@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // allocateVCs is virtual-channel allocation, one step: packets at the front of
 // their queue ask for the free virtual channels that their routing allows;
@@ -11,9 +15,9 @@ import "math/bits"
 // A packet that asks for virtual channels which nobody else wants is granted
 // all of them in any case; the round robins are played out among the others
 // only.
-func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
-	requests := f.requestVCs(sw, step)
-	vcs := uint32(f.vcs)
+func (d *domain) allocateVCs(sw *switchState, step uint32) {
+	requests := d.requestVCs(sw, step)
+	vcs := uint32(d.vcs)
 	var wanted, contested uint64 // local output virtual channels modulo 64
 	for _, r := range requests {
 		free := uint64(r.free())
@@ -22,11 +26,11 @@ func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 		wanted |= asked
 	}
 	if contested == 0 {
-		f.takeVCs(sw, requests, step)
+		d.takeVCs(sw, requests, step)
 		return
 	}
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, f.alloc.rivals
+	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {
 		meets := 0
 		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested != 0 {
@@ -36,14 +40,14 @@ func (f *Fabric) allocateVCs(sw *switchState, step uint32) {
 		alone += 1 - meets
 		met += meets
 	}
-	f.takeVCs(sw, requests[:alone], step)
-	f.arbitrateVCs(sw, rivals[:met], step)
+	d.takeVCs(sw, requests[:alone], step)
+	d.arbitrateVCs(sw, rivals[:met], step)
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step,
 // and lets the others wait.
-func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
-	requests := f.alloc.requests
+func (d *domain) requestVCs(sw *switchState, step uint32) []request {
+	requests := d.matcher.requests
 	n := 0
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -51,18 +55,18 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
-			if int32(v.ready-step) > 0 || f.storeForward && f.incomplete(sw, local, v) {
+			if int32(v.ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
 				continue
 			}
 			hop := v.hop
 			if hop == multicastHop { // its branches take theirs as they begin
-				v.ready = step + f.vaDelay
+				v.ready = step + d.vaDelay
 				m.va &^= left & -left
 				m.next |= left & -left
 				continue
 			}
-			if f.escape != nil {
-				if !f.escape.decide(f, sw, local, v) {
+			if d.escape != nil {
+				if !d.escape.decide(d, sw, local, v) {
 					continue
 				}
 				hop = v.hop
@@ -76,65 +80,62 @@ func (f *Fabric) requestVCs(sw *switchState, step uint32) []request {
 			n++
 		}
 		if sleep != 0 {
-			f.sleepForVC(sw, w, sleep)
+			d.sleepForVC(sw, w, sleep)
 		}
 	}
-	if f.cutThrough {
-		return f.withRoom(sw, requests[:n])
+	if d.cutThrough {
+		return d.withRoom(sw, requests[:n])
 	}
 	return requests[:n]
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (f *Fabric) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
-	a := &f.alloc
-	n := sw.ports * int32(f.vcs)
-	a.touched, a.granted = a.touched[:0], a.granted[:0]
+func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
+	m := &d.matcher
+	n := sw.ports * int32(d.vcs)
+	m.touched, m.granted = m.touched[:0], m.granted[:0]
 	for _, r := range rivals {
 		for free := r.free(); free != 0; free &= free - 1 {
-			lov := r.port()*uint32(f.vcs) + uint32(bits.TrailingZeros32(free))
+			lov := r.port()*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
 			// The pointer stands behind the last owner.
 			distance := int32(r.local()) + sw.queue0 + sw.outVC(lov).owner
 			if distance < 0 {
 				distance += n
 			}
-			a.touched = a.outputs[lov].improve(a.touched, lov, r.local(), distance)
+			m.touched = m.outputs[lov].improve(m.touched, lov, r.local(), distance)
 		}
 	}
-	for _, lov := range a.touched {
-		local := a.outputs[lov].take()
-		distance := int32(lov) - f.acceptOV[uint32(sw.queue0)+local]
+	for _, lov := range m.touched {
+		local := m.outputs[lov].take()
+		distance := int32(lov) - d.acceptOV[uint32(sw.queue0)+local]
 		if distance < 0 {
 			distance += n
 		}
-		a.granted = a.inputs[local].improve(a.granted, local, lov, distance)
+		m.granted = m.inputs[local].improve(m.granted, local, lov, distance)
 	}
-	matches := a.requests[:0]
-	for _, local := range a.granted {
-		lov := a.inputs[local].take()
-		f.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
-		place := a.places[lov]
+	matches := m.requests[:0]
+	for _, local := range m.granted {
+		lov := m.inputs[local].take()
+		d.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
+		place := m.places[lov]
 		matches = append(matches, newRequest(local, uint32(place.port)<<16|1<<place.vc))
 	}
-	f.takeVCs(sw, matches, step)
+	d.takeVCs(sw, matches, step)
 }
 
 // takeVCs gives each of some packets a virtual channel of its request: where it
 // was granted several, the one nearest to its round-robin pointer.
-func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
-	if f.blame != nil {
-		f.blame.took(f, sw, matches, step)
+func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
+	if d.observer != nil {
+		d.observer.grantedVC(d, sw, matches, step)
 	}
-	if f.trace != nil {
-		f.trace.took(f, sw, matches, step)
-	}
-	vcs, ready := uint32(f.vcs), step+f.vaDelay
+	vcs, ready := uint32(d.vcs), step+d.vaDelay
 	for _, r := range matches {
 		local := r.local()
 		vc := uint32(bits.TrailingZeros32(r.free()))
 		lov := r.port()*vcs + vc
 		if r.free()&(r.free()-1) != 0 {
-			lov = nextVC(&f.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
+			lov = nextVC(&d.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
 			vc = lov - r.port()*vcs
 		}
 		v := sw.queue(local)
@@ -151,52 +152,52 @@ func (f *Fabric) takeVCs(sw *switchState, matches []request, step uint32) {
 // chooseVC points the packet at the front of a queue to one of some free virtual
 // channels that has room; false if none has. Virtual channels are chosen anew
 // in each step, in round robin, and taken by crossing the switch.
-func (f *Fabric) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
+func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
 	need := int32(1)
-	if f.cutThrough {
-		need = f.flitsOf(v.packet >> packetBits)
+	if d.cutThrough {
+		need = d.flitsOf(v.packet >> packetBits)
 	}
 	port := v.hop >> 16
-	if free = f.withCredits(sw, port, free, need); free == 0 {
+	if free = d.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}
-	v.out = int32(nextVC(&f.acceptOV[uint32(sw.queue0)+local], port*uint32(f.vcs), free))
+	v.out = int32(nextVC(&d.acceptOV[uint32(sw.queue0)+local], port*uint32(d.vcs), free))
 	return true
 }
 
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
-func (f *Fabric) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
-	first := sw.outVC(port * uint32(f.vcs))
-	short := f.shortOf(first, set, need)
-	if f.unit != nil && set&short != 0 {
-		f.unit.room(f, sw.port0+int32(port), set, need)
-		short = f.shortOf(first, set, need)
+func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
+	ovs := sw.outVCs.From(port * uint32(d.vcs))
+	short := shortOf(ovs, set, need)
+	if d.unit != nil && set&short != 0 {
+		d.unit.room(d, sw.port0+int32(port), set, need)
+		short = shortOf(ovs, set, need)
 	}
 	return set &^ short
 }
 
-// shortOf is which of a port's virtual channels, the first of them given, up to the
-// last of a set, have less than so many credits.
-func (f *Fabric) shortOf(first *outVC, set uint32, need int32) (short uint32) {
+// shortOf is which of a port's virtual channels, up to the last of a set, have less than
+// so many credits.
+func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
-		short |= uint32(at(first, vc).credits-need) >> 31 << vc
+		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
 	}
 	return short
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole
 // packet (cut-through) and lets packets that are left without one wait.
-func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
+func (d *domain) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := f.flitsOf(sw.queue(r.local()).packet >> packetBits)
-		r = newRequest(r.local(), r.port()<<16|f.withCredits(sw, r.port(), r.free(), need))
+		need := d.flitsOf(sw.queue(r.local()).packet >> packetBits)
+		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
-			f.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if f.observed {
-				f.stalls(sw.queue0+int32(r.local()), PartCredit)
+			d.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
+			if d.observer != nil {
+				d.observer.sleeps(d, sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
 		}
@@ -207,7 +208,7 @@ func (f *Fabric) withRoom(sw *switchState, requests []request) []request {
 
 // sleepForVC lets packets of mask word w wait until a virtual channel of their
 // port is released.
-func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
+func (d *domain) sleepForVC(sw *switchState, w int, packets uint64) {
 	m := &sw.masks[w]
 	m.va &^= packets
 	m.sa &^= packets
@@ -215,25 +216,25 @@ func (f *Fabric) sleepForVC(sw *switchState, w int, packets uint64) {
 		local := uint32(w<<6 + bits.TrailingZeros64(packets))
 		o := sw.outPort(sw.queue(local).hop >> 16)
 		queue := sw.queue0 + int32(local)
-		f.waitNext[queue] = o.waiters
+		d.waitNext[queue] = o.waiters
 		o.waiters = queue + 1
 	}
 }
 
 // wakeWaiters lets the packets that wait for a virtual channel of a port ask
 // again.
-func (f *Fabric) wakeWaiters(o *outPort) {
-	for q := o.waiters; q != 0; q = f.waitNext[q-1] {
+func (d *domain) wakeWaiters(o *outPort) {
+	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
 		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
-		if f.combined != 0 {
-			f.masks[word].sa |= bit
+		if d.combined != 0 {
+			d.masks[word].sa |= bit
 		} else {
-			f.masks[word].va |= bit
+			d.masks[word].va |= bit
 		}
-		if f.observed {
-			f.resumes(q-1, f.bidding())
+		if d.observer != nil {
+			d.observer.resumes(d, q-1, d.bidding())
 		}
-		f.activate(word)
+		d.activate(word)
 	}
 	o.waiters = 0
 }

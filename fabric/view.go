@@ -13,23 +13,22 @@ import (
 // their own ports; routings that read others are ideal by design (UGAL-G) and
 // say so.
 type View struct {
-	f      *Fabric
-	vcs    int         // of every channel, that unicast packets may use
+	d      *domain
 	random *sim.Stream // of the terminal that a packet is to leave; nil: of switches
 }
 
 // Graph is the network.
-func (v *View) Graph() *topology.Graph { return v.f.graph }
+func (v *View) Graph() *topology.Graph { return v.d.graph }
 
 // VCs is the number of virtual channels of every channel that unicast packets may
 // use.
-func (v *View) VCs() int { return v.vcs }
+func (v *View) VCs() int { return v.d.unicastVCs }
 
 // AllVCs is the set of those virtual channels.
-func (v *View) AllVCs() uint32 { return v.f.allVCs }
+func (v *View) AllVCs() uint32 { return v.d.allVCs }
 
 // Cycle is the present cycle of the flit clock.
-func (v *View) Cycle() int64 { return v.f.cycle }
+func (v *View) Cycle() int64 { return v.d.cycle }
 
 // Random is the random stream of routing decisions at switch s or, while a
 // [Departer] decides, at the terminal.
@@ -37,13 +36,13 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	if v.random != nil {
 		return v.random
 	}
-	return &v.f.streams[s]
+	return &v.d.streams[s]
 }
 
 // look brings up to date what is read of a port.
 func (v *View) look(p topology.PortID) {
-	if v.f.unit != nil {
-		v.f.unit.look(v.f, p)
+	if v.d.unit != nil {
+		v.d.unit.look(v.d, p)
 	}
 }
 
@@ -51,21 +50,21 @@ func (v *View) look(p topology.PortID) {
 // channel (p, vc) leads to; terminals have unbounded buffers.
 func (v *View) Credits(p topology.PortID, vc int) int {
 	v.look(p)
-	return int(v.f.outVC[v.f.ov(p, vc)].credits)
+	return int(v.d.outVC[v.d.ov(p, vc)].credits)
 }
 
 // Outstanding is the number of flits sent on channel (p, vc) whose credit has
 // not come back: in flight, in the downstream buffer, or as credits in flight.
 func (v *View) Outstanding(p topology.PortID, vc int) int {
 	v.look(p)
-	o := &v.f.outVC[v.f.ov(p, vc)]
-	return int(v.f.bufferOf(p)) - int(o.credits)
+	o := &v.d.outVC[v.d.ov(p, vc)]
+	return int(v.d.bufferOf(p)) - int(o.credits)
 }
 
 // OutstandingAll sums Outstanding over the virtual channels of p.
 func (v *View) OutstandingAll(p topology.PortID) int {
 	n := 0
-	for vc := range v.f.vcs {
+	for vc := range v.d.vcs {
 		n += v.Outstanding(p, vc)
 	}
 	return n
@@ -78,21 +77,21 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 // back.
 func (v *View) Waiting(p topology.PortID, vc int) int {
 	v.look(p)
-	return int(v.f.outVC[v.f.ov(p, vc)].waiting)
+	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
 }
 
 // Crossed is the number of those that have crossed p's switch, among the flits
 // Waiting. Only for a [CrossedReader].
 func (v *View) Crossed(p topology.PortID, vc int) int {
 	v.look(p)
-	return int(v.f.behind.crossed[v.f.ov(p, vc)])
+	return int(v.d.crossed[v.d.ov(p, vc)])
 }
 
 // WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
 	v.look(p)
 	n := int32(0)
-	ovs := v.f.outVC[v.f.ov(p, 0):][:v.f.vcs]
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
 	for i := range ovs {
 		n += ovs[i].waiting
 	}
@@ -101,9 +100,9 @@ func (v *View) WaitingAll(p topology.PortID) int {
 
 // countDecision counts a packet as waiting for the output virtual channel that
 // was chosen for it at switch sw.
-func (f *Fabric) countDecision(sw *switchState, lov uint32) {
-	if f.greedy {
-		f.decided = append(f.decided, lov)
+func (d *domain) countDecision(sw *switchState, lov uint32) {
+	if d.greedy {
+		d.decided = append(d.decided, lov)
 	} else {
 		sw.outVC(lov).waiting++
 	}
@@ -111,9 +110,9 @@ func (f *Fabric) countDecision(sw *switchState, lov uint32) {
 
 // countDecisions counts those of a greedy routing, all decisions of a cycle at
 // a switch being made.
-func (f *Fabric) countDecisions(sw *switchState) {
-	for _, lov := range f.decided {
+func (d *domain) countDecisions(sw *switchState) {
+	for _, lov := range d.decided {
 		sw.outVC(lov).waiting++
 	}
-	f.decided = f.decided[:0]
+	d.decided = d.decided[:0]
 }

@@ -37,7 +37,7 @@ func (w Wait) Dependency() topology.Dependency {
 // ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
 	if f.unit != nil {
-		f.unit.settleAll(f)
+		f.unit.settleAll(f.domains[0])
 	}
 	w := waitWalk{f: f, seen: make([]bool, f.graph.NumPorts()*f.vcs), depth: map[int]int{}}
 	for at := range w.seen {

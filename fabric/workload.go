@@ -83,13 +83,14 @@ func (m *Measure) Add(o *Measure) {
 	m.sum += o.sum
 }
 
-// listen is the sink of a run: the meter, and the workload if it is a Responder.
-func (f *Fabric) listen(w Workload, m *Meter) Sink {
+// listen is the sink of a domain in a run: a meter, and the workload if it is a
+// Responder.
+func (d *domain) listen(w Workload, m *Meter) Sink {
 	r, ok := w.(Responder)
 	if !ok {
 		return m
 	}
-	f.responder, f.meter, f.alarms = r, m, sim.NewWheel[int32](1024)
+	d.responder, d.meter, d.alarms = r, m, sim.NewWheel[int32](1024)
 	return &listener{r, m}
 }
 
@@ -105,21 +106,21 @@ func (l *listener) Deliver(d *Delivery) {
 }
 
 // Now implements [Engine].
-func (f *Fabric) Now() int64 { return f.cycle }
+func (d *domain) Now() int64 { return d.cycle }
 
 // AlarmAt implements [Engine].
-func (f *Fabric) AlarmAt(t topology.TerminalID, cycle int64) {
-	*f.alarms.Place(max(cycle, f.cycle+1)) = int32(t)
+func (d *domain) AlarmAt(t topology.TerminalID, cycle int64) {
+	*d.alarms.Place(max(cycle, d.cycle+1)) = int32(t)
 }
 
 // Note implements [Engine].
-func (f *Fabric) Note(i int, began, cycles int64) { f.meter.note(i, began, cycles) }
+func (d *domain) Note(i int, began, cycles int64) { d.meter.note(i, began, cycles) }
 
 // ring gives the alarms of cycle c.
-func (f *Fabric) ring(c int64) {
-	for batch := f.alarms.Next(c); batch != nil; batch = f.alarms.Next(c) {
+func (d *domain) ring(c int64) {
+	for batch := d.alarms.Next(c); batch != nil; batch = d.alarms.Next(c) {
 		for _, t := range batch {
-			f.responder.Alarm(topology.TerminalID(t))
+			d.responder.Alarm(topology.TerminalID(t))
 		}
 	}
 }

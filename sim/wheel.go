@@ -1,32 +1,38 @@
 package sim
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
 	"unsafe"
+
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Wheel is the near future of a clocked component: values of one type filed
 // by the cycle in which they are due. Items live in chunks that are handed on
 // from emptied cycles to filling ones, so that memory follows the number of
-// items in flight and stays warm. Items beyond the wheel's reach wait in a
-// heap. The items of a cycle come in the order in which they were filed.
+// items in flight and stays warm. Items beyond the wheel's reach wait in coarser
+// wheels; no item is ever sorted. The items of a cycle come in the order in which they
+// were filed.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
 	first *wheelSlot[T] // of slots
 	mask  int64
 	reach int64          // last cycle that has a slot now
 	now   int64          // cycle last taken from
+	turn  int64          // last cycle of now's block
 	free  *wheelChunk[T] // list of empty chunks
 	open  *wheelChunk[T] // chunk last handed out
 	filed int            // chunks in slots
-	far   []farItem[T]
-	count uint64 // of items that have been far, which orders those of a cycle
+	// far takes what is beyond the last block within reach. A block is an eighth of
+	// the slots: reach moves on by one when now enters another.
+	far       farFuture[T]
+	blockBits uint
 }
 
 const (
-	chunkItems = 64
-	slabChunks = 16 // chunks allocated together
+	chunkItems  = 64
+	slabChunks  = 16 // chunks allocated together
+	wheelBlocks = 8  // of the slots: now's, and those ahead
 )
 
 // wheelSlot is a ring of chunks, all of them full but the last: the slot's hot
@@ -41,26 +47,18 @@ type wheelChunk[T any] struct {
 	next  *wheelChunk[T]
 }
 
-type farItem[T any] struct {
-	cycle  int64
-	number uint64 // in order of filing
-	item   T
-}
-
-// before tells whether an item comes before another.
-func (a *farItem[T]) before(b *farItem[T]) bool {
-	return a.cycle < b.cycle || a.cycle == b.cycle && a.number < b.number
-}
-
 // NewWheel makes a wheel that files items up to reach cycles ahead directly;
 // items further ahead are allowed and cost more.
 func NewWheel[T any](reach int64) *Wheel[T] {
-	n := int64(2)
-	for n <= reach && n < 1<<16 {
-		n *= 2
+	blockBits := uint(0)
+	for (wheelBlocks-1)<<blockBits < reach && wheelBlocks<<blockBits < 1<<16 {
+		blockBits++
 	}
-	slots := make([]wheelSlot[T], n)
-	return &Wheel[T]{slots: slots, first: &slots[0], mask: n - 1, reach: n - 2, now: -1}
+	slots := make([]wheelSlot[T], wheelBlocks<<blockBits)
+	w := &Wheel[T]{slots: slots, first: &slots[0], mask: int64(len(slots)) - 1, now: -1, turn: -1, blockBits: blockBits}
+	w.far.last = wheelBlocks - 2 // -1, the cycle before the first, is in block -1
+	w.reach = (w.far.last+1)<<blockBits - 1
+	return w
 }
 
 // Place files an item for a cycle later than the one last taken and returns
@@ -75,6 +73,9 @@ func (w *Wheel[T]) Place(cycle int64) *T {
 // Room is Place where there is room at hand and nil otherwise; then Place
 // finds some. It is for the hottest of callers, where it is inlined.
 func (w *Wheel[T]) Room(cycle int64) *T {
+	if check.On {
+		w.mustCome(cycle)
+	}
 	// As &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
 	s := (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
 	if s.room == 0 || cycle > w.reach {
@@ -85,10 +86,17 @@ func (w *Wheel[T]) Room(cycle int64) *T {
 	return p
 }
 
+// mustCome panics if a cycle is not later than the one last taken.
+func (w *Wheel[T]) mustCome(cycle int64) {
+	if cycle <= w.now {
+		panic(fmt.Sprintf("sim: an item for cycle %d is filed in cycle %d", cycle, w.now))
+	}
+}
+
 // extend is Place where the slot's chunk is full or the cycle beyond reach.
 func (w *Wheel[T]) extend(cycle int64) *T {
 	if cycle > w.reach {
-		return w.placeFar(cycle)
+		return w.far.place(cycle>>w.blockBits, cycle)
 	}
 	c := w.free
 	if c == nil {
@@ -118,8 +126,10 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		w.free, w.open = w.open, nil
 	}
 	if w.now < cycle {
-		w.now, w.reach = cycle, cycle+w.mask
-		w.fetchFar()
+		if cycle > w.turn {
+			w.nextBlock(cycle)
+		}
+		w.now = cycle
 	}
 	s := &w.slots[cycle&w.mask]
 	if s.last == nil {
@@ -138,9 +148,17 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 	return c.items[:n]
 }
 
+// nextBlock moves reach on as now enters another block.
+func (w *Wheel[T]) nextBlock(now int64) {
+	block := now >> w.blockBits
+	last := block + wheelBlocks - 1
+	w.turn, w.reach = (block+1)<<w.blockBits-1, (last+1)<<w.blockBits-1
+	w.far.advance(last, w.blockBits, func(cycle int64, item *T) { *w.Place(cycle) = *item })
+}
+
 // Len is the number of items filed. It counts them.
 func (w *Wheel[T]) Len() int {
-	n := w.filed*chunkItems + len(w.far)
+	n := w.filed*chunkItems + w.far.items
 	for i := range w.slots {
 		n -= int(w.slots[i].room)
 	}
@@ -151,16 +169,13 @@ func (w *Wheel[T]) Len() int {
 // false if there are none. It scans; call it only when idle.
 func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 	if w.filed > 0 {
-		for c := w.now + 1; c <= w.now+w.mask; c++ {
+		for c := w.now + 1; c <= w.reach; c++ {
 			if w.slots[c&w.mask].last != nil {
 				return c, true
 			}
 		}
 	}
-	if len(w.far) > 0 {
-		return w.far[0].cycle, true
-	}
-	return 0, false
+	return w.far.first()
 }
 
 // Each calls visit with every item, for audits. It does not take them.
@@ -183,16 +198,17 @@ func (w *Wheel[T]) Each(visit func(T)) {
 			}
 		}
 	}
-	for i := range w.far {
-		visit(w.far[i].item)
-	}
+	w.far.lists(func(l *farList[T]) bool {
+		l.each(func(p *farItem[T]) { visit(p.item) })
+		return true
+	})
 }
 
 // Remove takes away every item for which drop returns true. Cost: linear in the
 // items filed and the wheel's reach.
 func (w *Wheel[T]) Remove(drop func(*T) bool) {
 	var kept []T
-	for c := w.now + 1; c <= w.now+w.mask; c++ {
+	for c := w.now + 1; c <= w.reach; c++ {
 		s := &w.slots[c&w.mask]
 		if s.last == nil {
 			continue
@@ -221,56 +237,5 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 			*w.Place(c) = item
 		}
 	}
-	far := w.far
-	w.far = nil
-	slices.SortFunc(far, func(a, b farItem[T]) int { return cmp.Compare(a.number, b.number) })
-	for i := range far {
-		if !drop(&far[i].item) {
-			*w.placeFar(far[i].cycle) = far[i].item
-		}
-	}
-}
-
-// placeFar enters an item into the heap of those beyond reach.
-func (w *Wheel[T]) placeFar(cycle int64) *T {
-	h := append(w.far, farItem[T]{})
-	i := len(h) - 1
-	for i > 0 && h[(i-1)/2].cycle > cycle { // the new one comes last in its cycle
-		h[i] = h[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	h[i].cycle, h[i].number = cycle, w.count
-	w.count++
-	w.far = h
-	return &h[i].item
-}
-
-// fetchFar files the items that have come within reach.
-func (w *Wheel[T]) fetchFar() {
-	for len(w.far) > 0 && w.far[0].cycle-w.now <= w.mask {
-		first := w.far[0]
-		h := w.far
-		last := h[len(h)-1]
-		h = h[:len(h)-1]
-		i := 0
-		for {
-			c := 2*i + 1
-			if c >= len(h) {
-				break
-			}
-			if c+1 < len(h) && h[c+1].before(&h[c]) {
-				c++
-			}
-			if !h[c].before(&last) {
-				break
-			}
-			h[i] = h[c]
-			i = c
-		}
-		if len(h) > 0 {
-			h[i] = last
-		}
-		w.far = h
-		*w.Place(first.cycle) = first.item
-	}
+	w.far.remove(w.blockBits, drop)
 }

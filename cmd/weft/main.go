@@ -64,11 +64,12 @@ func status(err error) int {
 	var folder *experiments.FolderError
 	var usage *usageError
 	var slurm *experiments.SlurmError
+	var unfinished *experiments.UnfinishedError
 	var s *statusError
 	switch {
 	case errors.As(err, &s):
 		return s.status
-	case errors.As(err, &faults), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm):
+	case errors.As(err, &faults), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm), errors.As(err, &unfinished):
 		return exitUsage
 	}
 	return exitFailure
@@ -170,7 +171,7 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagFault)
 	root.AddCommand(
-		completed(a.runCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
+		completed(a.runCommand(), true, experimentNames), completed(a.mergeCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
 		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames),
 		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
 		completed(a.benchCommand(), false, workloadNames),

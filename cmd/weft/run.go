@@ -70,6 +70,8 @@ type runFlags struct {
 	jobs, threads int
 	resume, quiet bool
 	force         bool
+	shard         string
+	share         experiments.Shard // what shard says
 	executor      string
 	chunk         int
 	sbatch        []string
@@ -99,6 +101,7 @@ value is TOML, or a string if it is not.`,
 	flags.registerAllowDeadlock(c)
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
 	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
 	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
@@ -134,6 +137,18 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.force {
 		return usagef("--resume keeps what --force replaces: give one of them")
+	}
+	if f.shard != "" {
+		share, err := experiments.ParseShard(f.shard)
+		switch {
+		case err != nil:
+			return usagef("--shard %v", err)
+		case f.out == "-":
+			return usagef("--shard needs a result folder; --out - has none")
+		case f.executor == "slurm":
+			return usagef("--shard is for other batch systems: leave it out with --executor slurm")
+		}
+		f.share = share
 	}
 	switch f.executor {
 	case "", "local":
@@ -183,6 +198,11 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if s := flags.share; s.Of > 0 && flags.out == "" {
+		for i := range folders {
+			folders[i] += fmt.Sprintf(".share-%d-of-%d", s.Index, s.Of)
+		}
+	}
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
@@ -194,9 +214,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		outcome, err := a.execute(ctx, f, folders[i], flags)
 		switch {
 		case errors.Is(err, experiments.ErrInterrupted) && folders[i] != "":
-			fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s; go on with the same command and --resume\n",
-				outcome.Finished, outcome.Points, f.Name, folders[i])
-			return &statusError{status: exitFailure}
+			return a.interrupted(outcome, f, folders[i])
 		case err != nil:
 			return err
 		}
@@ -302,7 +320,12 @@ func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folde
 
 // execute runs one file and writes its figures; dir "" means standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force}
+	return a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) { return f.Execute(ctx, e) })
+}
+
+// compute runs or merges one file, shows its progress, and says what came out.
+func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Shard: flags.share}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {
@@ -311,7 +334,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 	}
 	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
-	outcome, err := f.Execute(ctx, e)
+	outcome, err := do(e)
 	progress.finish()
 	if outcome == nil || errors.Is(err, experiments.ErrInterrupted) {
 		return outcome, err
@@ -332,6 +355,10 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
+		}
+		if e.Shard.Of > 0 {
+			fmt.Fprintf(a.stderr, "%s, share %s; put the shares together with weft merge\n", summary, e.Shard)
+			return outcome, nil
 		}
 		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
 	}

@@ -18,17 +18,20 @@ import (
 // comments are not longer.
 const maxLine = 1 << 20
 
-// What a schedule takes while it is read: records of operations, dependencies and
-// ranks, and as much again and a quarter for the copies that growing slices are
-// moved to.
+// What a schedule takes while it is read: an operation with its places in the two
+// lists of dependents, a dependency with its place there, and a rank, whose slice grows
+// by copying.
 const (
-	opBytes   = 32 * 9 / 4
-	edgeBytes = 8 * 9 / 4
+	opBytes   = 32 + 2*4
+	edgeBytes = 8 + 4
 	rankBytes = 4 * 9 / 4
 )
 
 // maxFaults is the number of faults after which the parser gives up.
 const maxFaults = 10
+
+// mostOperations is the number of operations that 31 bits can count.
+const mostOperations = math.MaxInt32 - 1
 
 // Parse reads a schedule in the GOAL text format; name stands for it in
 // messages. All faults are reported (up to ten), each as name:line: what is
@@ -36,21 +39,24 @@ const maxFaults = 10
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
 // LogGOPSim mishandles them, as is a byte order mark.
-func Parse(name string, r io.Reader) (*Schedule, error) {
+func Parse(name string, r io.Reader) (*Schedule, error) { return parse(name, r, false) }
+
+// parse is Parse; plain reads every line by its tokens.
+func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 	p := &parser{
-		goal:   &Schedule{name: name, cpus: 1, nics: 1},
-		in:     bufio.NewReaderSize(input.Text(r), 1<<16),
-		labels: map[string]int32{},
-		ranks:  -1,
-		most:   input.Memory(),
+		goal:  &Schedule{name: name, cpus: 1, nics: 1},
+		in:    bufio.NewReaderSize(input.Text(r), 1<<16),
+		ranks: -1,
+		most:  input.Memory(),
 	}
 	p.parse()
 	if len(p.faults) > 0 {
 		return nil, errors.Join(p.faults...)
 	}
 	g := p.goal
-	g.onStart = newDependents(len(g.ops), p.onStart)
-	g.onDone = newDependents(len(g.ops), p.onDone)
+	g.onStart = newDependents(g.ops.len(), &p.onStart)
+	g.onDone = newDependents(g.ops.len(), &p.onDone)
+	p.onStart, p.onDone = list[edge]{}, list[edge]{}
 	if err := g.checkCycles(); err != nil {
 		return nil, err
 	}
@@ -63,17 +69,18 @@ type parser struct {
 	line            int
 	buffer          []byte
 	comment         int // line on which the open /* comment began, 0 if none is open
-	labels          map[string]int32
-	onStart, onDone []edge
+	labels          labels
+	onStart, onDone list[edge]
 	ranks           int // of the file's header; -1 before it
 	openedAt        int // line of the open rank block, 0 outside
 	faults          []error
 	most            int64 // bytes that it may take
+	plain           bool  // no line is read by fast
 }
 
 // held is what the schedule takes so far, in bytes.
 func (p *parser) held() int64 {
-	return opBytes*int64(len(p.goal.ops)) + edgeBytes*int64(len(p.onStart)+len(p.onDone)) + rankBytes*int64(len(p.goal.first))
+	return opBytes*int64(p.goal.ops.len()) + edgeBytes*int64(p.onStart.len()+p.onDone.len()) + rankBytes*int64(len(p.goal.first))
 }
 
 func (p *parser) fault(format string, args ...any) {
@@ -92,16 +99,14 @@ func (p *parser) parse() {
 			p.fault("%v", err)
 			return
 		}
-		if t := tokenize(line); t.err != "" {
-			p.fault("%s", t.err)
-		} else if t.n > 0 {
-			p.statement(&t)
+		if p.plain || p.openedAt == 0 || p.comment != 0 || !p.fast(line) {
+			p.slow(line)
 		}
 		if err == io.EOF {
 			break
 		}
 		if p.held() > p.most {
-			p.fault("%d operations so far take %d bytes, more than the memory of this machine", len(p.goal.ops), p.held())
+			p.fault("%d operations so far take %d bytes, more than the memory of this machine", p.goal.ops.len(), p.held())
 			return
 		}
 	}
@@ -118,7 +123,16 @@ func (p *parser) parse() {
 	case len(g.first) != p.ranks && len(p.faults) == 0:
 		p.fault("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
 	}
-	g.first = append(g.first, int32(len(g.ops)))
+	g.first = append(g.first, int32(g.ops.len()))
+}
+
+// slow reads any line.
+func (p *parser) slow(line []byte) {
+	if t := tokenize(line); t.err != "" {
+		p.fault("%s", t.err)
+	} else if t.n > 0 {
+		p.statement(&t)
+	}
 }
 
 // readLine returns the next line without comments; the slice is valid until
@@ -128,6 +142,9 @@ func (p *parser) readLine() ([]byte, error) {
 	p.line++
 	for {
 		part, err := p.in.ReadSlice('\n')
+		if err == nil && len(p.buffer) == 0 {
+			return p.stripComments(part), nil
+		}
 		if len(p.buffer)+len(part) > maxLine {
 			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxLine)
 		}
@@ -197,8 +214,8 @@ func (p *parser) statement(t *tokens) {
 		} else if int(n) >= p.ranks {
 			p.fault("rank %d, but num_ranks is %d", n, p.ranks)
 		}
-		g.first = append(g.first, int32(len(g.ops)))
-		clear(p.labels)
+		g.first = append(g.first, int32(g.ops.len()))
+		p.labels.reset()
 	case t.punctuation('}'):
 		if !t.end() {
 			p.fault("\"}\" stands on a line of its own")
@@ -211,19 +228,19 @@ func (p *parser) statement(t *tokens) {
 
 // inRank reads an operation or a dependency.
 func (p *parser) inRank(t *tokens) {
-	label := ""
+	var label []byte
 	if t.n >= 2 && t.kind[0] == tokenWord {
 		switch {
 		case t.kind[1] == ':':
-			label = string(t.tok[0])
+			label = t.tok[0]
 			t.next = 2
 		case t.kind[1] == tokenWord && (string(t.tok[1]) == "requires" || string(t.tok[1]) == "irequires"):
 			p.dependency(t)
 			return
 		}
 	}
-	if len(p.goal.ops) == math.MaxInt32-1 {
-		p.fault("more than %d operations", len(p.goal.ops))
+	if p.goal.ops.len() == mostOperations {
+		p.fault("more than %d operations", p.goal.ops.len())
 		return
 	}
 	op := operation{line: int32(min(p.line, math.MaxInt32))}
@@ -231,12 +248,29 @@ func (p *parser) inRank(t *tokens) {
 		p.fault("%s", err)
 		return
 	}
-	if _, defined := p.labels[label]; label != "" && !defined { // the first meaning stays
-		p.labels[label] = int32(len(p.goal.ops))
+	p.add(label, op)
+}
+
+// add files an operation; label is empty if it has none. It does nothing and returns
+// false if there are too many.
+func (p *parser) add(label []byte, op operation) bool {
+	g := p.goal
+	if g.ops.len() == mostOperations {
+		return false
 	}
-	p.goal.ops = append(p.goal.ops, op)
-	p.goal.cpus = max(p.goal.cpus, int(op.cpu)+1)
-	p.goal.nics = max(p.goal.nics, int(op.nic)+1)
+	if len(label) > 0 {
+		p.labels.define(label, int32(g.ops.len()))
+	}
+	g.ops.add(op)
+	g.cpus = max(g.cpus, int(op.cpu)+1)
+	g.nics = max(g.nics, int(op.nic)+1)
+	return true
+}
+
+// depend files a dependency.
+func (p *parser) depend(edges *list[edge], before, after int32) {
+	edges.add(edge{before, after})
+	p.goal.ops.at(after).needs++
 }
 
 func (p *parser) dependency(t *tokens) {
@@ -244,8 +278,8 @@ func (p *parser) dependency(t *tokens) {
 		p.fault("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
 		return
 	}
-	after, okAfter := p.labels[string(t.tok[0])]
-	before, okBefore := p.labels[string(t.tok[2])]
+	after, okAfter := p.labels.find(t.tok[0])
+	before, okBefore := p.labels.find(t.tok[2])
 	if !okAfter {
 		p.fault("label %q is not defined above in this rank", t.tok[0])
 	}
@@ -256,11 +290,10 @@ func (p *parser) dependency(t *tokens) {
 		return
 	}
 	if len(t.tok[1]) == len("irequires") {
-		p.onStart = append(p.onStart, edge{before, after})
+		p.depend(&p.onStart, before, after)
 	} else {
-		p.onDone = append(p.onDone, edge{before, after})
+		p.depend(&p.onDone, before, after)
 	}
-	p.goal.ops[after].needs++
 }
 
 // operation reads "calc ...", "send ..." or "recv ..." and returns what is
@@ -326,14 +359,14 @@ func (p *parser) operation(t *tokens, op *operation) string {
 
 // checkCycles looks for operations that wait for themselves.
 func (g *Schedule) checkCycles() error {
-	needs := make([]int32, len(g.ops))
+	needs := make([]int32, g.ops.len())
 	var stack []int32
-	for i := range g.ops {
-		if needs[i] = g.ops[i].needs; needs[i] == 0 {
-			stack = append(stack, int32(i))
+	for i, op := range g.ops.all {
+		if needs[i] = op.needs; needs[i] == 0 {
+			stack = append(stack, i)
 		}
 	}
-	left := len(g.ops)
+	left := g.ops.len()
 	for len(stack) > 0 {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -358,17 +391,17 @@ func (g *Schedule) cycleError(needs []int32) error {
 	// them to one that it waits for must come round.
 	waitsFor := make(map[int32]int32)
 	at := int32(-1)
-	for i := range g.ops {
+	for i := range int32(g.ops.len()) {
 		if needs[i] == 0 {
 			continue
 		}
 		if at < 0 {
-			at = int32(i)
+			at = i
 		}
 		for _, d := range []*dependents{&g.onStart, &g.onDone} {
-			for _, after := range d.of(int32(i)) {
+			for _, after := range d.of(i) {
 				if needs[after] > 0 {
-					waitsFor[after] = int32(i)
+					waitsFor[after] = i
 				}
 			}
 		}
@@ -383,11 +416,11 @@ func (g *Schedule) cycleError(needs []int32) error {
 		rank++
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops[at].line, rank)
+	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops.at(at).line, rank)
 	for first := at; ; {
-		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops[at].text(), g.ops[at].line)
+		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops.at(at).text(), g.ops.at(at).line)
 		if at = waitsFor[at]; at == first {
-			s.WriteString("line " + strconv.Itoa(int(g.ops[at].line)))
+			s.WriteString("line " + strconv.Itoa(int(g.ops.at(at).line)))
 			return errors.New(s.String())
 		}
 	}

@@ -2,11 +2,14 @@ package goal
 
 import (
 	"bytes"
-	"github.com/weft-sim/weft/mpi"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/mpi"
 )
 
 func TestParseAccepts(t *testing.T) {
@@ -80,8 +83,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte("num_ranks 1\nrank 0 {\na: calc 1\nb: send 0b to 0 cpu 3\nb irequires a\nrecv 0 b from -1\n}\n"))
+	f.Add([]byte("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 7 cpu 1 nic 2\nl01: calc 4\nl1: calc 3\nl9999999: calc 1\nl1 requires l01\nl9999999 irequires l1 \n}\nrank 1 {\nrecv 8b from 0 tag 7\n}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		g, err := Parse("x.goal", bytes.NewReader(text))
+		plain, plainErr := parse("x.goal", bytes.NewReader(text), true)
+		if fmt.Sprint(err) != fmt.Sprint(plainErr) || !reflect.DeepEqual(g, plain) {
+			t.Fatalf("read fast: %v, %v\nby tokens: %v, %v", g, err, plain, plainErr)
+		}
 		if err != nil {
 			return
 		}
@@ -107,4 +115,32 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkParse reads a schedule as generators write it: 1,024 ranks, each with 32
+// messages and a dependency for every second one.
+func BenchmarkParse(b *testing.B) {
+	var text bytes.Buffer
+	fmt.Fprintln(&text, "num_ranks 1024")
+	for r := range 1024 {
+		fmt.Fprintf(&text, "\nrank %d {\n", r)
+		for i := range 16 {
+			fmt.Fprintf(&text, "l%d: send 8b to %d tag %d\nl%d: recv 8b from %d tag %d\n", 2*i+1, (r+1<<i)%1024, i, 2*i+2, (r+1023<<i)%1024, i)
+			if i > 0 {
+				fmt.Fprintf(&text, "l%d requires l%d\n", 2*i+1, 2*i)
+			}
+		}
+		fmt.Fprintln(&text, "}")
+	}
+	for _, plain := range []bool{false, true} {
+		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {
+			b.SetBytes(int64(text.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := parse("x.goal", bytes.NewReader(text.Bytes()), plain); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

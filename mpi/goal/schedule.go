@@ -13,12 +13,12 @@ import (
 // Schedule is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
 // Operation Assembly Language, ICPP 2009), as LogGOPSim and ATLAHS replay it:
 // for every rank a set of operations with dependencies. It is read-only once
-// parsed; about 50 bytes an operation and 8 a dependency.
+// parsed; 40 bytes an operation and 4 a dependency, 8 more while it is read.
 type Schedule struct {
 	name       string
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
-	ops        []operation
+	ops        list[operation]
 	onStart    dependents // irequires: released by the start
 	onDone     dependents // requires: released by the completion
 }
@@ -45,18 +45,19 @@ func (d *dependents) of(op int32) []int32 { return d.op[d.start[op]:d.start[op+1
 type edge struct{ before, after int32 }
 
 // newDependents sorts edges by their first end, keeping their order.
-func newDependents(ops int, edges []edge) dependents {
-	d := dependents{start: make([]int32, ops+1), op: make([]int32, len(edges))}
-	for _, e := range edges {
-		d.start[e.before+1]++
+func newDependents(ops int, edges *list[edge]) dependents {
+	// Counted two places up and filled one place up, the starts end in their places.
+	start := make([]int32, ops+2)
+	for _, e := range edges.all {
+		start[e.before+2]++
 	}
 	for i := range ops {
-		d.start[i+1] += d.start[i]
+		start[i+2] += start[i+1]
 	}
-	next := append([]int32(nil), d.start[:ops]...)
-	for _, e := range edges {
-		d.op[next[e.before]] = e.after
-		next[e.before]++
+	d := dependents{start: start[:ops+1], op: make([]int32, edges.len())}
+	for _, e := range edges.all {
+		d.op[start[e.before+1]] = e.after
+		start[e.before+1]++
 	}
 	return d
 }
@@ -65,13 +66,13 @@ func newDependents(ops int, edges []edge) dependents {
 func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
 // Operations is the number of operations of all ranks.
-func (g *Schedule) Operations() int { return len(g.ops) }
+func (g *Schedule) Operations() int { return g.ops.len() }
 
 // Messages is the number of sends of all ranks.
 func (g *Schedule) Messages() int {
 	n := 0
-	for i := range g.ops {
-		if g.ops[i].kind == mpi.Send {
+	for _, op := range g.ops.all {
+		if op.kind == mpi.Send {
 			n++
 		}
 	}
@@ -87,7 +88,7 @@ func (g *Schedule) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(out, "\nrank %d {\n", r)
 		first, end := g.first[r], g.first[r+1]
 		for i := first; i < end; i++ {
-			fmt.Fprintf(out, "l%d: %s\n", i-first+1, g.ops[i].text())
+			fmt.Fprintf(out, "l%d: %s\n", i-first+1, g.ops.at(i).text())
 		}
 		for i := first; i < end; i++ {
 			for _, after := range g.onStart.of(i) {
@@ -144,9 +145,9 @@ func (o *operation) text() string {
 // length of one calc unit in the time unit of the machine: 1 for the LogGOPS
 // machine, 1000 (picoseconds in a nanosecond) for the runtime.
 func (g *Schedule) Replay(calcUnit int64) mpi.Workload {
-	w := &replay{Schedule: g, unit: calcUnit, needs: make([]int32, len(g.ops)), ready: make([]int64, len(g.ops)), left: int64(len(g.ops))}
-	for i := range g.ops {
-		w.needs[i] = g.ops[i].needs
+	w := &replay{Schedule: g, unit: calcUnit, needs: make([]int32, g.ops.len()), ready: make([]int64, g.ops.len()), left: int64(g.ops.len())}
+	for i, op := range g.ops.all {
+		w.needs[i] = op.needs
 	}
 	return w
 }
@@ -171,7 +172,7 @@ func (w *replay) NICs() int         { return w.nics }
 func (w *replay) Unreleased() int64 { return w.left }
 
 func (w *replay) Where(rank, id int32) string {
-	return fmt.Sprintf("%s:%d", w.name, w.ops[w.first[rank]+id].line)
+	return fmt.Sprintf("%s:%d", w.name, w.ops.at(w.first[rank]+id).line)
 }
 
 func (w *replay) Start(rank int32, dst []mpi.Op) []mpi.Op {
@@ -203,7 +204,7 @@ func (w *replay) met(rank int32, now int64, waiting []int32, dst []mpi.Op) []mpi
 }
 
 func (w *replay) release(rank, i int32, dst []mpi.Op) []mpi.Op {
-	o := &w.ops[i]
+	o := w.ops.at(i)
 	w.left--
 	op := mpi.Op{ID: i - w.first[rank], Kind: o.kind, CPU: o.cpu, NIC: o.nic, Peer: o.peer, Tag: o.tag, Size: o.size, Ready: w.ready[i]}
 	if o.kind == mpi.Calc {

@@ -1,31 +1,35 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // neverPlain, which only tests set, lets requestCrossbar do what requestPlainly can.
 var neverPlain bool
 
 // requestsPlainly tells whether requestPlainly serves: heads take their virtual
 // channel as they cross, and a credit is all that they need.
-func (f *Fabric) requestsPlainly() bool {
-	return f.combined != 0 && !f.cutThrough && f.escape == nil && !neverPlain
+func (d *domain) requestsPlainly() bool {
+	return d.combined != 0 && !d.cutThrough && d.escape == nil && !neverPlain
 }
 
 // refusal is why the flit at the front of a queue does not ask for the crossbar, for
-// the observers.
+// the observer.
 type refusal struct {
 	local uint32
 	part  Part
 }
 
-// tellRefusals tells the observers.
-func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
+// tellRefusals tells the observer.
+func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 	for _, r := range refusals {
 		queue := sw.queue0 + int32(r.local)
 		if r.part != PartSerial {
-			f.stalls(queue, r.part)
-		} else if f.blame != nil {
-			f.blame.outputFull(f, queue, sw.outPort(sw.queue(r.local).hop>>16))
+			d.observer.sleeps(d, queue, r.part)
+		} else {
+			d.observer.blocked(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
 		}
 	}
 }
@@ -33,14 +37,14 @@ func (f *Fabric) tellRefusals(sw *switchState, refusals []refusal) {
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
-func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := of(f.alloc.requests, 0), of(f.alloc.places, 0)
-	accepts, waits := of(f.acceptOV, uint32(sw.queue0)), of(f.waitNext, uint32(sw.queue0))
-	vcs, last := uint32(f.vcs), uint32(1)<<((f.vcs-1)&31)
+func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
+	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
+	accepts, waits := check.Of(d.acceptOV).From(uint32(sw.queue0)), check.Of(d.waitNext).From(uint32(sw.queue0))
+	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := of(f.alloc.refusals, 0), uint32(0)
-	now := f.cycle << intervalShift
-	full := now + f.leastWindow // before that, there is room behind the crossbar in any case
+	refusals, refused := check.Of(d.matcher.refusals), uint32(0)
+	now := d.cycle << intervalShift
+	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -65,34 +69,34 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 				if set := v.hop & (1<<MaxVCs - 1); set&(set-1) != 0 {
 					lov = first + uint32(bits.TrailingZeros32(free))
 					several := free&(free-1) != 0
-					if free &^= withoutCredit(sw.outVC(first), vcs); free != 0 && several {
-						lov = nextVC(at(accepts, local), first, free)
+					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
+						lov = nextVC(accepts.At(local), first, free)
 					}
 				} else if sw.outVC(lov).credits == 0 {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
 					m.sa &^= left & -left
-					*at(waits, local) = o.waiters
+					*waits.At(local) = o.waiters
 					o.waiters = sw.queue0 + int32(local) + 1
-					*at(refusals, refused) = refusal{local, wants}
+					*refusals.At(refused) = refusal{local, wants}
 					refused++
 					continue
 				}
 				v.out = int32(lov)
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				*at(refusals, refused) = refusal{local, PartCredit}
+				*refusals.At(refused) = refusal{local, PartCredit}
 				refused++
 				continue
 			}
-			if o.nextFree >= full && o.nextFree-f.pace(o).window >= now { // no room behind the crossbar
-				*at(refusals, refused) = refusal{local, PartSerial}
+			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
+				*refusals.At(refused) = refusal{local, PartSerial}
 				refused++
 				continue
 			}
-			port := uint32(at(places, local).port)
-			*at(requests, n) = newRequest(local, port<<16|output)
+			port := uint32(places.At(local).port)
+			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
 			rivalInputs |= inputs & in
@@ -101,17 +105,17 @@ func (f *Fabric) requestPlainly(sw *switchState, step uint32) (list []request, r
 			outputs |= out
 		}
 	}
-	if f.observed {
-		f.tellRefusals(sw, f.alloc.refusals[:refused])
+	if d.observer != nil {
+		d.tellRefusals(sw, d.matcher.refusals[:refused])
 	}
-	return f.alloc.requests[:n], rivalInputs, rivalOutputs
+	return d.matcher.requests[:n], rivalInputs, rivalOutputs
 }
 
-// withoutCredit is the set of those of vcs virtual channels, the first of them
-// given, that have no credit.
-func withoutCredit(first *outVC, vcs uint32) (set uint32) {
+// withoutCredit is the set of those of the first vcs virtual channels that have no
+// credit.
+func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	for vc := range vcs {
-		set |= uint32(at(first, vc).credits-1) >> 31 << (vc & 31)
+		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
 	}
 	return set
 }

@@ -9,10 +9,9 @@ import "github.com/weft-sim/weft/sim"
 // Most flits leave within a cycle or two, and every one passes here: those go to
 // plain lists, only the others to a wheel.
 type behind struct {
-	soon    [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
-	until   *sim.Wheel[int32]   // the same, later cycles
-	crossed []int32             // flits in either, by output virtual channel; nil unless a CrossedReader asks
-	slots   bool                // until credits are let go
+	soon  [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
+	until *sim.Wheel[int32]   // the same, later cycles
+	slots bool                // until credits are let go
 }
 
 const soonCycles = 4
@@ -25,44 +24,41 @@ type SlotCounter interface{ CountsHeldSlots() bool }
 // CrossedReader is implemented by occupancy readers that read [View.Crossed].
 type CrossedReader interface{ ReadsCrossed() bool }
 
-func newBehind(f *Fabric, reach int64) *behind {
-	b := &behind{until: sim.NewWheel[int32](reach)}
-	if r, ok := f.routing.(SlotCounter); ok {
+func newBehind(d *domain) *behind {
+	b := &behind{until: sim.NewWheel[int32](d.horizon)}
+	if r, ok := d.routing.(SlotCounter); ok {
 		b.slots = r.CountsHeldSlots()
-	}
-	if r, ok := f.routing.(CrossedReader); ok && r.ReadsCrossed() {
-		b.crossed = make([]int32, f.terminalOV0)
 	}
 	return b
 }
 
 // list is where to file flits that cross in this cycle, depart at a time and are
 // not held longer; nil if each has to be filed by cross.
-func (b *behind) list(f *Fabric, depart int64) *[]int32 {
-	ahead := depart>>intervalShift - f.cycle
-	if b.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
+func (b *behind) list(d *domain, depart int64) *[]int32 {
+	ahead := depart>>intervalShift - d.cycle
+	if d.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
 		return nil
 	}
-	return &b.soon[(f.cycle+ahead+1)%soonCycles]
+	return &b.soon[(d.cycle+ahead+1)%soonCycles]
 }
 
 // cross files a flit that crosses switch sw in this cycle, decided for local
 // output virtual channel lov, to depart at a time and its credit to be sent so
 // many cycles late.
-func (b *behind) cross(f *Fabric, sw *switchState, lov uint32, depart, late int64) {
+func (b *behind) cross(d *domain, sw *switchState, lov uint32, depart, late int64) {
 	until := depart >> intervalShift
 	if b.slots && late > 0 {
-		until = max(until, f.cycle+late-1)
+		until = max(until, d.cycle+late-1)
 	}
-	if until <= f.cycle {
+	if until <= d.cycle {
 		sw.outVC(lov).waiting--
 		return
 	}
-	ov := sw.port0*int32(f.vcs) + int32(lov)
-	if b.crossed != nil {
-		b.crossed[ov]++
+	ov := sw.port0*int32(d.vcs) + int32(lov)
+	if d.crossed != nil {
+		d.crossed[ov]++
 	}
-	if until-f.cycle < soonCycles-1 {
+	if until-d.cycle < soonCycles-1 {
 		list := &b.soon[(until+1)%soonCycles]
 		*list = append(*list, ov)
 	} else {
@@ -71,22 +67,22 @@ func (b *behind) cross(f *Fabric, sw *switchState, lov uint32, depart, late int6
 }
 
 // release ends the waiting of flits whose time came before cycle c.
-func (b *behind) release(f *Fabric, c int64) {
+func (b *behind) release(d *domain, c int64) {
 	list := &b.soon[c%soonCycles]
-	b.end(f, *list)
+	b.end(d, *list)
 	*list = (*list)[:0]
 	for batch := b.until.Next(c); batch != nil; batch = b.until.Next(c) {
-		b.end(f, batch)
+		b.end(d, batch)
 	}
 }
 
-func (b *behind) end(f *Fabric, ovs []int32) {
+func (b *behind) end(d *domain, ovs []int32) {
 	for _, ov := range ovs {
-		f.outVC[ov].waiting--
+		d.outVC[ov].waiting--
 	}
-	if b.crossed != nil {
+	if d.crossed != nil {
 		for _, ov := range ovs {
-			b.crossed[ov]--
+			d.crossed[ov]--
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package fabric
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -124,33 +122,6 @@ func (r *runner) conclude() {
 	r.result.State, r.result.Reason = r.result.Evidence.Judge()
 }
 
-// idleLatency is the mean latency in cycles of packets that cross channels as
-// often as given (len = (ports+terminals)*vcs) and never wait, their flits
-// following each other in a flit a cycle.
-func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
-	var flits, cycles float64
-	for ov, n := range channelFlits {
-		latency := float64(f.out[ov/f.vcs].latency)
-		if int32(ov) >= f.terminalOV0 {
-			flits += float64(n)
-		} else {
-			latency += float64(f.config.Switch.Cycles())
-		}
-		cycles += float64(n) * latency
-	}
-	return cycles/flits + float64(f.DeliveredFlits)/float64(max(1, f.Packets)) - 1
-}
-
-// channelFlits is the number of flits sent so far on every virtual channel,
-// modulo 2^32.
-func (f *Fabric) ChannelFlits() []uint32 {
-	counts := make([]uint32, len(f.outVC))
-	for i := range f.outVC {
-		counts[i] = f.outVC[i].flits
-	}
-	return counts
-}
-
 // drain goes on, with traffic, until the packets of the window have arrived.
 // A network that needs far longer than its window is saturated.
 func (r *runner) drain() error {
@@ -175,27 +146,6 @@ func (r *runner) drain() error {
 	return nil
 }
 
-// oldestBirth is the earliest birth among the packets in the network; Never if
-// it is empty.
-func (f *Fabric) oldestBirth() int64 {
-	free := make([]bool, f.packetIDs())
-	for _, list := range f.freeLists() {
-		for _, id := range list {
-			free[id] = true
-		}
-	}
-	oldest := Never
-	if f.faults != nil {
-		oldest = f.faults.retry.oldestBirth()
-	}
-	for id := range free {
-		if !free[id] {
-			oldest = min(oldest, f.packet(int32(id)).birth)
-		}
-	}
-	return oldest
-}
-
 // finish empties the network and audits it.
 func (r *runner) finish() error {
 	r.result.Cycles = r.f.Cycle()
@@ -208,39 +158,4 @@ func (r *runner) finish() error {
 	r.result.gather()
 	r.result.Faults = r.f.FaultTally()
 	return r.f.Audit()
-}
-
-// usefulFlits is the number of flits delivered that were worth it.
-func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
-
-// Audit checks an empty network: every flit that entered it has left it or was
-// discarded, every buffer is empty, every virtual channel free, every credit home.
-func (f *Fabric) Audit() error {
-	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
-		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
-			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
-	}
-	if f.unit != nil {
-		f.unit.comeHome(f)
-	}
-	for q := range f.queues {
-		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {
-			return fmt.Errorf("audit: queue %d holds %d flits", q, v.count)
-		}
-	}
-	for ov := range f.outVC {
-		o := &f.outVC[ov]
-		want := f.buffer
-		if int32(ov) < f.terminalOV0 {
-			port := ov / f.vcs
-			want = f.bufferOf(topology.PortID(port))
-			if f.out[port].free != 1<<f.vcs-1 {
-				return fmt.Errorf("audit: a virtual channel of %s is still held", f.graph.PortName(topology.PortID(port)))
-			}
-		}
-		if o.credits != want || o.waiting != 0 {
-			return fmt.Errorf("audit: output virtual channel %d has %d credits, want %d, and %d flits waiting, want 0", ov, o.credits, want, o.waiting)
-		}
-	}
-	return nil
 }

@@ -1,0 +1,103 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// domain is the part of a network that a thread simulates at a time: its own clock,
+// wheels, allocator, pool of flits, free packets and counters, beside the network and
+// the state that it shares with other domains. Of the state it touches only what
+// belongs to its switches and terminals.
+type domain struct {
+	network
+	state
+	cycle int64 // being simulated, or last simulated
+	extras
+
+	pool       []buffered // flits behind the fronts of queues
+	poolFree   int32      // + 1
+	touched    int32      // of no meaning
+	packetFree []int32
+
+	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
+	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
+	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
+	wakes   *sim.Wheel[int32]      // terminal
+	alarms  *sim.Wheel[int32]      // terminal; nil without
+	active  []uint64               // mask words with a bit set
+	woken   []int32                // terminals to serve in this cycle because of a credit
+	behind  *behind                // nil unless occupancy
+	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
+
+	steps      stepTimes
+	matcher    matcher
+	registered *registered // nil: iSLIP or input-first, played out here
+
+	source     Source
+	prefetcher prefetcher // the source, if it is one
+	sink       Sink
+	responder  Responder // the source, if it is one
+	meter      *Meter    // of its run
+	view       View
+	spec       PacketSpec // filled in by the source; likewise
+	head       Head       // handed to the routing: kept here so that it does not
+	delivery   Delivery   // escape to the heap with every call; likewise
+	Counters
+}
+
+// Wheels of domain.flits.
+const (
+	toTerminals = iota
+	toSwitches
+	firstOutbox // to domain 0
+)
+
+// newDomain makes an idle domain of the network of f, one of as many as f has tasks.
+func newDomain(f *Fabric) *domain {
+	d := &domain{
+		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch),
+		active:  make([]uint64, (len(f.masks)+63)/64),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),
+	}
+	d.view.d = d
+	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
+	d.credits[0] = sim.NewWheel[int32](f.horizon)
+	if domains := len(f.tasks); domains > 1 {
+		for i := range domains {
+			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
+			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
+		}
+	}
+	if f.sensing != nil {
+		d.held = sim.NewWheel[heldCredit](f.horizon)
+	}
+	if f.occupancy {
+		d.behind = newBehind(d)
+	}
+	if f.hold != nil {
+		d.hold = f.hold.part()
+	}
+	if f.unit != nil {
+		d.unit = f.unit.part(f)
+	}
+	if f.allocators != nil {
+		d.registered = newRegistered(d)
+	}
+	return d
+}
+
+// activate marks a mask word as having work.
+func (d *domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+
+// anyActive tells whether some switch has work.
+func (d *domain) anyActive() bool {
+	for _, w := range d.active {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}

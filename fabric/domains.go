@@ -1,0 +1,220 @@
+package fabric
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// A network is simulated in one domain or, by several threads, in more. What a
+// switch does reaches another one no earlier than a cycle and the channel between
+// them later. So all domains simulate a window of as many cycles as the fastest
+// channel between two of them takes, and one, without hearing of each other; what
+// they have sent to others by then waits in wheels of its own, and is handed over at
+// the barrier before the window in which it arrives. All arrivals of a cycle come
+// before its decisions and may come in any order: so results do not depend on the
+// number of threads.
+//
+// Where a routing reads the state of switches of other domains (a [RemoteReader]),
+// where packets are observed, and where one thread would be as fast, there is one
+// domain. Its window never ends.
+//
+// There are more domains than threads, so that a thread that is through with its own,
+// or whose processor nobody else wants, can take over some of another's.
+
+// crew is the threads that simulate the domains of a network.
+type crew struct {
+	threads   int
+	others    sync.WaitGroup // threads but the caller's; here so that Advance allocates nothing
+	lookahead int64          // cycles of a window
+	barrier   *barrier
+	tasks     []task  // by domain
+	domainOf  []uint8 // by switch
+}
+
+// task is how far a domain has got, in a cache line of its own: the number of the
+// task that comes next, two a window.
+type task struct {
+	next atomic.Int64
+	_    [56]byte
+}
+
+// RemoteReader is implemented by routings that read, at one switch, the state of
+// others. What they read must be of this very cycle, so that the switches have to
+// be in one domain.
+type RemoteReader interface {
+	// ReadsWithin tells whether all that is read at any switch is in the
+	// switch's own domain. domain is by switch.
+	ReadsWithin(domain []int) bool
+}
+
+// maxDomains bounds the domains of a network: wheels are found by 4 bits.
+const maxDomains = 14
+
+// worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
+// second thread pays for its barriers.
+var worthThreads = int64(4000)
+
+// domainsPerThread is the number of domains that a thread begins with.
+const domainsPerThread = 4
+
+// split divides the network among threads, if that is possible and pays. Call it
+// before the first cycle, with all observers in place.
+func (f *Fabric) split(threads int) {
+	threads = min(threads, maxDomains, len(f.switches))
+	if threads < 2 || f.observer != nil || f.multicast != nil || f.faults != nil {
+		return
+	}
+	domain, lookahead := f.divide(threads)
+	work := lookahead * int64(len(f.terminals))
+	if lookahead == 0 || work < worthThreads || !f.readsWithin(domain) {
+		return
+	}
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worthThreads && f.readsWithin(finer) {
+		domain = finer
+	}
+	domainOf := make([]uint8, len(domain))
+	for s := range domain {
+		domainOf[s] = uint8(domain[s])
+	}
+	f.divideInto(domainOf, slices.Max(domain)+1, threads, lookahead)
+}
+
+// divideInto makes so many idle domains of the switches, in place of those before, for
+// a crew of threads.
+func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
+	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
+	if domains > 1 {
+		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
+		if f.unit != nil {
+			f.packets.trains = make([]*trainChunk, maxChunks)
+		}
+	}
+	f.domains = nil
+	for range domains {
+		f.domains = append(f.domains, newDomain(f))
+	}
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 {
+			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
+				f.out[p].wheel = firstOutbox + other
+				f.in[p].wheel = 1 + other
+			}
+		}
+	}
+}
+
+// handOn lets the domains have what has been set since they were made. Only before the
+// first cycle.
+func (f *Fabric) handOn() {
+	for _, d := range f.domains {
+		d.network, d.extras = f.network, f.extras
+	}
+}
+
+// divide makes n domains of the switches, and tells for how many cycles they can be
+// simulated apart; 0 if they are not connected.
+func (f *Fabric) divide(n int) (domain []int, lookahead int64) {
+	n = min(n, len(f.switches))
+	latency := func(p topology.PortID) int32 { return f.out[p].latency }
+	domain = partition(f.graph, latency, n)
+	lookahead = math.MaxInt64
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
+			lookahead = min(lookahead, 1+int64(f.out[p].latency))
+		}
+	}
+	if lookahead == math.MaxInt64 {
+		lookahead = 0
+	}
+	return domain, lookahead
+}
+
+// readsWithin tells whether the routing reads nothing of other domains.
+func (f *Fabric) readsWithin(domain []int) bool {
+	r, ok := f.routing.(RemoteReader)
+	return !ok || r.ReadsWithin(domain)
+}
+
+// maxChunks bounds the packets in a divided network: 2^26.
+const maxChunks = 1 << 16
+
+// owner is the domain that simulates a terminal.
+func (f *Fabric) owner(t topology.TerminalID) *domain {
+	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
+}
+
+// Advance simulates so many cycles, on all threads.
+func (f *Fabric) Advance(cycles int64) {
+	end := f.cycle + cycles
+	for i := range f.tasks {
+		f.tasks[i].next.Store(0)
+	}
+	for me := 1; me < f.threads; me++ {
+		f.others.Go(func() { f.work(me, f.cycle, end) })
+	}
+	f.work(0, f.cycle, end)
+	f.others.Wait()
+	f.cycle = end
+	f.count()
+}
+
+// work is a thread's share of Advance.
+func (f *Fabric) work(me int, from, end int64) {
+	for number := int64(0); from < end; number += 2 {
+		until := min(end, from+f.lookahead)
+		f.barrier.wait() // all domains have sent what arrives in this window
+		f.each(me, number, func(i int) {
+			for other, d := range f.domains {
+				if other != i {
+					f.domains[i].receive(d, i, from+1, until)
+				}
+			}
+		})
+		f.barrier.wait() // all have taken it
+		f.each(me, number+1, func(i int) { f.domains[i].simulate(until - from) })
+		from = until
+	}
+}
+
+// each does the tasks of a number that no other thread does: those of the thread's
+// own domains and then, from the last on, those of the others.
+func (c *crew) each(me int, number int64, do func(domain int)) {
+	domains := len(c.tasks)
+	first, own := me*domains/c.threads, (me+1)*domains/c.threads-me*domains/c.threads
+	for i := range domains {
+		domain := first + i
+		if i >= own {
+			domain = (first + domains - 1 - (i - own)) % domains
+		}
+		if c.tasks[domain].next.CompareAndSwap(number, number+1) {
+			do(domain)
+		}
+	}
+}
+
+// receive takes what another domain has sent and what arrives in some cycles.
+func (d *domain) receive(from *domain, me int, first, last int64) {
+	flits, credits := from.flits[firstOutbox+me], from.credits[1+me]
+	for c := first; c <= last; c++ {
+		for batch := flits.Next(c); batch != nil; batch = flits.Next(c) {
+			for i := range batch {
+				*d.flits[toSwitches].Place(c) = batch[i]
+			}
+		}
+		for batch := credits.Next(c); batch != nil; batch = credits.Next(c) {
+			for _, ov := range batch {
+				*d.credits[0].Place(c) = ov
+			}
+		}
+		if d.unit != nil {
+			d.unit.receive(from.unit, me, c)
+		}
+	}
+}
+
+// Threads is the number of threads that simulate f once it runs.
+func (f *Fabric) Threads() int { return f.threads }

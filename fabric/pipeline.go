@@ -1,0 +1,44 @@
+package fabric
+
+import "math"
+
+// This file tells how long what happens in a switch takes.
+
+// Cycles is the longest that a flit spends in an idle switch, its channels not
+// included: all stages, in whole cycles.
+func (c *SwitchConfig) Cycles() int64 { return int64(math.Ceil(float64(c.steps()) / c.Speedup)) }
+
+// steps is the number of steps of the switch core that a head takes.
+func (c *SwitchConfig) steps() int {
+	return c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
+}
+
+// crossing is the longest from a flit's grant to its departure by an idle
+// channel, in cycles.
+func (c *SwitchConfig) crossing() int64 {
+	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
+}
+
+// OutputsHoldUp tells whether so few flits may wait behind the crossbar that no
+// channel can be full: they count from their grant.
+func (c *SwitchConfig) OutputsHoldUp() bool {
+	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.crossing()
+}
+
+// CyclesVary tells whether the time in an idle switch can be shorter than
+// [SwitchConfig.Cycles]: n cycles have between floor(n*speedup) and
+// ceil(n*speedup) steps, by the cycle that they begin in.
+func (c *SwitchConfig) CyclesVary() bool {
+	return math.Ceil(float64(c.Cycles()-1)*c.Speedup) >= float64(c.steps())
+}
+
+// RoundTrip is the shortest credit round trip of a channel class in cycles:
+// from a flit's grant at one switch until its credit can be used there again,
+// if the next switch passes the flit on at once. channel is the class's
+// latency.
+func (c *SwitchConfig) RoundTrip(channel int64) int64 {
+	cycles := func(steps int) int64 { return int64(math.Ceil(float64(steps) / c.Speedup)) }
+	out := cycles(c.SwitchAllocCycles + c.CrossbarCycles)
+	back := cycles(c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles)
+	return out + channel + back + channel + int64(c.CreditCycles)
+}

@@ -1,0 +1,23 @@
+//go:build weftcheck
+
+package sim
+
+import "testing"
+
+// TestWheelPast: the checked build finds what is filed for a cycle that is over, within
+// the wheel's reach of it or not.
+func TestWheelPast(t *testing.T) {
+	for _, late := range []int64{0, 5, 1000} {
+		w := NewWheel[int](100)
+		w.Next(1000)
+		w.Place(1001)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d cycles late: no panic", late)
+				}
+			}()
+			w.Place(1000 - late)
+		}()
+	}
+}
