@@ -23,7 +23,11 @@ func (d *domain) broken(format string, args ...any) {
 func (d *domain) checkCredits(ov int32) {
 	depth := d.buffer
 	if ov < d.terminalOV0 {
-		depth = d.bufferOf(topology.PortID(ov / int32(d.vcs)))
+		port := topology.PortID(ov / int32(d.vcs))
+		depth = d.bufferOf(port)
+		if d.unit != nil {
+			d.unit.look(d, port)
+		}
 	}
 	if o := &d.outVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
 		d.broken("output virtual channel %d has %d credits for %d places, and %d flits waiting", ov, o.credits, depth, o.waiting)
