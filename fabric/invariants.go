@@ -23,7 +23,11 @@ func (d *domain) broken(format string, args ...any) {
 func (d *domain) checkCredits(ov int32) {
 	depth := d.buffer
 	if ov < d.terminalOV0 {
-		depth = d.bufferOf(topology.PortID(ov / int32(d.vcs)))
+		port := topology.PortID(ov / int32(d.vcs))
+		depth = d.bufferOf(port)
+		if d.unit != nil {
+			d.unit.look(d, port)
+		}
 	}
 	if o := &d.outVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
 		d.broken("output virtual channel %d has %d credits for %d places, and %d flits waiting", ov, o.credits, depth, o.waiting)
@@ -64,7 +68,7 @@ func (d *domain) checkSwitch(sw *switchState) {
 // on its way; flits are where they came to or have left; what queues hold behind their
 // fronts is all that there is in pools.
 func (f *Fabric) checkAll() {
-	if f.cycle < f.checkAt {
+	if f.cycle < f.checkAt || f.unit != nil { // whose flits and credits are not single
 		return
 	}
 	f.checkAt = f.cycle + checkPeriod

@@ -198,8 +198,18 @@ func TestUnitRefusals(t *testing.T) {
 // threads, measure the same with both units, but for what is accepted at the edges of
 // the window, where packets count when their tails arrive.
 func TestUnitRuns(t *testing.T) {
+	testUnitRuns(t, "min", "ugal-l", "par")
+}
+
+// TestUnitRunsPlainNever: the loop for the usual case does what that for every case does.
+func TestUnitRunsPlainNever(t *testing.T) {
+	fabric.PlainNever(t.Cleanup)
+	testUnitRuns(t, "val")
+}
+
+func testUnitRuns(t *testing.T, algorithms ...string) {
 	fabric.DivideAlways(t.Cleanup)
-	for _, algorithm := range []string{"min", "ugal-l", "par"} {
+	for _, algorithm := range algorithms {
 		n := dragonflyNetwork(t, algorithm, 2, 4, 2)
 		for _, load := range []float64{0.3, 0.9} {
 			var got []string
@@ -209,7 +219,7 @@ func TestUnitRuns(t *testing.T) {
 			}{{fabric.UnitFlit, 1}, {fabric.UnitPacket, 1}, {fabric.UnitPacket, 3}} {
 				config := holding(fabric.DefaultConfig())
 				config.Fabric.Unit = c.unit
-				f, r := n.run(t, config, load, 6, fabric.Plan{Warmup: 500, Window: 3000, Threads: c.threads})
+				f, r := n.run(t, config, load, 6, fabric.Plan{Warmup: 500, Window: 1500, Threads: c.threads})
 				if f.Threads() != c.threads {
 					t.Fatalf("%d threads", f.Threads())
 				}
