@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,21 +11,9 @@ import (
 // dump unpacks one of OpenSM's files into a folder.
 func dump(t *testing.T, dir, name string) string {
 	t.Helper()
-	packed, err := os.Open(filepath.Join(root, "routing", "multicast", "testdata", "opensm", name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	r, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := unzipped(t, filepath.Join(root, "routing", "multicast", "testdata", "opensm", name+".gz"))
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
