@@ -3,6 +3,8 @@
 
 GO      ?= go
 BIN     := bin/weft
+# The commit, for weft version, manifests and reports; empty outside of git.
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null)
 RESULTS := results
 
 # How long make soak runs, and its first fabric.
@@ -16,12 +18,15 @@ THREADED := ./experiments ./routing/multicast
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build test test-checked test-slurm race-all soak fuzz check format vet lint tidy arrows race bench demo reproduce verdicts golden clean help
+.PHONY: all build man test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
 build: ## build bin/weft
-	$(GO) build -o $(BIN) ./cmd/weft
+	$(GO) build $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
+
+man: build ## write the manual pages to bin/man
+	$(BIN) man -o bin/man
 
 test: ## run all tests
 	$(GO) test ./...
@@ -31,6 +36,10 @@ test-checked: ## run the tests of the simulator itself with bounds and invariant
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
+	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
+
+test-report: ## open reports in a headless Chromium (Debian) and use them; pictures of the pages go to WEFT_PICTURES
+	@status=0; .ci/chromium install && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
@@ -73,6 +82,13 @@ demo: build ## run the quick start: load-latency curves of a 1056-terminal drago
 	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
 	@echo "curves: $(RESULTS)/quickstart/results.csv and latency.png, throughput.png"
 
+gallery: build ## run the examples of docs/gallery.md and draw its figures again
+	@for picture in docs/gallery/*.svg; do \
+		name=$$(basename $$picture .svg); example=$${name%%--*}; figure=$${name##*--}; \
+		$(BIN) run examples/$$example --quiet --resume --out $(RESULTS)/gallery/$$example && \
+		cp $(RESULTS)/gallery/$$example/$$figure.svg $$picture || exit 1; \
+	done
+
 reproduce: build ## reproduce the papers' figures and tables
 	$(BIN) reproduce --out $(RESULTS)/papers --resume
 
@@ -80,6 +96,10 @@ verdicts: build ## reproduce the papers in full (or go on), then refresh docs/ve
 	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed
 	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
 	$(GO) test ./cmd/weft -run TestPapersPage -update
+
+atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md
+	$(BIN) atlas --measure --resume --out $(RESULTS)/atlas
+	cp $(RESULTS)/atlas/atlas.md docs/atlas.md
 
 golden: ## rewrite golden files and generated documentation
 	$(GO) test ./cmd/weft -update

@@ -19,11 +19,14 @@ import (
 const certificateBudget = 20_000_000
 
 // unsafeConfig is implemented by the configurations of kinds whose networks
-// can deadlock.
-type unsafeConfig interface{ setAllowDeadlock() }
+// can deadlock: fabric.allow_deadlock of the file.
+type unsafeConfig interface {
+	setAllowDeadlock()
+	allowsDeadlock() bool
+}
 
 // allowHint tells how to run what is refused.
-const allowHint = "; --allow-deadlock runs it all the same"
+const allowHint = "; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same"
 
 // proof is a certificate in words; err tells why there is none.
 type proof struct {
@@ -63,6 +66,22 @@ func (o *opened) prove(budget int, wormhole bool) proof {
 		p.cycle = "\n" + p.cycle
 	}
 	return p
+}
+
+// Certificate is what [Certify] finds.
+type Certificate struct {
+	Acyclic bool   // no cycle among the dependencies that were followed
+	Exact   bool   // all of them were
+	Text    string // a sentence
+	Cycle   string // by channel, indented lines; empty if there is none
+}
+
+// Certify builds the channel dependency graph of a routing with so many virtual channels,
+// under wormhole flow control, and looks for cycles; where there are too many paths, among a
+// sample of the destinations.
+func Certify(g *topology.Graph, r fabric.Routing, vcs int) (Certificate, error) {
+	p := newOpened(g, r, vcs).prove(certificateBudget, true)
+	return Certificate{p.acyclic, p.exact, p.text, p.cycle}, p.err
 }
 
 // network is what certificates and channel loads are computed of.
@@ -160,6 +179,7 @@ func (p *Preflight) certify(n *network, allowed bool) error {
 		p.Note("deadlock", "%s", c.text)
 	case allowed:
 		p.Warn("routing.type", "= %q %s", n.routing.Type.Name(), c.text+c.cycle)
+		p.cyclic = append(p.cyclic, fmt.Sprintf("%s on %s %s%s", n.routing.Type.Name(), n.topology.Type.Name(), c.text, c.cycle))
 	default:
 		return At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.text, allowHint, c.cycle))
 	}

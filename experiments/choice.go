@@ -65,7 +65,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 // faulty is the key of the table that errors without a key are about: the one
 // that names a file, if there is one, otherwise the choice.
 func (c *Choice[E, T]) faulty() string {
-	if r, ok := c.config.(fileReader); ok {
+	if r, ok := readerOf(c.config); ok {
 		for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
 				return f.name

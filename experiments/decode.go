@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -111,19 +110,6 @@ func unknownKey(path, name string, candidates []string) string {
 func (d *decoder) params(table string, err error) {
 	for _, e := range flatten(err) {
 		d.doc.faultFrom(table, e)
-	}
-}
-
-// faultFrom records an error under the key that it names. table prefixes the
-// keys of *param.ParamError.
-func (d *document) faultFrom(table string, err error) {
-	switch e := err.(type) {
-	case *param.ParamError:
-		d.fault(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
-	case *keyed:
-		d.fault(e.key, "%v", e.err)
-	default:
-		d.fault(table, "%v", err)
 	}
 }
 
@@ -293,53 +279,6 @@ func sweepHint(path string, raw any) string {
 		return fmt.Sprintf("; to sweep it write %q = %s under [sweep]", path, show(raw))
 	}
 	return ""
-}
-
-// showParameter prints the value of a *param.ParamError: lists as TOML has them,
-// the rest as it is, for it may be a remark such as "2 cycles a flit".
-func showParameter(value any) string {
-	v := reflect.ValueOf(value)
-	if v.Kind() != reflect.Slice {
-		return brief(fmt.Sprint(value))
-	}
-	list := make([]any, v.Len())
-	for i := range list {
-		list[i] = v.Index(i).Interface()
-	}
-	return show(list)
-}
-
-// brief cuts a value that is too long for a message.
-func brief(s string) string {
-	const longest = 200
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + "..."
-}
-
-// show prints a TOML value for messages.
-func show(raw any) string { return brief(showAll(raw, 0)) }
-
-func showAll(raw any, depth int) string {
-	switch x := raw.(type) {
-	case map[string]any, []map[string]any:
-		return "a table"
-	case string:
-		return fmt.Sprintf("%q", x)
-	case time.Time:
-		return "a date"
-	case []any:
-		if depth > 8 {
-			return "[...]"
-		}
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = showAll(element, depth+1)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	return fmt.Sprint(raw)
 }
 
 // field is a configurable field of a struct.

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,15 @@ import (
 
 	"github.com/weft-sim/weft/experiments/figure"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/sim/param"
-	"github.com/weft-sim/weft/sim/stats"
 )
+
+// PlotSource is what figures are drawn from.
+type PlotSource struct {
+	Table *Table
+	// Bound is the highest load that the channels of a point can carry, by its
+	// index; 0: not known. nil: figures that ask for it are refused.
+	Bound func(point int) float64
+}
 
 // draw writes the figures of a file into its result folder and returns their
 // names. Figures that cannot be drawn, such as those without a point, are left
@@ -22,16 +29,13 @@ func (f *File) draw(ctx context.Context, results *Table, tables map[string]*Tabl
 	var left []error
 	for i := range f.Plots {
 		p := &f.Plots[i]
-		table := results
-		if p.Table != resultsTable {
-			table = tables[p.Table]
-		}
-		if table == nil {
-			left = append(left, fmt.Errorf("%s: plot %s: the run has no table %q: nothing in the file asks for it", f.Name, p.File, p.Table))
+		source, err := f.plotSource(p, results, tables)
+		if err != nil {
+			left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
 			continue
 		}
 		for _, format := range p.Formats {
-			picture, err := Interruptible(ctx, func() ([]byte, error) { return p.Picture(table, format) })
+			picture, err := Interruptible(ctx, func() ([]byte, error) { return p.Draw(source, format) })
 			if errors.Is(err, ErrInterrupted) {
 				return written, err
 			}
@@ -39,7 +43,7 @@ func (f *File) draw(ctx context.Context, results *Table, tables map[string]*Tabl
 				left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
 				break
 			}
-			name := p.File + "." + format
+			name := plotFile(p.File, format)
 			if err := writeInside(dir, name, picture); err != nil {
 				left = append(left, err)
 				break
@@ -50,85 +54,222 @@ func (f *File) draw(ctx context.Context, results *Table, tables map[string]*Tabl
 	return written, errors.Join(left...)
 }
 
-// Validate finds out what is wrong with the settings of a figure that no file
-// was read for.
-func (p *PlotConfig) Validate() error {
-	type config PlotConfig // without this method
-	if math.IsInf(p.YMax, 0) {
-		return &param.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
+// plotSource finds the table of a figure: rows of further tables have the state of
+// their points, and those of the performance all columns of the results.
+func (f *File) plotSource(p *PlotConfig, results *Table, tables map[string]*Table) (*PlotSource, error) {
+	table := results
+	if p.Table != resultsTable {
+		if table = tables[p.Table]; table == nil {
+			return nil, fmt.Errorf("the run has no table %q: nothing in the file asks for it", p.Table)
+		}
+		columns := []string{stateColumn}
+		if p.Table == performanceTable {
+			columns = results.Columns
+		}
+		table = table.joined(results, columns)
 	}
-	return param.Validate((*config)(p))
+	return &PlotSource{Table: table, Bound: func(point int) float64 {
+		for _, p := range f.Points {
+			if p.Index == point {
+				return f.LoadBound(p)
+			}
+		}
+		return 0
+	}}, nil
 }
 
-// Picture draws a table as "svg", "png" or "pdf".
+// PlotSource is what a figure of the folder's file is drawn from.
+func (f *Folder) PlotSource(p *PlotConfig) (*PlotSource, error) {
+	tables := f.Tables
+	if p.Table == performanceTable {
+		t, err := readFolderTable(f.Dir, performanceFile)
+		if err != nil {
+			return nil, err
+		}
+		tables = map[string]*Table{performanceTable: t}
+	}
+	return f.File.plotSource(p, f.Results, tables)
+}
+
+// performanceTable is what points took to compute.
+const performanceTable = "performance"
+
+// joined is the table with those of some columns of the results that it lacks, by
+// the point.
+func (t *Table) joined(results *Table, columns []string) *Table {
+	at, of := slices.Index(t.Columns, "point"), slices.Index(results.Columns, "point")
+	if at < 0 || of < 0 {
+		return t
+	}
+	rows := map[string][]string{}
+	for _, row := range results.Rows {
+		rows[row[of]] = row
+	}
+	all := &Table{Columns: slices.Clone(t.Columns)}
+	var from []int
+	for _, name := range columns {
+		if i := slices.Index(results.Columns, name); i >= 0 && !slices.Contains(t.Columns, name) {
+			all.Columns, from = append(all.Columns, name), append(from, i)
+		}
+	}
+	for _, row := range t.Rows {
+		row = slices.Clone(row)
+		for _, i := range from {
+			cell := ""
+			if result := rows[row[at]]; result != nil {
+				cell = result[i]
+			}
+			row = append(row, cell)
+		}
+		all.Rows = append(all.Rows, row)
+	}
+	return all
+}
+
+// Picture is [PlotConfig.Draw] of a table of which nothing else is known.
 func (p *PlotConfig) Picture(t *Table, format string) ([]byte, error) {
-	f, err := p.figure(t)
+	return p.Draw(&PlotSource{Table: t}, format)
+}
+
+// Draw draws a table as "svg", "png" or "pdf", or writes the numbers of the figure as
+// "csv".
+func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
+	f, err := p.figureOf(source)
 	if err != nil {
 		return nil, err
+	}
+	if format == csvFormat {
+		return p.data(f)
 	}
 	return f.Render(format)
 }
 
-// figure selects the columns of a table that a plot shows.
+// Chart is the figure for a page that draws it itself; nil where it is of a style
+// that pages show as a picture.
+func (p *PlotConfig) Chart(source *PlotSource) (*figure.Chart, error) {
+	f, err := p.figureOf(source)
+	if err != nil {
+		return nil, err
+	}
+	return f.Chart(), nil
+}
+
 func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
-	t, err := t.Where(p.Where)
+	return p.figureOf(&PlotSource{Table: t})
+}
+
+// figureOf selects the columns of a table that a plot shows.
+func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
+	t, err := source.Table.Where(p.Where)
 	if err != nil {
 		return nil, err
 	}
 	f := &figure.Figure{
-		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel,
-		Style: figure.Style(p.Style), LogX: p.LogX, LogY: p.LogY, YMax: p.YMax,
+		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: figure.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
+		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
 	}
-	if f.XLabel == "" {
+	p.setSize(f)
+	if f.XLabel == "" && f.Style != "percentile" {
 		f.XLabel = AxisLabel(p.X)
 	}
-	if f.Style == figure.Histogram {
-		return f, p.histogram(f, t)
-	}
-	if f.YLabel == "" {
-		f.YLabel = commonLabel(p.Y)
+	if f.Style == figure.Heat {
+		return f, p.heat(f, t)
 	}
 	groups, err := p.groups(t)
 	if err != nil {
 		return nil, err
 	}
-	f.LegendTitle = nameGroups(groups, len(p.By) > 0, len(p.Y) == 1)
-	category, err := p.categories(t, groups)
+	title := p.nameGroups(groups)
+	f.LegendTitle = title
+	switch {
+	case f.Style == figure.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == figure.Box && t.hasBins(p.X):
+		err = p.distribution(f, t, groups)
+	default:
+		err = p.curves(f, t, groups)
+	}
 	if err != nil {
 		return nil, err
+	}
+	marks, err := p.annotations(f, groups, source)
+	if err != nil {
+		return nil, err
+	}
+	p.colours(f, groups)
+	p.parts(f, groups, marks)
+	return f, nil
+}
+
+// perGroup is how many series a group has.
+func perGroup(f *figure.Figure, groups []*group) int {
+	if len(groups) == 0 {
+		return 0
+	}
+	return len(f.Series) / len(groups)
+}
+
+// curves makes the series of a table with a row for each point.
+func (p *PlotConfig) curves(f *figure.Figure, t *Table, groups []*group) error {
+	if f.YLabel == "" {
+		f.YLabel = p.labelOf(p.Y)
+	}
+	category, err := p.categories(t, groups)
+	if err != nil {
+		return err
+	}
+	base, err := p.baseline(t)
+	if err != nil {
+		return err
 	}
 	for _, g := range groups {
 		points, err := p.points(g.rows)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if p.Bins > 0 {
+			points, err = p.inBins(t, g.rows)
+		}
+		if err != nil {
+			return err
 		}
 		for _, y := range p.Y {
 			s, err := p.series(g.rows, points, y)
 			if err != nil {
-				return nil, err
+				return err
+			}
+			if base != nil {
+				if err := base.relate(&s, g.rows, points, y); err != nil {
+					return err
+				}
 			}
 			s.Name = g.name
 			if len(p.Y) > 1 {
-				s.Name = strings.TrimPrefix(g.name+", "+quantity(y), ", ")
+				s.Name = strings.TrimPrefix(g.name+", "+p.nameOf(y, quantity(y)), ", ")
 			}
-			if f.Style == figure.Bar {
+			if p.categorical() {
 				categorise(f, &s, g.rows, points, category)
+			} else {
+				sortSeries(&s)
 			}
 			f.Series = append(f.Series, s)
 		}
 	}
-	return f, nil
+	return nil
 }
 
-// series reads the points of one series, in the order of x. A point that
-// several seeds have computed is their mean, with Student's 95 % interval.
+// categorical tells whether x has categories, which need be no numbers.
+func (p *PlotConfig) categorical() bool {
+	return p.Style == string(figure.Bar) || p.Style == string(figure.Box)
+}
+
+// series reads the points of one series. A point that several seeds have computed
+// is what aggregate says of them, a mean with Student's 95 % interval.
 func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, error) {
 	var s figure.Series
 	xs, err := t.Numbers(p.X)
 	if err != nil {
 		return s, err
 	}
-	ys, err := t.Numbers(y)
+	ys, err := t.values(y)
 	if err != nil {
 		return s, err
 	}
@@ -141,29 +282,22 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 			return s, err
 		}
 	}
-	bars := p.Style == string(figure.Bar) // over categories, which need be no numbers
 	for _, rows := range points {
-		var x, y stats.Running
-		verdict, interval := figure.Steady, intervals[rows[0]]
+		x, state := 0.0, figure.Steady
+		var values []float64
 		for _, i := range rows {
-			x.Add(xs[i])
+			x += xs[i] / float64(len(rows))
 			if !math.IsNaN(ys[i]) {
-				y.Add(ys[i])
+				values = append(values, ys[i])
 			}
-			verdict = max(verdict, t.verdict(i))
+			state = max(state, t.verdict(i))
 		}
-		mean := math.NaN()
-		if y.N() > 0 {
-			mean = y.Mean()
+		y, interval := p.aggregate(values, intervals[rows[0]])
+		s.X, s.Y = append(s.X, x), append(s.Y, y)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
+		if p.Style == string(figure.Box) {
+			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
 		}
-		if y.N() > 1 {
-			interval = y.HalfWidth(0.95)
-		}
-		s.X, s.Y = append(s.X, x.Mean()), append(s.Y, mean)
-		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdict)
-	}
-	if !bars {
-		sortSeries(&s)
 	}
 	return s, nil
 }
@@ -185,15 +319,7 @@ func sortSeries(s *figure.Series) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case s.X[i] < s.X[j]:
-			return -1
-		case s.X[i] > s.X[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
 	permute(s.X, order)
 	permute(s.XEnd, order)
 	permute(s.Y, order)

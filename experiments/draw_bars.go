@@ -57,7 +57,7 @@ func (p *PlotConfig) categories(t *Table, groups []*group) (func(row []string) s
 		for _, row := range g.rows.Rows {
 			v := byKey[keyOf(row)]
 			if v == nil {
-				v = &variant{name: cellName(p.X, row[x]), cells: cellsOf(row)}
+				v = &variant{name: p.nameOf(row[x], cellName(p.X, row[x])), cells: cellsOf(row)}
 				byKey[keyOf(row)] = v
 				all = append(all, v)
 			}

@@ -32,7 +32,11 @@ func TestFiguresOfExperiments(t *testing.T) {
 			if p.Table != resultsTable {
 				continue
 			}
-			if _, err := p.figure(results); err != nil {
+			source, err := f.plotSource(&p, results, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.figureOf(source); err != nil {
 				t.Errorf("%s: %s: %v", name, p.File, err)
 			}
 		}

@@ -41,6 +41,9 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 	if len(by) == 0 {
 		by = p.defaultBy(t)
 	}
+	if p.Panels != "" && !slices.Contains(by, p.Panels) {
+		by = append(slices.Clone(by), p.Panels)
+	}
 	var columns []int
 	for _, name := range by {
 		i, err := t.Column(name)
@@ -65,41 +68,74 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 		}
 		g.rows.Rows = append(g.rows.Rows, row)
 	}
+	p.sortGroups(all)
 	return all, nil
+}
+
+// sortGroups puts the groups into the order that the file gives; those that it does
+// not name follow as they are.
+func (p *PlotConfig) sortGroups(all []*group) {
+	place := func(g *group) int {
+		least := len(p.Order)
+		for j, cell := range g.cells {
+			if g.by[j] == p.Panels {
+				continue
+			}
+			for i, value := range p.Order {
+				if sameCell(cell, value) {
+					least = min(least, i)
+				}
+			}
+		}
+		return least
+	}
+	slices.SortStableFunc(all, func(a, b *group) int { return place(a) - place(b) })
+}
+
+// nameOf is the name that the file gives a value, or the one that it has otherwise.
+func (p *PlotConfig) nameOf(cell, otherwise string) string {
+	if name, given := p.Names[cell]; given {
+		return name
+	}
+	return otherwise
 }
 
 // nameGroups names the groups for the legend and returns its title. What all
 // groups share stands in the title, once; where they differ in one column, the
-// title says which, and they are called by their values alone, if short is set. Of columns that
-// are not given, but found, those stand in the names that it takes.
-func nameGroups(groups []*group, given, short bool) (title string) {
+// title says which, and they are called by their values alone, if one column is
+// shown. Of columns that are not given, but found, those stand in the names that it
+// takes. Panels have their own titles.
+func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 0 {
 		return ""
 	}
 	by := groups[0].by
 	var shared, different []int
 	for j := range by {
-		if slices.ContainsFunc(groups, func(g *group) bool { return g.cells[j] != groups[0].cells[j] }) {
+		switch {
+		case by[j] == p.Panels:
+		case slices.ContainsFunc(groups, func(g *group) bool { return g.cells[j] != groups[0].cells[j] }):
 			different = append(different, j)
-		} else {
+		default:
 			shared = append(shared, j)
 		}
 	}
 	if len(groups) == 1 {
 		shared, different = nil, shared
-	} else if !given {
+	} else if len(p.By) == 0 {
 		different = needed(groups, different)
 	}
+	name := func(column, cell string) string { return p.nameOf(cell, seriesName(column, cell)) }
 	var parts []string
 	for _, j := range shared {
-		parts = append(parts, seriesName(by[j], groups[0].cells[j]))
+		parts = append(parts, name(by[j], groups[0].cells[j]))
 	}
-	if short && len(groups) > 1 && len(different) == 1 {
+	if len(p.Y) <= 1 && len(groups) > 1 && len(different) == 1 {
 		j := different[0]
 		for _, g := range groups {
-			g.name = cellName(by[j], g.cells[j])
+			g.name = p.nameOf(g.cells[j], cellName(by[j], g.cells[j]))
 		}
-		if slices.ContainsFunc(groups, func(g *group) bool { return seriesName(by[j], g.cells[j]) != g.name }) {
+		if slices.ContainsFunc(groups, func(g *group) bool { return name(by[j], g.cells[j]) != g.name }) {
 			parts = append(parts, settingName(by[j]))
 		}
 		return strings.Join(parts, ", ")
@@ -107,7 +143,7 @@ func nameGroups(groups []*group, given, short bool) (title string) {
 	for _, g := range groups {
 		var names []string
 		for _, j := range different {
-			names = append(names, seriesName(by[j], g.cells[j]))
+			names = append(names, name(by[j], g.cells[j]))
 		}
 		g.name = strings.Join(names, ", ")
 	}
@@ -222,7 +258,7 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 		}
 		all[at] = append(all[at], i)
 	}
-	if p.Style == string(figure.Bar) {
+	if p.categorical() {
 		return all, nil // has a category for each
 	}
 	return all, p.mixed(t, all, x)

@@ -3,7 +3,6 @@ package experiments
 import (
 	"embed"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -14,28 +13,9 @@ import (
 //go:embed examples papers
 var embedded embed.FS
 
-// Open loads an experiment file from disk or, where there is none of that
-// name, from those that come with weft: "examples/quickstart".
-func Open(name string, options Options) (*File, error) {
-	if name == "" {
-		return nil, Faults{{At: `""`, Message: "cannot be read: the name is empty"}}
-	}
-	if _, err := os.Stat(name); err == nil {
-		return ReadFile(name, options)
-	}
-	inside := strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
-	if text, err := embedded.ReadFile(inside); err == nil {
-		return Load(inside, string(text), options)
-	}
-	_, err := ReadFile(name, options)
-	if faults, ok := err.(Faults); ok {
-		known := Embedded("")
-		for i, k := range known {
-			known[i] = strings.TrimSuffix(k, ".toml")
-		}
-		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
-	}
-	return nil, err
+// embeddedName is the name under which a file comes with weft, if it does.
+func embeddedName(name string) string {
+	return strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
 }
 
 // embeddedTitle is the title of a file that comes with weft. Reading the file in

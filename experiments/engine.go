@@ -16,13 +16,15 @@ import (
 
 // Execution says how to run the points of a file.
 type Execution struct {
-	Dir     string // result folder; "" keeps everything in memory
-	Jobs    int    // points side by side; 0: one a core
-	Threads int    // threads of one point; 0: one
-	Resume  bool   // keep the finished points that Dir's journal holds
-	Force   bool   // replace what an earlier run left in Dir
-	Shard   Shard  // compute this share only, and leave it for Merge
-	Slurm   *Slurm // compute them as tasks of a cluster; nil: in this process
+	Dir     string   // result folder; "" keeps everything in memory
+	Jobs    int      // points side by side; 0: one a core
+	Threads int      // threads of one point; 0: one
+	Resume  bool     // keep the finished points that Dir's journal holds
+	Force   bool     // replace what an earlier run left in Dir
+	Shard   Shard    // compute this share only, and leave it for Merge
+	Command []string // the command line, for the manifest
+	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
+	Slurm   *Slurm   // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -33,6 +35,17 @@ type Progress struct {
 	Points, Done, Failed, Reused int
 	Events                       int64 // processed in this run so far
 	Elapsed                      time.Duration
+	Running                      []PointProgress // points that are being computed, by number; those of a cluster are not known
+}
+
+// PointProgress is how far a point has come.
+type PointProgress struct {
+	Point       int    // its number
+	Name        string // its swept settings, as [File.Describe] has them
+	Done, Total int64  // in Unit; Total 0: not known
+	Unit        string
+	AtMost      bool // it may end before Total
+	Elapsed     time.Duration
 }
 
 // Failure is a point that could not be computed.
@@ -113,6 +126,7 @@ type runner struct {
 	records    map[string]*record // finished points by hash
 	spare      map[string]*record // of the journal: those of points that are not, or not yet, among points
 	reasons    map[string]string  // failed points by hash
+	running    map[*Point]*Run    // nil before the first
 	reused     int                // points whose record the journal had
 	writeError error
 }
@@ -240,8 +254,15 @@ func (r *runner) report() {
 			failed++
 		}
 	}
+	var running []PointProgress
+	for _, p := range r.points {
+		if run := r.running[p]; run != nil {
+			running = append(running, run.state(p.Index, r.file.Describe(p)))
+		}
+	}
 	r.execution.Progress(Progress{
-		Points: len(r.points), Done: r.finished() + failed, Failed: failed, Reused: r.reused,
+		Running: running,
+		Points:  len(r.points), Done: r.finished() + failed, Failed: failed, Reused: r.reused,
 		Events: r.live.Load(), Elapsed: time.Since(r.started),
 	})
 }
@@ -253,12 +274,20 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	}
 	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live}
 	start := time.Now()
+	run.started = start
+	r.mu.Lock()
+	if r.running == nil {
+		r.running = map[*Point]*Run{}
+	}
+	r.running[p] = run
+	r.mu.Unlock()
 	cells, err := r.guarded(ctx, p, run)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // a kind that came back early may have stopped half-way
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.running, p)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.reasons[p.Hash] = err.Error()

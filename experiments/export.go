@@ -1,11 +1,14 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/netmap"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
@@ -21,13 +24,14 @@ var topologyFormats = map[string]func(io.Writer, *topology.Graph) error{
 	"ibsim":         ib.WriteSim,
 }
 
-// TopologyFormats lists the names of the formats in alphabetical order.
-func TopologyFormats() []string { return sortedKeys(topologyFormats) }
+// TopologyFormats lists the names of the formats in alphabetical order, pictures last.
+func TopologyFormats() []string { return append(sortedKeys(topologyFormats), PictureFormats...) }
 
 // Network is the network of an experiment file, or one read from elsewhere.
 type Network struct {
 	topology.Topology
-	Warnings []string // what was strange but could be read
+	Warnings []string      // what was strange but could be read
+	Loads    []ChannelLoad // of the channels out of switch ports, then of those out of terminals; nil: not known
 	eras     []topology.Era
 	routed   *network // nil: without a routing
 }
@@ -77,12 +81,39 @@ func ImportNetwork(path string) (*Network, error) {
 
 // Write writes the network in one of [TopologyFormats].
 func (n *Network) Write(w io.Writer, format string) error {
+	if slices.Contains(PictureFormats, format) {
+		return n.draw(w, format)
+	}
 	write := topologyFormats[format]
 	if write == nil {
 		return fmt.Errorf("unknown format %q%s: known are %s", format, didYouMean(format, TopologyFormats()), strings.Join(TopologyFormats(), ", "))
 	}
 	return write(w, n.Graph())
 }
+
+// draw writes a picture of the network, coloured by the load of its channels where
+// that is known.
+func (n *Network) draw(w io.Writer, format string) error {
+	m := &netmap.Map{Topology: n.Topology, Most: mostLinksDrawn}
+	if g := n.Graph(); n.Loads != nil && len(n.Loads) != g.NumPorts()+g.Terminals() {
+		return fmt.Errorf("%d channels were recorded, the network has %d", len(n.Loads), g.NumPorts()+g.Terminals())
+	}
+	for _, c := range n.Loads {
+		m.Loads, m.Top = append(m.Loads, c.Load), max(m.Top, c.Load)
+	}
+	picture, how := m.Draw()
+	if picture == nil {
+		return errors.New(how)
+	}
+	drawn, err := picture.Render(format)
+	if err == nil {
+		_, err = w.Write(drawn)
+	}
+	return err
+}
+
+// mostLinksDrawn bounds a picture: beyond, it would be one colour.
+const mostLinksDrawn = 200_000
 
 // countDiameter measures the longest shortest path between switches with
 // terminals, where that is a matter of a second.

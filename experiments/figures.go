@@ -7,27 +7,6 @@ import (
 	"strings"
 )
 
-// PlotConfig is a [[plot]] table: a figure drawn from results.csv (or another
-// table of the run).
-type PlotConfig struct {
-	File    string            `toml:"file" doc:"name of the picture without extension; default: from y and x"`
-	Title   string            `toml:"title" doc:"default: the title of the file"`
-	Table   string            `toml:"table" doc:"results, or a further table of the kind such as links or histogram"`
-	Style   string            `toml:"style" doc:"how values are drawn" choices:"line|bar|histogram"`
-	X       string            `toml:"x" doc:"column along the horizontal axis"`
-	Y       []string          `toml:"y" doc:"column, or list of columns, along the vertical axis"`
-	By      []string          `toml:"by" doc:"columns that tell the series apart; default: the swept keys, but those that x follows"`
-	Where   map[string]string `toml:"-"`
-	XLabel  string            `toml:"x_label" doc:"default: from the column's name"`
-	YLabel  string            `toml:"y_label" doc:"default: from the column's name"`
-	LogX    bool              `toml:"log_x" doc:"logarithmic horizontal axis"`
-	LogY    bool              `toml:"log_y" doc:"logarithmic vertical axis"`
-	YMax    float64           `toml:"y_max" doc:"end of the vertical axis; 0: found from the points that are not saturated" min:"0"`
-	Formats []string          `toml:"formats" doc:"files to write" choices:"svg|png|pdf"`
-
-	rawTitle string // with names of settings in the place of some of their values
-}
-
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
 // measured value follows from the results.
 type ExpectConfig struct {
@@ -55,9 +34,11 @@ func (f *File) figures() {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
-		p := PlotConfig{Style: "line", Table: resultsTable, Formats: defaultFormats()}
+		p := NewPlot()
 		p.Where = d.selection(join(path, "where"), table["where"])
-		dec.table(path, without(table, "where"), &p)
+		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
+		p.Names = d.selection(join(path, "names"), table["names"])
+		dec.table(path, without(table, "where", "baseline", "names"), &p)
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}
@@ -81,42 +62,11 @@ func (f *File) figures() {
 	}
 }
 
-// PictureFormats are the forms in which figures can be drawn.
-var PictureFormats = []string{"svg", "png", "pdf"}
-
-// defaultFormats are those of a figure whose file names none.
-func defaultFormats() []string { return []string{"svg", "png"} }
-
 // figureName is the name of a figure's files where none is given.
 func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
 
 // resultsTable is the name of the table that every kind has.
 const resultsTable = "results"
-
-// elements ranges over an array of tables with the dotted key of each.
-func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
-	return func(yield func(string, map[string]any) bool) {
-		tables, ok := tablesOf(d.tree[name])
-		if !ok {
-			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
-		}
-		for i, table := range tables {
-			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
-				return
-			}
-		}
-	}
-}
-
-func without(table map[string]any, names ...string) map[string]any {
-	rest := map[string]any{}
-	for name, value := range table {
-		if !slices.Contains(names, name) {
-			rest[name] = value
-		}
-	}
-	return rest
-}
 
 // selection reads a table of column = value; keys may be nested.
 func (d *document) selection(path string, raw any) map[string]string {
@@ -144,8 +94,11 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	if p.X == "" {
 		d.fault(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
 	}
-	if len(p.Y) == 0 && p.Style != "histogram" {
+	if len(p.Y) == 0 && !slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style) && len(p.Percentiles) == 0 {
 		d.fault(path, "has no y: name a column or a list of columns")
+	}
+	if p.Style == "heat" && p.Z == "" {
+		d.fault(path, "has no z: style heat needs the column that the colours show")
 	}
 	if p.File == "" {
 		p.File = figureName(p.Y, p.X)
@@ -163,7 +116,13 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	}
 	f.checkColumn(join(path, "x"), p.X)
 	for _, y := range p.Y {
-		f.checkColumn(join(path, "y"), y)
+		f.checkValues(join(path, "y"), y)
+	}
+	f.checkValues(join(path, "z"), p.Z)
+	f.checkColumn(join(path, "panels"), p.Panels)
+	f.checkColumn(join(path, "colour_by"), p.ColourBy)
+	for _, name := range sortedKeys(p.Baseline) {
+		f.checkColumn(join(path, "baseline."+name), name)
 	}
 	for _, by := range p.By {
 		f.checkColumn(join(path, "by"), by)
@@ -181,6 +140,9 @@ const longestFileName = 240
 // whose columns can be judged; those of other tables of the kind are known only
 // once a point has run.
 func (f *File) checkTable(path, name string) bool {
+	if name == performanceTable {
+		return false
+	}
 	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
 		known := append([]string{resultsTable}, f.kind.tables...)
 		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
@@ -217,8 +179,44 @@ func (f *File) columnNames() []string {
 	return names
 }
 
+// checkValues checks a column, or arithmetic over columns.
+func (f *File) checkValues(key, name string) {
+	if names := f.columnNames(); isFormula(name) && !slices.Contains(names, name) {
+		if _, _, err := parseFormulaOver(name, names); err != nil {
+			f.doc.fault(key, "= %q: %v", name, err)
+		}
+		return
+	}
+	f.checkColumn(key, name)
+}
+
 func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
 		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
 	}
+}
+
+// elements ranges over an array of tables with the dotted key of each.
+func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
+	return func(yield func(string, map[string]any) bool) {
+		tables, ok := tablesOf(d.tree[name])
+		if !ok {
+			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+		}
+		for i, table := range tables {
+			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
+				return
+			}
+		}
+	}
+}
+
+func without(table map[string]any, names ...string) map[string]any {
+	rest := map[string]any{}
+	for name, value := range table {
+		if !slices.Contains(names, name) {
+			rest[name] = value
+		}
+	}
+	return rest
 }

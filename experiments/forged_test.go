@@ -139,7 +139,7 @@ func TestFigureThatCannotBeDrawn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "plot f") {
 		t.Errorf("error: %v", err)
 	}
-	if strings.Join(o.Figures, " ") != "g.svg g.png" || !exists(filepath.Join(dir, manifestFile)) {
+	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !exists(filepath.Join(dir, manifestFile)) {
 		t.Errorf("%+v", o)
 	}
 }

@@ -37,6 +37,19 @@ func parseFormula(text string, names []string) (*formula, error) {
 	return &formula{text, root}, nil
 }
 
+// parseFormulaOver reads a formula over some of the given names, and lists those.
+func parseFormulaOver(text string, names []string) (*formula, []string, error) {
+	root, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and columns")
+	}
+	used := map[string]bool{}
+	if err := checkFormula(root, names, used); err != nil {
+		return nil, nil, err
+	}
+	return &formula{text, root}, sortedKeys(used), nil
+}
+
 func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -71,9 +84,9 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 			used[x.Name] = true
 			return nil
 		}
-		return fmt.Errorf("has the unknown name %q%s: under of are %s", x.Name, didYouMean(x.Name, names), strings.Join(names, ", "))
+		return fmt.Errorf("has the unknown name %q%s: there are %s", x.Name, didYouMean(x.Name, names), strings.Join(names, ", "))
 	}
-	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and the names under of")
+	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and names")
 }
 
 // value computes the formula.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // fileReader is a configuration that names files to read.
@@ -19,13 +20,49 @@ type fileReader interface {
 	Files() []string
 }
 
+// readerOf tells whether a configuration of a registry names files: by methods of
+// its own, or by the tag file:"read" of settings that hold paths.
+func readerOf(config any) (r fileReader, ok bool) {
+	if r, ok = config.(fileReader); ok {
+		return r, true
+	}
+	var paths taggedPaths
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+		if f.Tag.Get("file") == "read" {
+			paths = append(paths, v)
+		}
+	})
+	return paths, len(paths) > 0
+}
+
+// taggedPaths are settings that hold paths; empty ones name no file.
+type taggedPaths []reflect.Value
+
+func (t taggedPaths) RelativeTo(dir string) {
+	for _, v := range t {
+		if path := v.String(); path != "" && !filepath.IsAbs(path) {
+			v.SetString(filepath.Join(dir, path))
+		}
+	}
+}
+
+func (t taggedPaths) Files() []string {
+	var files []string
+	for _, v := range t {
+		if v.String() != "" {
+			files = append(files, v.String())
+		}
+	}
+	return files
+}
+
 // fileReaders finds the choices of a point's configuration that read files.
 func fileReaders(config any) []fileReader {
 	var found []fileReader
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
 		if c, ok := v.Addr().Interface().(chooser); ok {
-			if r, ok := c.Config().(fileReader); ok {
+			if r, ok := readerOf(c.Config()); ok {
 				found = append(found, r)
 			}
 			return
@@ -70,7 +107,9 @@ func (f *File) inputFolder() string {
 
 // readsFiles tells whether a point reads files.
 func (f *File) readsFiles() bool {
-	return slices.ContainsFunc(f.Points, func(p *Point) bool { return len(fileReaders(p.config)) > 0 })
+	return slices.ContainsFunc(f.Points, func(p *Point) bool {
+		return slices.ContainsFunc(fileReaders(p.config), func(r fileReader) bool { return len(r.Files()) > 0 })
+	})
 }
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"sort"
-
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Kind is a kind of experiment. To add one, write one file that registers it:
@@ -51,6 +49,10 @@ type Kind[C, R any] struct {
 	// Asked, optional, names for tables of Tables the dotted setting that asks for
 	// each: where it is false, 0 or empty, Run does not write the table.
 	Asked map[string]string
+	// Silent, optional, lists dotted settings that ask for more output and change
+	// nothing else, beside those of Asked that are true or a number: titles of
+	// figures pass over them.
+	Silent []string
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
@@ -79,7 +81,11 @@ type Warning struct {
 }
 
 // Column describes a column of results.csv.
-type Column struct{ Name, Doc string }
+type Column struct {
+	Name, Doc string
+
+	kind reflect.Kind // of its cells, where a row type declares it
+}
 
 // kind is a Kind without its types.
 type kind struct {
@@ -88,6 +94,7 @@ type kind struct {
 	columns   []Column
 	tables    []string // further ones
 	asked     map[string]string
+	silent    []string
 	defaults  func() any // pointer to a fresh configuration
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
@@ -107,6 +114,7 @@ func Register[C, R any](k Kind[C, R]) {
 		columns:  columnsOf(reflect.TypeFor[R]()),
 		tables:   k.Tables,
 		asked:    k.Asked,
+		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
 		check: func(config any, seed uint64) ([]Warning, error) {
 			if k.Check == nil {
@@ -159,7 +167,7 @@ func columnsOf(row reflect.Type) []Column {
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc")})
+		columns = append(columns, Column{name, f.Tag.Get("doc"), f.Type.Kind()})
 	}
 	return columns
 }
@@ -182,45 +190,4 @@ func (k *kind) settings() []TableDescription {
 		tables = append(tables, describeTable(f))
 	}
 	return tables
-}
-
-// TableDescription documents a table of an experiment file.
-type TableDescription struct {
-	Name, Doc string
-	Params    []param.Param
-	Choices   []ChoiceDescription
-}
-
-// ChoiceDescription documents a key whose value brings parameters of its own.
-type ChoiceDescription struct {
-	Key, Registry, Default string
-	Entries                []param.Description
-}
-
-// describeTable documents the struct behind a table.
-func describeTable(f field) TableDescription {
-	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
-	v := f.value
-	if v.Kind() == reflect.Map {
-		t.Name += "." + f.tag.Get("names")
-		v = reflect.New(v.Type().Elem()).Elem()
-	}
-	t.Params = param.DescribeParams(v.Addr().Interface())
-	for _, inner := range fieldsOf(v).list {
-		c, ok := inner.value.Addr().Interface().(chooser)
-		if !ok {
-			continue
-		}
-		choice := ChoiceDescription{Key: inner.name, Registry: c.kind(), Default: c.Name()}
-		for _, name := range c.names() {
-			choice.Entries = append(choice.Entries, c.describe(name))
-		}
-		t.Choices = append(t.Choices, choice)
-		for i := range t.Params {
-			if t.Params[i].Key == inner.name {
-				t.Params[i].Type = "name"
-			}
-		}
-	}
-	return t
 }

@@ -43,21 +43,21 @@ type exchangeConfig struct {
 	Fault    map[string]failureTable         `toml:"fault" names:"NAME" doc:"fabric: things that fail, under names of your own, as in kind traffic"`
 	Recovery recoveryTable                   `toml:"recovery" doc:"what is done about faults"`
 	Exchange exchangeTable                   `toml:"exchange" doc:"what is sent, and how"`
-
-	allowDeadlock bool
 }
 
-func (c *exchangeConfig) setAllowDeadlock() { c.allowDeadlock = true }
+func (c *exchangeConfig) setAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *exchangeConfig) allowsDeadlock() bool { return c.Fabric.AllowDeadlock }
 
 func (c *exchangeConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch).withFailures(c.failures())
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).through(&c.Switch).withFailures(c.failures())
 }
 
 func preflightExchange(c *exchangeConfig, p *Preflight) error {
 	if c.Exchange.Through == "sessions" {
 		return nil // without buffers nothing waits
 	}
-	return p.certify(c.network(p.Seed), c.allowDeadlock)
+	return p.certify(c.network(p.Seed), c.Fabric.AllowDeadlock)
 }
 
 type exchangeTable struct {
@@ -109,7 +109,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &exchangeParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph()), AllowDeadlock: c.allowDeadlock}}
+	p := &exchangeParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph())}}
 	switch n := t.Graph().Terminals(); {
 	case n < 2:
 		return nil, At("topology.type", fmt.Errorf("has %d terminal; an exchange needs two", n))
@@ -120,7 +120,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
 		return nil, &param.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
 	}
-	env := routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock}
+	env := routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
 	if p.routed, err = c.failures().build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		return nil, err
 	}
@@ -235,7 +235,12 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 	}
 	x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, run.Seed)
 	count := fabricCounter(f, run)
-	if err := f.RunToEnd(ctx, x, x, count); err != nil {
+	all := int64(g.Terminals()) * int64(g.Terminals()-1)
+	progress := func() {
+		count()
+		run.Advance(x.packets, all, "packets")
+	}
+	if err := f.RunToEnd(ctx, x, x, progress); err != nil {
 		return exchangeRow{}, err
 	}
 	count()
@@ -262,7 +267,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *R
 
 func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run *Run) (exchangeRow, error) {
 	s := p.topology.(*topology.DistributedSwitch)
-	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed)
+	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed, run.sessions)
 	if err != nil {
 		return exchangeRow{}, err
 	}

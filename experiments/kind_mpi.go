@@ -67,8 +67,6 @@ type mpiConfig struct {
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"machine fabric: input-queued virtual-channel switch"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"machine fabric: end points"`
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"machine fabric: channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
-
-	allowDeadlock bool
 }
 
 type mpiJob struct {

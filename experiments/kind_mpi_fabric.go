@@ -13,13 +13,15 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-func (c *mpiConfig) setAllowDeadlock() { c.allowDeadlock = true }
+func (c *mpiConfig) setAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *mpiConfig) allowsDeadlock() bool { return c.Fabric.AllowDeadlock }
 
 func preflightMPI(c *mpiConfig, p *Preflight) error {
 	if c.Job.Machine != "fabric" {
 		return nil
 	}
-	return p.certify(newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.allowDeadlock).through(&c.Switch), c.allowDeadlock)
+	return p.certify(newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.Fabric.AllowDeadlock).through(&c.Switch), c.Fabric.AllowDeadlock)
 }
 
 // fabricParts builds what the fabric of an adapter is made of.
@@ -28,8 +30,8 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topo
 	if err != nil {
 		return nil, fabric.Config{}, nil, err
 	}
-	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter), AllowDeadlock: c.allowDeadlock}
-	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
+	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
 	return t, config, r, err
 }
 
@@ -57,7 +59,7 @@ func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]
 func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([]Warning, error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
-		return nil, explainVCs(err, newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch))
+		return nil, explainVCs(err, newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).through(&c.Switch))
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))

@@ -86,6 +86,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 	progress := func(events int64) (stop bool) {
 		run.Count(events-counted, 0)
 		counted = events
+		run.Advance(events, 0, "events")
 		return ctx.Err() != nil
 	}
 	if c.Job.Machine == "loggops" {

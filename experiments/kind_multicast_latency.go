@@ -46,18 +46,18 @@ type latencyConfig struct {
 	Fabric    fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch    fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch; vcs are those of unicast packets, to which one for each layer of multicast trees comes"`
 	Terminal  fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
-	Channel   map[string]fabric.ChannelConfig `toml:"channel" doc:"channels, by the classes that the topology names"`
+	Channel   map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names"`
 	Routing   RoutingTable                    `toml:"routing" doc:"the way of unicast packets"`
 	Groups    groupsTable                     `toml:"groups" doc:"who belongs to which group"`
 	Multicast layeredTable                    `toml:"multicast" doc:"how trees are made"`
 	Host      hostTable                       `toml:"host" doc:"adapters and processes"`
 	Messages  messagesTable                   `toml:"messages" doc:"what the groups send"`
 	Measure   latencyMeasureTable             `toml:"measure" doc:"what is kept beside the row"`
-
-	allowDeadlock bool
 }
 
-func (c *latencyConfig) setAllowDeadlock() { c.allowDeadlock = true }
+func (c *latencyConfig) setAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *latencyConfig) allowsDeadlock() bool { return c.Fabric.AllowDeadlock }
 
 type layeredTable struct {
 	multicastTable
@@ -121,14 +121,14 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &latencyParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel, AllowDeadlock: c.allowDeadlock}}
+	p := &latencyParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
 	var faults []error
 	if c.Switch.FlowControl != "cut-through" {
 		faults = append(faults, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
 	faults = append(faults, checkFit(&c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
-	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.allowDeadlock})
+	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
 	if err != nil {
 		faults = append(faults, err)
 	} else {
@@ -179,7 +179,7 @@ func (c *latencyConfig) active(p *latencyParts) int {
 }
 
 func (c *latencyConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch)
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).through(&c.Switch)
 }
 
 func checkLatency(c *latencyConfig, seed uint64) ([]Warning, error) {
@@ -196,7 +196,7 @@ func checkLatency(c *latencyConfig, seed uint64) ([]Warning, error) {
 
 func preflightLatency(c *latencyConfig, pre *Preflight) error {
 	if c.Messages.UnicastLoad > 0 || c.Messages.Carrier != "multicast" {
-		if err := pre.certify(c.network(pre.Seed), c.allowDeadlock); err != nil {
+		if err := pre.certify(c.network(pre.Seed), c.Fabric.AllowDeadlock); err != nil {
 			return err
 		}
 	}
@@ -228,7 +228,12 @@ func runLatency(ctx context.Context, c *latencyConfig, run *Run) (latencyRow, er
 	if err != nil {
 		return latencyRow{}, err
 	}
-	if err := s.run(ctx, c.Messages.Spread, fabricCounter(s.fabric, run)); err != nil {
+	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
+	progress := func() {
+		count()
+		run.Advance(s.loop.latency.N(), all, "messages")
+	}
+	if err := s.run(ctx, c.Messages.Spread, progress); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()

@@ -123,7 +123,7 @@ func runMulticast(_ context.Context, c *multicastConfig, run *Run) (multicastRow
 	if err != nil {
 		return multicastRow{}, err
 	}
-	r, err := multicast.Route(engine, groups, c.Measure.Check)
+	r, err := multicast.Route(engine, groups, c.Measure.Check, func(routed int) { run.Advance(int64(routed), int64(len(groups)), "groups") })
 	if err != nil {
 		return multicastRow{}, fmt.Errorf("%s: %w", c.Multicast.Engine.Name(), err)
 	}

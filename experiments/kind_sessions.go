@@ -134,12 +134,15 @@ func sessionsWarnings(s *topology.DistributedSwitch, schedule string) []Warning 
 	return nil
 }
 
+// sessions tells how far the sessions of a point are.
+func (r *Run) sessions(begun, of int) { r.Advance(int64(begun), int64(of), "sessions") }
+
 func runSessions(ctx context.Context, c *sessionsConfig, run *Run) (sessionsRow, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})
 	if err != nil {
 		return sessionsRow{}, err
 	}
-	r, err := dswitch.RunSessions(ctx, t, c.Sessions, run.Seed)
+	r, err := dswitch.RunSessions(ctx, t, c.Sessions, run.Seed, run.sessions)
 	if err != nil {
 		return sessionsRow{}, Under("sessions", "sessions.schedule", err)
 	}

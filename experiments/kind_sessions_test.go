@@ -32,7 +32,7 @@ func TestSessionsColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1)
+	r, err := dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

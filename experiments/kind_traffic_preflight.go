@@ -12,7 +12,7 @@ import (
 
 // network names what the point's packets are routed through.
 func (c *trafficConfig) network(seed uint64) *network {
-	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.allowDeadlock).through(&c.Switch).withFailures(c.failures())
+	return newNetwork(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).through(&c.Switch).withFailures(c.failures())
 }
 
 func (parts *trafficParts) opened() *opened {
@@ -21,7 +21,7 @@ func (parts *trafficParts) opened() *opened {
 
 func preflightTraffic(c *trafficConfig, p *Preflight) error {
 	n := c.network(p.Seed)
-	if err := p.certify(n, c.allowDeadlock); err != nil || !p.Thorough {
+	if err := p.certify(n, c.Fabric.AllowDeadlock); err != nil || !p.Thorough {
 		return err
 	}
 	parts, err := c.build(p.Seed)

@@ -36,6 +36,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *Run) (trafficRow, er
 	}
 	if c.Trace.Packets > 0 {
 		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
+		writePackets(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
 	}
 	writeProgram(run, o.measures, c.Fabric.Clock.Nanoseconds())
 	if c.Measure.Histogram {
@@ -98,7 +99,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcom
 		return nil, err
 	}
 	for i := range c.Measure.Replications {
-		built, result, err := c.simulate(ctx, run, bound, replicationSeed(run.Seed, i))
+		built, result, err := c.simulate(ctx, run, bound, i)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +110,8 @@ func (c *trafficConfig) replicate(ctx context.Context, run *Run) (*trafficOutcom
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, seed uint64) (topology.Topology, *fabric.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, replication int) (topology.Topology, *fabric.Result, error) {
+	seed := replicationSeed(run.Seed, replication)
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, nil, err
@@ -120,14 +122,40 @@ func (c *trafficConfig) simulate(ctx context.Context, run *Run, bound float64, s
 		return nil, nil, err
 	}
 	count := fabricCounter(f, run)
+	progress := func() {
+		count()
+		c.advance(run, replication, f.Cycle())
+	}
 	result, err := f.Run(ctx, parts.workload, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Levels: c.Measure.Levels, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: count,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Levels: c.Measure.Levels, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: progress,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	count()
 	return parts.topology, result, nil
+}
+
+// advance tells how far a replication has come. The drain, short where the network
+// keeps up, does not count.
+func (c *trafficConfig) advance(run *Run, replication int, cycle int64) {
+	m := &c.Measure
+	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
+	if !fixed {
+		total = max(total, m.Budget)
+		if m.Budget == 0 {
+			total = max(total, fabric.DefaultBudget)
+		}
+	}
+	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
+	switch {
+	case m.Find != "":
+		run.Advance(cycle, 0, "cycles at load "+formatCell(c.Traffic.Load)) // how many loads there will be is not known
+	case fixed:
+		run.Advance(done, all, "cycles")
+	default:
+		run.AdvanceAtMost(done, all, "cycles")
+	}
 }
 
 // steady tells whether the network keeps up with the load.

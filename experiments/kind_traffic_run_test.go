@@ -31,7 +31,7 @@ func TestReplications(t *testing.T) {
 	var means [3]float64
 	var mean, accepted, packets, flits, window float64
 	for i := range means {
-		_, r, err := c.simulate(t.Context(), &Run{}, 0, replicationSeed(3, i))
+		_, r, err := c.simulate(t.Context(), &Run{Seed: 3}, 0, i)
 		if err != nil {
 			t.Fatal(err)
 		}

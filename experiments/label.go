@@ -12,6 +12,9 @@ var knownLabels = map[string]string{
 	"traffic.load":  "Offered load (flits per terminal and cycle)",
 	"hops_mean":     "Mean hops",
 
+	"wall_seconds": "Time to compute (s)",
+	"born_ns":      "Time of birth (ns)",
+
 	"workload.bytes":     "Message size (B)",
 	"elapsed_s":          "Elapsed time (s)",
 	"steady_iteration_s": "Time of an iteration (s)",
@@ -61,6 +64,9 @@ func quantity(column string) string {
 func AxisLabel(column string) string {
 	if label := knownLabels[column]; label != "" {
 		return label
+	}
+	if table, is := strings.CutSuffix(column, ".type"); is {
+		return capital(settingName(table)) // what is chosen by name
 	}
 	_, _, unit := splitColumn(column)
 	return withUnit(capital(quantity(column)), unit)

@@ -18,9 +18,19 @@ type Category struct {
 	Entries []param.Description
 }
 
-// Categories lists everything registered: the kinds, and every registry that a
-// table of a kind chooses from, in alphabetical order.
+// Categories lists what is registered, as [Registered] does, and the experiment files
+// that come with weft.
 func Categories() []Category {
+	files := Category{Name: "experiments"}
+	for _, name := range Embedded("") {
+		files.Entries = append(files.Entries, param.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: embeddedTitle(name)})
+	}
+	return append(Registered(), files)
+}
+
+// Registered lists everything registered: the kinds, and every registry that a
+// table of a kind chooses from, in alphabetical order.
+func Registered() []Category {
 	byName := map[string]Category{"kinds": {Name: "kinds"}}
 	for _, name := range KindNames() {
 		k := kinds[name]
@@ -41,12 +51,7 @@ func Categories() []Category {
 	for _, name := range sortedKeys(byName) {
 		all = append(all, byName[name])
 	}
-	var files Category
-	files.Name = "experiments"
-	for _, name := range Embedded("") {
-		files.Entries = append(files.Entries, param.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: embeddedTitle(name)})
-	}
-	return append(all, files)
+	return all
 }
 
 // entriesOf describes everything in a registry.
@@ -132,7 +137,7 @@ func listEntry(w io.Writer, category string, e param.Description) {
 		return
 	}
 	for _, t := range k.settings() {
-		fmt.Fprintf(w, "\n[%s]  %s\n", t.Name, t.Doc)
+		fmt.Fprintf(w, "\n[%s]  %s\n", t.Header(), t.Doc)
 		listParams(w, "  ", t.Params)
 	}
 	fmt.Fprintf(w, "\ncolumns of results.csv\n")

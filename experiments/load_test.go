@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 		{"plots", "kind = \"toy\"\n[[plot]]\nx = \"ofered_load\"\ny = \"latency_mean_ns\"\n[[plot]]\nx = \"offered_load\"\ny = \"draw\"\nby = \"shape.type\"\nlog = true\n", nil, []string{
 			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
 			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are by, file, formats, log_x, log_y, style, table, title, x, x_label, y, y_label, y_max`}},
+			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are aggregate, annotate, bins, by, colour_by, file, font_size, formats, height, intervals, log_x, log_y, order, panel_columns, panels, percentiles, relative, size, style, table, title, width, x, x_label, x_range, y, y_label, y_max, y_range, z`}},
 		{"files and tables of plots", "kind = \"toy\"\n[[plot]]\nfile = \"a\"\nx = \"seed\"\ny = \"draw\"\n[[plot]]\nfile = \"A\"\nx = \"seed\"\ny = \"draw\"\n" +
 			"[[plot]]\nfile = \"..\"\ntable = \"link\"\nx = \"seed\"\ny = \"draw\"\n", nil, []string{
 			`x.toml:7:1: plot[1].file = "A": an earlier figure has this name; give each a file of its own`,
@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
 			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
 			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): under of are a, b`,
+			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): there are a, b`,
 			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,6 +21,9 @@ import (
 type Manifest struct {
 	Weft     string    `json:"weft"`
 	File     string    `json:"file"`
+	Command  []string  `json:"command,omitempty"` // the command line, with the options that were given as --NAME=VALUE
+	Set      []string  `json:"set,omitempty"`     // what --set and --seed have laid over the file, KEY=VALUE
+	Quick    bool      `json:"quick,omitempty"`   // the file's [quick] table was applied
 	Title    string    `json:"title"`
 	Kind     string    `json:"kind"`
 	Hash     string    `json:"hash"`  // of the resolved configurations of all points
@@ -30,8 +33,10 @@ type Manifest struct {
 	Reused   int       `json:"reused"`
 	Jobs     int       `json:"jobs"`
 	Threads  int       `json:"threads"`
-	Tables   []string  `json:"tables"`          // CSV files of the kind beside results.csv, without extension
-	Files    []string  `json:"files,omitempty"` // further files of points, such as traces/0.txt
+	Tables   []string  `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
+	Files    []string  `json:"files,omitempty"`        // further files of points, such as traces/0.txt
+	Cyclic   []string  `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
+	Formats  []string  `json:"formats,omitempty"`      // other forms of these and of results.csv, such as parquet
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Host     HostFacts `json:"host"`
@@ -71,11 +76,13 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		host = "unknown"
 	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
+		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
 		Tables:  sortedKeys(o.Tables),
+		Formats: r.formats(),
 		Files:   sortedKeys(o.Files),
+		Cyclic:  f.cyclic,
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
 		Resolved: f.resolvedIn(r.execution.Dir),

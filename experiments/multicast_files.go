@@ -15,6 +15,7 @@ type MulticastFiles struct {
 	Topology string // ibnetdiscover output, ibsim netlist, or weft's JSON form
 	Groups   string // OpenSM SA dump
 	MinHops  string // OpenSM min-hop ("lid matrix") dump for minhop-mc; "" for shortest paths
+	Tables   string // forwarding tables that the subnet has, as OpenSM dumps them (opensm.mcfdbs); "" if not known
 	Engine   string // whose forwarding tables are wanted
 	Entries  int    // forwarding-table entries of every switch; 0: as many as it takes
 	Threads  int
@@ -49,6 +50,12 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if m.MinHops != "" {
 		faults = append(faults, readWith(m.MinHops, func(r io.Reader) (err error) {
 			job.Matrix, err = multicast.ReadLIDMatrix(r, m.MinHops, job.Graph)
+			return err
+		}))
+	}
+	if m.Tables != "" {
+		faults = append(faults, readWith(m.Tables, func(r io.Reader) (err error) {
+			job.Tables, err = multicast.ReadMCFDBs(r, m.Tables, job.Graph)
 			return err
 		}))
 	}

@@ -25,7 +25,7 @@ func (c *latencyConfig) plan(p *latencyParts, seed uint64, threads int) (*multic
 		shared = &sharedBuilds{}
 	}
 	key := fmt.Sprintf("multicast plan %s\n%s\n%s\n%v %v %d %d %d %v", c.Topology.Type.fingerprint(), c.Groups.Pattern.fingerprint(), c.Multicast.Engine.fingerprint(),
-		c.Multicast.Entries, c.Multicast.PerPort, c.Multicast.Layers, p.unicast, seed, c.allowDeadlock)
+		c.Multicast.Entries, c.Multicast.PerPort, c.Multicast.Layers, p.unicast, seed, c.Fabric.AllowDeadlock)
 	plan, err := shared.get(key, build)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	if err != nil {
 		return nil, err
 	}
-	result, err := multicast.Route(engine, p.groups, false)
+	result, err := multicast.Route(engine, p.groups, false, nil)
 	if err != nil {
 		return nil, At("multicast.engine", fmt.Errorf("= %q: %w", c.Multicast.Engine.Name(), err))
 	}
@@ -62,7 +62,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	plan.layers, err = multicast.AssignLayers(p.topology.Graph(), trees, most)
 	var cyclic *multicast.CyclicError
 	switch {
-	case errors.As(err, &cyclic) && c.allowDeadlock:
+	case errors.As(err, &cyclic) && c.Fabric.AllowDeadlock:
 		plan.unsafe = err
 		plan.layers = &multicast.Layers{Of: make([]int, len(trees)), Count: most}
 		for i := range trees {

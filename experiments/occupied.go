@@ -36,11 +36,11 @@ func (m *Manifest) figures() []string {
 		}
 		formats := textsOf(table["formats"])
 		if len(formats) == 0 {
-			formats = defaultFormats()
+			formats = defaultFormats
 		}
 		for _, format := range formats {
-			if slices.Contains(PictureFormats, format) && !strings.ContainsAny(file, `/\`) {
-				names = append(names, file+"."+format)
+			if (slices.Contains(PictureFormats, format) || format == csvFormat) && !strings.ContainsAny(file, `/\`) {
+				names = append(names, plotFile(file, format))
 			}
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Names of the files in a result folder.
@@ -59,6 +61,13 @@ func (r *runner) open() error {
 	if m, err := readManifest(dir); err == nil {
 		for _, name := range m.Tables {
 			old = append(old, filepath.Base(name)+".csv")
+		}
+		for _, name := range append([]string{"results"}, m.Tables...) {
+			for _, format := range m.Formats {
+				if slices.Contains(TableFormats, format) {
+					old = append(old, filepath.Base(name)+"."+format)
+				}
+			}
 		}
 		for _, name := range append(slices.Clone(m.Files), m.figures()...) {
 			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
@@ -198,6 +207,16 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 			return err
 		}
 	}
+	for _, format := range r.formats() {
+		for _, name := range sortedKeys(tables) {
+			base := strings.TrimSuffix(name, ".csv")
+			if name == resultsFile || o.Tables[base] != nil {
+				if err := r.writeAs(format, base, tables[name]); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	for _, name := range sortedKeys(o.Files) {
 		if err := writeInside(dir, name, []byte(o.Files[name])); err != nil {
 			return err
@@ -207,7 +226,9 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 		return err
 	}
 	var undrawn error
-	if o.Figures, undrawn = r.file.draw(ctx, o.Results, o.Tables, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
+	drawn := maps.Clone(o.Tables)
+	drawn[performanceTable] = performance
+	if o.Figures, undrawn = r.file.draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
 		return ErrInterrupted
 	}
 	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")
@@ -215,6 +236,24 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 		return err
 	}
 	return errors.Join(undrawn, writeInside(dir, manifestFile, append(manifest, '\n')))
+}
+
+// formats lists the forms of tables beside CSV that were asked for.
+func (r *runner) formats() []string {
+	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(r.execution.Formats))), func(s string) bool { return s == "csv" })
+}
+
+// writeAs writes a table in another form than CSV.
+func (r *runner) writeAs(format, base string, t *Table) error {
+	kind := ""
+	if base+".csv" == resultsFile {
+		kind = r.file.kind.name
+	}
+	text, err := t.Encode(format, kind)
+	if err != nil {
+		return err
+	}
+	return writeInside(r.execution.Dir, base+"."+format, text)
 }
 
 func (f *File) failureTable(failures []Failure) *Table {

@@ -20,6 +20,7 @@ type Preflight struct {
 	shared   *sharedBuilds
 	notes    []Note
 	warnings []Warning
+	cyclic   []string // networks that can deadlock and may
 	curves   []curve
 	flitHops float64
 	most     float64 // flit-hops if nothing ends the point early
@@ -42,6 +43,7 @@ type Report struct {
 	Notes    []Note
 	Warnings []Warning
 	Refined  int // points that refinement adds at most
+	Beyond   int // points that offer more than the channels can carry
 }
 
 // curve is a point's place on a curve of rising load.
@@ -121,7 +123,8 @@ const (
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
 // PreflightRest is Preflight, not thorough, of what resuming the run in folder
-// dir leaves to compute: points that its journal holds have passed before.
+// dir leaves to compute: points that its journal holds have passed before. Those that
+// may deadlock are looked at all the same, for the manifest.
 func (f *File) PreflightRest(dir string) (*Report, error) {
 	finished := map[string]*record{}
 	// Without a journal that can be read nothing is finished; Execute says why.
@@ -142,6 +145,12 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 			byHash[point.Hash] = p
 			if finished[point.Hash] != nil {
+				if unsafe, ok := point.config.(unsafeConfig); ok && unsafe.allowsDeadlock() {
+					again := &Preflight{Seed: point.Seed, shared: f.shared}
+					if f.kind.preflight(point.config, again) == nil {
+						merged.allow(again.cyclic)
+					}
+				}
 				continue
 			}
 			err := f.kind.preflight(point.config, p)
@@ -169,6 +178,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})
 		}
 	}
+	f.cyclic = merged.cyclic
 	return report, nil
 }
 
@@ -180,8 +190,10 @@ type merger struct {
 	points   [][]*Point // by note
 	warned   map[Warning]bool
 	warnings []Warning
+	cyclic   []string
 	curves   []string
 	lowest   map[string]curve
+	beyond   int
 }
 
 func (m *merger) add(p *Preflight, point *Point) {
@@ -194,11 +206,15 @@ func (m *merger) add(p *Preflight, point *Point) {
 		}
 		m.points[i] = append(m.points[i], point)
 	}
+	m.allow(p.cyclic)
 	for _, w := range p.warnings {
 		if !m.warned[w] {
 			m.warned[w] = true
 			m.warnings = append(m.warnings, w)
 		}
+	}
+	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
+		m.beyond++
 	}
 	for _, c := range p.curves {
 		least, known := m.lowest[c.name]
@@ -207,6 +223,15 @@ func (m *merger) add(p *Preflight, point *Point) {
 		}
 		if !known || c.load < least.load {
 			m.lowest[c.name] = c
+		}
+	}
+}
+
+// allow notes networks that can deadlock and may.
+func (m *merger) allow(networks []string) {
+	for _, text := range networks {
+		if !slices.Contains(m.cyclic, text) {
+			m.cyclic = append(m.cyclic, text)
 		}
 	}
 }
@@ -226,7 +251,7 @@ func (m *merger) report() *Report {
 		}
 	}
 	slices.SortStableFunc(m.notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
-	return &Report{Notes: m.notes, Warnings: m.warnings}
+	return &Report{Notes: m.notes, Warnings: m.warnings, Beyond: m.beyond}
 }
 
 // common names the settings that vary in the sweep, but not among points.

@@ -14,21 +14,20 @@ import (
 var referenceIntroduction string
 
 // Reference writes docs/experiments.md: the introduction, then every table,
-// key and column from the registries.
+// key and column from the registries, behind a list of contents.
 func Reference(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString(referenceIntroduction)
-	referenceParams(&b, param.DescribeParams(&PlotConfig{Style: "line", Table: resultsTable, Formats: []string{"svg", "png"}}))
+	b.WriteString(strings.TrimRight(referenceIntroduction, "\n") + "\n")
 	b.WriteString("\n## Expectations\n\n")
 	b.WriteString(expectIntroduction)
-	referenceParams(&b, param.DescribeParams(&ExpectConfig{Table: resultsTable}))
+	referenceParams(&b, ExpectParams())
 	b.WriteString("\n## Keys outside tables\n\n")
-	referenceParams(&b, param.DescribeParams(&header{Kind: "traffic", Seed: 1}))
+	referenceParams(&b, HeaderParams())
 	for _, name := range KindNames() {
 		referenceKind(&b, kinds[name])
 	}
-	for _, c := range Categories() {
-		if c.Name == "kinds" || c.Name == "experiments" {
+	for _, c := range Registered() {
+		if c.Name == "kinds" {
 			continue
 		}
 		fmt.Fprintf(&b, "\n## %s\n", capital(c.Name))
@@ -40,8 +39,50 @@ func Reference(w io.Writer) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	var plot strings.Builder
+	plot.WriteString("### Keys of [[plot]]\n\n")
+	referenceParams(&plot, PlotParams())
+	text := strings.Replace(b.String(), "{{plot}}\n", plot.String()+"\n", 1)
+	_, err := io.WriteString(w, strings.Replace(text, "{{contents}}\n", contents(text), 1))
 	return err
+}
+
+// contents lists the sections of a page, and under those about kinds their tables.
+func contents(page string) string {
+	var b strings.Builder
+	below, inside := false, false
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "```") {
+			inside = !inside
+		}
+		if inside {
+			continue
+		}
+		if name, is := strings.CutPrefix(line, "## "); is {
+			below = strings.HasPrefix(name, "Kind ")
+			fmt.Fprintf(&b, "- [%s](#%s)\n", name, anchor(name))
+		} else if name, is := strings.CutPrefix(line, "### "); is && below {
+			short, _, _ := strings.Cut(name, " of kind ")
+			fmt.Fprintf(&b, "  - [%s](#%s)\n", strings.Trim(short, "[]"), anchor(name))
+		}
+	}
+	return b.String()
+}
+
+// anchor is the name under which a heading can be linked to, as forges make it: in
+// lower case, hyphens for spaces, without punctuation.
+func anchor(heading string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(heading) {
+		switch {
+		case c == ' ':
+			b.WriteByte('-')
+		case c == '-' || c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c > 127:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
 
 const expectIntroduction = "`[[expect]]` names a row of the targets (`experiments/papers/targets.csv` or `claims.csv`) and how its\n" +
@@ -72,10 +113,10 @@ const expectIntroduction = "`[[expect]]` names a row of the targets (`experiment
 func referenceKind(b *strings.Builder, k *kind) {
 	fmt.Fprintf(b, "\n## Kind %s\n\n%s.\n", k.name, capital(k.doc))
 	for _, t := range k.settings() {
-		fmt.Fprintf(b, "\n### [%s]\n\n%s.\n\n", t.Name, capital(t.Doc))
+		fmt.Fprintf(b, "\n### [%s] of kind %s\n\n%s.\n\n", t.Header(), k.name, capital(t.Doc))
 		referenceParams(b, t.Params)
 		for _, c := range t.Choices {
-			fmt.Fprintf(b, "\n`%s` names one of the [%s](#%s), whose parameters stand in the same table.\n", c.Key, pluralOf(c.Registry), pluralOf(c.Registry))
+			fmt.Fprintf(b, "\n`%s` names one of the [%s](#%s), whose parameters stand in the same table.\n", c.Key, pluralOf(c.Registry), anchor(pluralOf(c.Registry)))
 		}
 	}
 	fmt.Fprintf(b, "\n### Columns of kind %s\n\n| column | meaning |\n|---|---|\n", k.name)

@@ -17,6 +17,17 @@ type axis struct {
 	places []string
 }
 
+// readSweep reads [sweep]. After faults, of which some may be the sweep's own, the file
+// counts as one without a sweep, so that the rest of it is judged.
+func (f *File) readSweep() {
+	var refine []setting
+	f.sweep, refine = f.doc.axes()
+	f.readRefinement(refine)
+	if len(f.doc.faults) > 0 {
+		f.sweep = nil
+	}
+}
+
 // axes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
 // are one axis together, and so are those of [[sweep.one_at_a_time]]. refine is

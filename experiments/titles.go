@@ -31,6 +31,9 @@ func (f *File) fillTitles(set []string) {
 			leaves = f.doc.flatten(key, table, func(map[string]any) bool { return false })
 		}
 		for _, leaf := range leaves {
+			if f.asksOnly(leaf) {
+				continue
+			}
 			values := f.valuesOf(leaf.key)
 			severalSeeds := leaf.key == seedKey && len(values) > 1
 			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds && !slices.Contains(added, leaf.key) {
@@ -56,6 +59,22 @@ func (f *File) fillTitles(set []string) {
 		p.rawTitle = complete(p.Title)
 		p.Title = f.fill("plot["+strconv.Itoa(i)+"].title", p.rawTitle)
 	}
+}
+
+// asksOnly tells whether a setting asks for more output and changes nothing else.
+func (f *File) asksOnly(s setting) bool {
+	if slices.Contains(f.kind.silent, s.key) {
+		return true
+	}
+	if _, mode := s.value.(string); mode {
+		return false // such as a search in place of a sweep
+	}
+	for _, key := range f.kind.asked {
+		if key == s.key {
+			return true
+		}
+	}
+	return false
 }
 
 // fill replaces the placeholders of a title; key is where it was given. Braces

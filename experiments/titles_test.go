@@ -41,6 +41,8 @@ func TestTitlesFollowSettings(t *testing.T) {
 		},
 		{[]string{"traffic.load=0.3", "seed=7"}, "Torus 4x4, uniform traffic, 16 terminals, traffic.load = 0.3, seed = 7", "Throughput of a {PK}, from load 0.3, seed = 7"},
 		{[]string{"title=Mine", "switch.vcs=4"}, "Mine", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},
+		// What only asks for more output changes no figure.
+		{[]string{"measure.links=true", "measure.series=5", "trace.packets=9", "switch.vcs=4"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},
 		// What is swept is on an axis or in the legend.
 		{[]string{"sweep.switch.vcs=[2,4]", "sweep.seed=[1,2]"}, "Torus 4x4, uniform traffic, 16 terminals", "Throughput of a {PK}, from load 0.1 to 0.4"},
 		{[]string{"sweep.switch.vcs=[4]"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},

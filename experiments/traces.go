@@ -13,7 +13,7 @@ import (
 
 // traceTable is the [trace] table: packets whose lives are written down.
 type traceTable struct {
-	Packets      int    `toml:"packets" doc:"packets of the window whose lives are written to traces/POINT.txt and, for Perfetto, traces/POINT.json; of the first replication; 0: none" min:"0" max:"1000"`
+	Packets      int    `toml:"packets" doc:"packets of the window whose lives are written to traces/POINT.txt and, for Perfetto, traces/POINT.json, and a row each to packets.csv; of the first replication; 0: none" min:"0" max:"1000"`
 	Choose       string `toml:"choose" doc:"which, of those that the other keys leave: the first to enter the network, or those with the longest latency" choices:"first|slowest"`
 	Every        int    `toml:"every" doc:"of each terminal's packets that match, only each so-many-th" min:"1"`
 	Sources      []int  `toml:"sources" doc:"only packets of these terminals, by number; default: all" min:"0"`
@@ -46,6 +46,19 @@ func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
 func writeTraces(run *Run, g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) {
 	run.Attach("traces", "txt", traceText(g, packets, clock))
 	run.Attach("traces", "json", traceEvents(g, packets, clock))
+}
+
+// writePackets keeps a row for each of the packets: packets.csv.
+func writePackets(run *Run, g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) {
+	t := run.Table("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+	cycle := clock.Nanoseconds()
+	for _, p := range packets {
+		minimal := 1
+		if p.NonMinimal {
+			minimal = 0
+		}
+		t.Add(g.TerminalName(p.Src), g.TerminalName(p.Dst), p.Flits, float64(p.Birth)*cycle, float64(p.Cycle-p.Birth)*cycle, float64(p.Inject-p.Birth)*cycle, len(p.Path), minimal)
+	}
 }
 
 // traceText tells the lives of packets in cycles.

@@ -10,9 +10,15 @@ import (
 	"sync"
 )
 
-// Version names the build of weft: the module's version, which for a build
-// from a checkout holds the commit.
+// version is set by make (-ldflags -X) to the commit that it builds.
+var version string
+
+// Version names the build of weft: what make has said, or the module's version,
+// which for a build from a checkout holds the commit.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -31,7 +31,7 @@ func (c *Config) validate(routing Routing) error {
 		problems = append(problems, prefixed(part.prefix, param.Validate(part.config))...)
 	}
 	vcs, need := c.Switch.VCs, routing.VCs()
-	if vcs != 0 && vcs < need && !c.AllowDeadlock {
+	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("at least %d: what this routing needs to be free of deadlock (0 sets it so)", need)})
 	}

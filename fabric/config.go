@@ -13,16 +13,17 @@ type Config struct {
 	Terminal TerminalConfig
 	// Channels overrides the channel classes of the topology, by class name.
 	Channels map[string]ChannelConfig
-	// AllowDeadlock accepts fewer virtual channels than the routing needs to
-	// be free of deadlock. Not a setting of experiment files.
-	AllowDeadlock bool
 }
 
-// PhysicalConfig is the [fabric] table: what a flit and a cycle are.
+// PhysicalConfig is the [fabric] table: what a flit and a cycle are, and whether the
+// network may deadlock.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
+	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
+	// deadlock; nothing else here looks at whether it is.
+	AllowDeadlock bool `toml:"allow_deadlock" doc:"run a network that can deadlock, as --allow-deadlock does: warned of, noted in manifest.json and the report, and ended with the cycle of buffers if it comes to that"`
 }
 
 // SwitchConfig is the [switch] table. Stages are counted in steps of the

@@ -13,18 +13,22 @@ import (
 // simulate is [Fabric.Advance] for a domain, until it hears of others.
 func (d *domain) simulate(cycles int64) {
 	for end := d.cycle + cycles; d.cycle < end; {
-		next := d.cycle + 1
-		if !d.anyActive() {
-			// Nothing can happen before the next arrival: skip to it.
-			idle, any := d.nextChange()
-			if !any || idle > end {
-				d.cycle = end
-				return
-			}
-			next = idle
+		next, any := d.nextWork()
+		if !any || next > end {
+			d.cycle = end
+			return
 		}
 		d.tick(next)
 	}
+}
+
+// nextWork is the next cycle in which anything can happen: the next one, if a switch
+// has work, or that of the next arrival or fault.
+func (d *domain) nextWork() (cycle int64, any bool) {
+	if d.anyActive() {
+		return d.cycle + 1, true
+	}
+	return d.nextChange()
 }
 
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
@@ -40,8 +44,8 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 			cycle, any = c, true
 		}
 	}
-	if d.alarms != nil {
-		if c, ok := d.alarms.NextCycle(); ok && (!any || c < cycle) {
+	if d.listener != nil {
+		if c, ok := d.listener.alarms.NextCycle(); ok && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -67,16 +71,11 @@ func (d *domain) nextChange() (cycle int64, any bool) {
 
 // NextTick makes a Fabric, which then has one domain, a component of a sim.Kernel.
 func (f *Fabric) NextTick() sim.Time {
-	d := f.domains[0]
-	next := d.cycle + 1
-	if !d.anyActive() {
-		idle, any := d.nextChange()
-		if !any {
-			return sim.MaxTime
-		}
-		next = idle
+	next, any := f.domains[0].nextWork()
+	if !any {
+		return sim.MaxTime
 	}
-	return sim.Time(next) * d.config.Fabric.Clock
+	return sim.Time(next) * f.config.Fabric.Clock
 }
 
 // Tick simulates the cycle that begins at now.
@@ -102,8 +101,8 @@ func (d *domain) tick(c int64) {
 		d.behind.release(d, c)
 	}
 	d.arriveFlits(c)
-	if d.alarms != nil {
-		d.ring(c)
+	if d.listener != nil {
+		d.listener.ring(c)
 	}
 	d.serveTerminals(c)
 	d.steps.set(c)
@@ -250,11 +249,4 @@ func (d *domain) append(v *inVC, e *flit) (hop uint32) {
 	v.last = n
 	d.pool[n-1] = buffered{next, queued{e.packet, e.dst, e.state, hop}}
 	return hop
-}
-
-// countWaiting counts a flit of a routed packet as waiting for its output.
-func (d *domain) countWaiting(word int32, hop uint32) {
-	if hop != multicastHop {
-		d.switches[d.wordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
-	}
 }

@@ -25,7 +25,6 @@ type domain struct {
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
 	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
 	wakes   *sim.Wheel[int32]      // terminal
-	alarms  *sim.Wheel[int32]      // terminal; nil without
 	active  []uint64               // mask words with a bit set
 	woken   []int32                // terminals to serve in this cycle because of a credit
 	behind  *behind                // nil unless occupancy
@@ -38,12 +37,15 @@ type domain struct {
 	source     Source
 	prefetcher prefetcher // the source, if it is one
 	sink       Sink
-	responder  Responder // the source, if it is one
-	meter      *Meter    // of its run
+	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       View
-	spec       PacketSpec // filled in by the source; likewise
-	head       Head       // handed to the routing: kept here so that it does not
-	delivery   Delivery   // escape to the heap with every call; likewise
+
+	// What is handed to others, here so that it does not escape to the heap with every
+	// call: to the source, the routing, and the sink.
+	spec     PacketSpec
+	head     Head
+	delivery Delivery
+
 	Counters
 }
 

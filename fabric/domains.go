@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // A network is simulated in one domain or, by several threads, in more. What a
@@ -146,6 +147,14 @@ func (f *Fabric) owner(t topology.TerminalID) *domain {
 
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
+	for check.On && cycles > checkPeriod {
+		f.advance(checkPeriod)
+		cycles -= checkPeriod
+	}
+	f.advance(cycles)
+}
+
+func (f *Fabric) advance(cycles int64) {
 	end := f.cycle + cycles
 	for i := range f.tasks {
 		f.tasks[i].next.Store(0)

@@ -3,7 +3,6 @@ package fabric
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -69,9 +68,7 @@ type faults struct {
 	part    []int32        // components of known, by switch
 	retry   *retry
 	tally   FaultTally
-
-	mutex  sync.Mutex // switches may be evaluated concurrently
-	doomed []int32    // packets to be discarded at the beginning of the next cycle
+	doomed  []int32 // packets to be discarded at the beginning of the next cycle
 }
 
 // SetFaults makes things fail during the run. It must be called before
@@ -173,15 +170,16 @@ func (x *faults) tick(d *domain, c int64) {
 
 // doom has a packet discarded.
 func (x *faults) doom(packet int32) {
-	x.mutex.Lock()
 	x.doomed = append(x.doomed, packet)
-	x.mutex.Unlock()
 }
 
 // discard takes a head out of the running for which the routing has no way:
 // what is left of its packet is discarded in the next cycle. A decision of no
 // virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
-// until then without being granted anything.
+// until then without being granted anything. Not inlined: the loop over arrivals keeps
+// more in registers without it.
+//
+//go:noinline
 func (d *domain) discard(head *queued) {
 	head.hop = 1 << 16
 	d.faults.doom(head.packet >> packetBits)

@@ -36,7 +36,7 @@ func (d *domain) purge(doomed []int32) {
 		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
 			unsent[te.packet] = te.left
 			te.packet, te.left, te.flags = -1, 0, 0
-			d.WakeAt(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
+			d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
 		}
 	}
 	for _, id := range doomed {

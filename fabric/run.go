@@ -64,8 +64,8 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if source.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), progress: newProgress()}
-	r.result = &Result{Meter: NewMeter(sliceCycles), Offered: offered, Closed: source.Closed()}
+	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
 	}
@@ -80,7 +80,7 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	responder, responds := source.(Responder)
 	if responds {
-		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t) })
+		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t).listener })
 	}
 	if err := r.run(); err != nil {
 		return nil, err
@@ -94,21 +94,16 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	return r.result, nil
 }
 
+// runner takes a run through its phases.
 type runner struct {
-	f      *Fabric
-	source Workload
-	plan   Plan
-	ctx    context.Context
-	result *Result
-
-	watch     *Watchdog
-	progress  *progress // nil: nobody asks
-	last      slice     // of its last entry
-	useful    int64     // flits delivered or given up, when its last slice ended
-	warm      bool      // the warm-up has settled
-	delivered int64     // flits, when the window opened
-	sent      []uint32
-	series    *seriesRecorder // nil: off
+	f          *Fabric
+	source     Workload
+	plan       Plan
+	ctx        context.Context
+	watch      *Watchdog
+	statistics *statistics // nil: nobody asks
+	warm       bool        // the warm-up has settled
+	result     *Result
 }
 
 func (r *runner) run() error {
@@ -126,8 +121,8 @@ func (r *runner) advance(cycles int64) error {
 		n := min(cycles, sliceCycles)
 		r.f.Advance(n)
 		cycles -= n
-		if r.progress != nil {
-			r.note(n)
+		if r.statistics != nil {
+			r.statistics.note(n)
 		}
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -140,16 +135,6 @@ func (r *runner) advance(cycles int64) error {
 		}
 	}
 	return nil
-}
-
-// note enters the last cycles into the progress of the run.
-func (r *runner) note(cycles int64) {
-	slice, useful := r.result.takeSlice(), r.f.usefulFlits()+r.f.FaultTally().GivenUpFlits
-	r.progress.add(progressSlice{
-		end: r.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - r.useful, behind: r.source.BehindBy(r.f.Cycle()) * float64(cycles),
-	})
-	r.last, r.useful = slice, useful
 }
 
 // longestLatency is the latency of the slowest channel.

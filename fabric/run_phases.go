@@ -23,8 +23,8 @@ func (r *runner) warmUp() error {
 		if err := r.advance(sliceCycles); err != nil {
 			return err
 		}
-		if r.last.packets > 0 || len(series) > 0 {
-			series = append(series, float64(r.last.latency)/float64(r.last.packets))
+		if r.statistics.last.packets > 0 || len(series) > 0 {
+			series = append(series, float64(r.statistics.last.latency)/float64(r.statistics.last.packets))
 		} else {
 			limit--
 		}
@@ -57,30 +57,26 @@ func (r *runner) slicesLeft(n int) int {
 // measure opens the window and extends it until the network proves saturated, or
 // steady with a confidence interval that is narrow enough, or the budget ends.
 func (r *runner) measure() error {
-	start := r.f.Cycle()
-	r.result.Open(start)
-	r.delivered = r.f.usefulFlits()
-	r.sent = r.f.ChannelFlits()
-	if r.plan.Series > 0 {
-		r.series = newSeriesRecorder(r.f, r.plan.Series)
-		defer func() { r.result.Series = r.series.finish() }()
+	r.statistics.open(r.plan.Series)
+	if series := r.statistics.series; series != nil {
+		defer func() { r.result.Series = series.finish() }()
 	}
 	if r.plan.Window > 0 {
 		if err := r.advanceWindow(r.plan.Window); err != nil {
 			return err
 		}
-		r.close(start)
+		r.close()
 		return nil
 	}
 	budget := r.plan.Budget
 	if budget == 0 {
 		budget = DefaultBudget
 	}
-	for next := int64(leastSlices); ; next = max(1, int64(r.f.Cycle()-start)/sliceCycles/4) {
+	for next := int64(leastSlices); ; next = max(1, (r.f.Cycle()-r.statistics.start)/sliceCycles/4) {
 		if err := r.advanceWindow(next * sliceCycles); err != nil {
 			return err
 		}
-		r.close(start)
+		r.close()
 		if r.result.Settled && r.result.State == Steady || r.result.State == Saturated || r.f.Cycle() >= budget {
 			return nil
 		}
@@ -92,29 +88,11 @@ func (r *runner) measure() error {
 // say.
 const DefaultBudget = 100_000
 
-// close ends the window at the present cycle, and judges it.
-func (r *runner) close(start int64) {
-	end := r.f.Cycle()
-	r.result.Close(end)
-	r.result.gather()
-	r.result.Window = end - start
-	delivered := float64(r.f.usefulFlits() - r.delivered)
-	terminals := float64(r.f.graph.Terminals())
-	r.result.Accepted = delivered / float64(end-start) / terminals
-	r.result.ChannelFlits = r.f.ChannelFlits()
-	for i, before := range r.sent {
-		r.result.ChannelFlits[i] -= before
-	}
-	r.judge(start)
-}
-
-// judge finds the verdict on the run so far. It looks at the window, and at the
-// second half of the run if the window is shorter than that.
-func (r *runner) judge(start int64) {
+// close ends the window at the present cycle, and judges the run so far.
+func (r *runner) close() {
+	r.statistics.close(r.result)
 	precise := r.plan.Window > 0 || r.result.HalfWidth() <= r.plan.Precision*r.result.MeanLatency()
-	e := Evidence{Offered: r.result.Offered, Bound: r.plan.Bound, Packets: r.result.Packets()}
-	e.measure(r.progress.since(min(start, r.f.Cycle()/2)), r.f.graph.Terminals(), r.f.idleLatency(r.result.ChannelFlits))
-	r.result.Evidence, r.result.Settled = e, r.warm && precise
+	r.result.Evidence, r.result.Settled = r.statistics.evidence(r.result, r.plan.Bound), r.warm && precise
 	r.conclude()
 }
 

@@ -66,7 +66,7 @@ func (s *seriesRecorder) slice() {
 // advanceWindow is advance in the window: it ends intervals on the way. A
 // window whose length is known is divided evenly, to the cycle.
 func (r *runner) advanceWindow(cycles int64) error {
-	s := r.series
+	s := r.statistics.series
 	if s == nil {
 		return r.advance(cycles)
 	}

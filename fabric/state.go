@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"math/bits"
-
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -165,6 +163,3 @@ type state struct {
 	lanes      []lanePort            // by port; nil: no arbitration between lanes
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
 }
-
-// lowestOV is the local output virtual channel that a decision is counted under.
-func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }

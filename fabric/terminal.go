@@ -111,16 +111,13 @@ type prefetcher interface{ prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm.
-func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).Wake(t) }
+func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
 
 // WakeAt is Wake for a packet that is born in that cycle.
-func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).WakeAt(t, cycle) }
+func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(t, cycle) }
 
-// Wake implements [Engine].
-func (d *domain) Wake(t topology.TerminalID) { d.WakeAt(t, d.cycle+1) }
-
-// WakeAt is [Fabric.WakeAt] for a terminal of d.
-func (d *domain) WakeAt(t topology.TerminalID, cycle int64) {
+// wakeUp is [Fabric.WakeAt] for a terminal of d.
+func (d *domain) wakeUp(t topology.TerminalID, cycle int64) {
 	te := &d.terminals[t]
 	if te.packet < 0 {
 		d.wakeAt(int32(t), te, max(cycle, d.cycle+1))

@@ -54,11 +54,12 @@ func (v *View) Outstanding(p topology.PortID, vc int) int {
 
 // OutstandingAll sums Outstanding over the virtual channels of p.
 func (v *View) OutstandingAll(p topology.PortID) int {
-	n := 0
-	for vc := range v.d.vcs {
-		n += v.Outstanding(p, vc)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	n := v.d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		n -= ovs[i].credits
 	}
-	return n
+	return int(n)
 }
 
 // Waiting is the number of flits in p's switch that have been routed to leave
@@ -84,23 +85,4 @@ func (v *View) WaitingAll(p topology.PortID) int {
 		n += ovs[i].waiting
 	}
 	return int(n)
-}
-
-// countDecision counts a packet as waiting for the output virtual channel that
-// was chosen for it at switch sw.
-func (d *domain) countDecision(sw *switchState, lov uint32) {
-	if d.greedy {
-		d.decided = append(d.decided, lov)
-	} else {
-		sw.outVC(lov).waiting++
-	}
-}
-
-// countDecisions counts those of a greedy routing, all decisions of a cycle at
-// a switch being made.
-func (d *domain) countDecisions(sw *switchState) {
-	for _, lov := range d.decided {
-		sw.outVC(lov).waiting++
-	}
-	d.decided = d.decided[:0]
 }

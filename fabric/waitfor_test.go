@@ -70,7 +70,7 @@ func TestDeadlocks(t *testing.T) {
 				t.Fatal("certified")
 			}
 			config := fabric.DefaultConfig()
-			config.AllowDeadlock = true
+			config.Fabric.AllowDeadlock = true
 			config.Switch.VCs, config.Switch.BufferFlits = c.vcs, 2
 			if c.set != nil {
 				c.set(&config)

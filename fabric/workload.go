@@ -1,11 +1,8 @@
 package fabric
 
 import (
-	"fmt"
-
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Workload is what the terminals send in a run that is measured ([Fabric.Run]):
@@ -66,23 +63,6 @@ type Engine interface {
 	Note(i int, began, cycles int64)
 }
 
-// Measure is the distribution of times that a workload has noted.
-type Measure struct {
-	Name   string
-	Cycles stats.Histogram
-	sum    int64
-}
-
-// Mean is the mean in cycles; NaN if nothing was noted.
-func (m *Measure) Mean() float64 { return float64(m.sum) / float64(m.Cycles.N()) }
-
-// Add enters what another has noted; m takes its name.
-func (m *Measure) Add(o *Measure) {
-	m.Name = o.Name
-	m.Cycles.Merge(&o.Cycles)
-	m.sum += o.sum
-}
-
 // listen is the sink of a domain in a run: a meter, and the workload if it is a
 // Responder.
 func (d *domain) listen(w Workload, m *Meter) Sink {
@@ -90,66 +70,44 @@ func (d *domain) listen(w Workload, m *Meter) Sink {
 	if !ok {
 		return m
 	}
-	d.responder, d.meter, d.alarms = r, m, sim.NewWheel[int32](1024)
-	return &listener{r, m}
+	d.listener = &listener{d, r, m, sim.NewWheel[int32](1024)}
+	return d.listener
 }
 
-// listener tells a workload of arrivals that have been measured.
+// listener stands between a domain and a workload that hears of arrivals, once they
+// have been measured, and of time.
 type listener struct {
+	domain   *domain
 	workload Responder
 	meter    *Meter
+	alarms   *sim.Wheel[int32] // terminal
 }
 
+// Deliver implements [Sink].
 func (l *listener) Deliver(d *Delivery) {
 	l.meter.Deliver(d)
 	l.workload.Deliver(d)
 }
 
 // Now implements [Engine].
-func (d *domain) Now() int64 { return d.cycle }
+func (l *listener) Now() int64 { return l.domain.cycle }
+
+// Wake implements [Engine].
+func (l *listener) Wake(t topology.TerminalID) { l.domain.wakeUp(t, 0) }
 
 // AlarmAt implements [Engine].
-func (d *domain) AlarmAt(t topology.TerminalID, cycle int64) {
-	*d.alarms.Place(max(cycle, d.cycle+1)) = int32(t)
+func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
+	*l.alarms.Place(max(cycle, l.domain.cycle+1)) = int32(t)
 }
 
 // Note implements [Engine].
-func (d *domain) Note(i int, began, cycles int64) { d.meter.note(i, began, cycles) }
+func (l *listener) Note(i int, began, cycles int64) { l.meter.note(i, began, cycles) }
 
 // ring gives the alarms of cycle c.
-func (d *domain) ring(c int64) {
-	for batch := d.alarms.Next(c); batch != nil; batch = d.alarms.Next(c) {
+func (l *listener) ring(c int64) {
+	for batch := l.alarms.Next(c); batch != nil; batch = l.alarms.Next(c) {
 		for _, t := range batch {
-			d.responder.Alarm(topology.TerminalID(t))
+			l.workload.Alarm(topology.TerminalID(t))
 		}
 	}
-}
-
-// note enters a time into measure i, if what it is about began in the window.
-func (m *Meter) note(i int, began, cycles int64) {
-	if began < m.from || began >= m.to {
-		return
-	}
-	m.extendNotes(i + 1)
-	m.notes[i].Cycles.Add(cycles)
-	m.notes[i].sum += cycles
-}
-
-// extendNotes makes room for n measures.
-func (m *Meter) extendNotes(n int) {
-	if n > len(m.notes) {
-		m.notes = append(m.notes, make([]Measure, n-len(m.notes))...)
-	}
-}
-
-// noted names what has been noted, in the order of the names.
-func (m *Meter) noted(names []string) []Measure {
-	if len(m.notes) > len(names) {
-		panic(fmt.Sprintf("fabric: a workload notes measure %d and names %d", len(m.notes)-1, len(names)))
-	}
-	m.extendNotes(len(names))
-	for i, name := range names {
-		m.notes[i].Name = name
-	}
-	return m.notes
 }

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
@@ -10,7 +9,7 @@ import (
 
 // AdaptiveEscapeConfig holds the settings of routing "adaptive-escape".
 type AdaptiveEscapeConfig struct {
-	Escape string `toml:"escape" doc:"escape channels: dimension order (grids), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
+	Escape string `toml:"escape" doc:"escape channels: dimension order (grids and HyperX), up*/down* (any graph), or auto: dor where there are coordinates" choices:"auto|dor|up-down"`
 	Rule   string `toml:"vc_rule" doc:"of escape dor on tori: whether rings have a dateline; none can deadlock" choices:"dateline|none" deadlocks:"none"`
 }
 
@@ -34,7 +33,8 @@ func init() {
 //     from then on and where it has not (Dally and Seitz, IEEE Transactions on
 //     Computers 1987). The choice follows from the place of the packet alone, so
 //     that packets may leave escape channels and come back: along each dimension
-//     they only get on, and to lower dimensions they never return.
+//     they only get on, and to lower dimensions they never return. On HyperX, where
+//     a dimension takes one hop, one virtual channel does.
 //   - up-down: up*/down* tables (Autonet: Schroeder et al., IEEE JSAC 1991) with
 //     one virtual channel. As escape paths are not minimal here, and a packet
 //     that came back to them could have gone down before, packets stay on them
@@ -43,7 +43,7 @@ func init() {
 // Where there are no more virtual channels than the escape function needs, all
 // are escape channels.
 type adaptiveEscape struct {
-	near   *table // shortest paths
+	near   *hopPaths // shortest paths
 	escape escapeFunction
 	need   int // virtual channels of the escape function
 }
@@ -60,38 +60,31 @@ type escapeFunction interface {
 
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
 	const name = "adaptive-escape"
-	near, err := shortestPaths(env.Topology.Graph())
+	near, err := newHopPaths(name, defaultPaths("random", false), env, false)
 	if err != nil {
-		return nil, fmt.Errorf("routing %q: %w", name, err)
+		return nil, err
 	}
 	r := &adaptiveEscape{near: near}
 	_, grid := env.Topology.(topology.Grid)
-	if config.Escape == "dor" || config.Escape == "auto" && grid {
+	_, hamming := env.Topology.(topology.Hamming)
+	switch {
+	case hamming && config.Escape != "up-down":
+		walk, err := newHammingWalk(name, env)
+		if err != nil {
+			return nil, err
+		}
+		r.escape = &escapeHamming{walk}
+	case config.Escape == "dor" || config.Escape == "auto" && grid:
 		walk, err := newGridWalk(name, env, config.Rule)
 		if err != nil {
 			return nil, err
 		}
 		r.escape = &escapeDOR{walk}
-	} else {
-		r.escape = newUpDown(near)
+	default:
+		r.escape = newUpDown(&near.portSets)
 	}
 	r.need = r.escape.vcs()
 	return r, checkVCs(name, r.VCs(), env)
-}
-
-// shortestPaths is the tables of routing "table", for their port sets alone.
-func shortestPaths(g *topology.Graph) (*table, error) {
-	sets, sample, err := newPortSets("adaptive-escape", g)
-	if err != nil {
-		return nil, err
-	}
-	t := &table{portSets: *sets}
-	distance, err := t.distances(sample)
-	if err != nil {
-		return nil, err
-	}
-	t.fill(func(s topology.SwitchID, masks []byte, width int) { t.markNearer(masks, width, distance, s) })
-	return t, nil
 }
 
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
@@ -107,7 +100,9 @@ func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
 // nearer lists the ports that lead nearer to a packet's destination, relative
 // to the switch's first.
-func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 { return r.near.to(h.Switch, h.Dst) }
+func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
+	return r.near.to(h.Switch, r.near.column[h.Dst])
+}
 
 func (r *adaptiveEscape) VCs() int { return r.need + 1 }
 
@@ -218,4 +213,16 @@ func (e *escapeDOR) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint
 		return port, oneVC(0, vcs)
 	}
 	return port, oneVC(1, vcs)
+}
+
+// escapeHamming is dimension order on a HyperX, by the first of parallel cables.
+type escapeHamming struct{ *hammingWalk }
+
+func (e *escapeHamming) vcs() int { return 1 }
+
+func (e *escapeHamming) final() bool { return false }
+
+func (e *escapeHamming) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
+	t, _ := e.turn(h.Switch, e.home[h.Dst])
+	return t.port, oneVC(0, vcs)
 }

@@ -76,7 +76,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow string, flits int, cycles int64) error {
 	t.Helper()
 	config := fabric.DefaultConfig()
-	config.AllowDeadlock = true
+	config.Fabric.AllowDeadlock = true
 	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
 	f, err := fabric.New(topo.Graph(), config, r, 1)
 	if err != nil {

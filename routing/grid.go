@@ -194,5 +194,25 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	return true
 }
 
+// classes implements [dimensionWalk].
+func (w *gridWalk) classes() int { return w.rings }
+
+// homes implements [dimensionWalk].
+func (w *gridWalk) homes() []topology.SwitchID { return w.home }
+
+// apart implements [dimensionWalk].
+func (w *gridWalk) apart(s, t topology.SwitchID) int {
+	n, hops := len(w.sizes), 0
+	from, to := w.at[int(s)*n:][:n], w.at[int(t)*n:][:n]
+	for d := range from {
+		steps := max(from[d]-to[d], to[d]-from[d])
+		if w.wraps[d] {
+			steps = min(steps, w.sizes[d]-steps)
+		}
+		hops += int(steps)
+	}
+	return hops
+}
+
 // Graph implements [fabric.GraphRouting].
 func (w *gridWalk) Graph() *topology.Graph { return w.graph }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -28,13 +29,17 @@ type Load struct {
 	Injection []float64
 }
 
+// ErrAdaptive is the error of [Loads] for a routing whose choices depend on the state
+// of the network.
+var ErrAdaptive = errors.New("channel loads depend on the state of the network under this routing")
+
 // maxPairs bounds the traffic matrix that Loads holds: 256 MiB.
 const maxPairs = 1 << 25
 
 // Loads computes the channel loads of a traffic matrix under routing r (Dally
 // and Towles 2004, section 3.3.1), exactly up to rounding. Routings whose
-// choice depends on the state of the network have no such loads and are an
-// error, as are networks of more than 5,792 ends (switches with terminals, or
+// choice depends on the state of the network have no such loads: [ErrAdaptive].
+// An error are also networks of more than 5,792 ends (switches with terminals, or
 // terminals where the routing looks at them). Cost: the walk of [Dependencies].
 func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error) {
 	w, err := newWalker(g, r, vcs)
@@ -160,7 +165,7 @@ func (w *walker) split(h fabric.Head, flow float64, next *front, load *Load) (er
 		}
 	})
 	if err == nil && math.Abs(total-1) > 1e-9 {
-		err = fmt.Errorf("channel loads depend on the state of the network under this routing")
+		err = ErrAdaptive
 	}
 	return err
 }

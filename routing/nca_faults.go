@@ -147,7 +147,7 @@ func (r *ncaAround) ReadsOccupancy() bool { return r.Up == "least-loaded" }
 // choices lists the ports that serve h, all up or all down; none where it is to
 // be discarded.
 func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, up bool) {
-	ports = r.to(h.Switch, h.Dst)
+	ports = r.to(h.Switch, r.column[h.Dst])
 	if len(ports) == 0 {
 		return nil, false
 	}

@@ -3,29 +3,39 @@ package routing
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // portSets is a table of the ports by which each switch sends packets on to
-// each leaf, a switch with terminals. It is kept as a number into the list of
-// different port sets of the switch: 2 bytes for each (switch, leaf), and 2 for
-// each member of each different set.
+// each leaf, a switch with terminals. Ports are relative to the switch's first, so that
+// switches share what sets of them there are: the table is the numbers of sets, 2 bytes
+// for each (switch, leaf), or 4 where there are more than 65,536 different ones.
 type portSets struct {
 	graph  *topology.Graph
 	home   []topology.SwitchID // len = terminals
 	leaf   []int32             // len = switches: column of a leaf, else -1
+	column []int32             // len = terminals: column of its switch
 	leaves int
-	set    []uint16 // len = switches*leaves: number of the port set
-	first  []int32  // len = switches: first set of the switch in start
-	start  []int32  // sets are local[start[i]:start[i+1]]
+	few    []uint16 // len = switches*leaves: number of the port set; nil if there are too many
+	many   []uint32 // the same then
+	start  []uint32 // sets are local[start[i]:start[i+1]], that of no ports the first
 	local  []uint16 // ports, relative to the switch's first
+	known  *knownSets
 }
 
-// maxTableLeaves bounds the tables: set numbers are 16 bits, and their size
-// grows with the product of switches and leaves.
-const maxTableLeaves = 5000
+// knownSets finds the numbers of sets while a table is made: by their bits, ports of
+// switches with up to 64 as a word.
+type knownSets struct {
+	short map[uint64]uint32
+	long  map[string]uint32
+}
+
+// maxTableLeaves bounds the tables, whose size grows with the product of switches and
+// leaves.
+const maxTableLeaves = 1 << 14
 
 // newPortSets numbers the leaves of g for routing name; sample is a terminal of
 // each. The sets are to be filled.
@@ -35,50 +45,139 @@ func newPortSets(name string, g *topology.Graph) (x *portSets, sample []topology
 	if x.leaves = len(sample); x.leaves > maxTableLeaves {
 		return nil, nil, fmt.Errorf("routing %q handles at most %d switches with terminals; this topology has %d", name, maxTableLeaves, x.leaves)
 	}
+	for _, s := range x.home {
+		x.column = append(x.column, x.leaf[s])
+	}
 	return x, sample, nil
+}
+
+// connected reports for routing name that no path joins some leaves.
+func (x *portSets) connected(name string) error {
+	first := topology.SwitchID(-1)
+	var row []int16
+	for s, column := range x.leaf {
+		switch {
+		case column < 0:
+		case first < 0:
+			first = topology.SwitchID(s)
+			row = x.graph.DistancesFrom(first, nil)
+		case row[s] == topology.Unreachable:
+			return unconnected(name, x.graph, topology.SwitchID(s), first)
+		}
+	}
+	return nil
+}
+
+// unconnected is the error of routing name that no path joins two switches.
+func unconnected(name string, g *topology.Graph, s, t topology.SwitchID) error {
+	return fmt.Errorf("routing %q needs a connected network; no path joins %s and %s", name, g.SwitchName(s), g.SwitchName(t))
+}
+
+// begin makes all sets empty.
+func (x *portSets) begin() {
+	x.few, x.many = make([]uint16, x.graph.Switches()*x.leaves), nil
+	x.start, x.local = []uint32{0, 0}, nil
+	x.known = &knownSets{map[uint64]uint32{0: 0}, map[string]uint32{}}
+}
+
+// end forgets what only [portSets.enter] needs.
+func (x *portSets) end() {
+	x.known = nil
+	x.start, x.local = slices.Clip(x.start), slices.Clip(x.local)
 }
 
 // fill makes the port sets of all switches. mark sets the bits of the ports of
 // switch s that serve each leaf in masks, width bytes for each. Cost: switches *
 // leaves * ports of a switch.
 func (x *portSets) fill(mark func(s topology.SwitchID, masks []byte, width int)) {
-	x.set = make([]uint16, x.graph.Switches()*x.leaves)
-	x.start = []int32{0}
+	x.begin()
 	var masks []byte
 	for s := range x.graph.Switches() {
-		x.first = append(x.first, int32(len(x.start)-1))
 		width := (x.graph.Degree(topology.SwitchID(s)) + 7) / 8
 		masks = append(masks[:0], make([]byte, x.leaves*width)...)
 		mark(topology.SwitchID(s), masks, width)
-		x.number(masks, width, x.set[s*x.leaves:][:x.leaves])
-	}
-}
-
-// number enters a switch's port sets, each different one once, and their
-// numbers by leaf.
-func (x *portSets) number(masks []byte, width int, set []uint16) {
-	numbers := map[string]uint16{}
-	for leaf := range set {
-		mask := masks[leaf*width:][:width]
-		number, known := numbers[string(mask)]
-		if !known {
-			number = uint16(len(numbers))
-			numbers[string(mask)] = number
-			for i, b := range mask {
-				for ; b != 0; b &= b - 1 {
-					x.local = append(x.local, uint16(8*i+bits.TrailingZeros8(b)))
-				}
-			}
-			x.start = append(x.start, int32(len(x.local)))
+		for leaf := range x.leaves {
+			x.enter(topology.SwitchID(s), leaf, masks[leaf*width:][:width])
 		}
-		set[leaf] = number
+	}
+	x.end()
+}
+
+// enter sets the ports of switch s that serve a leaf, by their bits.
+func (x *portSets) enter(s topology.SwitchID, leaf int, mask []byte) {
+	number, place := x.number(mask), int(s)*x.leaves+leaf
+	if x.few != nil && number < 1<<16 {
+		x.few[place] = uint16(number)
+		return
+	}
+	if x.few != nil {
+		x.many = make([]uint32, len(x.few))
+		for i, n := range x.few {
+			x.many[i] = uint32(n)
+		}
+		x.few = nil
+	}
+	x.many[place] = number
+}
+
+// number is that of a set, a new one if need be.
+func (x *portSets) number(mask []byte) uint32 {
+	next := uint32(len(x.start) - 1)
+	if len(mask) <= 8 {
+		key := uint64(0)
+		for i, b := range mask {
+			key |= uint64(b) << (8 * i)
+		}
+		if number, ok := x.known.short[key]; ok {
+			return number
+		}
+		x.known.short[key] = next
+	} else {
+		if number, ok := x.known.long[string(mask)]; ok {
+			return number
+		}
+		x.known.long[string(mask)] = next
+	}
+	for i, b := range mask {
+		for ; b != 0; b &= b - 1 {
+			x.local = append(x.local, uint16(8*i+bits.TrailingZeros8(b)))
+		}
+	}
+	x.start = append(x.start, uint32(len(x.local)))
+	return next
+}
+
+// leaveOne clears all bits of the mask of a leaf at switch s but one, chosen by a hash
+// of the two.
+func leaveOne(mask []byte, s topology.SwitchID, leaf int) {
+	n := 0
+	for _, b := range mask {
+		n += bits.OnesCount8(b)
+	}
+	if n < 2 {
+		return
+	}
+	chosen := spread(uint32(s)*0x9e3779b1+uint32(leaf), n)
+	for i, b := range mask {
+		mask[i] = 0
+		for ; b != 0; b &= b - 1 {
+			if chosen == 0 {
+				mask[i] = b & -b
+			}
+			chosen--
+		}
 	}
 }
 
-// to lists the ports of switch s, relative to its first, that serve a terminal's
-// switch.
-func (x *portSets) to(s topology.SwitchID, t topology.TerminalID) []uint16 {
-	i := x.first[s] + int32(x.set[int(s)*x.leaves+int(x.leaf[x.home[t]])])
+// to lists the ports of switch s, relative to its first, that serve a leaf; none
+// at the leaf itself.
+func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
+	i := uint32(0)
+	if place := int(s)*x.leaves + int(column); x.few != nil {
+		i = uint32(x.few[place])
+	} else {
+		i = x.many[place]
+	}
 	return x.local[x.start[i]:x.start[i+1]]
 }
 

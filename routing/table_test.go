@@ -72,7 +72,7 @@ func TestTableNeeds(t *testing.T) {
 		{topo, 4, `switch.vcs = 4: want at least 5, which routing "table" needs`},
 		{torus(t, 1, 40), 0, `needs 20 virtual channels on this topology; a channel can have 16`},
 		{parted{}, 0, "needs a connected network; no path joins switch 1 and switch 0"},
-		{torus(t, 1, 5001), 0, "at most 5000 switches with terminals; this topology has 5001"},
+		{torus(t, 1, 16385), 0, "at most 16384 switches with terminals; this topology has 16385"},
 	} {
 		_, err := param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: c.topo, VCs: c.vcs}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

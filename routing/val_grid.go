@@ -13,32 +13,51 @@ type GridValConfig struct {
 	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none" deadlocks:"none"`
 }
 
-func init() {
-	Register("val", "Valiant: in dimension order to a random switch, then to the destination", Use{On: Coordinates}, GridValConfig{ruleDateline}, newGridVal)
+// HyperXValConfig holds the settings of routing "val" on HyperX.
+type HyperXValConfig struct {
+	EndsEarly bool `toml:"ends_early" doc:"a packet that passes its destination's switch on the way to the intermediate one has arrived"`
 }
 
-// gridVal is VAL on a grid (Valiant 1982; Dally and Towles 2004, section 9.2):
-// in dimension order to a switch drawn uniformly from all of the grid, in
+func init() {
+	const doc = "Valiant: in dimension order to a random switch, then to the destination"
+	Register("val", doc, Use{On: Coordinates}, GridValConfig{ruleDateline}, func(c GridValConfig, env Env) (fabric.Routing, error) {
+		return newGridVal("val", c.Rule, false, env)
+	})
+	Register("val", doc, Use{On: AllToAll}, HyperXValConfig{true}, func(c HyperXValConfig, env Env) (fabric.Routing, error) {
+		return newGridVal("val", "", c.EndsEarly, env)
+	})
+}
+
+// gridVal is VAL on a grid or a HyperX (Valiant 1982; Dally and Towles 2004, section
+// 9.2): in dimension order to a switch drawn uniformly from all of them, in
 // dimension order from there to the destination.
 //
 // Deadlock: the two phases have virtual channels of their own, each as many as
-// dimension order needs (1 on meshes, 2 on tori), and the second phase never
-// waits for a channel of the first: 2 virtual channels on meshes, 4 on tori.
+// dimension order needs (1 on meshes and HyperX, 2 on tori), and the second phase
+// never waits for a channel of the first: 2 virtual channels, 4 on tori.
 //
 // A packet whose intermediate switch is its source's or its destination's goes
-// minimally, in the phase that it is left with.
-type gridVal struct{ *gridWalk }
+// minimally, in the phase that it is left with. On HyperX a packet that passes its
+// destination's switch in the first phase has arrived, as in BookSim2's flattened
+// butterfly, unless ends_early = false.
+type gridVal struct {
+	dimensionWalk
+	graph     *topology.Graph
+	home      []topology.SwitchID // len = terminals
+	rings     int
+	endsEarly bool
+}
 
-func newGridVal(config GridValConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGridWalk("val", env, config.Rule)
+func newGridVal(name, rule string, endsEarly bool, env Env) (*gridVal, error) {
+	walk, err := newDimensionWalk(name, env, rule)
 	if err != nil {
 		return nil, err
 	}
-	if n := walk.graph.Switches(); n > 1<<16 {
-		return nil, fmt.Errorf("routing \"val\" handles at most %d switches on grids; this topology has %d", 1<<16, n)
+	r := &gridVal{walk, walk.Graph(), walk.homes(), walk.classes(), endsEarly}
+	if n := r.graph.Switches(); n > 1<<16 {
+		return nil, fmt.Errorf("routing %q handles at most %d switches on grids; this topology has %d", name, 1<<16, n)
 	}
-	r := &gridVal{walk}
-	return r, checkVCs("val", r.VCs(), env)
+	return r, checkVCs(name, r.VCs(), env)
 }
 
 func (r *gridVal) VCs() int { return 2 * r.rings }
@@ -72,7 +91,7 @@ func (r *gridVal) start(h *fabric.Head, via uint32) {
 // changes its target here.
 func (r *gridVal) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
 	if via := topology.SwitchID(h.State & gridVia); h.State&secondPhase == 0 {
-		if via != h.Switch {
+		if via != h.Switch && !(r.endsEarly && r.home[h.Dst] == h.Switch) {
 			return via, false
 		}
 		h.State |= secondPhase

@@ -129,7 +129,7 @@ func TestCapabilities(t *testing.T) {
 		topo            topology.Topology
 	}{
 		{"min", "torus", []string{"groups"}, torus(t, 1, 4)},
-		{"val", "fat-tree", []string{"coordinates", "groups"}, build[topology.FatTreeConfig](t, "fat-tree", nil)},
+		{"ugal-g", "fat-tree", []string{"groups"}, build[topology.FatTreeConfig](t, "fat-tree", nil)},
 		{"dor", "dragonfly", []string{"coordinates"}, dragonfly(t, 1, 2, 1, 0)},
 		{"nca", "mesh", []string{"levels"}, mesh(t, 1, 4)},
 	} {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -96,4 +97,57 @@ func part(arrows map[string][]string, path string) string {
 			return path
 		}
 	}
+}
+
+// TestTree: the picture of the tree in docs/architecture.md has every package with one
+// line: its sentence in the table, or that of its own documentation.
+func TestTree(t *testing.T) {
+	path := filepath.Join(root, "docs", "architecture.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sentences := map[string]string{}
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.HasPrefix(line, "| `") {
+			sentences[strings.Trim(strings.TrimSpace(cells[1]), "`")] = strings.TrimSpace(cells[2])
+		}
+	}
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Doc}}", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture strings.Builder
+	shown := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		parts := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
+		name := strings.TrimPrefix(parts[0], module)
+		sentence := sentences[name]
+		if sentence == "" {
+			sentence = strings.TrimRight(strings.TrimPrefix(parts[2], "Package "+parts[1]+" "), ".")
+			sentence, _, _ = strings.Cut(sentence, ": ")
+			sentence, _, _ = strings.Cut(sentence, " (")
+		}
+		if sentence == "" {
+			t.Errorf("package %s has no documentation", name)
+		}
+		for i := range strings.Split(name, "/") {
+			folder := strings.Join(strings.Split(name, "/")[:i+1], "/")
+			if shown[folder] {
+				continue
+			}
+			shown[folder] = true
+			text := sentence
+			if folder != name {
+				text = ""
+			}
+			fmt.Fprintln(&picture, strings.TrimRight(fmt.Sprintf("%-24s %s", strings.Repeat("  ", i)+filepath.Base(folder)+"/", text), " "))
+		}
+	}
+	before, rest, ok := strings.Cut(string(page), "<!-- tree -->\n")
+	_, after, ended := strings.Cut(rest, "<!-- end of tree -->")
+	if !ok || !ended {
+		t.Fatal("docs/architecture.md has no place for the tree")
+	}
+	golden(t, path, []byte(before+"<!-- tree -->\n```\n"+picture.String()+"```\n<!-- end of tree -->"+after))
 }

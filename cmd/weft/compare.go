@@ -49,6 +49,7 @@ compared, or have neither intervals nor replications to judge differences by.`,
 	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
 	c.Flags().StringVar(&flags.between, "between", "", "`COLUMN` of one table whose values are compared")
 	c.Flags().StringVar(&flags.format, "format", "text", "text or csv")
+	completeColumns(c, "metric", "by", "between")
 	choices(c, "format", "text", "csv")
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/reference"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
@@ -24,6 +25,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join(root, "docs", "experiments.md"), b.Bytes())
+}
+
+// TestGlossaryPage: docs/glossary.md is what weft explain says.
+func TestGlossaryPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := reference.Glossary(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "docs", "glossary.md"), b.Bytes())
 }
 
 // golden compares with a file of the repository, or rewrites it.
@@ -71,7 +81,7 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(filepath.Base(document), func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			inFolder(t, documentedFiles(string(text)))
 			for _, command := range shellCommands(string(text)) {
 				if status, _, stderr := weft(t, command...); status != exitSuccess {
 					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
@@ -79,6 +89,29 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// documentedFiles are the toml blocks of a document that begin with the name of a
+// file, in a line of prose: "`name.toml`:".
+func documentedFiles(document string) map[string]string {
+	files := map[string]string{}
+	name, inside := "", false
+	for line := range strings.Lines(document) {
+		switch trimmed := strings.TrimSpace(line); {
+		case trimmed == "```toml" && name != "":
+			inside = true
+		case strings.HasPrefix(trimmed, "```"):
+			name, inside = "", false
+		case inside:
+			files[name] += line
+		case strings.HasSuffix(trimmed, ".toml`:"):
+			parts := strings.Split(trimmed, "`")
+			name = parts[len(parts)-2]
+		case trimmed != "":
+			name = ""
+		}
+	}
+	return files
 }
 
 // shellCommands lists the arguments of the weft commands in sh blocks. Sweeps
@@ -95,10 +128,10 @@ func shellCommands(document string) [][]string {
 		}
 		line, _, _ = strings.Cut(line, "  #")
 		rest, isWeft := strings.CutPrefix(strings.TrimPrefix(line, "./"), "weft ")
-		if !inside || !isWeft || strings.ContainsAny(rest, "|>$&;\\*") {
+		arguments, plain := shellWords(rest)
+		if !inside || !isWeft || !plain {
 			continue
 		}
-		arguments := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(rest))
 		if (arguments[0] == "run" || arguments[0] == "reproduce") && !slices.Contains(arguments, "--quick") {
 			arguments = append(arguments, "--quick")
 		}
@@ -107,10 +140,44 @@ func shellCommands(document string) [][]string {
 	return commands
 }
 
+// shellWords divides a command line as a shell does; plain is false if it has more than
+// words and quotes.
+func shellWords(line string) (words []string, plain bool) {
+	quote, word, open := rune(0), "", false
+	for _, c := range line + " " {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word += string(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case c == ' ' || c == '\n':
+			if open {
+				words = append(words, word)
+			}
+			word, open = "", false
+		case strings.ContainsRune("|>$&;\\*", c):
+			return nil, false
+		default:
+			word, open = word+string(c), true
+		}
+	}
+	return words, true
+}
+
 // TestShellCommands: what counts as a command.
 func TestShellCommands(t *testing.T) {
-	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=c'  # note\nweft list | head\n./weft version\n```\nweft no\n")
-	if len(got) != 2 || strings.Join(got[0], " ") != "run a --set b=c --quick" || got[1][0] != "version" {
+	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=[\"c d\"]'  # note\nweft list | head\n./weft version\n```\nweft no\n")
+	if len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDocumentedFiles: what counts as a file.
+func TestDocumentedFiles(t *testing.T) {
+	got := documentedFiles("Write `a.toml`:\n\n```toml\nkind = 1\n```\n\nOther:\n```toml\nx = 2\n```\n")
+	if len(got) != 1 || got["a.toml"] != "kind = 1\n" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -165,5 +232,32 @@ func TestDocumentedSchedule(t *testing.T) {
 	ranks, err := os.ReadFile("o/ranks.csv")
 	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
 		t.Errorf("%v\n%s", err, ranks)
+	}
+}
+
+// TestGallery: every picture of the gallery is a figure of the experiment that it is
+// named after, and stands under its name; the gallery shows all of them.
+func TestGallery(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
+	if err != nil || len(pictures) < 10 {
+		t.Fatalf("%d pictures (%v)", len(pictures), err)
+	}
+	for _, picture := range pictures {
+		name := strings.TrimSuffix(filepath.Base(picture), ".svg")
+		example, figure, _ := strings.Cut(name, "--")
+		before, _, shown := strings.Cut(string(text), "(gallery/"+name+".svg)")
+		if last := before[strings.LastIndex(before, "`examples/")+1:]; !shown || !strings.HasPrefix(last, "examples/"+example+"`") {
+			t.Errorf("%s does not stand in the gallery under examples/%s", name, example)
+		}
+		f, err := experiments.Open("examples/"+example, experiments.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !slices.ContainsFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.File == figure }) {
+			t.Errorf("examples/%s has no figure %s", example, figure)
+		}
 	}
 }

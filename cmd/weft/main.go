@@ -78,26 +78,32 @@ func status(err error) int {
 // output is standard output; it keeps the first error, so that no command can
 // overlook that what it printed has not arrived.
 type output struct {
-	w   io.Writer
-	err error
+	w       io.Writer
+	checked bool
+	err     error
 }
 
 // needOutput refuses, before anything is computed, a standard output that loses all
-// that is printed where that is all that a command leaves.
+// that is printed. Commands for which printing costs nothing find out when they print.
 func (a *app) needOutput() error {
-	out, ok := a.stdout.(*output)
-	if !ok {
-		return nil
-	}
-	if file, ok := out.w.(*os.File); ok && closedOutput(file) {
-		return usagef("standard output is closed: what was asked for would be lost; write it to a file with --out or >")
+	if out, ok := a.stdout.(*output); ok {
+		return out.check()
 	}
 	return nil
 }
 
+// check finds out, once, whether what is written would be lost.
+func (o *output) check() error {
+	if file, ok := o.w.(*os.File); ok && !o.checked && closedOutput(file) {
+		o.err = usagef("standard output is closed: what was asked for would be lost; write it to a file with >, or with -o where the command has it")
+	}
+	o.checked = true
+	return o.err
+}
+
 func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+	if err := o.check(); err != nil {
+		return 0, err
 	}
 	n, err := o.w.Write(p)
 	if err != nil {
@@ -105,6 +111,20 @@ func (o *output) Write(p []byte) (int, error) {
 		return n, o.err
 	}
 	return n, nil
+}
+
+// print writes a text to standard output.
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.stdout, text)
+	return err
+}
+
+// writeNew writes the file that -o names, which must not be there.
+func writeNew(out string, content []byte) error {
+	if _, err := os.Lstat(out); err == nil {
+		return usagef("-o %s: is there already, and is left alone", out)
+	}
+	return writeOutput(out, content)
 }
 
 // writeOutput writes the file that -o names.
@@ -172,9 +192,12 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(flagFault)
 	root.AddCommand(
 		completed(a.runCommand(), true, experimentNames), completed(a.mergeCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
-		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames),
+		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),
+		completed(a.routesCommand(), true, experimentNames),
 		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
 		completed(a.benchCommand(), false, workloadNames),
+		completed(a.explainCommand(), false, explainedWords), completed(a.initCommand(), false, kindNames), a.schemaCommand(),
+		completed(a.manCommand(), false, commandNames(root)),
 		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)
 	helpAndCompletion(root)

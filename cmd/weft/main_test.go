@@ -76,9 +76,9 @@ func TestBadInput(t *testing.T) {
 		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
 		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
 		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
-		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock runs it all the same: can deadlock: a cycle of 4 channels (exact)
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same: can deadlock: a cycle of 4 channels (exact)
   switch `},
-		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock runs it all the same
+		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same
   switch `},
 		{"packet that no buffer holds", small + "[traffic]\npacket_flits = 9\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", nil, `x.toml:21:1: switch.buffer_flits = 8: want at least 9: under cut-through a packet goes on only where it fits whole`},
 		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
@@ -119,6 +119,58 @@ func TestSeveralFaultyFiles(t *testing.T) {
 	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
 	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
 		t.Errorf("status %d:\n%s", status, stderr)
+	}
+	if err := os.WriteFile("c.toml", []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
+	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 fault: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
+		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
+	}
+}
+
+// TestManualPages: every command has a page that says what its help says, and nothing
+// in a page begins a line that troff would take for itself.
+func TestManualPages(t *testing.T) {
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "man", "-o", "share"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	files := left(t)
+	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
+		if !strings.Contains(files, "share/man1/"+name) {
+			t.Errorf("no %s in %s", name, files)
+		}
+	}
+	for name := range strings.FieldsSeq(files) {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(page)) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .PP .TP .RS .RE .nf .fi", word) || strings.HasPrefix(word, "'") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	page, err := os.ReadFile("share/man1/weft-run.1")
+	if err != nil || !strings.Contains(string(page), "\\fB\\-j, \\-\\-jobs int\\fR\npoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
+		t.Errorf("%v\n%s", err, page)
+	}
+	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestInitIsNew: a file that exists is left alone.
+func TestInitIsNew(t *testing.T) {
+	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
+	if status, _, stderr := weft(t, "init", "traffic", "-o", "mine.toml"); status != exitUsage || !strings.Contains(stderr, "is there already") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
@@ -169,6 +221,30 @@ func TestAllowDeadlock(t *testing.T) {
 	}
 }
 
+// TestAllowDeadlockInFile: the same by a key of the file; the results and the report say
+// that the network can deadlock, and by which cycle, also where all points of an earlier
+// run are kept.
+func TestAllowDeadlockInFile(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": strings.Replace(small, `"dor"`, "\"dor\"\nvc_rule = \"none\"", 1) + "[fabric]\nallow_deadlock = true\n"})
+	for _, more := range [][]string{nil, {"--resume"}} {
+		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--out", "x", "--quiet"}, more...)...)
+		if status != exitSuccess || strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) != (more == nil) {
+			t.Errorf("%v: status %d: %s", more, status, stderr)
+		}
+		text, err := os.ReadFile("x/manifest.json")
+		if err != nil || !strings.Contains(string(text), `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`) {
+			t.Errorf("%v: manifest: %v\n%s", more, err, text)
+		}
+	}
+	if status, _, stderr := weft(t, "report", "x", "-o", "x.html"); status != exitSuccess {
+		t.Fatalf("report: status %d: %s", status, stderr)
+	}
+	page, err := os.ReadFile("x.html")
+	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
+		t.Errorf("report: %v", err)
+	}
+}
+
 // TestInterrupted: Ctrl-C ends with status 1 and the way to go on.
 func TestInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
@@ -194,6 +270,14 @@ func TestInformation(t *testing.T) {
 		{"list topologies torus", "dims = [8, 8]"},
 		{"list kinds traffic", "latency_p99_ns"},
 		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
+		{"check small.toml", "\n  verdict      can run\n"},
+		{"check small.toml --set sweep.traffic.load=[0.1,1.0] --set traffic.pattern=transpose", "\n  verdict      can run; 1 point offers more than the channels can carry, and will be saturated\n"},
+		{"check small.toml --resolved", "\n[measure]\nwarmup = 200\n"},
+		{"explain traffic.load", "traffic.load: a setting\n  Offered load."},
+		{"init traffic", "\n[topology]\ntype = \"dragonfly\""},
+		{"schema", "\"$schema\": \"http://json-schema.org/draft-07/schema#\""},
+		{"man run", ".TH WEFT\\-RUN 1"},
+		{"man experiment", "\\fBload\\fR\noffered load; default 0.1"},
 		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
 		{"topology small.toml --format dot", "graph "},
 		{"completion bash", "bash completion"},

@@ -25,6 +25,7 @@ one. The folder that comes out is the one that weft run would have left. Points 
   weft merge my.toml share-1 share-2 --out results/my`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
 			return a.merge(c.Context(), args[0], args[1:], &flags)
 		},
 	}

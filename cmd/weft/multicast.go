@@ -26,7 +26,8 @@ With experiment files, the same as weft run. With --topology (ibnetdiscover outp
 ibsim netlist, or weft's JSON form) and --groups (an OpenSM SA dump), every engine
 routes the groups of that cluster: the table tells how many forwarding-table entries
 each needs and the largest number of groups on a cable (EFI), without and with the
-limit of --entries. With -o, DIR gets the table as engines.csv and the forwarding
+limit of --entries. With --tables, a row more is about the tables that are installed,
+and names a group that they do not serve. With -o, DIR gets the table as engines.csv and the forwarding
 tables of --engine in OpenSM's form; those of another engine that an earlier run left
 there are removed.`,
 		Example: `  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --entries 64
@@ -41,7 +42,7 @@ there are removed.`,
 			case files:
 				var idle []string
 				c.Flags().Visit(func(f *pflag.Flag) {
-					if slices.Contains([]string{"force", "jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
+					if slices.Contains([]string{"force", "format", "jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
 						idle = append(idle, "--"+f.Name)
 					}
 				})
@@ -60,6 +61,7 @@ there are removed.`,
 	c.Flags().StringVar(&job.Topology, "topology", "", "`FILE` with the fabric")
 	c.Flags().StringVar(&job.Groups, "groups", "", "`FILE` with the groups, an OpenSM SA dump")
 	c.Flags().StringVar(&job.MinHops, "min-hops", "", "`FILE` with OpenSM's min-hop tables (lid matrix dump) for engine minhop-mc")
+	c.Flags().StringVar(&job.Tables, "tables", "", "`FILE` with the forwarding tables that the cluster has (opensm.mcfdbs): a row installed says what they make of the groups")
 	c.Flags().StringVar(&job.Engine, "engine", "mr4lms", "engine whose forwarding tables are written")
 	c.Flags().IntVar(&job.Entries, "entries", 0, "forwarding-table entries of every switch (default: as many as it takes)")
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")

@@ -62,6 +62,45 @@ func TestMulticastFiles(t *testing.T) {
 	}
 }
 
+// TestInstalledTables: tables that OpenSM computed serve all groups, with the largest
+// EFI of the engine that stands for it; without a row of theirs a group is named.
+func TestInstalledTables(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
+	status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
+	if status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	rows := map[string][]string{}
+	for line := range strings.Lines(stdout) {
+		if words := strings.Fields(line); len(words) > 0 {
+			rows[words[0]] = words
+		}
+	}
+	installed, engine := rows["installed"], rows["minhop-mc"]
+	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
+		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
+	}
+	text, err := os.ReadFile(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, row, _ := strings.Cut(string(text), "Out Port(s)\n")
+	row, _, _ = strings.Cut(row, "\n")
+	cut := filepath.Join(dir, "cut.mcfdbs")
+	if err := os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mlid := strings.ToLower(strings.Fields(row)[0])
+	status, stdout, stderr = weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
+	if status != exitSuccess || !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if status, _, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", groups); status != exitUsage || !strings.Contains(stderr, "grid_4x4x8.sa:") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
 // TestMulticastFaults: bad input is named, with status 2 and nothing written.
 func TestMulticastFaults(t *testing.T) {
 	dir := t.TempDir()

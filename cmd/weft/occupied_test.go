@@ -59,7 +59,7 @@ func TestFinishedFolder(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess || stderr != "" {
 		t.Errorf("forced: status %d: %s", status, stderr)
 	}
-	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.png o/throughput.svg other.toml small.toml"
+	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	if got := left(t); got != want {
 		t.Errorf("forced: left %s\nwant %s", got, want)
 	}

@@ -43,3 +43,29 @@ func TestPlot(t *testing.T) {
 		t.Errorf("status %d: %s: the title does not follow --set", status, stderr)
 	}
 }
+
+// TestPlotOptions: the options give the figure that the same keys give in a file, and
+// a table in its result folder knows the bounds.
+func TestPlotOptions(t *testing.T) {
+	keys := "names = { \"2\" = \"two\" }\norder = [\"4\"]\nannotate = [\"bound\", \"knee\"]\nsize = \"one-column\"\nx_range = [0, 0.5]\nintervals = \"bars\"\npanels = \"switch.vcs\"\ncolour_by = \"switch.vcs\"\n"
+	text := strings.NewReplacer("[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]", "[4, 4]", "[8]").Replace(small) + "title = \"small\"\n" + keys
+	inFolder(t, map[string]string{"small.toml": text})
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	options := []string{"plot", "o/results.csv", "--title", "small", "--name", "2=two", "--order", "4", "--annotate", "bound,knee", "--size", "one-column",
+		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
+	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
+		if status, _, stderr := weft(t, append(options, "-o", "a"+ending)...); status != exitSuccess {
+			t.Fatal(stderr)
+		}
+		got, err := os.ReadFile("a" + ending)
+		want, err2 := os.ReadFile(of)
+		if err != nil || err2 != nil || string(got) != string(want) {
+			t.Errorf("another %s than that of the run (%v, %v)", ending, err, err2)
+		}
+	}
+	if picture, err := os.ReadFile("a.svg"); err != nil || !strings.Contains(string(picture), ">two<") {
+		t.Errorf("%v: no panel \"two\"", err)
+	}
+}

@@ -26,12 +26,12 @@ parts of the latency and the worst channels.
   weft report r`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make(args) })
-			if err != nil {
-				return err
-			}
 			if out == "" {
 				out = filepath.Join(args[0], "report.html")
+			}
+			page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make(args, out) })
+			if err != nil {
+				return err
 			}
 			if err := writeOutput(out, page); err != nil {
 				return err

@@ -28,25 +28,47 @@ In the place of papers, booksim, or booksim/CURVE, holds weft against curves
 measured with BookSim2: those that come with weft or, with --data, those of a
 folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
 avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
-table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
+table holds several) and NAME.cfg the configuration that BookSim2 was given.
+
+opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
+engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
+runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
+hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
+and .sl2vl hold the tables.
+
+atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
+topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
+curves/ and graphs/. atlas/targets is the numbers alone.`,
 		Example: `  weft reproduce --quick
   weft reproduce dragonfly/fig10a connections
-  weft reproduce booksim --data measured/`,
+  weft reproduce booksim --data measured/
+  weft reproduce opensm --data tables/
+  weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
 			if err := flags.check(); err != nil {
 				return err
+			}
+			if subnet, err := namesSubnet(args, data); subnet || err != nil {
+				if err != nil {
+					return err
+				}
+				return a.reproduceSubnet(c.Context(), args, data, flags.out)
 			}
 			peer, err := namesPeer(args, data)
 			if err != nil {
 				return err
 			}
-			if peer {
+			switch peer {
+			case peerName:
 				return a.reproducePeer(c.Context(), args, data, &flags)
+			case atlasName:
+				return a.reproduceAtlas(c.Context(), args, data, &flags)
 			}
 			return a.reproduce(c, args, &flags)
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations")
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)
@@ -126,7 +148,9 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
 		return err
 	}
-	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make([]string{flags.out}) })
+	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+		return report.Make([]string{flags.out}, filepath.Join(flags.out, "report.html"))
+	})
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return err
 	}

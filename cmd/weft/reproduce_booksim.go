@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,22 +19,28 @@ import (
 // peerName is what stands in the place of a paper for curves of BookSim2.
 const peerName = "booksim"
 
-// namesPeer tells whether reproduce is asked for curves of BookSim2 rather than
-// papers.
-func namesPeer(names []string, data string) (bool, error) {
-	peers := 0
+// namesPeer tells which peer, rather than papers, reproduce is asked for: curves of
+// BookSim2, or the atlas; "" if none.
+func namesPeer(names []string, data string) (string, error) {
+	found, peers := "", 0
 	for _, name := range names {
-		if name == peerName || strings.HasPrefix(name, peerName+"/") {
-			peers++
+		for _, peer := range []string{peerName, atlasName} {
+			if name == peer || strings.HasPrefix(name, peer+"/") {
+				peers++
+				if found != "" && found != peer {
+					return "", usagef("%s and %s have verdicts of their own: name one of them", found, peer)
+				}
+				found = peer
+			}
 		}
 	}
 	switch {
 	case data != "" && peers == 0:
-		return false, usagef("--data %s: is a folder of curves for weft reproduce %s", data, peerName)
+		return "", usagef("--data %s: is a folder of curves for weft reproduce %s or %s", data, peerName, atlasName)
 	case peers > 0 && peers < len(names):
-		return false, usagef("%s has verdicts of its own: name it without papers", peerName)
+		return "", usagef("%s has verdicts of its own: name it without papers", found)
 	}
-	return peers > 0, nil
+	return found, nil
 }
 
 // peerCurve is a curve of BookSim2 with its experiment.
@@ -76,11 +81,7 @@ func (a *app) reproducePeer(ctx context.Context, names []string, data string, fl
 		rows = append(rows, judged...)
 	}
 	table := booksim.Table(rows)
-	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
-		return err
-	}
-	if err := experiments.WriteFile(filepath.Join(flags.out, peerName, "verdicts.csv"), b.Bytes()); err != nil {
+	if err := writeTable(filepath.Join(flags.out, peerName, "verdicts.csv"), table); err != nil {
 		return err
 	}
 	if err := aligned(a.stdout, table); err != nil {
@@ -150,7 +151,7 @@ func plan(curves []booksim.Curve, flags *runFlags) []peerCurve {
 	for name, all := range loads {
 		slices.Sort(all)
 		if all = slices.Compact(all); flags.quick {
-			all = slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
+			all = someLoads(all)
 		}
 		loads[name] = all
 	}
@@ -169,6 +170,11 @@ func plan(curves []booksim.Curve, flags *runFlags) []peerCurve {
 	return all
 }
 
+// someLoads are the first of some loads, one in the middle and the last.
+func someLoads(all []float64) []float64 {
+	return slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
+}
+
 // experiment is the experiment of a curve, checked.
 func experiment(c *booksim.Curve, loads []float64, flags *runFlags) (*experiments.File, error) {
 	seeds := peerSeeds
@@ -179,9 +185,14 @@ func experiment(c *booksim.Curve, loads []float64, flags *runFlags) (*experiment
 	if err != nil {
 		return nil, err
 	}
+	return peerFile(c.Name+".toml", text, canDeadlock, flags)
+}
+
+// peerFile is an experiment from its text, checked.
+func peerFile(name, text string, canDeadlock bool, flags *runFlags) (*experiments.File, error) {
 	options := flags.options()
 	options.Quick, options.AllowDeadlock = false, canDeadlock
-	file, err := experiments.Load(c.Name+".toml", text, options)
+	file, err := experiments.Load(name, text, options)
 	if err == nil {
 		_, err = file.Preflight(false)
 	}

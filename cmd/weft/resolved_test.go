@@ -114,7 +114,7 @@ func TestManifestComesLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	figures, err := filepath.Glob("r/latency.*")
-	if err != nil || len(figures) != 2 {
+	if err != nil || len(figures) != 3 {
 		t.Fatal(figures, err)
 	}
 	for _, name := range figures {

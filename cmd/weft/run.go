@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type fileFlags struct {
 
 func (f *fileFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
+	completeSettings(c)
 	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
@@ -66,12 +68,13 @@ func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.Fi
 type runFlags struct {
 	fileFlags
 	out           string
-	format        string // of results on standard output
+	formats       []string // of tables
 	jobs, threads int
 	resume, quiet bool
 	force         bool
 	shard         string
 	share         experiments.Shard // what shard says
+	command       []string          // the command line
 	executor      string
 	chunk         int
 	sbatch        []string
@@ -95,7 +98,10 @@ value is TOML, or a string if it is not.`,
   weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, &flags) },
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
+			return a.run(c.Context(), args, &flags)
+		},
 	}
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
@@ -106,8 +112,6 @@ value is TOML, or a string if it is not.`,
 	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
 	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
-	c.Flags().StringVar(&flags.format, "format", "csv", "of standard output, with --out -: csv, or jsonl (JSON lines)")
-	choices(c, "format", "csv", "jsonl")
 	choices(c, "executor", "local", "slurm")
 	return c
 }
@@ -118,6 +122,8 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
+	choices(c, "format", experiments.TableFormats...)
 	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
 }
 
@@ -168,14 +174,13 @@ func (f *runFlags) check() error {
 	default:
 		return usagef("--executor %s: want local or slurm", f.executor)
 	}
-	switch f.format {
-	case "", "csv":
-	case "jsonl":
-		if f.out != "-" {
-			return usagef("--format jsonl is for standard output: add --out -")
+	for _, format := range f.formats {
+		if !slices.Contains(experiments.TableFormats, format) {
+			return usagef("--format %s: want csv, jsonl or parquet", format)
 		}
-	default:
-		return usagef("--format %s: want csv or jsonl", f.format)
+	}
+	if f.out == "-" && len(f.formats) != 1 {
+		return usagef("--format %s: --out - takes one format", strings.Join(f.formats, ","))
 	}
 	return nil
 }
@@ -325,7 +330,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 
 // compute runs or merges one file, shows its progress, and says what came out.
 func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Shard: flags.share}
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {
@@ -346,10 +351,11 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		return outcome, err // such as a figure that cannot be drawn
 	}
 	if dir == "" {
-		if flags.format == "jsonl" {
-			return outcome, outcome.Results.WriteJSONLines(a.stdout)
+		text, err := outcome.Results.Encode(flags.formats[0], f.Kind())
+		if err != nil {
+			return outcome, err
 		}
-		return outcome, outcome.Results.Write(a.stdout)
+		return outcome, a.print(string(text))
 	}
 	if !flags.quiet {
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)

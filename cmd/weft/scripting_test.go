@@ -18,13 +18,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScripting runs the blocks of docs/scripting.md, in order and in one
-// folder, as they stand: shell, Python and a makefile.
-func TestScripting(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "scripting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+// commandInPath puts this test binary into the path as weft.
+func commandInPath(t *testing.T) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +31,16 @@ func TestScripting(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv(asCommand, "1")
+}
+
+// TestScripting runs the blocks of docs/scripting.md, in order and in one
+// folder, as they stand: shell, Python and a makefile.
+func TestScripting(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "scripting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commandInPath(t)
 	t.Chdir(t.TempDir())
 	said := map[string]string{}
 	for _, part := range strings.Split(string(text), "\n```")[1:] {

@@ -11,7 +11,7 @@ import (
 // computed; what is not asked for on standard output is not missed, and a shell's
 // > /dev/null is meant.
 func TestClosedOutput(t *testing.T) {
-	inFolder(t, map[string]string{"x.toml": small})
+	inFolder(t, map[string]string{"x.toml": small, "a.csv": "point,traffic.load,seed,replications,offered_load,latency_mean_ns\n0,0.1,1,1,0.1,5\n"})
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +28,21 @@ func TestClosedOutput(t *testing.T) {
 		{"run x.toml --out r --quiet", nil, exitSuccess, ""},
 		{"topology x.toml", nil, exitUsage, "standard output is closed"},
 		{"topology x.toml -o x.dot", nil, exitSuccess, ""},
+		{"check x.toml", nil, exitUsage, "standard output is closed"},
+		{"list", nil, exitUsage, "standard output is closed"},
+		{"list", null, exitSuccess, ""},
+		{"explain load", nil, exitUsage, "standard output is closed"},
+		{"init traffic", nil, exitUsage, "standard output is closed"},
+		{"init traffic -o new.toml", nil, exitSuccess, ""},
+		{"schema", nil, exitUsage, "standard output is closed"},
+		{"man run", nil, exitUsage, "standard output is closed"},
+		{"version", nil, exitUsage, "standard output is closed"},
+		{"--version", nil, exitUsage, "standard output is closed"},
+		{"--help", nil, exitUsage, "standard output is closed"},
+		{"help run", nil, exitUsage, "standard output is closed"},
+		{"completion bash", nil, exitUsage, "standard output is closed"},
+		{"compare a.csv a.csv", nil, exitUsage, "standard output is closed"},
+		{"bench", nil, exitUsage, "standard output is closed"},
 	} {
 		status, stderr := inProcess(t, c.stdout, strings.Fields(c.args)...)
 		if status != c.status || !strings.Contains(stderr, c.want) {

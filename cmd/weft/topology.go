@@ -19,11 +19,15 @@ func (a *app) topologyCommand() *cobra.Command {
 	var flags fileFlags
 	var format, out, lfts, diff, algorithm string
 	var tables []string
+	point := -1
 	c := &cobra.Command{
-		Use:   "topology FILE.toml|FILE",
-		Short: "Describe the network of an experiment file or a network file, or write it in another form",
+		Use:   "topology FILE.toml|FILE|DIR",
+		Short: "Describe the network of an experiment file or a network file, draw it, or write it in another form",
 		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
 JSON form, the output of ibnetdiscover, ibdiagnet's db_csv, or a netlist of ibsim.
+Pictures (svg, png, pdf) show levels, groups or coordinates as the family has them. Of
+the result folder DIR of a run with measure.links, the picture shows the load of every
+channel at one point: that with the highest load, or --point.
 
 --lfts writes the forwarding tables of the experiment's routing as OpenSM dumps
 them; its option lfts_file, with routing_engine file, loads them.
@@ -33,6 +37,7 @@ name, cables, their speeds; and, with the routes of both, which pairs of hosts h
 lost their path or take another. Routes are those of two experiment files, of a
 routing named with --routing, or of two files of tables.`,
 		Example: `  weft topology examples/fat-tree
+  weft topology examples/fat-tree --set topology.k=4 -o tree.svg
   weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
   weft topology ibnetdiscover.txt -o cluster.json
   weft topology examples/fat-tree --set routing.up=hashed --lfts fat-tree.lfts
@@ -57,7 +62,7 @@ routing named with --routing, or of two files of tables.`,
 					return err
 				}
 			}
-			network, err := a.network(c.Context(), args[0], &flags)
+			network, err := a.network(c.Context(), args[0], &flags, point)
 			if err != nil {
 				return err
 			}
@@ -90,6 +95,7 @@ routing named with --routing, or of two files of tables.`,
 	flags.register(c)
 	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: by the ending of FILE, or a summary)")
 	choices(c, "format", experiments.TopologyFormats()...)
+	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	c.Flags().StringVar(&diff, "diff", "", "the network `LATER`, to say what has changed")
 	c.Flags().StringVar(&algorithm, "routing", "", "routing whose paths --diff compares")
@@ -112,7 +118,7 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 	var networks [2]*experiments.Network
 	for i, name := range []string{before, after} {
 		var err error
-		if networks[i], err = a.network(ctx, name, flags); err != nil {
+		if networks[i], err = a.network(ctx, name, flags, -1); err != nil {
 			return err
 		}
 	}
@@ -150,9 +156,26 @@ func (a *app) writeTables(ctx context.Context, network *experiments.Network, pat
 	return writeOutput(path, text)
 }
 
-// network builds the network of an experiment file or reads one.
-func (a *app) network(ctx context.Context, name string, flags *fileFlags) (*experiments.Network, error) {
-	if _, err := os.Stat(name); err == nil && filepath.Ext(name) != ".toml" {
+// network builds the network of an experiment file, or of a point of a result
+// folder, or reads one.
+func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*experiments.Network, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		if flags.quick || len(flags.set) > 0 || flags.seed.given {
+			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
+		}
+		return experiments.Interruptible(ctx, func() (*experiments.Network, error) {
+			folder, err := experiments.ReadFolder(name)
+			if err != nil {
+				return nil, err
+			}
+			return folder.Network(point)
+		})
+	}
+	if point >= 0 {
+		return nil, usagef("--point is for result folders; %s is none", name)
+	}
+	if err == nil && filepath.Ext(name) != ".toml" {
 		network, err := experiments.Interruptible(ctx, func() (*experiments.Network, error) { return experiments.ImportNetwork(name) })
 		if errors.Is(err, experiments.ErrInterrupted) {
 			return nil, err

@@ -192,6 +192,19 @@ func listNames(before []string) []string {
 	return names
 }
 
+// commandNames completes weft man.
+func commandNames(root *cobra.Command) func([]string) []string {
+	return func(before []string) []string {
+		names := []string{"weft", "experiment"}
+		for _, c := range root.Commands() {
+			if c.IsAvailableCommand() && c.Name() != "help" && len(before) == 0 {
+				names = append(names, c.Name())
+			}
+		}
+		return names
+	}
+}
+
 func workloadNames([]string) []string {
 	var names []string
 	for _, w := range experiments.Workloads {
@@ -205,4 +218,20 @@ func choices(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("weft: " + err.Error())
 	}
+}
+
+// commandLine is the command with its arguments and the options that were given,
+// as the manifest keeps it: enough to run it again.
+func commandLine(c *cobra.Command, args []string) []string {
+	line := append(strings.Fields(c.CommandPath()), args...)
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if list, several := f.Value.(pflag.SliceValue); several {
+			for _, value := range list.GetSlice() {
+				line = append(line, "--"+f.Name+"="+value)
+			}
+			return
+		}
+		line = append(line, "--"+f.Name+"="+f.Value.String())
+	})
+	return line
 }

@@ -25,7 +25,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"run"}, "weft: weft run takes FILE..., and got nothing; see weft run --help\n"},
 		{[]string{"plot", "a.csv", "b.csv"}, "weft: weft plot takes RESULTS.csv, and got 2; see weft plot --help\n"},
 		{[]string{"version", "x"}, "weft: weft version takes no arguments, and got 1; see weft version --help\n"},
-		{[]string{"rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are bench, check, compare, completion, "},
+		{[]string{"rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are atlas, bench, check, compare, completion, "},
 		{[]string{"help", "rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are "},
 		{[]string{"completion", "tcsh"}, "weft: unknown command \"tcsh\" for \"weft completion\": there are bash, fish, powershell, zsh\n"},
 		{[]string{"run", "x.toml", "--seed", "-5"}, "weft: --seed -5: want an integer from 0 to 9223372036854775807\n"},
@@ -37,13 +37,13 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", ""}, "\"\": cannot be read: the name is empty\n"},
 		{[]string{"run", "empty.toml"}, "empty.toml: the file is empty: name at least a kind or a [topology]\n"},
 		{[]string{"check", "quick.toml"}, "quick.toml:18:1: traffic.lod is not a key of [traffic] (did you mean \"load\"?)"},
-		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, bar, histogram\n"},
+		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, scatter, bar, histogram, cdf, percentile, box, heat\n"},
 		{[]string{"plot", "a.csv", "--y-max", "-1"}, "weft: y_max = -1: want at least 0\n"},
 		{[]string{"plot", "a.csv", "--y-max", "nan"}, "weft: y_max = NaN: want at least 0\n"},
 		{[]string{"plot", "a.csv", "--y-max", "inf"}, "weft: y_max = +Inf: want a number\n"},
 		{[]string{"plot", "a.csv", "-o", "none/a.svg"}, "weft: -o none/a.svg: cannot be written: no such file or directory\n"},
 		{[]string{"topology", "x.toml", "-o", "none/a.dot"}, "weft: -o none/a.dot: cannot be written: no such file or directory\n"},
-		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json, or a name that ends like one of them\n"},
+		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json|svg|png|pdf, or a name that ends like one of them\n"},
 		{[]string{"compare", "a.csv", "bare.csv"}, "weft: a.csv and bare.csv: first table: rows differ in traffic.load: match by it too"},
 		{[]string{"compare", "a.csv", "b.csv", "--metric", "saturated"}, "weft: a.csv and b.csv: first table: column \"saturated\" has no numbers\n"},
 		{[]string{"compare", "a.csv", "b.csv"}, "weft: no difference could be judged: the tables hold neither confidence intervals nor replications of latency_mean_ns"},
@@ -85,7 +85,7 @@ func TestUsage(t *testing.T) {
 
 // TestShellCompletion: names and values are completed, not only files.
 func TestShellCompletion(t *testing.T) {
-	inFolder(t, nil)
+	inFolder(t, map[string]string{"x.toml": small, "a.csv": "point,offered_load\n0,0.1\n"})
 	for _, c := range []struct {
 		args []string
 		want string
@@ -94,7 +94,15 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"reproduce", "dragonfly/fig8"}, "dragonfly/fig8a\ndragonfly/fig8b\n"},
 		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
 		{[]string{"bench", "lu"}, "lu-16384\n"},
-		{[]string{"plot", "--style", ""}, "line\nbar\nhistogram\n"},
+		{[]string{"plot", "--style", ""}, "line\nscatter\nbar\nhistogram\n"},
+		{[]string{"explain", "latency_p9"}, "latency_p95_ns\nlatency_p99_ns\n"},
+		{[]string{"init", "m"}, "mpi\nmulticast-latency\nmulticast-routing\n"},
+		{[]string{"man", "ru"}, "run\n"},
+		{[]string{"run", "x.toml", "--set", "routing.th"}, "routing.threshold=\n"},
+		{[]string{"run", "x.toml", "--set", "sweep.traffic.pattern=tr"}, "sweep.traffic.pattern=transpose\n"},
+		{[]string{"run", "examples/alltoall", "--set", "job.machine="}, "job.machine=fabric\njob.machine=loggops\njob.machine=loggp\n"},
+		{[]string{"plot", "a.csv", "--x", "off"}, "offered_load\n"},
+		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
 	} {
 		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
 			t.Errorf("%q: status %d: %s", c.args, status, stdout)
@@ -170,21 +178,27 @@ func TestHelpExamples(t *testing.T) {
 		if c.Example == "" {
 			continue
 		}
+		own := false // a line is about the command itself, others about what goes with it
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, " > ")
 			args := strings.Fields(strings.NewReplacer("'", "", ", ", ",").Replace(line))
-			if args[0] != "weft" || args[1] != c.Name() {
-				t.Errorf("%s: example %q", c.Name(), line)
+			of, rest, err := newRoot(io.Discard, io.Discard).Find(args[1:])
+			if args[0] != "weft" || err != nil || !of.HasParent() {
+				t.Errorf("%s: example %q: %v", c.Name(), line, err)
 				continue
 			}
-			if err := c.ParseFlags(args[2:]); err != nil {
+			own = own || of.Name() == c.Name()
+			if err := of.ParseFlags(rest); err != nil {
 				t.Errorf("%q: %v", line, err)
 			}
-			if c.Args != nil {
-				if err := c.Args(c, c.Flags().Args()); err != nil {
+			if of.Args != nil {
+				if err := of.Args(of, of.Flags().Args()); err != nil {
 					t.Errorf("%q: %v", line, err)
 				}
 			}
+		}
+		if !own {
+			t.Errorf("%s: no example of its own", c.Name())
 		}
 	}
 }

@@ -122,6 +122,12 @@ func (c *Config) number(name string) float64 {
 	return x
 }
 
+// Whole is the value of a setting that is a whole number.
+func (c *Config) Whole(name string) int { return c.whole(name) }
+
+// Text is the value of a setting.
+func (c *Config) Text(name string) string { return c.get(name) }
+
 func (c *Config) whole(name string) int { return int(c.number(name)) }
 
 // single is the one element of a list of one, and any other value as it is.

@@ -43,9 +43,11 @@ type Point struct {
 	Load      float64 // offered, in flits per terminal and cycle
 	Seed      string  // empty where the file has no such column
 	Saturated bool
-	Latency   float64 // mean of packets, from birth, in cycles; NaN where none is given, of saturated points only
-	Accepted  float64 // in flits per terminal and cycle
-	line      int
+	// Overloaded says that queues still grew though BookSim2 took the point for stable.
+	Overloaded bool
+	Latency    float64 // mean of packets, from birth, in cycles; NaN where none is given, of saturated points only
+	Accepted   float64 // in flits per terminal and cycle
+	line       int
 }
 
 // Columns of a table of curves. "curve" and "seed" may be missing: the file's name
@@ -230,8 +232,10 @@ func (r *reader) point(at string, row []string, columns map[string]int) (p Point
 	case "stable":
 	case "saturated":
 		p.Saturated = true
+	case "overloaded":
+		p.Overloaded = true
 	default:
-		r.fault(at, "", "%s = %s: want stable or saturated", statusColumn, shown(status))
+		r.fault(at, "", "%s = %s: want stable, overloaded or saturated", statusColumn, shown(status))
 	}
 	if p.Load = number(loadColumn, 1, "a load above 0, at most 1"); p.Load == 0 && len(r.faults) == before {
 		r.fault(at, "", "%s = %s: want a load above 0, at most 1", loadColumn, shown(cell(loadColumn)))

@@ -87,22 +87,18 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 	if results == nil {
 		return []Row{{Curve: c.Name, File: c.File, Verdict: NotRun, Note: why.Error()}}, nil
 	}
-	var columns [3][]float64
-	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
-		x, err := results.Numbers(name)
-		if err != nil {
-			return nil, err
-		}
-		columns[i] = x
+	columns, err := Measured(results)
+	if err != nil {
+		return nil, err
 	}
 	var rows []Row
-	for _, load := range c.loads() {
+	for _, load := range c.Loads() {
 		var latency, accepted Row
 		saturated := 0
 		for _, p := range c.Points {
 			if p.Load == load {
 				latency.Peer, accepted.Peer = append(latency.Peer, p.Latency), append(accepted.Peer, p.Accepted)
-				if p.Saturated {
+				if p.Saturated || p.Overloaded {
 					saturated++
 				}
 			}
@@ -113,13 +109,13 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 			}
 		}
 		latency.Metric, accepted.Metric = "latency", "accepted"
-		latency.judge(latencyShare)
+		latency.Compare(latencyShare)
 		if saturated > 0 {
 			latency.Verdict, latency.Allowed = NotJudged, math.NaN()
 			latency.Note = fmt.Sprintf("saturated in %d of BookSim2's %d runs", saturated, len(latency.Peer))
-			accepted.judge(saturatedShare)
+			accepted.Compare(saturatedShare)
 		} else {
-			accepted.judge(acceptedShare)
+			accepted.Compare(acceptedShare)
 		}
 		for _, row := range []Row{latency, accepted} {
 			row.Curve, row.File, row.Load = c.Name, c.File, load
@@ -129,8 +125,20 @@ func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
 	return rows, nil
 }
 
-// judge compares the means.
-func (r *Row) judge(share float64) {
+// Measured are the loads of the rows of an experiment's results, with their latencies in
+// cycles and accepted loads.
+func Measured(results *experiments.Table) (columns [3][]float64, err error) {
+	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
+		if columns[i], err = results.Numbers(name); err != nil {
+			return columns, err
+		}
+	}
+	return columns, nil
+}
+
+// Compare judges a row by its means: they agree if they differ by no more than a share of
+// the peer's, or by no more than the seeds leave open.
+func (r *Row) Compare(share float64) {
 	peer, _ := r.Peer.moments()
 	own, _ := r.Own.moments()
 	r.Allowed = max(share*peer, halfWidth(r.Peer, r.Own))
@@ -144,8 +152,8 @@ func (r *Row) judge(share float64) {
 	}
 }
 
-// loads are those of a curve, ascending.
-func (c *Curve) loads() []float64 {
+// Loads are those of a curve, ascending.
+func (c *Curve) Loads() []float64 {
 	var loads []float64
 	for _, p := range c.Points {
 		loads = append(loads, p.Load)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// mapped are the tables of the experiment file that weft runs for a configuration,
-// as text.
-type mapped struct {
-	topology, channels, routing, traffic string
-	canDeadlock                          bool // as BookSim2's does
+// Counterpart are the tables of the experiment file that weft runs for a
+// configuration, as text, beside those of its switch and its measurement.
+type Counterpart struct {
+	Topology, Channels, Routing, Traffic string
+	CanDeadlock                          bool // as BookSim2's does
 }
 
 // Experiment is the text of the experiment file that runs the network, switch and
@@ -30,13 +30,23 @@ func (c *Config) Experiment(title string, loads []float64, seeds int) (text stri
 	if err := c.pattern(&m); err != nil {
 		return "", false, err
 	}
+	text, err = c.ExperimentOf(title, loads, seeds, m)
+	return text, m.CanDeadlock, err
+}
+
+// ExperimentOf is [Config.Experiment] for a network, routing and traffic that are known to
+// be those of the configuration.
+func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counterpart) (string, error) {
+	if err := c.checkNeeded(); err != nil {
+		return "", err
+	}
 	core, err := c.core()
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	period, warmup, all := c.whole("sample_period"), c.whole("warmup_periods"), c.whole("max_samples")
 	if period < 1 || warmup < 0 || all <= warmup {
-		return "", false, refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup))
+		return "", refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup))
 	}
 	list := make([]string, len(loads))
 	for i, x := range loads {
@@ -47,12 +57,15 @@ func (c *Config) Experiment(title string, loads []float64, seeds int) (text stri
 		numbers[i] = strconv.Itoa(i + 1)
 	}
 	return fmt.Sprintf("title = %q\nkind = \"traffic\"\n\n[topology]\n%s\n%s[switch]\n%s\n[routing]\n%s\n[traffic]\n%s\n[measure]\nwarmup = %d\nwindow = %d\n\n[sweep]\n\"traffic.load\" = [%s]\nseed = [%s]\n",
-		title, m.topology, m.channels, core, m.routing, m.traffic, warmup*period, (all-warmup)*period, strings.Join(list, ", "), strings.Join(numbers, ", ")), m.canDeadlock, nil
+		title, m.Topology, m.Channels, core, m.Routing, m.Traffic, warmup*period, (all-warmup)*period, strings.Join(list, ", "), strings.Join(numbers, ", ")), nil
 }
 
 // network is the topology with its routing and channels.
-func (c *Config) network() (m mapped, err error) {
+func (c *Config) network() (m Counterpart, err error) {
 	topology, routing := c.get("topology"), c.get("routing_function")
+	if each := c.get("c"); each != "1" {
+		return m, refusal(fmt.Sprintf("c = %s: one terminal a router is what is mapped (only 1 is mapped)", each))
+	}
 	k, n, vcs := c.whole("k"), c.whole("n"), c.whole("num_vcs")
 	if k < 2 || n < 1 || n > 16 {
 		return m, refusal(fmt.Sprintf("k = %d, n = %d: want k of at least 2 and n from 1 to 16", k, n))
@@ -60,29 +73,29 @@ func (c *Config) network() (m mapped, err error) {
 	dims := strings.TrimSuffix(strings.Repeat(strconv.Itoa(k)+", ", n), ", ")
 	switch topology + " " + routing {
 	case "mesh dim_order", "mesh dor":
-		m.topology, m.routing = fmt.Sprintf("type = \"mesh\"\ndims = [%s]\n", dims), "type = \"dor\"\n"
+		m.Topology, m.Routing = fmt.Sprintf("type = \"mesh\"\ndims = [%s]\n", dims), "type = \"dor\"\n"
 	case "torus dim_order":
-		m.topology, m.routing = fmt.Sprintf("type = \"torus\"\ndims = [%s]\n", dims), "type = \"dor\"\nvc_rule = \"by-coordinates\"\n"
+		m.Topology, m.Routing = fmt.Sprintf("type = \"torus\"\ndims = [%s]\n", dims), "type = \"dor\"\nvc_rule = \"by-coordinates\"\n"
 		if c.get("use_noc_latency") != "0" { // folded: neighbours are two tiles apart
-			m.channels = "[channel.grid]\nlatency = \"2ns\"\n\n"
+			m.Channels = "[channel.grid]\nlatency = \"2ns\"\n\n"
 		}
 	case "fattree nca":
 		// The k-ary n-tree: k terminals a leaf, k ports up at every level but the top.
 		parents := strings.TrimSuffix("1, "+strings.Repeat(strconv.Itoa(k)+", ", n-1), ", ")
-		m.topology, m.routing = fmt.Sprintf("type = \"xgft\"\nm = [%s]\nw = [%s]\n", dims, parents), "type = \"nca\"\nup = \"random\"\n"
+		m.Topology, m.Routing = fmt.Sprintf("type = \"xgft\"\nm = [%s]\nw = [%s]\n", dims, parents), "type = \"nca\"\nup = \"random\"\n"
 	case "dragonflynew min", "dragonflynew ugal":
 		if n != 1 {
 			return m, refusal(fmt.Sprintf("n = %d: dragonflynew wants 1", n))
 		}
-		m.topology = fmt.Sprintf("type = \"dragonfly\"\np = %d\na = %d\nh = %d\n", k, 2*k, k)
-		m.channels = "[channel.local]\nlatency = \"10ns\"\n\n[channel.global]\nlatency = \"100ns\"\n\n" // compiled in there
-		m.routing = "type = \"min\"\n"
+		m.Topology = fmt.Sprintf("type = \"dragonfly\"\np = %d\na = %d\nh = %d\n", k, 2*k, k)
+		m.Channels = "[channel.local]\nlatency = \"10ns\"\n\n[channel.global]\nlatency = \"100ns\"\n\n" // compiled in there
+		m.Routing = "type = \"min\"\n"
 		if routing == "ugal" {
 			if vcs != 3 {
 				return m, refusal(fmt.Sprintf("num_vcs = %d: ugal wants 3", vcs))
 			}
-			m.canDeadlock = true
-			m.routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"flat\"\ndecided_at = \"switch\"\n"
+			m.CanDeadlock = true
+			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"flat\"\ndecided_at = \"switch\"\n"
 		}
 	default:
 		for _, known := range []string{"mesh", "torus", "fattree", "dragonflynew"} {
@@ -107,7 +120,7 @@ var patterns = map[string]string{
 }
 
 // pattern is the traffic.
-func (c *Config) pattern(m *mapped) error {
+func (c *Config) pattern(m *Counterpart) error {
 	name, topology := c.get("traffic"), c.get("topology")
 	pattern, ok := patterns[name]
 	switch grid := topology == "mesh" || topology == "torus"; {
@@ -125,9 +138,9 @@ func (c *Config) pattern(m *mapped) error {
 	if err != nil || flits < 1 {
 		return refusal(fmt.Sprintf("packet_size = %s: want one length of at least 1 flit", size))
 	}
-	m.traffic = fmt.Sprintf("pattern = %q\npacket_flits = %d\n", pattern, flits)
+	m.Traffic = fmt.Sprintf("pattern = %q\npacket_flits = %d\n", pattern, flits)
 	if name == "uniform" {
-		m.traffic += "self = true\n" // the sender is among the destinations
+		m.Traffic += "self = true\n" // the sender is among the destinations
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func own(t *testing.T) []Curve {
 func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	t.Helper()
 	if loads == nil {
-		loads = c.loads()
+		loads = c.Loads()
 	}
 	text, _, err := c.Config.Experiment(c.Name, loads, 5)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestOwnCurvesMap(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range own(t) {
 		names[c.Name] = true
-		text, _, err := c.Config.Experiment(c.Name, c.loads(), 5)
+		text, _, err := c.Config.Experiment(c.Name, c.Loads(), 5)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		} else if _, err := experiments.Load(c.Name, text, experiments.Options{}); err != nil {

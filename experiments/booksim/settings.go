@@ -24,7 +24,6 @@ var needed = []struct {
 	{"router", []string{"iq"}, "weft's switch is the input-queued one"},
 	{"subnets", []string{"1"}, "weft simulates one network"},
 	{"classes", []string{"1"}, "weft has one class of traffic"},
-	{"c", []string{"1"}, "one terminal a router is what is mapped"},
 	{"link_failures", []string{"0"}, "its links that fail are not weft's"},
 	{"channel_file", []string{""}, "channel lengths from a file are not mapped"},
 	{"output_delay", []string{"0"}, "weft has no such stage"},

@@ -89,23 +89,50 @@ func (f *Figure) axes(p *plot.Plot) {
 	for _, a := range []struct {
 		*plot.Axis
 		log bool
-	}{{&p.X, f.LogX && f.Style != Bar}, {&p.Y, f.LogY}} {
+	}{{&p.X, f.LogX && !f.categorical()}, {&p.Y, f.LogY}} {
 		unit, bare := unitOf(a.Label.Text)
 		a.Tick.Marker = ticker(unit, a.log)
 		if a.log {
 			a.Scale = plot.LogScale{}
 		}
-		if a.Axis == &p.Y {
+		if a.Axis == &p.Y && f.Field == nil {
 			a.Tick.Marker = below{a.Tick.Marker, f.ceiling()}
+		}
+		if a.Axis == &p.X && f.XTicks != nil {
+			a.Tick.Marker = fixedTicks(f.XTicks)
 		}
 		if hasUnits(a.Axis, unit) {
 			a.Label.Text = bare
 		}
 	}
-	if f.Style == Bar {
+	if f.categorical() {
 		p.X.Tick.Marker = categories(f.Categories)
 		p.X.Tick.LineStyle.Color = color.Transparent // the names keep their distance
 	}
+	if f.Field != nil {
+		names := make(categories, len(f.Field.Rows))
+		for i, name := range f.Field.Rows {
+			names[i] = elide(p.Y.Tick.Label, name, labelRoom(f.size()).X/4)
+		}
+		p.Y.Tick.Marker = names
+	}
+}
+
+// categorical tells whether the horizontal axis has categories.
+func (f *Figure) categorical() bool { return f.Style == Bar || f.Style == Box || f.Style == Heat }
+
+// fixedTicks are given.
+type fixedTicks []Tick
+
+// Ticks implements plot.Ticker.
+func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
+	var all []plot.Tick
+	for _, one := range t {
+		if one.Value >= least && one.Value <= most {
+			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
+		}
+	}
+	return all
 }
 
 // ticker chooses the ticks of an axis.
@@ -136,11 +163,11 @@ func (b below) Ticks(least, most float64) []plot.Tick {
 // returns the height that they take beyond one line. Of more than there is room
 // for, some have no name.
 func (f *Figure) upright(p *plot.Plot) vg.Length {
-	if f.Style != Bar || len(f.Categories) == 0 {
+	if !f.categorical() || len(f.Categories) == 0 {
 		return 0
 	}
 	style := &p.X.Tick.Label
-	slot := labelWidth / vg.Length(len(f.Categories))
+	slot := labelRoom(f.size()).X / vg.Length(len(f.Categories))
 	flat, widest := style.Height("x"), vg.Length(0)
 	for _, name := range f.Categories {
 		widest = max(widest, style.Width(name))

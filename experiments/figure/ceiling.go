@@ -16,8 +16,15 @@ import (
 // ceiling is where the axis ends and the strip begins; infinite where saturated
 // points are drawn at their values.
 func (f *Figure) ceiling() float64 {
-	if f.LogY || f.Style != Line {
+	if f.highest != nil {
+		return *f.highest
+	}
+	if f.LogY || f.Style != Line && f.Style != Scatter {
 		return math.Inf(1)
+	}
+	limit := f.YMax
+	if f.YRange != nil {
+		limit = f.YRange[1]
 	}
 	kept, flat, highest := math.Inf(-1), math.Inf(-1), math.Inf(-1)
 	for i := range f.Series {
@@ -40,9 +47,9 @@ func (f *Figure) ceiling() float64 {
 		}
 	}
 	switch {
-	case f.YMax > 0 && highest > f.YMax:
-		return f.YMax
-	case f.YMax > 0 || highest <= 2*kept || kept <= 0: // also without any
+	case limit > 0 && highest > limit:
+		return limit
+	case limit > 0 || highest <= 2*kept || kept <= 0: // also without any
 		return math.Inf(1)
 	}
 	// Room to see the curves rise.

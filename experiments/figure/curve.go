@@ -20,7 +20,7 @@ type curve struct {
 }
 
 func (f *Figure) newCurve(i int) *curve {
-	k := &curve{figure: f, series: &f.Series[i], look: look(i), ceiling: f.ceiling()}
+	k := &curve{figure: f, series: &f.Series[i], look: f.look(i), ceiling: f.ceiling()}
 	levels := f.levels()
 	k.level = float64(slices.Index(levels, i)+1) / float64(len(levels)+1)
 	return k
@@ -43,7 +43,7 @@ func (k *curve) shown(i int, top float64) float64 {
 // Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	upper, lower := k.band(c, p)
-	if len(upper) > 1 {
+	if len(upper) > 1 && !k.figure.Whiskers && k.figure.Style != Scatter {
 		area := slices.Clone(upper)
 		for _, at := range slices.Backward(lower) {
 			area = append(area, at)
@@ -55,8 +55,13 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 	}
 	points, states := k.points(c, p)
-	for _, line := range c.ClipLinesXY(points) {
-		c.StrokeLines(k.look.line(), line)
+	if k.figure.Style != Scatter {
+		for _, line := range c.ClipLinesXY(points) {
+			c.StrokeLines(k.look.line(), line)
+		}
+	}
+	if k.figure.Style == Curve {
+		return
 	}
 	for i, at := range points {
 		if c.Contains(at) {
@@ -99,7 +104,11 @@ func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	points, _ := k.points(c, p)
 	for i, at := range points {
-		all = append(all, shape{a: points[max(0, i-1)], b: at, margin: markerRadius + 1})
+		from := max(0, i-1)
+		if k.figure.Style == Scatter {
+			from = i
+		}
+		all = append(all, shape{a: points[from], b: at, margin: markerRadius + 1})
 	}
 	upper, lower := k.band(c, p)
 	const slices = 16 // between two points
@@ -131,9 +140,12 @@ func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 
 // Thumbnail implements plot.Thumbnailer.
 func (k *curve) Thumbnail(c *draw.Canvas) {
-	y := c.Center().Y
-	c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
-	k.look.mark(*c, c.Center(), Steady)
+	if y := c.Center().Y; k.figure.Style != Scatter {
+		c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
+	}
+	if k.figure.Style != Curve {
+		k.look.mark(*c, c.Center(), Steady)
+	}
 }
 
 // has tells whether a point is in a state.

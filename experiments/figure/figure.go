@@ -22,6 +22,10 @@ const (
 	Line      Style = "line"      // markers joined by lines
 	Bar       Style = "bar"       // groups of bars over categories
 	Histogram Style = "histogram" // steps over bins from X to XEnd
+	Scatter   Style = "scatter"   // markers alone
+	Curve     Style = "curve"     // lines alone, for very many points
+	Box       Style = "box"       // boxes of quantiles over categories
+	Heat      Style = "heat"      // a field of colours
 )
 
 // State is what is known of whether the network kept up at a point.
@@ -39,10 +43,37 @@ type Figure struct {
 	Title, XLabel, YLabel string
 	Style                 Style
 	LogX, LogY            bool
-	YMax                  float64  // end of the vertical axis; 0: found from the data
-	Categories            []string // of bars: X of a series is an index into it
-	LegendTitle           string   // what all names in the legend have in common
+	YMax                  float64   // end of the vertical axis; 0: found from the data
+	XRange, YRange        []float64 // both ends of an axis; nil: found from the data
+	XTicks                []Tick    // in place of those that are found
+	Whiskers              bool      // intervals of lines as bars, not as bands
+	Marks                 []Mark    // drawn behind the series
+	Categories            []string  // of bars: X of a series is an index into it
+	LegendTitle           string    // what all names in the legend have in common
 	Series                []Series
+
+	// Size of the picture in inches, before what a long title or legend adds to
+	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
+	Width, Height, FontSize float64
+
+	// Panels are pairs of axes of their own, with the same ranges, each below its
+	// title; the figure then has no series of its own, and its labels and legend
+	// are those of all.
+	Panels       []*Figure
+	PanelColumns int // 0: found
+
+	Field *Field // of a heat map
+
+	room    *vg.Point // of a panel, in place of the size
+	bare    bool      // a panel: without legend
+	fixed   *[2]span  // ranges of all panels
+	highest *float64  // ceiling of all panels
+}
+
+// Tick is a labelled place on an axis.
+type Tick struct {
+	Value float64 `json:"value"`
+	Label string  `json:"label"`
 }
 
 // Series is a set of points that belong together. All slices but XEnd, States
@@ -54,14 +85,57 @@ type Series struct {
 	XEnd      []float64 // of a histogram: upper edges of the bins
 	HalfWidth []float64 // of the confidence interval of Y
 	States    []State   // of the points; nil: all steady
+	// Look and Hue choose marker with dashes, and colour, from 1; 0: by the place
+	// of the series among the others.
+	Look, Hue int
+	Tint      float64      // with Hue < 0: place on the scale of colours, from 0 to 1
+	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker
 }
 
-// Size of the picture, before what a long title or legend adds to its height.
+// Sizes where none is given; all other sizes are in proportion to the font.
 const (
-	width  = 6.2 * vg.Inch
-	height = 4.0 * vg.Inch
-	dpi    = 200 // of PNG
+	width    = 6.2 * vg.Inch
+	height   = 4.0 * vg.Inch
+	fontSize = 9
+	dpi      = 200 // of PNG
 )
+
+// scale is how many times larger than usual everything is drawn.
+func (f *Figure) scale() float64 {
+	if f.FontSize > 0 {
+		return f.FontSize / fontSize
+	}
+	return 1
+}
+
+// size is that of the picture before it is scaled.
+func (f *Figure) size() vg.Point {
+	if f.room != nil {
+		return *f.room
+	}
+	size := vg.Point{X: width, Y: height}
+	if f.Width > 0 {
+		size.X = vg.Length(f.Width) * vg.Inch
+	}
+	if f.Height > 0 {
+		size.Y = vg.Length(f.Height) * vg.Inch
+	}
+	return size.Scale(vg.Length(1 / f.scale()))
+}
+
+// page is what a picture is drawn from.
+type page interface {
+	extent() vg.Point
+	draw(c draw.Canvas)
+}
+
+// page finds a place for everything.
+func (f *Figure) page() page {
+	if len(f.Panels) > 0 {
+		return f.panels()
+	}
+	return f.layout()
+}
 
 // epoch is the date in PDF files, which would otherwise differ from run to
 // run.
@@ -78,19 +152,27 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	l := f.printable().layout()
+	f = f.printable()
+	l := f.page()
+	k := f.scale()
+	size := l.extent().Scale(vg.Length(k))
 	var canvas vg.CanvasWriterTo
 	switch format {
 	case "svg":
-		canvas = vgsvg.New(l.size.X, l.size.Y)
+		canvas = vgsvg.New(size.X, size.Y)
 	case "png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.size.X, l.size.Y), vgimg.UseDPI(dpi))}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}
 	case "pdf":
-		canvas = vgpdf.New(l.size.X, l.size.Y)
+		canvas = vgpdf.New(size.X, size.Y)
 	default:
 		return nil, fmt.Errorf("unknown picture format %q: known are svg, png, pdf", format)
 	}
-	l.draw(draw.New(canvas))
+	c := draw.New(canvas)
+	if k != 1 {
+		c.Scale(k, k)
+		c.Rectangle = vg.Rectangle{Max: l.extent()}
+	}
+	l.draw(c)
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
@@ -100,6 +182,14 @@ func (f *Figure) Render(format string) ([]byte, error) {
 
 // check finds out whether there is anything to draw.
 func (f *Figure) check() error {
+	if f.Field != nil {
+		return f.Field.check()
+	}
+	for _, panel := range f.Panels {
+		if err := panel.check(); err == nil {
+			return nil // one is enough
+		}
+	}
 	for i := range f.Series {
 		for j := range f.Series[i].X {
 			if f.visible(&f.Series[i], j) {
@@ -124,7 +214,7 @@ func (f *Figure) visible(s *Series, i int) bool {
 
 // onAxis tells whether the horizontal axis can show x.
 func (f *Figure) onAxis(x float64) bool {
-	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && f.Style != Bar && x <= 0)
+	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && !f.categorical() && x <= 0)
 }
 
 // interval is the half-width of the confidence interval of point i; 0 if there

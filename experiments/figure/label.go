@@ -22,19 +22,18 @@ type label struct {
 
 const labelGap = 4
 
-// Room for the labels along the axes, whatever the ticks and the title take.
-const (
-	labelWidth  = width - 70
-	labelHeight = height - 85
-)
+// labelRoom is the room for the labels along the axes of a picture, whatever the
+// ticks and the title take.
+func labelRoom(size vg.Point) vg.Point { return size.Sub(vg.Point{X: 70, Y: 85}) }
 
 // takeLabels moves the labels out of p.
-func takeLabels(p *plot.Plot) labels {
+func takeLabels(p *plot.Plot, size vg.Point) labels {
+	room := labelRoom(size)
 	style := p.X.Label.TextStyle
 	style.Font = textFont(10)
 	var l labels
-	l.x.text, l.x.style = fit(style, p.X.Label.Text, labelWidth, 1)
-	l.y.text, l.y.style = fit(style, p.Y.Label.Text, labelHeight, 1)
+	l.x.text, l.x.style = fit(style, p.X.Label.Text, room.X, 1)
+	l.y.text, l.y.style = fit(style, p.Y.Label.Text, room.Y, 1)
 	p.X.Label.Text, p.Y.Label.Text = "", ""
 	return l
 }

@@ -31,14 +31,20 @@ func textFont(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
+// extent is the size of the picture.
+func (l *layout) extent() vg.Point { return l.size }
+
 // layout finds a place for everything. The picture grows in height by what the
 // title takes beyond one line, upright names of categories, and a legend below the axes.
 func (f *Figure) layout() *layout {
-	l := &layout{figure: f, plot: plot.New(), size: vg.Point{X: width, Y: height}}
+	l := &layout{figure: f, plot: plot.New(), size: f.size()}
 	p := l.plot
 	style := p.Title.TextStyle
 	style.Font = textFont(titleSize)
-	l.title.text, l.title.style = fit(style, f.Title, width-lowerMargin.X-upperMargin.X, 2)
+	if f.bare {
+		style.Font = textFont(10)
+	}
+	l.title.text, l.title.style = fit(style, f.Title, l.size.X-lowerMargin.X-upperMargin.X, 2)
 	l.size.Y += max(0, l.title.size()-label{f.Title, style}.size())
 	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
@@ -50,8 +56,15 @@ func (f *Figure) layout() *layout {
 	}
 	f.axes(p)
 	l.size.Y += f.upright(p)
-	l.labels = takeLabels(p)
-	p.Add(grid{}, f.roof())
+	l.labels = takeLabels(p, f.size())
+	if f.Field != nil {
+		p.Add(cells{f.Field})
+	} else {
+		p.Add(grid{}, f.roof())
+	}
+	for i := range f.Marks {
+		p.Add(&f.Marks[i])
+	}
 	l.legend = newLegend(f)
 	for i := range f.Series {
 		p.Add(f.drawn(i))
@@ -70,7 +83,7 @@ type drawing interface {
 
 // drawn is how series i is drawn.
 func (f *Figure) drawn(i int) drawing {
-	s, a := &f.Series[i], look(i)
+	s, a := &f.Series[i], f.look(i)
 	switch {
 	case f.Style == Bar && f.LogY:
 		return &dots{bars{figure: f, series: s, look: a, index: i}}
@@ -78,6 +91,8 @@ func (f *Figure) drawn(i int) drawing {
 		return &bars{figure: f, series: s, look: a, index: i}
 	case f.Style == Histogram:
 		return &steps{figure: f, series: s, look: a}
+	case f.Style == Box:
+		return &boxes{bars{figure: f, series: s, look: a, index: i}}
 	}
 	return f.newCurve(i)
 }
@@ -93,6 +108,12 @@ func (l *layout) setFrame(r vg.Rectangle) {
 func (l *layout) place() {
 	all := vg.Rectangle{Min: lowerMargin, Max: l.size.Sub(upperMargin)}
 	all.Max.Y -= l.title.size()
+	if l.figure.Field != nil {
+		all.Max.X -= barRoom
+		l.setFrame(all)
+		l.box = vg.Rectangle{Min: vg.Point{X: l.data.Max.X + legendGap, Y: l.data.Min.Y}, Max: vg.Point{X: l.data.Max.X + barRoom, Y: l.data.Max.Y}}
+		return
+	}
 	l.setFrame(all)
 	if l.legend == nil {
 		return
@@ -160,6 +181,9 @@ func (l *layout) draw(c draw.Canvas) {
 	c.Rectangle = l.frame
 	l.plot.Draw(l.labels.inside(c))
 	l.labels.draw(c, draw.Canvas{Canvas: c.Canvas, Rectangle: l.data})
+	if l.figure.Field != nil {
+		colourBar{l.figure.Field}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
+	}
 	if l.legend != nil {
 		l.legend.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
 	}

@@ -35,6 +35,9 @@ const (
 
 // newLegend is the legend of a figure; nil if there is nothing to say.
 func newLegend(f *Figure) *legend {
+	if f.bare || f.Field != nil {
+		return nil
+	}
 	l := &legend{title: f.LegendTitle, columns: 1, style: plot.New().Legend.TextStyle}
 	l.style.Font = textFont(9)
 	l.style.XAlign, l.style.YAlign = text.XLeft, text.YCenter
@@ -43,12 +46,14 @@ func newLegend(f *Figure) *legend {
 			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i)})
 		}
 	}
-	if f.Style == Line && f.has(Undecided) {
+	markers := f.Style == Line || f.Style == Scatter
+	if markers && f.has(Undecided) {
 		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}})
 	}
-	if f.Style == Line && f.has(Saturated) {
+	if markers && f.has(Saturated) {
 		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}})
 	}
+	l.entries = append(l.entries, f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
 		return nil
 	}

@@ -45,6 +45,38 @@ func look(i int) appearance {
 	return appearance{palette[i%len(palette)], i % len(markers), dashes[i%len(dashes)]}
 }
 
+// look is the appearance of series i of a figure.
+func (f *Figure) look(i int) appearance {
+	s := &f.Series[i]
+	one := i
+	if s.Look > 0 {
+		one = s.Look - 1
+	}
+	a := look(one)
+	switch {
+	case s.Hue > 0:
+		a.color = palette[(s.Hue-1)%len(palette)]
+	case s.Hue < 0:
+		a.color = tint(s.Tint)
+	}
+	return a
+}
+
+// tints are a scale from dark to light that people with any form of colour blindness
+// can order, without its palest end: viridis (van der Walt and Smith, 2015).
+var tints = []color.NRGBA{
+	{0x44, 0x01, 0x54, 0xff}, {0x3b, 0x52, 0x8b, 0xff}, {0x21, 0x91, 0x8c, 0xff}, {0x5e, 0xc9, 0x62, 0xff}, {0xb5, 0xde, 0x2b, 0xff},
+}
+
+// tint is the colour at a place of the scale, from 0 to 1.
+func tint(at float64) color.NRGBA {
+	x := min(max(at, 0), 1) * float64(len(tints)-1)
+	i := min(int(x), len(tints)-2)
+	a, b, part := tints[i], tints[i+1], x-float64(i)
+	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + part*(float64(b)-float64(a)))) }
+	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
+}
+
 func (a appearance) line() draw.LineStyle {
 	return draw.LineStyle{Color: a.color, Width: 1.4, Dashes: a.dashes}
 }

@@ -11,6 +11,27 @@ func (s *span) include(x float64) { s.min, s.max = min(s.min, x), max(s.max, x) 
 // of those that kept up, from zero where the data come near it. A strip for
 // saturated points comes on top.
 func (f *Figure) ranges() (x, y span) {
+	if f.fixed != nil {
+		return f.fixed[0], f.fixed[1]
+	}
+	x, y = f.found()
+	if f.XRange != nil {
+		x = span{f.XRange[0], f.XRange[1]}
+	}
+	if f.YRange != nil {
+		y.min = f.YRange[0]
+		if math.IsInf(f.ceiling(), 0) {
+			y.max = f.YRange[1]
+		}
+	}
+	return x, y
+}
+
+// found are the ranges that show all.
+func (f *Figure) found() (x, y span) {
+	if f.Field != nil {
+		return f.Field.ranges()
+	}
 	x, y = span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
 	ceiling := f.ceiling()
 	for i := range f.Series {
@@ -29,17 +50,21 @@ func (f *Figure) ranges() (x, y span) {
 				x.include(s.XEnd[j])
 			}
 			y.include(min(s.Y[j], ceiling))
+			if f.Style == Box {
+				y.include(s.Quantiles[j][0])
+				y.include(s.Quantiles[j][4])
+			}
 		}
 	}
 	y = f.withIntervals(y)
 	switch {
-	case f.Style == Bar:
+	case f.categorical():
 		x = span{-0.5, float64(len(f.Categories)) - 0.5}
 	case f.Style == Histogram && x.max > x.min:
 	default:
 		x = widen(x, f.LogX)
 	}
-	if f.Style != Line && !f.LogY {
+	if (f.Style == Bar || f.Style == Histogram) && !f.LogY {
 		y.include(0)
 	}
 	y = widen(y, f.LogY)
@@ -61,7 +86,7 @@ func (f *Figure) ranges() (x, y span) {
 // interval does not squash all else.
 func (f *Figure) withIntervals(y span) span {
 	wider, slack := y, (y.max-y.min)/2
-	if f.Style == Bar || slack == 0 {
+	if f.Style == Bar || f.Whiskers || slack == 0 {
 		slack = math.Inf(1)
 	}
 	for i := range f.Series {

@@ -120,7 +120,36 @@ func samples() map[string]*Figure {
 		{Name: "min", X: []float64{0.5}, Y: []float64{20}, HalfWidth: []float64{3}},
 		{Name: "val", X: []float64{0.5}, Y: []float64{30}, HalfWidth: []float64{2}},
 	}}
+	scatter := &Figure{Title: "Points", XLabel: "Time (ns)", YLabel: "Latency (ns)", Style: Scatter}
+	cdf := &Figure{Title: "Distribution", XLabel: "Latency (ns)", YLabel: "Share of packets", Style: Curve}
+	boxed := &Figure{Title: "Spread", XLabel: "Routing", YLabel: "Latency (ns)", Style: Box, Categories: []string{"min", "val", "ugal-l"}}
+	for i, name := range []string{"uniform", "worst-case"} {
+		s, c, b := Series{Name: name}, Series{Name: name}, Series{Name: name}
+		for x := range 60 {
+			s.X, s.Y = append(s.X, float64(x)), append(s.Y, 20+float64((x*(7+i))%31))
+			c.X, c.Y = append(c.X, 10+float64(x*(i+1))/3), append(c.Y, 1-math.Exp(-float64(x)/9))
+		}
+		for x := range boxed.Categories {
+			low := float64(5 + 3*x + 4*i)
+			b.X, b.Y = append(b.X, float64(x)), append(b.Y, low+4)
+			b.Quantiles = append(b.Quantiles, [5]float64{low, low + 2, low + 4, low + 7, low + 20})
+		}
+		scatter.Series, cdf.Series, boxed.Series = append(scatter.Series, s), append(cdf.Series, c), append(boxed.Series, b)
+	}
+	marked := &Figure{Title: "Known of the load", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Whiskers: true, Series: two.Series, Marks: []Mark{
+		{Name: "knee", Vertical: true, From: 0.45, To: 0.55, Hue: 2}, {Name: "bound", Label: "bound 0.5", Vertical: true, From: 0.5, To: 0.5, Hue: 2},
+		{Name: "bound", Vertical: true, From: 7, To: 7, Hue: 1}, // off the axis
+	}}
+	column := *loads
+	column.Width, column.Height, column.FontSize = 3.4, 2.4, 7
+	tinted := &Figure{Title: "Colours of a scale", XLabel: "Time", YLabel: "Latency", Style: Line}
+	for i := range 4 {
+		s := latency(fmt.Sprint("load ", i), 10+float64(i), 0.9)
+		s.Hue, s.Tint, s.Look = -1, float64(i)/3, i+1
+		tinted.Series = append(tinted.Series, s)
+	}
 	return map[string]*Figure{
+		"scatter": scatter, "cdf": cdf, "box": boxed, "marked": marked, "column": &column, "tinted": tinted,
 		"loads": loads, "two": two, "throughput": throughput, "logs": logs, "bar": bar, "log-bar": logBar, "crowd": crowd,
 		"histogram": histogram, "outlier": outlier, "log-histogram": logHistogram,
 		"many": many, "adaptive": adaptive, "sizes": sizes, "full": full, "single": single,

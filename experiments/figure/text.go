@@ -12,7 +12,28 @@ import (
 func (f *Figure) printable() *Figure {
 	p := *f
 	p.Title, p.XLabel, p.YLabel, p.LegendTitle = input.Printable(f.Title), input.Printable(f.XLabel), input.Printable(f.YLabel), input.Printable(f.LegendTitle)
-	p.Categories, p.Series = slices.Clone(f.Categories), slices.Clone(f.Series)
+	p.Marks, p.Panels = slices.Clone(f.Marks), slices.Clone(f.Panels)
+	for i := range p.Marks {
+		p.Marks[i].Name = input.Printable(p.Marks[i].Name)
+	}
+	for i := range p.Panels {
+		p.Panels[i] = p.Panels[i].printable()
+	}
+	if f.Field != nil {
+		field := *f.Field
+		field.Label, field.Columns, field.Rows = input.Printable(field.Label), slices.Clone(field.Columns), slices.Clone(field.Rows)
+		for i := range field.Columns {
+			field.Columns[i] = input.Printable(field.Columns[i])
+		}
+		for i := range field.Rows {
+			field.Rows[i] = input.Printable(field.Rows[i])
+		}
+		p.Field, p.Categories = &field, field.Columns
+	}
+	p.Series = slices.Clone(f.Series)
+	if f.Field == nil {
+		p.Categories = slices.Clone(f.Categories)
+	}
 	for i := range p.Categories {
 		p.Categories[i] = input.Printable(p.Categories[i])
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
@@ -27,6 +29,7 @@ type worst struct {
 const (
 	mostBars  = 40
 	mostWorst = 10
+	barsWidth = 640 // of the picture in its own units; the page scales it
 )
 
 // partColours are the fills of the parts, by fabric.Part.
@@ -155,6 +158,9 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	return meanOfSeeds(points), nil
 }
 
+// num prints a coordinate.
+func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
+
 // stackedBars draws a bar for each point: its label above, its parts from left
 // to right. The longest bar of those that kept up fills the width; one of a
 // saturated point, which would dwarf them all, is shrunk to it and says so.
@@ -176,17 +182,20 @@ func stackedBars(points []blamedPoint) template.HTML {
 	}
 	scaleTo := func(top float64) float64 {
 		if top > 0 {
-			return (pictureWidth - left - room) / top
+			return (barsWidth - left - room) / top
 		}
 		return 0
 	}
-	var c canvas
+	var c strings.Builder
 	height := legend + pitch*float64(len(points))
-	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %d %s" xmlns="http://www.w3.org/2000/svg">`+"\n", pictureWidth, num(height))
+	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %d %s" xmlns="http://www.w3.org/2000/svg">`+"\n", barsWidth, num(height))
+	text := func(x, y float64, words string) {
+		fmt.Fprintf(&c, `<text x="%s" y="%s" font-size="11" fill="#1b1f24">%s</text>`+"\n", num(x), num(y), template.HTMLEscapeString(words))
+	}
 	for i, name := range fabric.PartNames {
-		x, y := left+float64(i%4)*pictureWidth/4, 4+float64(i/4)*18
+		x, y := left+float64(i%4)*barsWidth/4, 4+float64(i/4)*18
 		fmt.Fprintf(&c, `<rect x="%s" y="%s" width="10" height="10" fill="%s" />`+"\n", num(x), num(y), partColours[i])
-		c.text(x+15, y+9, "start", name)
+		text(x+15, y+9, name)
 	}
 	for i, p := range points {
 		x, y := left, legend+pitch*float64(i)
@@ -194,7 +203,7 @@ func stackedBars(points []blamedPoint) template.HTML {
 		if p.total > top {
 			scale, label = scaleTo(p.total), label+" (saturated: the bar is not to scale)"
 		}
-		c.text(x, y+10, "start", label)
+		text(x, y+10, label)
 		for part, time := range p.parts {
 			width := time * scale
 			if width > 0 {
@@ -203,7 +212,7 @@ func stackedBars(points []blamedPoint) template.HTML {
 			}
 			x += width
 		}
-		c.text(x+5, y+14+thickness-2, "start", fmt.Sprintf("%.4g ns", p.total))
+		text(x+5, y+14+thickness-2, fmt.Sprintf("%.4g ns", p.total))
 	}
 	c.WriteString("</svg>")
 	return template.HTML(c.String())

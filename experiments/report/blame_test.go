@@ -40,7 +40,7 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 func TestBlame(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, strings.Replace(ring, "links = true", "blame = true", 1))
-	html, err := Make([]string{dir})
+	html, err := Make([]string{dir}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,18 +4,34 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/netmap"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// linkMap shows how much the channels of a network carried at one point.
+// linkMap shows how much the channels of a network carried: a variant of the sweep
+// at its highest load, and by the page's script at each of its loads.
 type linkMap struct {
+	Variant string // empty: the only one
 	Caption string
 	Picture template.HTML // empty where the network is too large to draw
-	Hottest []hot
+	Top     float64
+	Frames  string // by load, ascending: the level of each element in two digits of base 36
+	Labels  string // of the frames
+	Last    int    // the highest load, which the picture shows
+	Hottest []hottest
+}
+
+// hottest is the hottest channels at one load.
+type hottest struct {
+	Frame    int
+	Shown    bool
+	Channels []hot
 }
 
 // hot is one of the hottest channels.
@@ -24,40 +40,96 @@ type hot struct{ From, To, Load string }
 const (
 	mostMaps    = 12
 	mostHottest = 5
+	mostFrames  = 24
+	loadLevels  = 36 * 36
 )
 
-// linkMaps draws a map for each variant of the sweep at its highest load; note
-// says what is shown.
+// linkMaps draws a map for each variant of the sweep; note says what is shown.
 func linkMaps(f *experiments.Folder) (maps []linkMap, note string) {
-	t := f.Tables["links"]
-	if t == nil || len(t.Rows) == 0 {
-		return nil, ""
-	}
-	loads, err := channelLoads(t)
+	loads, err := f.ChannelLoads()
 	if err != nil {
+		return nil, err.Error()
+	}
+	points := variants(f, func(p *experiments.Point) bool { return loads[p.Index] != nil })
+	if len(points) == 0 {
 		return nil, ""
 	}
 	top := 0.0
-	chosen := variants(f, loads)
-	for _, p := range chosen {
-		for _, c := range loads[p.Index] {
-			top = max(top, c.load)
+	for _, v := range points {
+		for _, p := range v.points {
+			for _, c := range loads[p.Index] {
+				top = max(top, c.Load)
+			}
 		}
 	}
 	note = "Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment."
-	chosen, more := atMost(f, chosen, mostMaps, "links.csv")
+	points, more := atMost(f, points, mostMaps, "links.csv")
 	note += more
-	for _, p := range chosen {
-		maps = append(maps, newLinkMap(f.File, p, loads[p.Index], top))
+	for _, v := range points {
+		maps = append(maps, newLinkMap(f.File, v, loads, top))
 	}
 	return maps, note
 }
 
+// variant is a combination of the swept keys other than load and seed, with its
+// points by load. Seeds are replications: the first stands for all.
+type variant struct {
+	name   string
+	points []*experiments.Point
+	loads  []float64 // of the points; nil: no load is swept
+}
+
+// highest is the point of the highest load.
+func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1] }
+
+// loadKey is swept along curves.
+const loadKey = "traffic.load"
+
+// variants lists the variants of the points that have something to show.
+func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*variant {
+	keys := f.File.SweptKeys()
+	at := slices.Index(keys, loadKey)
+	var all []*variant
+	place := map[string]*variant{}
+	for _, p := range f.File.Points {
+		if !has(p) {
+			continue
+		}
+		var parts []string
+		for i, cell := range p.Swept {
+			if i != at && keys[i] != seedKey {
+				parts = append(parts, keys[i]+" = "+cell)
+			}
+		}
+		name := strings.Join(parts, ", ")
+		v := place[name]
+		if v == nil {
+			v = &variant{name: name}
+			place[name] = v
+			all = append(all, v)
+		}
+		if at < 0 {
+			if len(v.points) == 0 {
+				v.points = append(v.points, p)
+			}
+			continue
+		}
+		load, err := strconv.ParseFloat(p.Swept[at], 64)
+		if err != nil {
+			load = 0
+		}
+		if i, found := slices.BinarySearch(v.loads, load); !found {
+			v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
+		}
+	}
+	return all
+}
+
 // atMost keeps the first of the variants to show and says so; all of them are
 // in a file.
-func atMost(f *experiments.Folder, chosen []*experiments.Point, most int, all string) (kept []*experiments.Point, note string) {
+func atMost(f *experiments.Folder, chosen []*variant, most int, all string) (kept []*variant, note string) {
 	keys := f.File.SweptKeys()
-	if keys != nil {
+	if slices.Contains(keys, loadKey) {
 		note = " Each variant is shown at its highest load."
 	}
 	if slices.Contains(keys, seedKey) {
@@ -70,195 +142,72 @@ func atMost(f *experiments.Folder, chosen []*experiments.Point, most int, all st
 	return chosen, note
 }
 
-// channel is a row of links.csv without the virtual channels.
-type channel struct {
-	from, to string
-	load     float64 // flits per cycle
-}
-
-// channelLoads adds up the virtual channels of each channel, by point, in the
-// order of the table: channels out of switch ports, then out of terminals.
-func channelLoads(t *experiments.Table) (map[int][]channel, error) {
-	var at [4]int
-	for i, name := range []string{"point", "from", "to", "flits_per_cycle"} {
-		var err error
-		if at[i], err = t.Column(name); err != nil {
-			return nil, err
-		}
-	}
-	loads := map[int][]channel{}
-	for _, r := range t.Rows {
-		point, err := strconv.Atoi(r[at[0]])
-		if err != nil {
-			return nil, fmt.Errorf("links: point %q: %w", r[at[0]], err)
-		}
-		load, err := strconv.ParseFloat(r[at[3]], 64)
-		if err != nil {
-			return nil, fmt.Errorf("links: flits_per_cycle %q: %w", r[at[3]], err)
-		}
-		list := loads[point]
-		if n := len(list); n > 0 && list[n-1].from == r[at[1]] && list[n-1].to == r[at[2]] {
-			list[n-1].load += load
-			continue
-		}
-		loads[point] = append(list, channel{r[at[1]], r[at[2]], load})
-	}
-	return loads, nil
-}
-
-// variants lists the points to show: those with links, of each combination of
-// the swept keys other than the load the one with the highest load. Seeds are
-// replications: the first stands for all.
-func variants(f *experiments.Folder, loads map[int][]channel) []*experiments.Point {
-	at, seed := slices.Index(f.File.SweptKeys(), "traffic.load"), slices.Index(f.File.SweptKeys(), seedKey)
-	load := func(p *experiments.Point) float64 {
-		x, err := strconv.ParseFloat(p.Swept[at], 64)
-		if err != nil {
-			return 0
-		}
-		return x
-	}
-	var chosen []*experiments.Point
-	place := map[string]int{}
-	for _, p := range f.File.Points {
-		if loads[p.Index] == nil {
-			continue
-		}
-		name := ""
-		for i, cell := range p.Swept {
-			if i != at && i != seed {
-				name += cell + "\x00"
-			}
-		}
-		i, known := place[name]
-		switch {
-		case !known:
-			place[name] = len(chosen)
-			chosen = append(chosen, p)
-		case at >= 0 && load(p) > load(chosen[i]):
-			chosen[i] = p
-		}
-	}
-	return chosen
-}
-
-func newLinkMap(file *experiments.File, p *experiments.Point, channels []channel, top float64) linkMap {
-	m := linkMap{Caption: file.Describe(p)}
-	if len(file.SweptKeys()) == 0 {
-		m.Caption = "The only point"
-	}
-	hottest := slices.Clone(channels)
-	slices.SortStableFunc(hottest, func(a, b channel) int { return cmp.Compare(b.load, a.load) })
-	for _, c := range hottest[:min(mostHottest, len(hottest))] {
-		m.Hottest = append(m.Hottest, hot{c.from, c.to, strconv.FormatFloat(c.load, 'f', 3, 64)})
-	}
-	network, err := file.NetworkOf(p)
+func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.ChannelLoad, top float64) linkMap {
+	last := v.highest()
+	m := linkMap{Variant: v.name, Caption: describe(file, last), Top: top}
+	network, err := file.NetworkOf(last)
 	if err != nil {
 		m.Caption += "; the network cannot be drawn: " + err.Error()
+		m.Hottest = []hottest{{Shown: true, Channels: hottestOf(loads[last.Index])}}
 		return m
 	}
-	v := &view{graph: network.Topology.Graph(), channels: channels, top: top}
-	picture, how := v.draw(network.Topology)
-	m.Picture = picture
+	order := loads[last.Index]
+	picture, how := (&view{network.Topology, order, top}).draw(nil, false)
+	m.Picture = svg(picture)
 	m.Caption += ". " + how
+	m.frames(network.Topology, v, loads, order)
 	return m
 }
 
-// view is a network with the load of its channels, for drawing.
-type view struct {
-	graph    *topology.Graph
-	channels []channel
-	order    []channel // by whose load the links are drawn, coldest first; nil: channels
-	top      float64   // value at the hot end of the scale
-	plain    bool      // without names and scale
-	drawn    *canvas   // what was drawn last
-}
-
-func (v *view) canvas() *canvas {
-	v.drawn = &canvas{top: v.top, plain: v.plain}
-	return v.drawn
-}
-
-// out is the load of the channel out of a switch port.
-func (v *view) out(p topology.PortID) float64 { return v.channels[p].load }
-
-// atTerminals is the largest load among the channels between a switch and its
-// terminals.
-func (v *view) atTerminals(s topology.SwitchID) float64 {
-	hottest := 0.0
-	first, end := v.graph.Ports(s)
-	for p := first; p < end; p++ {
-		if t, ok := v.graph.PeerTerminal(p); ok {
-			hottest = max(hottest, v.out(p), v.channels[v.graph.NumPorts()+int(t)].load)
-		}
-	}
-	return hottest
-}
-
-// link is what leads from one switch to another: of parallel channels, the
-// hottest.
-type link struct {
-	from, to   topology.SwitchID
-	load, rank float64
-}
-
-// links lists the directed links between switches, coldest first so that hot
-// ones are drawn on top.
-func (v *view) links() []link {
-	order := v.order
-	if order == nil {
-		order = v.channels
-	}
-	var all []link
-	at := map[[2]topology.SwitchID]int{}
-	g := v.graph
-	for p := topology.PortID(0); int(p) < g.NumPorts(); p++ {
-		peer, ok := g.PeerPort(p)
-		if !ok {
+// frames draws the variant at each of its loads; of many, those of the highest.
+func (m *linkMap) frames(network topology.Topology, v *variant, loads map[int][]experiments.ChannelLoad, order []experiments.ChannelLoad) {
+	first := max(0, len(v.points)-mostFrames)
+	var frames, labels []string
+	for i, p := range v.points[first:] {
+		last := first+i == len(v.points)-1
+		m.Hottest = append(m.Hottest, hottest{i, last, hottestOf(loads[p.Index])})
+		m.Last = i
+		if m.Picture == "" {
 			continue
 		}
-		ends := [2]topology.SwitchID{g.PortSwitch[p], g.PortSwitch[peer]}
-		i, known := at[ends]
-		if !known {
-			i = len(all)
-			at[ends] = i
-			all = append(all, link{ends[0], ends[1], 0, 0})
+		picture, _ := (&view{network, loads[p.Index], m.Top}).draw(order, true)
+		frames = append(frames, levels(picture, loadLevels))
+		if v.loads != nil {
+			labels = append(labels, "load "+strconv.FormatFloat(v.loads[first+i], 'g', -1, 64))
 		}
-		all[i].load = max(all[i].load, v.out(p))
-		all[i].rank = max(all[i].rank, order[p].load)
 	}
-	slices.SortStableFunc(all, func(a, b link) int { return cmp.Compare(a.rank, b.rank) })
-	return all
+	m.Frames, m.Labels = strings.Join(frames, " "), strings.Join(labels, "|")
 }
 
-// mostDrawn bounds the links of a picture and the groups of a matrix.
-const (
-	mostDrawn  = 6000
-	mostGroups = 256
-)
-
-// draw lays the network out by its family so that one sees the hot spot; how
-// explains the picture.
-func (v *view) draw(t topology.Topology) (picture template.HTML, how string) {
-	if n := v.graph.NumPorts() + v.graph.Terminals(); len(v.channels) != n {
-		return "", fmt.Sprintf("%d channels of this point were recorded, the network has %d: not drawn.", len(v.channels), n)
-	}
-	if grouped, ok := t.(topology.Grouped); ok && grouped.Groups() <= mostGroups {
-		return v.matrix(grouped), "From the group of the row to that of the column, the hottest channel; on the diagonal, channels within the group."
-	}
-	links := v.links()
-	if len(links) > mostDrawn {
-		return "", "Too large to draw."
-	}
-	switch t := t.(type) {
-	case topology.Grid:
-		how = "Switches at their coordinates; of two lines between neighbours the right-hand one in the direction of travel. Squares: channels to and from terminals."
-		if len(t.Dims()) > 2 {
-			how = "The planes of the first two dimensions; of two lines between neighbours the right-hand one in the direction of travel. Squares: the hottest channel to a terminal, from one, or to another plane."
+// levels writes how far up the scale every element of a picture is: one digit of
+// base 36 for 36 levels, two for 36 times as many.
+func levels(p *netmap.Picture, n int) string {
+	var all []byte
+	for _, load := range p.Loads {
+		level := int64(math.Round(p.Fraction(load) * float64(n-1)))
+		if n > 36 {
+			all = strconv.AppendInt(all, level/36, 36)
 		}
-		return v.grid(t, links), how
-	case topology.Tree:
-		return v.tree(t, links), "Leaf switches at the bottom, roots at the top; of two lines the right-hand one in the direction of travel. Squares: channels to and from terminals."
+		all = strconv.AppendInt(all, level%36, 36)
 	}
-	return v.circle(links), "Switches in a circle by number; of two lines the right-hand one in the direction of travel. Squares: channels to and from terminals."
+	return string(all)
+}
+
+// describe names a point.
+func describe(file *experiments.File, p *experiments.Point) string {
+	if len(file.SweptKeys()) == 0 {
+		return "The only point"
+	}
+	return file.Describe(p)
+}
+
+// hottestOf lists the channels of the highest loads.
+func hottestOf(channels []experiments.ChannelLoad) []hot {
+	var list []hot
+	sorted := slices.Clone(channels)
+	slices.SortStableFunc(sorted, func(a, b experiments.ChannelLoad) int { return cmp.Compare(b.Load, a.Load) })
+	for _, c := range sorted[:min(mostHottest, len(sorted))] {
+		list = append(list, hot{c.From, c.To, strconv.FormatFloat(c.Load, 'f', 3, 64)})
+	}
+	return list
 }

@@ -5,14 +5,10 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"math"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
 )
 
 //go:embed page.html
@@ -20,6 +16,21 @@ var pageHTML string
 
 //go:embed style.css
 var styleCSS string
+
+// The scripts of the page, none of which it needs to be read.
+var (
+	//go:embed chart.js
+	chartJS string
+	//go:embed tables.js
+	tablesJS string
+	//go:embed maps.js
+	mapsJS string
+)
+
+// script is all of them, in a form that is XML, too.
+func script() template.JS {
+	return template.JS("//<![CDATA[\n" + chartJS + tablesJS + mapsJS + "//]]>\n")
+}
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
@@ -31,8 +42,10 @@ type content struct {
 	Counts      []experiments.VerdictCount // of all experiments
 	Verdicts    [][]verdict                // by paper
 	Experiments []experiment
-	Interrupted []string    // folders without results
-	Script      template.JS // where there is something that it moves
+	Interrupted []string // folders without results
+	Script      template.JS
+	Several     bool // experiments
+	Quick       bool // the only experiment
 }
 
 // experiment is the part of the page about one result folder.
@@ -40,8 +53,12 @@ type experiment struct {
 	ID, Title, Folder string
 	Question          []string // paragraphs
 	Manifest          experiments.Manifest
+	Sections          []section
+	Sentence          string // the answer to a load sweep
+	Knees             []knee
+	Bounds            bool // of the channels are known
 	Verdicts          []verdict
-	Figures           []template.HTML
+	Figures           []drawnFigure
 	Missing           []string // figures that could not be drawn, with the reason
 	Maps              []linkMap
 	MapNote           string
@@ -51,8 +68,20 @@ type experiment struct {
 	Shared            []cell // columns with one value
 	Results           table
 	Failures          *table
+	Command           string
+	Seeds             []string
+	Files             []file
 	Settings          []block
 }
+
+// HasAnswer and HasWhy tell whether there is anything to say.
+func (e *experiment) HasAnswer() bool { return len(e.Knees) > 0 || len(e.Verdicts) > 0 }
+func (e *experiment) HasWhy() bool {
+	return e.Blame != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != ""
+}
+
+// section is an entry of the list of contents.
+type section struct{ ID, Name string }
 
 // verdict is a row of a verdict table, ready to print.
 type verdict struct {
@@ -76,10 +105,12 @@ type cell struct{ Name, Value string }
 // block is a table of the resolved settings.
 type block struct{ Name, Text string }
 
-// Make writes the report of the result folders in and below some directories.
-// Errors are *experiments.FolderError.
-func Make(dirs []string) ([]byte, error) {
-	c := content{Style: template.CSS(styleCSS), Version: experiments.Version()}
+// Make writes the report of the result folders in and below some directories. out
+// is where the page will stand, for links to the files of the folders; empty: it has
+// none. Errors are *experiments.FolderError.
+func Make(dirs []string, out string) ([]byte, error) {
+	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
+	links := newLinker(out)
 	var verdicts []experiments.Verdict
 	for _, dir := range dirs {
 		finished, interrupted, err := experiments.FindFolders(dir)
@@ -92,19 +123,18 @@ func Make(dirs []string) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			e, judged := newExperiment(folder)
+			e, judged := newExperiment(folder, links)
 			e.ID = fmt.Sprintf("experiment%d", len(c.Experiments)+1)
 			e.Folder = folderName(dir, name)
+			e.list()
 			c.Experiments = append(c.Experiments, e)
-			if len(e.Lapses) > 0 {
-				c.Script = template.JS(timelapseJS)
-			}
 			verdicts = append(verdicts, judged...)
 		}
 	}
 	c.Title = "Results of weft"
-	if len(c.Experiments) == 1 {
-		c.Title = c.Experiments[0].Title
+	c.Several = len(c.Experiments) != 1
+	if !c.Several {
+		c.Title, c.Quick = c.Experiments[0].Title, c.Experiments[0].Manifest.Quick
 	}
 	c.sum(verdicts)
 	var b bytes.Buffer
@@ -112,6 +142,24 @@ func Make(dirs []string) ([]byte, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// list names the sections that there are, in the order in which a reader asks.
+func (e *experiment) list() {
+	for _, s := range []struct {
+		id, name string
+		there    bool
+	}{
+		{"answer", "Answer", e.HasAnswer()},
+		{"figures", "Figures", len(e.Figures)+len(e.Missing) > 0},
+		{"why", "Why", e.HasWhy()},
+		{"points", "Every point", true},
+		{"how", "How", true},
+	} {
+		if s.there {
+			e.Sections = append(e.Sections, section{e.ID + "-" + s.id, s.name})
+		}
+	}
 }
 
 // folderName is how the page calls a result folder: by its place below the
@@ -142,20 +190,23 @@ func (c *content) sum(verdicts []experiments.Verdict) {
 	}
 }
 
-func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
+func newExperiment(f *experiments.Folder, links linker) (experiment, []experiments.Verdict) {
 	verdicts := f.Verdicts()
 	e := experiment{
 		Title: f.Manifest.Title, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,
 		Verdicts: printVerdicts(verdicts), Settings: blocks(f.Manifest.Resolved),
+		Command: commandOf(f.Manifest.Command), Seeds: shortList(f.Manifest.Seeds), Files: links.ofRun(f),
 	}
+	e.Knees, e.Sentence, e.Bounds = knees(f)
 	for i := range f.File.Plots {
 		p := &f.File.Plots[i]
-		picture, err := figure(f, p)
+		drawn, err := figure(f, p)
 		if err != nil {
 			e.Missing = append(e.Missing, p.File+": "+err.Error())
 			continue
 		}
-		e.Figures = append(e.Figures, picture)
+		drawn.Files = links.ofFigure(f, p)
+		e.Figures = append(e.Figures, drawn)
 	}
 	e.Maps, e.MapNote = linkMaps(f)
 	e.Lapses, e.LapseNote = timelapses(f)
@@ -166,26 +217,6 @@ func newExperiment(f *experiments.Folder) (experiment, []experiments.Verdict) {
 		e.Failures = &failures
 	}
 	return e, verdicts
-}
-
-// figure draws a plot as an svg element.
-func figure(f *experiments.Folder, p *experiments.PlotConfig) (template.HTML, error) {
-	t := f.Results
-	if p.Table != "results" {
-		if t = f.Tables[p.Table]; t == nil {
-			return "", fmt.Errorf("the run has no table %q", p.Table)
-		}
-	}
-	picture, err := p.Picture(t, "svg")
-	if err != nil {
-		return "", err
-	}
-	_, element, found := strings.Cut(string(picture), "<svg ")
-	if !found {
-		panic("report: a picture that is not SVG")
-	}
-	label := template.HTMLEscapeString(p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X)
-	return template.HTML(`<svg role="img" aria-label="` + label + `" ` + element), nil
 }
 
 // paragraphs joins the lines of a comment; empty lines part paragraphs.
@@ -223,102 +254,4 @@ func blocks(resolved string) []block {
 		all = append(all, b)
 	}
 	return all
-}
-
-func printVerdicts(verdicts []experiments.Verdict) []verdict {
-	var all []verdict
-	for _, v := range verdicts {
-		t := v.Target
-		unit := t.Unit
-		if unit == "fraction" {
-			unit = ""
-		}
-		p := verdict{
-			Paper: t.Paper, Artifact: t.Artifact, Case: t.Case, Metric: strings.ReplaceAll(t.Metric, "_", " "), Kind: t.Kind, Verdict: v.Verdict, Note: v.Note,
-			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
-		}
-		if !math.IsNaN(v.Measured) {
-			p.Measured = short(v.Measured)
-			if v.Half > 0 && !math.IsInf(v.Half, 0) {
-				p.Measured += " ± " + strconv.FormatFloat(v.Half, 'g', 2, 64)
-			}
-			p.Measured = strings.TrimSpace(p.Measured + " " + unit)
-			if t.Value != 0 {
-				p.Difference = percent(v.Measured/t.Value - 1)
-			}
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// percent prints a relative difference with its sign.
-func percent(x float64) string {
-	x = math.Round(1000*x) / 10
-	if x == 0 {
-		return "0.0 %" // neither +0 nor -0
-	}
-	return fmt.Sprintf("%+.1f %%", x)
-}
-
-// short prints a number with the digits that a reader compares.
-func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
-
-// printResults parts the columns that have one value in all rows from the
-// table, which they would only make wide.
-func printResults(t *experiments.Table) (shared []cell, rest table) {
-	narrow := &experiments.Table{Rows: make([][]string, len(t.Rows))}
-	for i, name := range t.Columns {
-		if name == "state" || name == "saturated" {
-			continue // marked in the first column
-		}
-		same := len(t.Rows) > 1
-		for _, r := range t.Rows {
-			same = same && r[i] == t.Rows[0][i]
-		}
-		if same {
-			if value := t.Rows[0][i]; value != "" {
-				shared = append(shared, cell{name, shortCell(value)})
-			}
-			continue
-		}
-		narrow.Columns = append(narrow.Columns, name)
-		for j, r := range t.Rows {
-			narrow.Rows[j] = append(narrow.Rows[j], r[i])
-		}
-	}
-	rest = printTable(narrow)
-	for j := range t.Rows {
-		if state := t.State(j); state != fabric.Steady {
-			rest.Rows[j].State = state.String()
-		}
-	}
-	return shared, rest
-}
-
-// printTable shortens the numbers of a table.
-func printTable(t *experiments.Table) table {
-	p := table{Numeric: make([]bool, len(t.Columns))}
-	for i, name := range t.Columns {
-		p.Columns = append(p.Columns, strings.SplitAfter(name, "_"))
-		p.Numeric[i] = !slices.ContainsFunc(t.Rows, func(r []string) bool {
-			_, err := strconv.ParseFloat(r[i], 64)
-			return err != nil && r[i] != ""
-		})
-	}
-	for _, r := range t.Rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = shortCell(c)
-		}
-		p.Rows = append(p.Rows, row{Cells: cells})
-	}
-	return p
-}
-
-func shortCell(cell string) string {
-	if x, err := strconv.ParseFloat(cell, 64); err == nil && x != math.Trunc(x) {
-		return short(x)
-	}
-	return cell
 }

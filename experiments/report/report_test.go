@@ -7,16 +7,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 const ring = `# Where does a <ring> & its "tornado" saturate?
@@ -95,7 +93,8 @@ func parse(t *testing.T, page []byte) *element {
 			e := &element{Name: x.Name.Local, Attr: map[string]string{}}
 			for _, a := range x.Attr {
 				e.Attr[a.Name.Local] = a.Value
-				if (a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#")) || a.Name.Local == "src" {
+				elsewhere := a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "./") && !strings.HasPrefix(a.Value, "../")
+				if elsewhere || a.Name.Local == "src" {
 					t.Errorf("<%s> refers to %s", e.Name, a.Value)
 				}
 			}
@@ -128,11 +127,11 @@ func parse(t *testing.T, page []byte) *element {
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, ring)
-	page, err := Make([]string{dir})
+	page, err := Make([]string{dir}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Make([]string{dir})
+	again, err := Make([]string{dir}, "")
 	if err != nil || !bytes.Equal(page, again) {
 		t.Errorf("a second report differs (%v)", err)
 	}
@@ -190,6 +189,65 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// leadsTo counts the elements with an id.
+func leadsTo(e *element, id string) int {
+	n := 0
+	for _, c := range e.Children {
+		if c.Attr["id"] == id {
+			n++
+		}
+		n += leadsTo(c, id)
+	}
+	return n
+}
+
+// TestSections: question, answer, figures, why and how stand in this order, in the
+// contents too; the page links to the files that are there, wherever it stands.
+func TestSections(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r: 50 %")
+	resultFolder(t, dir, ring)
+	for _, out := range []string{filepath.Join(dir, "report.html"), filepath.Join(filepath.Dir(dir), "page.html"), filepath.Join(filepath.Dir(dir), "other", "page.html")} {
+		page, err := Make([]string{dir}, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := parse(t, page)
+		var contents, heads []string
+		for _, a := range root.all("nav")[0].all("a") {
+			contents = append(contents, a.Text)
+		}
+		for _, h := range root.all("h3") {
+			heads = append(heads, h.Text)
+		}
+		if fmt.Sprint(contents) != "[Answer Figures Why Every point How]" || fmt.Sprint(heads) != fmt.Sprint(contents) {
+			t.Errorf("contents %v, sections %v", contents, heads)
+		}
+		linked := map[string]bool{}
+		for _, a := range root.all("a") {
+			link, err := url.Parse(a.Attr["href"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if link.Path == "" {
+				if leadsTo(root, link.Fragment) != 1 {
+					t.Errorf("%s leads nowhere", a.Attr["href"])
+				}
+				continue
+			}
+			path := filepath.Join(filepath.Dir(out), filepath.FromSlash(link.Path))
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+			linked[filepath.Base(path)] = true
+		}
+		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "manifest.json", "latency_mean_ns-offered_load.svg", "latency_mean_ns-offered_load.png"} {
+			if !linked[name] {
+				t.Errorf("no link to %s", name)
+			}
+		}
+	}
+}
+
 // TestSeedsAreNoVariants: a page about a sweep of seeds has as many maps, bars of
 // blame and lines of a figure as one without, and its blame is the mean.
 func TestSeedsAreNoVariants(t *testing.T) {
@@ -229,8 +287,8 @@ func TestSeedsAreNoVariants(t *testing.T) {
 		t.Errorf("shares of the channels come to %v", roots)
 	}
 	picture, err := figure(f, &f.File.Plots[0])
-	if err != nil || strings.Contains(string(picture), "seed") || strings.Count(string(picture), ">vcs<") != 1 {
-		t.Errorf("%v\n%s", err, picture)
+	if svg := string(picture.Picture); err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1 {
+		t.Errorf("%v\n%s", err, svg)
 	}
 }
 
@@ -244,7 +302,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	e, verdicts := newExperiment(&experiments.Folder{File: file, Results: &experiments.Table{
 		Columns: []string{"point", "accepted_load"}, Rows: [][]string{{"0", "0.031"}},
-	}})
+	}}, linker{})
 	want := []verdict{
 		{"dragonfly", "fig8b", "WC MIN", "saturation throughput", "0.03125", "0.031", "-0.8 %", "predicted", "met", ""},
 		{"dragonfly", "fig8b", "WC VAL", "saturation throughput", "0.5", "0.031", "-93.8 %", "predicted", "missed", "far off"},
@@ -277,133 +335,36 @@ func TestFolders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "half", "journal"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	page, err := Make([]string{dir})
+	page, err := Make([]string{dir}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := parse(t, page)
-	links := root.all("a")
-	if len(links) != 2 || links[0].Text != "paper/a" || links[1].Text != "paper/b" {
-		t.Errorf("links %v", links)
+	var contents []string
+	for _, a := range root.all("a") {
+		if leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")) != 1 {
+			t.Errorf("link %s leads to %d places", a.Attr["href"], leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")))
+		}
 	}
-	for _, a := range links {
-		found := 0
-		for _, s := range root.all("section") {
-			if "#"+s.Attr["id"] == a.Attr["href"] {
-				found++
-			}
-		}
-		if found != 1 {
-			t.Errorf("link %s leads to %d places", a.Attr["href"], found)
-		}
+	for _, a := range root.all("nav")[0].all("a") {
+		contents = append(contents, a.Text)
+	}
+	if fmt.Sprint(contents) != "[paper/a paper/b]" {
+		t.Errorf("contents %v", contents)
 	}
 	if !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")) {
 		t.Error("the interrupted folder is not mentioned")
 	}
 	var folder *experiments.FolderError
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "nothing")} {
-		if _, err := Make([]string{bad}); !errors.As(err, &folder) {
+		if _, err := Make([]string{bad}, ""); !errors.As(err, &folder) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "half", "manifest.json"), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Make([]string{dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Make([]string{dir}, ""); !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damaged manifest: %v", err)
-	}
-}
-
-// build makes a topology of the registry.
-func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
-	t.Helper()
-	x, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
-// TestHotSpot: in every layout, the one hot channel has the hottest colour and
-// all others the coldest.
-func TestHotSpot(t *testing.T) {
-	const hottest, coldest = "#67000d", "#e4e8ee"
-	for _, c := range []struct {
-		name   string
-		t      topology.Topology
-		from   topology.SwitchID // with a channel to the switch to
-		to     topology.SwitchID
-		title  string
-		marks  int // elements of the hot channel
-		shapes int // elements in all, beside the scale
-	}{
-		// 4x4 torus: 64 directed links, 16 of them closing rings (two stubs
-		// each); 16 switches on 16 backgrounds.
-		{"torus", build(t, "torus", func(c *topology.GridConfig) { c.Dims = []int{4, 4} }), 0, 1, "switch 0 to switch 1", 1, 48 + 2*16 + 32},
-		{"torus, closing a ring", build(t, "torus", func(c *topology.GridConfig) { c.Dims = []int{4, 4} }), 0, 3, "switch 0 to switch 3", 2, 48 + 2*16 + 32},
-		// 3x3x2 mesh: between planes only the square shows; each plane has 12
-		// cables, 24 directed links; 18 switches.
-		{"mesh between planes", build(t, "mesh", func(c *topology.GridConfig) { c.Dims = []int{3, 3, 2} }), 0, 9, "switch 0", 1, 48 + 36},
-		// k = 4, n = 2: 4 leaves, 2 roots, two cables between each pair:
-		// 8 pairs, 16 directed links; 6 switches.
-		{"fat tree", build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2 }), 4, 0, "switch 4 to switch 0", 1, 16 + 12},
-		// p = h = 1, a = 2: 3 groups, a matrix of 9; switches 0 and 1 in group 0.
-		{"dragonfly", build(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 1, 2, 1 }), 0, 1, "group 0 to 0", 1, 9},
-		{"random", build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree = 5, 4 }), 2, 4, "switch 2 to switch 4", 1, 20 + 10},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := c.t.Graph()
-			channels := make([]channel, g.NumPorts()+g.Terminals())
-			found := false
-			for p := topology.PortID(0); int(p) < g.NumPorts(); p++ {
-				if peer, ok := g.PeerPort(p); ok && g.PortSwitch[p] == c.from && g.PortSwitch[peer] == c.to && !found {
-					channels[p].load, found = 0.8, true
-				}
-			}
-			if !found {
-				t.Fatal("no such channel")
-			}
-			picture, _ := (&view{graph: c.t.Graph(), channels: channels, top: 0.8}).draw(c.t)
-			root := parse(t, []byte("<p><style></style>"+string(picture)+"</p>"))
-			marks, shapes := 0, 0
-			for _, e := range append(root.all("rect"), root.all("line")...) {
-				colour := e.Attr["fill"] + e.Attr["stroke"]
-				switch title := strings.TrimSpace(e.Text); {
-				case strings.HasPrefix(title, "scale"):
-					continue
-				case title == c.title+": 0.800":
-					marks++
-					if colour != hottest {
-						t.Errorf("%s has colour %s", title, colour)
-					}
-				case colour == "#ffffff": // behind a switch
-				case colour != coldest || !strings.HasSuffix(title, ": 0.000"):
-					t.Errorf("%s has colour %s", title, colour)
-				}
-				shapes++
-				inside(t, root.all("svg")[0], e)
-			}
-			if marks != c.marks || shapes != c.shapes {
-				t.Errorf("%d marks and %d shapes, want %d and %d", marks, shapes, c.marks, c.shapes)
-			}
-		})
-	}
-}
-
-// inside checks that a shape lies in the picture.
-func inside(t *testing.T, svg, e *element) {
-	t.Helper()
-	box := strings.Fields(svg.Attr["viewBox"])
-	limit := map[string]string{"x": box[2], "y": box[3]}
-	for _, key := range []string{"x", "y", "x1", "y1", "x2", "y2"} {
-		text, given := e.Attr[key]
-		if !given {
-			continue
-		}
-		value, err := strconv.ParseFloat(text, 64)
-		most, err2 := strconv.ParseFloat(limit[key[:1]], 64)
-		if err != nil || err2 != nil || math.IsNaN(value) || value < 0 || value > most {
-			t.Errorf("%s = %s lies outside %s", key, text, svg.Attr["viewBox"])
-		}
 	}
 }

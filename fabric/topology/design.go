@@ -77,17 +77,6 @@ func (d *Design) minus(a, b int) int {
 	return a - b
 }
 
-// Meet appends to dst the ports of x that lead to a block which holds y too,
-// in ascending order: sigma of them, or all m if x == y. Cost: m steps.
-func (d *Design) Meet(dst []int, x, y int) []int {
-	for i := range d.size {
-		if _, ok := d.Port(d.Block(x, i), y); ok {
-			dst = append(dst, i)
-		}
-	}
-	return dst
-}
-
 // Verify counts what the definition demands: N different points in no block
 // twice, every point once at every port, every two points in sigma blocks.
 // All constructors have been through it in the tests; it is there for new

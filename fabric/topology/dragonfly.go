@@ -155,95 +155,32 @@ func (d *Dragonfly) listGateways() {
 	d.wayStart[0] = 0
 }
 
-// layGlobals lays the global cables. Each round matches port i of a group,
-// which leads to group `to`, with the port of `to` that leads back.
+// layGlobals lays the global cables.
 func (d *Dragonfly) layGlobals(b *Builder) {
-	ports := d.A * d.H
 	at := func(group, j int) (SwitchID, int) {
 		return SwitchID(group*d.A + j/d.H), d.P + d.A - 1 + j%d.H
 	}
-	full, rest := d.rounds()
-	lists := [2][][]int{d.roundTargets(d.G - 1), d.roundTargets(rest)}
-	var position [2][]int32 // of to in from's list, at from*g+to
-	for k, list := range lists {
-		position[k] = make([]int32, d.G*d.G)
-		for from, targets := range list {
-			for i, to := range targets {
-				position[k][from*d.G+to] = int32(i)
-			}
-		}
-	}
-	for group := range d.G {
-		for start := 0; start < ports; start += d.G - 1 {
-			k := 0
-			if start/(d.G-1) == full {
-				k = 1
-			}
-			for i, to := range lists[k][group] {
-				if group < to {
-					s, portS := at(group, start+i)
-					t, portT := at(to, start+int(position[k][to*d.G+group]))
-					b.AddLinkAt(s, portS, t, portT, dragonflyGlobal)
-				}
-			}
-		}
-	}
+	d.cables().each(func(group, j, to, back int) {
+		s, portS := at(group, j)
+		t, portT := at(to, back)
+		b.AddLinkAt(s, portS, t, portT, dragonflyGlobal)
+	})
 }
 
-// rounds gives the number of full rounds and the cables that each group has in
-// the last, partial one.
-func (d *Dragonfly) rounds() (full, rest int) {
-	full, rest = d.A*d.H/(d.G-1), d.A*d.H%(d.G-1)
-	if rest%2 == 1 && d.G%2 == 1 {
-		rest--
-	}
-	return full, rest
-}
-
-// roundTargets lists for each group the groups that n ports of a round lead
-// to, in port order.
-func (d *Dragonfly) roundTargets(n int) [][]int {
-	reached := func(distance int) bool { // n < g-1: the shortest distances, and g/2 if n is odd
-		nearer := min(distance, d.G-distance)
-		return nearer <= n/2 || n%2 == 1 && 2*distance == d.G
-	}
-	lists := make([][]int, d.G)
-	for from := range lists {
-		for j := range d.G - 1 {
-			var to int
-			switch {
-			case d.Arrangement == "relative":
-				to = (from + j + 1) % d.G
-			case d.Arrangement == "circulant" && j%2 == 0:
-				to = (from + j/2 + 1) % d.G
-			case d.Arrangement == "circulant":
-				to = (from + d.G - (j+1)/2) % d.G
-			case j < from:
-				to = j
-			default:
-				to = j + 1
-			}
-			if reached((to - from + d.G) % d.G) {
-				lists[from] = append(lists[from], to)
-			}
-		}
-	}
-	return lists
-}
+func (d *Dragonfly) cables() groupCables { return groupCables{d.G, d.A * d.H, d.Arrangement} }
 
 // Graph implements [Topology].
 func (d *Dragonfly) Graph() *Graph { return d.graph }
 
 // Facts implements [Topology].
 func (d *Dragonfly) Facts() Facts {
-	full, rest := d.rounds()
-	perGroup := full*(d.G-1) + rest
+	full, rest := d.cables().rounds()
 	return Facts{
 		Switches:  d.A * d.G,
 		Terminals: d.P * d.A * d.G,
-		Links:     d.G * (d.A*(d.A-1) + perGroup) / 2,
+		Links:     d.G*d.A*(d.A-1)/2 + d.cables().links(),
 		Diameter:  d.diameter(full, rest),
-		Bisection: d.bisection(full, rest),
+		Bisection: d.bisection(),
 	}
 }
 
@@ -261,18 +198,11 @@ func (d *Dragonfly) diameter(full, rest int) int {
 	return -1
 }
 
-func (d *Dragonfly) bisection(full, rest int) int {
-	half := d.G / 2
+func (d *Dragonfly) bisection() int {
 	if d.G%2 == 0 {
-		cut := full * half * half
-		for distance := 1; distance <= rest/2; distance++ {
-			cut += 2 * distance
-		}
-		if rest%2 == 1 {
-			cut += half
-		}
-		return cut
+		return d.cables().bisection()
 	}
+	half := d.G / 2
 	if d.G == d.A*d.H+1 && d.A%2 == 0 {
 		return half*half + d.A*d.A/4
 	}

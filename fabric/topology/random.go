@@ -74,26 +74,12 @@ const switchingsPerCable = 32
 func newRandomRegular(c RandomRegularConfig) *RandomRegular {
 	w := newWiring(c.Switches, c.Degree)
 	stream := sim.NewStream(c.Seed, "topology random-regular", 0)
-	for rounds := switchingsPerCable; rounds > 0 || !w.connected(); rounds-- {
+	for rounds := switchingsPerCable; rounds > 0 || !connectedRows(w.rows); rounds-- {
 		for range len(w.cables) {
 			w.switchPair(&stream)
 		}
 	}
-	b := NewBuilder(c.Switches, Class{Name: "terminal", Latency: 1}, Class{Name: "random", Latency: 1})
-	for s := range SwitchID(c.Switches) {
-		for range c.Terminals {
-			b.AddTerminal(s, 0)
-		}
-	}
-	for s, row := range w.rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
-		slices.Sort(row)
-		for _, t := range row {
-			if SwitchID(s) < t {
-				b.AddLink(SwitchID(s), t, 1)
-			}
-		}
-	}
-	return &RandomRegular{c, b.Freeze()}
+	return &RandomRegular{c, layRows(w.rows, c.Terminals, classes("random"), one)}
 }
 
 // wiring is a regular graph being shuffled.
@@ -145,25 +131,6 @@ func (w *wiring) switchPair(stream *sim.Stream) {
 // redirect makes s's cable to `from` lead to `to`.
 func (w *wiring) redirect(s, from, to SwitchID) {
 	w.rows[s][slices.Index(w.rows[s], from)] = to
-}
-
-func (w *wiring) connected() bool {
-	seen := make([]bool, len(w.rows))
-	stack := []SwitchID{0}
-	seen[0] = true
-	n := 0
-	for len(stack) > 0 {
-		s := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		n++
-		for _, t := range w.rows[s] {
-			if !seen[t] {
-				seen[t] = true
-				stack = append(stack, t)
-			}
-		}
-	}
-	return n == len(w.rows)
 }
 
 // Graph implements [Topology].

@@ -57,6 +57,21 @@ type Grid interface {
 	Towards(s SwitchID, d int, up bool) PortID
 }
 
+// Hamming is the capability of HyperX networks: switches at integer coordinates,
+// cables between every two that differ in one coordinate (a Hamming graph, with
+// parallel cables).
+type Hamming interface {
+	Topology
+	// Dims lists the number of switches along each dimension.
+	Dims() []int
+	// Coordinate is the position of s along dimension d.
+	Coordinate(s SwitchID, d int) int
+	// To is the first of count consecutive ports of s on cables to the switch at
+	// coordinate to of dimension d that is like s in all others; NoPort and 0 if
+	// that is s.
+	To(s SwitchID, d, to int) (first PortID, count int)
+}
+
 // Tree is the capability of fat trees: switches on levels, level 0 the leaves;
 // cables only between neighbouring levels.
 type Tree interface {
@@ -72,4 +87,14 @@ type Tree interface {
 	// t is not below s. Where parallel cables lead down, count tells how many
 	// consecutive ports, starting there, serve equally.
 	DownTo(s SwitchID, t TerminalID) (first PortID, count int)
+}
+
+// Ranked is the capability of networks whose shortest paths between switches with
+// terminals climb, cross, and descend: from switches of a rank to higher ones, then over one
+// cable between equal ranks at most, then to lower ones. They need no virtual channel for
+// each hop.
+type Ranked interface {
+	Topology
+	// Rank is the rank of a switch, from 0.
+	Rank(s SwitchID) int
 }

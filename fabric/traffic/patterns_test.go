@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,9 @@ func TestPatternConformance(t *testing.T) {
 		carried := 0
 		for on, topo := range topologies {
 			config, _ := Patterns.Config(name)
+			if c, ok := config.(*FileConfig); ok {
+				c.Path = filepath.Join("testdata", "pair")
+			}
 			p, err := Patterns.Build(name, config, Env{Topology: topo})
 			if err != nil {
 				continue

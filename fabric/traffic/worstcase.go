@@ -24,8 +24,16 @@ type worstCase struct {
 	next   []int32 // by group
 }
 
+// grouped is what the pattern needs of a topology: of its groups, only which switch is in
+// which.
+type grouped interface {
+	topology.Topology
+	Groups() int
+	GroupOf(s topology.SwitchID) int
+}
+
 func newWorstCase(config WorstCaseConfig, env Env) (Pattern, error) {
-	grouped, ok := env.Topology.(topology.Grouped)
+	grouped, ok := env.Topology.(grouped)
 	if !ok {
 		return nil, lacks("worst-case", "groups", env)
 	}

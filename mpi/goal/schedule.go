@@ -65,9 +65,6 @@ func newDependents(ops int, edges *list[edge]) dependents {
 // Ranks is the number of ranks.
 func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
-// Operations is the number of operations of all ranks.
-func (g *Schedule) Operations() int { return g.ops.len() }
-
 // Messages is the number of sends of all ranks.
 func (g *Schedule) Messages() int {
 	n := 0

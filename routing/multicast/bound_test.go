@@ -136,7 +136,7 @@ func TestColoursAtLeast(t *testing.T) {
 			for id := range groups {
 				groups[id] = randomGroup(GroupID(id), env.Graph, &draw)
 			}
-			r, err := Route(v.engine, groups, false)
+			r, err := Route(v.engine, groups, false, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", v.name, err)
 			}

@@ -33,7 +33,10 @@ type Job struct {
 	// Unlimited. (OpenSM takes one more, for the broadcast group.)
 	Entries int
 	// Matrix replaces shortest paths for minhop-mc; may be nil.
-	Matrix  *LIDMatrix
+	Matrix *LIDMatrix
+	// Tables are the forwarding tables that the subnet has, as of [ReadMCFDBs]; nil:
+	// not known.
+	Tables  MFTs
 	Threads int
 	Seed    uint64
 }
@@ -65,6 +68,7 @@ type JobReport struct {
 	// ColourBound is a lower bound on the entries needed without merging.
 	ColourBound int
 	Reports     []EngineReport // in the order of Job.Engines, Job.Engine first
+	Installed   *Installed     // what Job.Tables make of Routed; nil without them
 }
 
 // Run routes the job's groups with every engine. Groups whose members are not
@@ -115,6 +119,9 @@ func (j Job) Run() (*JobReport, error) {
 		return nil, errors.Join(faults...)
 	}
 	r.ColourBound = ColourBound(env, groups)
+	if j.Tables != nil {
+		r.Installed = Inspect(j.Graph, j.Tables, r.Routed)
+	}
 	for _, name := range names {
 		report := j.route(env, name, groups)
 		if report.Err != nil && name == j.Engine {
@@ -133,7 +140,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 	env.Entries = Unlimited
 	e, err := j.engine(env, name)
 	if err == nil {
-		_, err = joinAll(e, groups)
+		_, err = joinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -152,7 +159,7 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 		e, err = j.engine(env, name)
 	}
 	if err == nil {
-		r.Refused, err = joinAll(e, groups)
+		r.Refused, err = joinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -176,16 +183,19 @@ func (j Job) engine(env Env, name string) (Engine, error) {
 }
 
 // joinAll routes groups with a fresh engine and counts those that find no
-// entry.
-func joinAll(e Engine, groups []Group) (refused int, err error) {
+// entry. progress may be nil.
+func joinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
 	if batch, ok := e.(BatchEngine); ok {
 		return 0, batch.JoinAll(groups)
 	}
-	for _, g := range groups {
+	for i, g := range groups {
 		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
 			refused++
 		} else if err != nil {
 			return refused, &joinError{g.ID, err}
+		}
+		if progress != nil {
+			progress(i + 1)
 		}
 	}
 	return refused, nil
@@ -221,6 +231,9 @@ func (r *JobReport) columns() [][]string {
 		head = append(head, "entries_limit", "limited_entries", "limited_trees", "limited_max_efi", "limited_max_tfi", "refused")
 	}
 	rows := [][]string{append(head, "note")}
+	if r.Installed != nil {
+		rows = append(rows, r.installedRow(len(rows[0])))
+	}
 	for i := range r.Reports {
 		e := &r.Reports[i]
 		if e.Err != nil {
@@ -239,6 +252,17 @@ func (r *JobReport) columns() [][]string {
 		rows = append(rows, append(row, ""))
 	}
 	return rows
+}
+
+// installedRow is the row of the tables that the subnet has.
+func (r *JobReport) installedRow(columns int) []string {
+	x := r.Installed
+	row := make([]string, columns)
+	copy(row, []string{"installed", strconv.Itoa(x.Entries), strconv.Itoa(r.ColourBound), strconv.Itoa(x.MaxEFI), strconv.FormatFloat(x.MeanEFI, 'f', 2, 64)})
+	if n := len(x.Faults); n > 0 {
+		row[columns-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Faults[0])
+	}
+	return row
 }
 
 // WriteCSV writes the table of engines.

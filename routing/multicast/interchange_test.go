@@ -189,10 +189,7 @@ func TestJobOnRealClusters(t *testing.T) {
 		for i := range 60 {
 			groups = append(groups, plainGroup(graph, i, &draw))
 		}
-		sa, err := SAGroups(groups, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sa := saGroups(t, groups)
 		var dump bytes.Buffer
 		if err := WriteSADump(&dump, graph, sa); err != nil {
 			t.Fatal(err)
@@ -226,10 +223,7 @@ func TestJobIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sa, err := SAGroups(groups, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sa := saGroups(t, groups)
 	var texts []string
 	for threads := 1; threads <= 3; threads++ {
 		r, err := Job{Graph: topo.Graph(), Groups: sa, Entries: 30, Threads: threads, Seed: 1, Engines: []string{"minhop-mc", "mr4lms", "opensm-sssp"}}.Run()
@@ -245,4 +239,19 @@ func TestJobIsReproducible(t *testing.T) {
 	if texts[0] != texts[1] || texts[0] != texts[2] {
 		t.Errorf("tables differ:\n%s\n%s\n%s", texts[0], texts[1], texts[2])
 	}
+}
+
+// saGroups gives groups consecutive MLIDs, and MGIDs as transient, link-local groups
+// have.
+func saGroups(t *testing.T, groups []Group) []SAGroup {
+	t.Helper()
+	list := make([]SAGroup, len(groups))
+	for i, g := range groups {
+		number, err := MLIDOf(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = SAGroup{Group: g, MLID: number, MGID: [2]uint64{0xff12a01cfe800000, uint64(FirstMLID + i)}}
+	}
+	return list
 }

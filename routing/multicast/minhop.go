@@ -125,9 +125,6 @@ func (m *MinHop) padded(s topology.SwitchID) []uint8 {
 // Hops is the number of cables between s and t, or Unreachable.
 func (m *MinHop) Hops(s, t topology.SwitchID) int { return int(m.dist[int(s)*m.width+int(t)]) }
 
-// Farthest is the largest distance between connected switches.
-func (m *MinHop) Farthest() int { return int(m.far) }
-
 // neighbours lists the switches behind the cables of s, in port order; one
 // behind parallel cables occurs once for each.
 func (m *MinHop) neighbours(s topology.SwitchID) []topology.SwitchID {

@@ -17,7 +17,7 @@ type MR4LMSConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "mr4lms", "trees of least height that share MFT entries; merges groups when entries run out (Chen et al. 2021)",
+	param.Register(Registry, "mr4lms", "trees of least height that share entries of the multicast forwarding tables (MFT); merges groups when entries run out (Chen et al. 2021)",
 		MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: "rebuild"},
 		func(c MR4LMSConfig, env Env) (Engine, error) { return newMR4LMS(c, env) })
 }

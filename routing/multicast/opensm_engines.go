@@ -3,6 +3,7 @@ package multicast
 import (
 	"errors"
 
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -20,7 +21,7 @@ func init() {
 	param.Register(Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
 		func(c OpenSMSSSPConfig, env Env) (Engine, error) {
 			builder, err := newSSSPMC(env.Graph, c.LMC)
-			if refused := (*InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
+			if refused := (*sssp.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
 				return NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
 			}
 			if err != nil {

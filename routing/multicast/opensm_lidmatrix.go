@@ -34,23 +34,6 @@ func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
 
-// MatchesShortestPaths tells whether the table is that of all shortest paths,
-// as of OpenSM's minhop engine.
-func (m *LIDMatrix) MatchesShortestPaths(hops *MinHop) bool {
-	for t := range m.n {
-		for s := range m.n {
-			from, to := topology.SwitchID(s), topology.SwitchID(t)
-			if m.Hops(from, to) != hops.Hops(from, to) {
-				return false
-			}
-			if s != t && m.Hops(from, to) != Unreachable && m.lowestPort(from, to) != hops.lowestPort(from, to) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // ReadLIDMatrix reads the dump of a subnet whose switches and ports are those
 // of graph, matched by GUID. name is the file's name for messages; faults are
 // returned together with their lines. A matrix must have a row for every pair

@@ -87,7 +87,7 @@ func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
 func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	out := bufio.NewWriter(w)
 	names := ib.Names(graph)
-	for _, s := range osmOrder(names) {
+	for _, s := range ib.GUIDOrder(names) {
 		if len(tables[s]) == 0 {
 			continue
 		}

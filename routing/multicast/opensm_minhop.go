@@ -67,7 +67,7 @@ type branch struct {
 // or, for a subnet routed by something else than shortest paths, a
 // [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
-	return &minHopMC{graph: graph, order: osmOrder(ib.Names(graph)), hops: hops}
+	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops}
 }
 
 // Build implements [TreeBuilder].

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -193,7 +194,7 @@ func (p *plainSSSP) search(source int, hostOf int) {
 	n := len(p.adj)
 	var heap []int
 	for v := range n {
-		p.used[v], p.distance[v], p.hops[v] = nil, osmInfinity, 0
+		p.used[v], p.distance[v], p.hops[v] = nil, sssp.Infinity, 0
 		if v > 0 {
 			heap = append(heap, v)
 		}
@@ -342,7 +343,7 @@ func TestOSMOrder(t *testing.T) {
 	for s := range uint64(600) {
 		names.SwitchGUID = append(names.SwitchGUID, 0x200000+s)
 	}
-	order := osmOrder(names)
+	order := ib.GUIDOrder(names)
 	if want := []topology.SwitchID{0, 256, 512, 1, 257, 513, 2}; !slices.Equal(order[:7], want) {
 		t.Errorf("order starts with %v, want %v", order[:7], want)
 	}

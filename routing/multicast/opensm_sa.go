@@ -206,24 +206,6 @@ func MLIDOf(i int) (uint16, error) {
 	return uint16(FirstMLID + i), nil
 }
 
-// SAGroups gives groups MLIDs and MGIDs of their own, as a transient,
-// link-local group of this tool would have; mlid may be nil, for consecutive
-// ones.
-func SAGroups(groups []Group, mlid func(GroupID) (uint16, error)) ([]SAGroup, error) {
-	list := make([]SAGroup, len(groups))
-	for i, g := range groups {
-		number, err := MLIDOf(i)
-		if mlid != nil {
-			number, err = mlid(g.ID)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("group %d: %w", g.ID, err)
-		}
-		list[i] = SAGroup{Group: g, MLID: number, MGID: [2]uint64{0xff12a01cfe800000, uint64(FirstMLID + i)}}
-	}
-	return list, nil
-}
-
 // WriteSADump writes groups as OpenSM's SA dump: a record for each group, one
 // for each member, members by ascending port GUID. OpenSM restores groups from
 // it (-S) if each has an MLID of its own.

@@ -3,26 +3,10 @@ package multicast
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
-
-// osmOrder lists the switches as OpenSM's maps do: the maps are keyed by the
-// GUID in network byte order, compared as a little-endian number, so that the
-// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
-// the 257th on. This order breaks every tie between roots.
-func osmOrder(names *topology.Names) []topology.SwitchID {
-	order := make([]topology.SwitchID, len(names.SwitchGUID))
-	for s := range order {
-		order[s] = topology.SwitchID(s)
-	}
-	slices.SortFunc(order, func(a, b topology.SwitchID) int {
-		return cmp.Compare(bits.ReverseBytes64(names.SwitchGUID[a]), bits.ReverseBytes64(names.SwitchGUID[b]))
-	})
-	return order
-}
 
 // memberSwitch is a switch that a group has members at.
 type memberSwitch struct {

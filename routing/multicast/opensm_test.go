@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -281,7 +282,7 @@ func TestLIDMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !m.MatchesShortestPaths(env.Hops) {
+		if !m.matchesShortestPaths(env.Hops) {
 			t.Errorf("%s: the dump differs from breadth-first distances", net)
 		}
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
@@ -344,9 +345,9 @@ func TestSSSPInfinity(t *testing.T) {
 	if _, err := set(6, false); err != nil {
 		t.Errorf("LMC 6: %v", err)
 	}
-	var refused *InfinityError
+	var refused *sssp.InfinityError
 	if _, err := set(7, false); !errors.As(err, &refused) {
-		t.Fatalf("LMC 7: %v, want an *InfinityError", err)
+		t.Fatalf("LMC 7: %v, want an *sssp.InfinityError", err)
 	}
 	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
 	// reached (the host's own link is 1 long), 24 cannot.

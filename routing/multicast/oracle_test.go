@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -83,7 +84,7 @@ func TestMinHopLongChain(t *testing.T) {
 		return b.Freeze()
 	}
 	m, err := NewMinHop(chain(255), 2)
-	if err != nil || m.Farthest() != 254 || m.Hops(0, 254) != 254 {
+	if err != nil || m.far != 254 || m.Hops(0, 254) != 254 {
 		t.Errorf("chain of 255 switches: %v", err)
 	}
 	if _, err := NewMinHop(chain(256), 2); err == nil {
@@ -303,7 +304,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := Registry.Build(name, c, env)
-		if errors.As(err, new(*InfinityError)) {
+		if errors.As(err, new(*sssp.InfinityError)) {
 			continue // wants a connected network
 		}
 		if err != nil {

@@ -57,7 +57,7 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 			t.Fatal(err)
 		}
 		c := fabric.DefaultConfig()
-		c.AllowDeadlock = true
+		c.Fabric.AllowDeadlock = true
 		s := &c.Switch
 		s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
 		s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)

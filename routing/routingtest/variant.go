@@ -19,7 +19,8 @@ type Variant struct {
 	Routing    string
 	Key, Value string // what is changed; "" for the defaults
 	Config     any
-	// CanDeadlock tells that the choice is for demonstrations.
+	// CanDeadlock tells that the choice is for demonstrations, or that the network
+	// decides ([routing.NetworkDecides]).
 	CanDeadlock bool
 }
 
@@ -42,7 +43,8 @@ func Variants(t testing.TB, name string) []Variant {
 		}
 		return config
 	}
-	all := []Variant{{Routing: name, Config: fresh()}}
+	decides := routing.NetworkDecides(name)
+	all := []Variant{{Routing: name, Config: fresh(), CanDeadlock: decides}}
 	place := -1
 	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
 		place++
@@ -56,7 +58,7 @@ func Variants(t testing.TB, name string) []Variant {
 			}
 			config := fresh()
 			setPlace(config, place, value)
-			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
+			deadlocks := decides || slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Tag.Get("toml"), value, config, deadlocks})
 		}
 	})

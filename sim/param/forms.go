@@ -8,7 +8,8 @@ import (
 )
 
 // Need is what one form of a name asks of its environment, such as groups of a
-// topology. The zero Need asks for nothing.
+// topology. The zero Need asks for nothing: its form is for all environments that
+// no other form of the name is for.
 type Need[E any] struct {
 	What string           // for messages: "groups"
 	Met  func(env E) bool // nil: always
@@ -28,17 +29,15 @@ type form[E, T any] struct {
 // several families of networks. Users see one name with the settings of all of
 // them; a key that several forms have must have the same type and default in
 // each. An environment that meets several needs gets the first of them in
-// alphabetical order. A second form of the same need panics, and so does one
-// beside a form without a need.
+// alphabetical order, and the form without a need if it meets none. A second form of
+// the same need panics.
 func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string, defaults C, build func(config C, env E) (T, error)) {
 	e := r.entries[name]
 	if e == nil {
 		e = &entry[E, T]{}
 		r.entries[name] = e
 	}
-	if slices.ContainsFunc(e.forms, func(f *form[E, T]) bool {
-		return f.need.What == need.What || f.need.Met == nil || need.Met == nil
-	}) {
+	if slices.ContainsFunc(e.forms, func(f *form[E, T]) bool { return f.need.What == need.What }) {
 		panic(fmt.Sprintf("param: %s %q registered twice", r.kind, name))
 	}
 	e.forms = append(e.forms, &form[E, T]{
@@ -46,7 +45,15 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 		defaults: func() any { c := cloneConfig(defaults); return &c },
 		build:    func(config any, env E) (T, error) { return build(*config.(*C), env) },
 	})
-	slices.SortFunc(e.forms, func(a, b *form[E, T]) int { return strings.Compare(a.need.What, b.need.What) })
+	slices.SortFunc(e.forms, func(a, b *form[E, T]) int {
+		switch {
+		case a.need.Met == nil:
+			return 1
+		case b.need.Met == nil:
+			return -1
+		}
+		return strings.Compare(a.need.What, b.need.What)
+	})
 	if err := e.disagreement(); err != nil {
 		panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
 	}
@@ -227,7 +234,11 @@ func (e *entry[E, T]) byNeed(texts []string) string {
 	same := true
 	for i, text := range texts {
 		same = same && text == texts[0]
-		if text != "" {
+		switch {
+		case text == "":
+		case e.forms[i].need.Met == nil:
+			parts = append(parts, "elsewhere: "+text)
+		default:
 			parts = append(parts, "with "+e.forms[i].need.What+": "+text)
 		}
 	}

@@ -85,6 +85,23 @@ func TestForms(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// TestFormElsewhere: a form without a need is taken where no other is, whichever was
+// registered first.
+func TestFormElsewhere(t *testing.T) {
+	r := NewRegistry[string, string]("shape")
+	round := Need[string]{"round", func(env string) bool { return env == "round" }}
+	Register(r, "body", "made of dots", struct{}{}, func(struct{}, string) (string, error) { return "dots", nil })
+	RegisterFor(r, round, "body", "made of rounds", roundConfig{3, "light"}, func(roundConfig, string) (string, error) { return "rounds", nil })
+	for env, want := range map[string]string{"round": "rounds", "flat": "dots"} {
+		if got, err := r.New("body", env); got != want || err != nil {
+			t.Errorf("in %q: %q, %v; want %q", env, got, err, want)
+		}
+	}
+	if d, err := r.Describe("body"); err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots" {
+		t.Errorf("%q, %v", d.Doc, err)
+	}
+}
+
 func TestNew(t *testing.T) {
 	r := shapes()
 	for _, c := range []struct {
@@ -123,15 +140,14 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRegisterTwice: a name has one constructor for a need, and none beside one
-// without a need; forms agree about what they share.
+// TestRegisterTwice: a name has one constructor for a need; forms agree about what
+// they share.
 func TestRegisterTwice(t *testing.T) {
 	build := func(roundConfig, string) (string, error) { return "", nil }
 	for name, register := range map[string]func(r *Registry[string, string]){
 		"the same need": func(r *Registry[string, string]) {
 			RegisterFor(r, Need[string]{"round", func(string) bool { return true }}, "body", "", roundConfig{3, "light"}, build)
 		},
-		"beside needs":   func(r *Registry[string, string]) { Register(r, "body", "", roundConfig{3, "light"}, build) },
 		"without a need": func(r *Registry[string, string]) { Register(r, "point", "", roundConfig{3, "light"}, build) },
 		"other default": func(r *Registry[string, string]) {
 			RegisterFor(r, Need[string]{"oval", func(string) bool { return true }}, "body", "", roundConfig{4, "light"}, build)

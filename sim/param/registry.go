@@ -21,7 +21,7 @@ type Registry[E, T any] struct {
 }
 
 type entry[E, T any] struct {
-	forms []*form[E, T] // by need; one without a need is alone
+	forms []*form[E, T] // by need; one without a need is the last
 }
 
 // NewRegistry makes an empty registry; kind names its things in messages
@@ -39,6 +39,7 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 //	unit:"flits"        the unit of a bare number
 //	min:"1" max:"64"    inclusive bounds of a number
 //	choices:"a|b|c"     allowed values of a string
+//	file:"read"         a string is the path of a file that is read, or empty
 //
 // A configuration with a method Validate() error is asked after the tags are.
 // Registering a name twice panics; [RegisterFor] gives a name several forms.
@@ -148,6 +149,9 @@ type Description struct {
 // Param describes one setting of a configuration.
 type Param struct {
 	Key, Type, Unit, Default, Doc, Allowed string
+
+	Min, Max string   // inclusive bounds of a number, as their tags have them; "": none
+	Choices  []string // allowed values of a string; nil: all
 }
 
 // Describe returns the name, documentation and settings of an entry.
@@ -172,6 +176,9 @@ func DescribeParams(config any) []Param {
 			Default: formatValue(v),
 			Doc:     f.Tag.Get("doc"),
 			Allowed: allowed(f),
+			Min:     f.Tag.Get("min"),
+			Max:     f.Tag.Get("max"),
+			Choices: choices(f),
 		})
 	})
 	return params
@@ -245,9 +252,16 @@ func formatValue(v reflect.Value) string {
 	}
 }
 
-func allowed(f reflect.StructField) string {
+// choices lists the allowed values of a string; nil if all are.
+func choices(f reflect.StructField) []string {
 	if c := f.Tag.Get("choices"); c != "" {
-		names := strings.Split(c, "|")
+		return strings.Split(c, "|")
+	}
+	return nil
+}
+
+func allowed(f reflect.StructField) string {
+	if names := choices(f); names != nil {
 		if names[0] == "" {
 			names[0] = `""`
 		}
@@ -306,7 +320,7 @@ func checkTags(f reflect.StructField, v reflect.Value) []error {
 	}
 	var faults []error
 	fault := func() { faults = append(faults, &ParamError{key, strings.Trim(formatValue(v), "\n"), allowed(f)}) }
-	if c := f.Tag.Get("choices"); c != "" && v.Kind() == reflect.String && !slices.Contains(strings.Split(c, "|"), v.String()) {
+	if c := choices(f); c != nil && v.Kind() == reflect.String && !slices.Contains(c, v.String()) {
 		fault()
 	}
 	var x float64

@@ -104,6 +104,51 @@ func checkGrid(t testing.TB, x topology.Grid) {
 	}
 }
 
+func checkHamming(t testing.TB, x topology.Hamming) {
+	t.Helper()
+	g, dims := x.Graph(), x.Dims()
+	seen := map[topology.PortID]bool{}
+	for s := range topology.SwitchID(g.Switches()) {
+		for d, size := range dims {
+			at := x.Coordinate(s, d)
+			if at < 0 || at >= size {
+				t.Fatalf("switch %d at %d of %d", s, at, size)
+			}
+			for to := range size {
+				first, count := x.To(s, d, to)
+				if to == at {
+					if first != topology.NoPort || count != 0 {
+						t.Fatalf("switch %d has %d ports to itself", s, count)
+					}
+					continue
+				}
+				if count < 1 {
+					t.Fatalf("switch %d has no port to %d in dimension %d", s, to, d)
+				}
+				for p := first; p < first+topology.PortID(count); p++ {
+					peer, ok := g.PeerPort(p)
+					if !ok || g.PortSwitch[p] != s || seen[p] {
+						t.Fatalf("port %d is not a cable of switch %d, or leads to two places", p, s)
+					}
+					seen[p] = true
+					for e := range dims {
+						want := x.Coordinate(s, e)
+						if e == d {
+							want = to
+						}
+						if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
+							t.Fatalf("switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 2*g.SwitchLinks() {
+		t.Errorf("coordinates name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
+	}
+}
+
 func checkTree(t testing.TB, x topology.Tree) {
 	t.Helper()
 	g := x.Graph()
@@ -179,6 +224,53 @@ func checkDownTo(t testing.TB, x topology.Tree, s topology.SwitchID, below [][]b
 		got, count := x.DownTo(s, terminal)
 		if len(want) == 0 && (got != topology.NoPort || count != 0) || len(want) > 0 && (got != want[0] || count != len(want) || want[count-1] != got+topology.PortID(count)-1) {
 			t.Fatalf("DownTo(%d, %d) = %d, %d; the graph has %v", s, terminal, got, count, want)
+		}
+	}
+}
+
+// checkRanked walks all shortest paths between switches with terminals: none climbs or
+// crosses after it has crossed or descended.
+func checkRanked(t testing.TB, x topology.Ranked) {
+	t.Helper()
+	g := x.Graph()
+	neighbors := g.Neighbors()
+	leaf := make([]bool, g.Switches())
+	for _, p := range g.TerminalPort {
+		leaf[g.PortSwitch[p]] = true
+	}
+	for end, is := range leaf {
+		if !is {
+			continue
+		}
+		distance := neighbors.DistancesFrom(topology.SwitchID(end), nil)
+		type step struct {
+			at   topology.SwitchID
+			gone bool // it has crossed or descended
+		}
+		var steps []step
+		for s, is := range leaf {
+			if is {
+				steps = append(steps, step{topology.SwitchID(s), false})
+			}
+		}
+		seen := map[step]bool{}
+		for len(steps) > 0 {
+			s := steps[len(steps)-1]
+			steps = steps[:len(steps)-1]
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			for _, u := range neighbors.Of(s.at) {
+				if distance[u] != distance[s.at]-1 {
+					continue
+				}
+				up := x.Rank(u) > x.Rank(s.at)
+				if s.gone && x.Rank(u) >= x.Rank(s.at) {
+					t.Fatalf("a shortest path to switch %d goes from %d, rank %d, to %d, rank %d, after it has crossed or descended", end, s.at, x.Rank(s.at), u, x.Rank(u))
+				}
+				steps = append(steps, step{u, s.gone || !up})
+			}
 		}
 	}
 }

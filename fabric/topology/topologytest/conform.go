@@ -68,11 +68,20 @@ func Check(t testing.TB, name string, s Sample) {
 	}
 	CheckGraph(t, g)
 	checkFacts(t, topo, s.TightBisection)
+	if x, ok := topo.(topology.Formed); ok {
+		checkForms(t, x)
+	}
 	if x, ok := topo.(topology.Grouped); ok {
 		checkGrouped(t, x)
 	}
 	if x, ok := topo.(topology.Grid); ok {
 		checkGrid(t, x)
+	}
+	if x, ok := topo.(topology.Hamming); ok {
+		checkHamming(t, x)
+	}
+	if x, ok := topo.(topology.Ranked); ok {
+		checkRanked(t, x)
 	}
 	if x, ok := topo.(topology.Tree); ok {
 		checkTree(t, x)

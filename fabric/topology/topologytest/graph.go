@@ -1,6 +1,7 @@
 package topologytest
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -75,6 +76,32 @@ func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 	if f.Bisection >= 0 && g.Switches() <= 16 || tightBisection {
 		if b := bisection(g); f.Bisection < b || tightBisection && f.Bisection != b {
 			t.Errorf("Facts say bisection %d (tight: %v), trying all halvings says %d", f.Bisection, tightBisection, b)
+		}
+	}
+}
+
+// checkForms compares the closed forms beyond the facts with what is measured.
+func checkForms(t testing.TB, topo topology.Formed) {
+	t.Helper()
+	g, f := topo.Graph(), topo.Forms()
+	m := topology.Measure(g)
+	if f.Degree != [2]int{} && f.Degree != m.Degree {
+		t.Errorf("Forms say degrees %v, the graph has %v", f.Degree, m.Degree)
+	}
+	if f.MeanDistance != 0 && math.Abs(f.MeanDistance-m.MeanDistance) > 1e-9 {
+		t.Errorf("Forms say a mean distance of %v, search says %v", f.MeanDistance, m.MeanDistance)
+	}
+	if f.UniformCapacity > m.UniformCapacity*(1+1e-9) {
+		t.Errorf("Forms say a capacity of %v, all channels together have %v", f.UniformCapacity, m.UniformCapacity)
+	}
+	if f.BisectionAtLeast != 0 {
+		if least := topology.AlgebraicConnectivity(g) * topology.Halving(m.Switches); f.BisectionAtLeast > least*(1+1e-6) {
+			t.Errorf("Forms say a bisection of at least %v, the spectrum says %v", f.BisectionAtLeast, least)
+		}
+		if g.Switches() <= 16 {
+			if b := bisection(g); f.BisectionAtLeast > float64(b)+1e-9 {
+				t.Errorf("Forms say a bisection of at least %v, trying all halvings says %d", f.BisectionAtLeast, b)
+			}
 		}
 	}
 }

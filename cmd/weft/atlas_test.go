@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/atlas"
+)
+
+// TestAtlasPage: docs/atlas.md has a section for every topology, and what it says of some of
+// them, but for what was measured, is what weft finds; with make soak, of all.
+func TestAtlasPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "atlas.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(page string) (kept []string) {
+		section := ""
+		for _, line := range strings.Split(page, "\n") {
+			if name, ok := strings.CutPrefix(line, "## "); ok {
+				section = name
+			}
+			if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") && section != "" && len(cells) == 8 {
+				for _, measured := range []int{3, 5, 7} {
+					cells[measured] = ""
+				}
+				kept = append(kept, section+": "+strings.Join(cells, "|"))
+			}
+		}
+		return kept
+	}
+	documented := rows(string(text))
+	for _, n := range atlas.Networks() {
+		if !strings.Contains(string(text), "\n## "+n.Family+"\n") {
+			t.Errorf("docs/atlas.md has no %s: run make atlas", n.Family)
+		}
+		if some := []string{"hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
+			continue
+		}
+		e, err := atlas.NewEntry(context.Background(), n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, row := range documented {
+			if strings.HasPrefix(row, n.Family+": ") {
+				found = append(found, row)
+			}
+		}
+		if want := rows(atlas.Page([]*atlas.Entry{e}, "", false)); !slices.Equal(found, want) {
+			t.Errorf("docs/atlas.md on %s: run make atlas\n%s\nwant\n%s", n.Family, strings.Join(found, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestAtlasCommand(t *testing.T) {
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "atlas", "--terminals", "200", "--radix", "16", "--rank", "diameter")
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	// Of 16 ports Slim Fly q = 5 has 7 and 4; a full mesh does not reach 200 terminals.
+	if status != exitSuccess || !strings.Contains(stdout, "slim-fly") || strings.Contains(stdout, "dims = [15]") {
+		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
+	}
+	at := strings.Index(lines[0], "diameter_hops")
+	for i := 2; i < len(lines); i++ {
+		if lines[i][at] < lines[i-1][at] {
+			t.Errorf("not sorted by the diameter:\n%s", stdout)
+		}
+	}
+	status, _, stderr = weft(t, "atlas", "--topology", "oft", "--out", "o", "--set", "price.optical=1")
+	page, err := os.ReadFile("o/atlas.md")
+	if status != exitSuccess || err != nil || !strings.Contains(string(page), "| table, hop_vcs = \"any\" | 1 | ") {
+		t.Errorf("status %d: %v\n%s%s", status, err, stderr, page)
+	}
+	if picture, err := os.ReadFile("o/oft.svg"); err != nil || !strings.Contains(string(picture), "<svg") {
+		t.Error(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"atlas --terminals 0", "--terminals 0: want 1 to"},
+		{"atlas --radix 1", "--radix 1: want 2 to"},
+		{"atlas --terminals 10 --rank beauty", "--rank beauty: want "},
+		{"atlas --topology flat", "--topology flat: want butterfly, "},
+		{"atlas --topology oft --set floor.units=3", "floor.units"},
+		{"reproduce atlas/nothing", `no curve "nothing" in the atlas of weft: there are targets, `},
+		{"reproduce atlas booksim", "have verdicts of their own"},
+		{"reproduce atlas --data nowhere", "holds neither"},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
+		}
+	}
+}
+
+// TestAtlasMeasure: all routings of a small network are run.
+func TestAtlasMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for some seconds")
+	}
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "atlas", "--topology", "single-switch", "--measure", "--out", "o"); status != exitSuccess {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	table, err := os.ReadFile("o/atlas.csv")
+	if err != nil || !strings.Contains(string(table), "single-switch,,table,,1,free,4,1,") {
+		t.Errorf("%v\n%s", err, table)
+	}
+}
+
+// TestReproduceAtlas: a folder of the reference's form, with a number that is right, one
+// that is wrong and one curve that is not mapped.
+func TestReproduceAtlas(t *testing.T) {
+	const header = "id,topology,instance,metric,value,kind\n"
+	inFolders(t, map[string]string{
+		"good/targets.csv": header + "a,Slim Fly,\"q=5, p=4\",routers,50,exact\n",
+		"bad/targets.csv":  header + "a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,graphs/x.edges.gz, 4 terminals a router,routers,1,exact\n",
+	})
+	status, _, stderr := weft(t, "reproduce", "atlas", "--data", "good", "--out", "r")
+	verdicts, err := os.ReadFile("r/atlas/targets.csv")
+	if status != exitSuccess || err != nil || !strings.Contains(string(verdicts), "exact,50,50,agrees,") {
+		t.Errorf("status %d: %v\n%s%s", status, err, stderr, verdicts)
+	}
+	if status, _, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitUsage || !strings.Contains(stderr, "bad/targets.csv") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if err := os.WriteFile("bad/targets.csv", []byte(header+"a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitFailure ||
+		!strings.Contains(stdout, "reference 51, weft 50: differs") || !strings.Contains(stdout, "the folder has no such graph") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+}

@@ -1,0 +1,321 @@
+package dswitch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// SessionsConfig configures a run of sessions on a distributed full switch
+// (experiment kind "sessions").
+type SessionsConfig struct {
+	Schedule       string `toml:"schedule" doc:"digits: the session number steers the stages, m^k sessions (theorems 1 and 2); digits-printed: the paper's formula to the letter, in which digit a_1 steers nothing; digits-short: without the sessions that return every packet; cyclic: R_k - 1 cyclic permutations; accelerated: m of them at a time, R_(k-1) - 1 sessions; sigma: all-to-all on sigma > 1 in (m-1)/sigma sessions; random: random permutations" choices:"digits|digits-printed|digits-short|cyclic|accelerated|sigma|random"`
+	Addressing     string `toml:"addressing" doc:"indirect: a spine switch adds the input port to the address; direct: the address is the output port" choices:"indirect|direct"`
+	PacketFlits    int    `toml:"packet_flits" doc:"length of a packet" unit:"flits" min:"1" max:"65536"`
+	Drain          bool   `toml:"drain" doc:"start a session only when the network is empty again; otherwise one follows the other without a gap"`
+	FirstStage     string `toml:"first_stage" doc:"parallel: splitter/joiners of the processors take packets on all m ports at once; single: one packet a session (multiple access)" choices:"parallel|single"`
+	Permutations   int    `toml:"permutations" doc:"number of random permutations" min:"1" max:"1000000"`
+	FailProcessors int    `toml:"fail_processors" doc:"processors that fail, drawn at random" min:"0"`
+	FailUnits      int    `toml:"fail_units" doc:"splitter/joiners of the inner stages that fail, drawn at random" min:"0"`
+	FailSwitches   int    `toml:"fail_switches" doc:"m x m switches that fail, drawn at random" min:"0"`
+	FailChannels   int    `toml:"fail_channels" doc:"channels (both directions) that fail, drawn at random" min:"0"`
+}
+
+// DefaultSessionsConfig returns the settings of the paper's theorem 2.
+func DefaultSessionsConfig() SessionsConfig {
+	return SessionsConfig{Schedule: "digits", Addressing: "indirect", PacketFlits: 1, FirstStage: "parallel", Permutations: 1000}
+}
+
+// SessionsResult is the outcome of [RunSessions].
+type SessionsResult struct {
+	Name       string // the paper's: PK_2(15, 3, 1|3)
+	Processors int
+	Outcome    *SessionOutcome
+	// PacketsMin and PacketsMax are the fewest and the most different foreign
+	// packets that a living processor received.
+	PacketsMin, PacketsMax int
+	// Misrouted counts packets of permutations that arrived elsewhere than at
+	// their destination, or not at all.
+	Misrouted int
+	Faults    []Fault
+	Reach     Reach
+	// RelaySessions is how many further sessions give every pair that lost
+	// its paths its packet over a third processor that received it in the
+	// sessions proper; RelayedPairs counts the ordered pairs that got it that
+	// way, flit by flit.
+	RelaySessions, RelayedPairs int
+	// AccessBound is how many ordered pairs of processors every rule of
+	// multiple access would leave unserved: a lower bound, 0 where the run
+	// lost none.
+	AccessBound int
+	metrics     []Metric
+}
+
+// Metric is a named number of a result; Unit is part of its column's name
+// elsewhere.
+type Metric struct {
+	Name  string
+	Value float64
+}
+
+// Metrics lists the result's numbers, always the same names in the same order.
+func (r *SessionsResult) Metrics() []Metric { return r.metrics }
+
+// RunSessions plays a schedule on a topology pcc or pk. The seed names random
+// permutations and faults. The result depends on nothing else. progress, if not nil, is
+// told before each session how many have begun, and of how many. Once ctx ends
+// it returns the context's error.
+func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64, progress func(begun, of int)) (*SessionsResult, error) {
+	n, schedule, faults, err := prepareSessions(t, c, seed)
+	if err != nil {
+		return nil, err
+	}
+	begun := 0
+	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool {
+		if begun++; progress != nil {
+			progress(min(begun, schedule.Sessions()), schedule.Sessions())
+		}
+		return ctx.Err() != nil
+	}}
+	r := &SessionsResult{Name: n.sw.Name(), Processors: n.Processors(), Faults: faults}
+	if p, ok := schedule.(*permutations); ok {
+		arrived := 0
+		options.Received = func(session, source, destination int) {
+			if p.to(session, source) == destination {
+				arrived++
+			}
+		}
+		r.Outcome = n.Run(schedule, options)
+		r.Misrouted = r.Outcome.Injected - r.Outcome.FaultDrops - arrived
+	} else {
+		r.Outcome = n.Run(schedule, options)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.Outcome.LostPairs > 0 {
+		r.AccessBound = n.accessBound(schedule)
+	}
+	r.countPackets(n)
+	r.Reach = n.Reach()
+	if r.Reach.Detour > 0 {
+		r.relay(n, c)
+	}
+	r.collect(n)
+	return r, nil
+}
+
+// CheckSessions finds what [RunSessions] would refuse, without running. The
+// errors are joined; those about a setting are *param.ParamError.
+func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
+	_, _, _, err := prepareSessions(t, c, seed)
+	return err
+}
+
+// prepareSessions makes everything that a run needs.
+func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, SessionSchedule, []Fault, error) {
+	s, ok := t.(*topology.DistributedSwitch)
+	if !ok {
+		return nil, nil, nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
+	}
+	if err := param.Validate(&c); err != nil {
+		return nil, nil, nil, err
+	}
+	n := NewSessionNetwork(s)
+	n.SingleAccess = c.FirstStage == "single"
+	faults, failures := drawFaults(s, c, seed)
+	schedule, err := newSessionSchedule(n, c, seed)
+	if err := errors.Join(failures, err); err != nil {
+		return nil, nil, nil, err
+	}
+	n.Fail(faults...)
+	return n, schedule, faults, nil
+}
+
+// newSessionSchedule makes the schedule that c names.
+func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (SessionSchedule, error) {
+	indirect := c.Addressing == "indirect"
+	R, oneAtATime := n.Processors(), c.FirstStage == "single"
+	digits := func(v digitVariant) (SessionSchedule, error) {
+		return &digitSchedule{m: n.m, k: n.k, processors: R, variant: v, indirect: indirect}, nil
+	}
+	switch c.Schedule {
+	case "cyclic":
+		return newCyclic(n, indirect), nil
+	case "random":
+		return newRandomPermutations(n, c.Permutations, indirect, seed), nil
+	}
+	if oneAtATime {
+		return nil, &param.ParamError{Key: "first_stage", Value: c.FirstStage, Want: fmt.Sprintf("parallel for schedule %q, which uses all ports of a processor at once", c.Schedule)}
+	}
+	switch c.Schedule {
+	case "digits":
+		return digits(digitsCorrected)
+	case "digits-printed":
+		return digits(digitsPrinted)
+	case "digits-short":
+		return digits(digitsShort)
+	case "accelerated":
+		return newAccelerated(n, indirect), nil
+	case "sigma":
+		if n.k == 1 && !indirect {
+			if s, ok := newSigmaSchedule(n); ok {
+				return s, nil
+			}
+		}
+		return nil, &param.ParamError{Key: "schedule", Value: c.Schedule, Want: "another on this topology, or topology pcc and addressing \"direct\": its switches are set by table"}
+	}
+	panic("collectives: unknown session schedule " + c.Schedule)
+}
+
+// newRandomPermutations draws count uniform permutations, each from its own
+// stream; a processor that is mapped to itself sends nothing. Only the latest
+// permutations are kept, as many as can be under way at once.
+func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *permutations {
+	type drawn struct {
+		session int
+		to      []int32
+	}
+	recent := make([]drawn, 2*n.k+2)
+	fill(recent, drawn{session: -1})
+	return &permutations{n, count, func(t, x int) int {
+		d := &recent[t%len(recent)]
+		if d.session != t {
+			d.session, d.to = t, make([]int32, n.Processors())
+			for y := range d.to {
+				d.to[y] = int32(y)
+			}
+			stream := sim.NewStream(seed, "session-permutation", t)
+			sim.Shuffle(&stream, d.to)
+		}
+		return int(d.to[x])
+	}, indirect}
+}
+
+// drawFaults draws the parts that fail, each kind from its own stream. All
+// faults of the settings are reported.
+func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([]Fault, error) {
+	var drawn []Fault
+	var faults []error
+	if c.FailProcessors+c.FailUnits+c.FailSwitches+c.FailChannels == 0 {
+		return nil, nil // without listing all parts
+	}
+	all := Faults(s)
+	for i, kind := range []struct {
+		key   string
+		count int
+		holds func(Fault) bool
+	}{
+		{"fail_processors", c.FailProcessors, func(f Fault) bool { return f.Kind == UnitFault && f.Stage == 1 }},
+		{"fail_units", c.FailUnits, func(f Fault) bool { return f.Kind == UnitFault && f.Stage > 1 }},
+		{"fail_switches", c.FailSwitches, func(f Fault) bool { return f.Kind == SwitchFault }},
+		{"fail_channels", c.FailChannels, func(f Fault) bool { return f.Kind == ChannelFault }},
+	} {
+		var parts []Fault
+		for _, f := range all {
+			if kind.holds(f) {
+				parts = append(parts, f)
+			}
+		}
+		if kind.count > len(parts) {
+			faults = append(faults, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
+			continue
+		}
+		stream := sim.NewStream(seed, "session-faults", i)
+		sim.Shuffle(&stream, parts)
+		drawn = append(drawn, parts[:kind.count]...)
+	}
+	return drawn, errors.Join(faults...)
+}
+
+func (r *SessionsResult) countPackets(n *SessionNetwork) {
+	r.PacketsMin = n.Processors()
+	for d := range n.Processors() {
+		if n.faults.unitDead(0, d) {
+			continue
+		}
+		heard := r.Outcome.got[d].count()
+		r.PacketsMin, r.PacketsMax = min(r.PacketsMin, heard), max(r.PacketsMax, heard)
+	}
+	r.PacketsMin = min(r.PacketsMin, r.PacketsMax) // nobody lives: 0
+}
+
+// relay plays the sessions that restore broken pairs and counts what arrives.
+func (r *SessionsResult) relay(n *SessionNetwork, c SessionsConfig) {
+	sessions := n.relays()
+	expected := make([]map[int]Relay, len(sessions)) // per session, by destination
+	for t, relays := range sessions {
+		expected[t] = map[int]Relay{}
+		for _, relay := range relays {
+			expected[t][relay.Destination] = relay
+		}
+	}
+	r.RelaySessions = len(sessions)
+	n.Run(newRelaySchedule(n, sessions, c.Addressing == "indirect"), SessionOptions{
+		PacketFlits: c.PacketFlits, Drain: c.Drain,
+		Received: func(session, source, destination int) {
+			relay, ok := expected[session][destination]
+			if ok && relay.Via == source && r.Outcome.Heard(source, relay.Source) {
+				r.RelayedPairs++
+			}
+		},
+	})
+}
+
+// collect fills the metrics.
+func (r *SessionsResult) collect(n *SessionNetwork) {
+	s, o := n.sw, r.Outcome
+	facts, R, m := s.Facts(), float64(r.Processors), float64(n.m)
+	sessions := float64(o.Sessions)
+	ideal := R / m
+	toComplete := math.NaN()
+	if o.MissingPairs == 0 {
+		toComplete = float64(o.Last)
+	}
+	bound := 1.0 // m^(k-1), the paper's bound of the overhead
+	for range n.k - 1 {
+		bound *= m
+	}
+	add := func(name string, v float64) { r.metrics = append(r.metrics, Metric{name, v}) }
+	add("processors", R)
+	add("sessions", sessions)
+	add("sessions_to_complete", toComplete)
+	add("nonempty_sessions", float64(o.Busy))
+	add("cycles", float64(o.Cycles))
+	add("packets_received", float64(r.PacketsMin))
+	add("packets_received_max", float64(r.PacketsMax))
+	add("packets_per_session_max", float64(o.MaxPerSession))
+	add("packets_injected", float64(o.Injected))
+	add("duplicates_received", float64(o.Duplicates))
+	add("own_dropped", float64(o.Own))
+	add("conflicts", float64(o.Conflicts))
+	add("access_drops", float64(o.AccessDrops))
+	add("access_lost_pairs", float64(o.LostPairs))
+	add("access_lost_pairs_any_rule", float64(r.AccessBound))
+	add("unplugged_drops", float64(o.Unplugged))
+	add("fault_drops", float64(o.FaultDrops))
+	add("missing_pairs", float64(o.MissingPairs))
+	add("misrouted", float64(r.Misrouted))
+	// The paper's remark in section 2: m^k sessions against R_k/m.
+	add("ideal_sessions", ideal)
+	add("overhead_sessions", sessions-ideal)
+	add("overhead_fraction", (sessions-ideal)/sessions)
+	add("overhead_over_bound", (sessions-ideal)/bound)
+	add("m_squared_sessions", m*m) // the method of the paper's references 9 and 10, one cascade
+	add("switches", float64(s.Copies(0)))
+	add("processor_channels", R*m)
+	add("channels", float64(facts.Links))
+	add("complete_graph_channels", R*(R-1)/2)
+	add("channels_over_complete", float64(facts.Links)/(R*(R-1)/2))
+	add("living_processors", float64(r.Reach.Living))
+	add("direct_pairs", float64(r.Reach.Direct))
+	add("detour_pairs", float64(r.Reach.Detour))
+	add("cut_pairs", float64(r.Reach.Cut))
+	add("relay_sessions", float64(r.RelaySessions))
+	add("relayed_pairs", float64(r.RelayedPairs))
+}

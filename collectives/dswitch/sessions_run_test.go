@@ -1,0 +1,183 @@
+package dswitch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func metric(t *testing.T, r *SessionsResult, name string) float64 {
+	t.Helper()
+	for _, m := range r.Metrics() {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	t.Fatalf("no metric %q", name)
+	return 0
+}
+
+// The published numbers, and the overhead remark of section 2: m^k sessions
+// against R_k/m. The paper bounds the difference by m^(k-1), a 1/m-th of the
+// time; its inequality takes m - 1 + 1/m for at least m. One cascade: m - N/m
+// = 1 - 1/m, within the bound. Two: m*m - (N(m-1) + 1)/m = 2m - 2, which is
+// above m for m > 2: 4/9 of the time for PK_2(15, 3, 1|3), not 1/3.
+func TestRunSessionsPaper(t *testing.T) {
+	for _, c := range []struct {
+		topology.PKConfig
+		want map[string]float64
+	}{
+		{topology.PKConfig{M: 3, Cascades: 1}, map[string]float64{
+			"processors": 7, "sessions": 3, "sessions_to_complete": 3, "nonempty_sessions": 2, "overhead_over_bound": 3 - 7.0/3, "channels_over_complete": 1, "packets_received": 6, "overhead_sessions": 3 - 7.0/3,
+			"processor_channels": 21, "complete_graph_channels": 21, "channels": 21, "switches": 7, "cycles": 5}},
+		{topology.PKConfig{M: 3, Cascades: 2}, map[string]float64{
+			"processors": 15, "sessions": 9, "sessions_to_complete": 9, "packets_received": 14, "overhead_sessions": 4, "overhead_over_bound": 4.0 / 3, "overhead_fraction": 4.0 / 9,
+			"conflicts": 0, "access_lost_pairs": 0, "missing_pairs": 0, "direct_pairs": 105, "switches": 49,
+			"processor_channels": 45, "channels": 45 + 3*49, "complete_graph_channels": 105}},
+		// The complete graph needs (m-1)/2 times as many channels: 1596/456.
+		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
+			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
+	} {
+		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range c.want {
+			if got := metric(t, r, name); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
+			}
+		}
+	}
+}
+
+// Every schedule runs, gives the same columns, the same numbers twice, and the
+// same outcome under direct and indirect addressing.
+func TestRunSessionsSchedules(t *testing.T) {
+	var columns []string
+	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
+		c := DefaultSessionsConfig()
+		c.Schedule, c.Permutations, c.Addressing, c.FailChannels = schedule, 20, "direct", 2
+		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
+		if schedule == "sigma" {
+			n = pccNetwork(t, 5, 2)
+		}
+		first, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(first.Metrics()) != fmt.Sprint(again.Metrics()) || !slices.Equal(first.Faults, again.Faults) {
+			t.Errorf("%s: two runs differ", schedule)
+		}
+		if schedule != "sigma" {
+			c.Addressing = "indirect"
+			indirect, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprint(first.Metrics()) != fmt.Sprint(indirect.Metrics()) {
+				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Metrics(), indirect.Metrics())
+			}
+		}
+		var names []string
+		for _, m := range first.Metrics() {
+			names = append(names, m.Name)
+		}
+		if columns == nil {
+			columns = names
+		} else if !slices.Equal(columns, names) {
+			t.Errorf("%s: columns %v", schedule, names)
+		}
+		if misrouted := metric(t, first, "misrouted"); misrouted != 0 {
+			t.Errorf("%s: %g packets misrouted", schedule, misrouted)
+		}
+	}
+}
+
+func TestRunSessionsRefusals(t *testing.T) {
+	pk, pcc := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), pccNetwork(t, 4, 2).Topology()
+	for _, c := range []struct {
+		top  topology.Topology
+		set  func(*SessionsConfig)
+		want []string
+	}{
+		{nil, func(*SessionsConfig) {}, []string{"topology pcc or pk"}},
+		{pk, func(c *SessionsConfig) { c.Schedule, c.PacketFlits = "ring", 0 }, []string{"schedule = \"ring\"", "packet_flits = 0"}},
+		{pk, func(c *SessionsConfig) { c.FirstStage = "single" }, []string{"first_stage = single: want parallel"}},
+		{pk, func(c *SessionsConfig) { c.FailSwitches, c.FailProcessors = 50, 16 }, []string{"fail_switches = 50: want at most 49", "fail_processors = 16: want at most 15"}},
+		{pk, func(c *SessionsConfig) { c.FirstStage, c.FailSwitches = "single", 50 }, []string{"first_stage = single", "fail_switches = 50"}},
+		{pk, func(c *SessionsConfig) { c.Schedule, c.Addressing = "sigma", "direct" }, []string{"schedule = sigma"}},
+		{pcc, func(c *SessionsConfig) { c.Schedule = "sigma" }, []string{"addressing \"direct\""}},
+	} {
+		config := DefaultSessionsConfig()
+		c.set(&config)
+		_, err := RunSessions(t.Context(), c.top, config, 1, nil)
+		if err == nil {
+			t.Errorf("%+v was accepted", config)
+			continue
+		}
+		if check := CheckSessions(c.top, config, 1); check == nil || check.Error() != err.Error() {
+			t.Errorf("CheckSessions says %v, RunSessions %v", check, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error %q lacks %q", err, want)
+			}
+		}
+	}
+}
+
+// sessions_to_complete is the last session that brought anything new, and has
+// no value where some pair was never served: the printed formula on two
+// cascades, and the counterexample to theorem 2.
+func TestRunSessionsToComplete(t *testing.T) {
+	for _, c := range []struct {
+		topology.PKConfig
+		schedule string
+		want     float64
+	}{
+		{topology.PKConfig{M: 8, Cascades: 1}, "digits", 8},
+		{topology.PKConfig{M: 8, Cascades: 1}, "digits-short", 7},
+		{topology.PKConfig{M: 3, Cascades: 2}, "digits-printed", math.NaN()},
+		{topology.PKConfig{M: 3, Cascades: 3, Inner: []int{14}}, "digits", 27},
+		{topology.PKConfig{M: 3, Cascades: 3, Inner: []int{15}}, "digits", math.NaN()},
+		{topology.PKConfig{M: 3, Cascades: 3, Inner: []int{15}}, "accelerated", 14},
+	} {
+		config := DefaultSessionsConfig()
+		config.Schedule = c.schedule
+		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := metric(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Name, c.schedule, got, c.want)
+		}
+	}
+}
+
+// A run ends soon after its context.
+func TestRunSessionsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The defaults are allowed values of their own settings.
+func TestSessionsConfigDefaults(t *testing.T) {
+	c := DefaultSessionsConfig()
+	if err := param.Validate(&c); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,182 @@
+package atlas
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/booksim"
+)
+
+// Curve is a row of curves.csv with its points and configuration.
+type Curve struct {
+	booksim.Curve
+	Graph, Routing, Traffic string
+	line                    int
+	noise                   map[float64]float64 // of the latency of one seed of BookSim2's, by load: standard deviation over mean
+}
+
+// SecondReading tells whether no other program is behind a curve: the reference's own
+// reading of the papers on HyperX.
+func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx") }
+
+// readCurves finds the points of the curves in the folder curves.
+func (r *Reference) readCurves() experiments.Faults {
+	folder, err := fs.Sub(r.folder, "curves")
+	if err != nil {
+		return experiments.Faults{{At: path.Join(r.name, "curves"), Message: err.Error()}}
+	}
+	measured, _, err := booksim.ReadFolder(folder, path.Join(r.name, "curves"))
+	if err != nil {
+		return err.(experiments.Faults)
+	}
+	byName := map[string]booksim.Curve{}
+	for _, c := range measured {
+		byName[c.Name] = c
+	}
+	var faults experiments.Faults
+	for i := range r.Curves {
+		c := &r.Curves[i]
+		found, there := byName[c.Name]
+		if !there {
+			faults = append(faults, &experiments.Fault{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
+			continue
+		}
+		c.Curve = found
+	}
+	return faults
+}
+
+// grid is the shape in the name of a graph.
+var grid = regexp.MustCompile(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
+
+// routings are the table [routing] of the routings of the curves; %s is the file of next hops.
+var routings = map[string]struct {
+	text        string
+	canDeadlock bool
+}{
+	"min":          {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"minhopvc":     {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"minrandhopvc": {"type = \"table\"\nties = \"random\"\nspread_vcs = false\n", false},
+	"minadhopvc":   {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
+	"valhopvc":     {"type = \"val\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"ugalhopvc":    {"type = \"ugal-l\"\nsensing = \"credits\"\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"ugallnew":     {"type = \"ugal-l\"\nsensing = \"credits\"\ncandidates = 4\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"ran_min":      {"type = \"dor\"\n", false},
+	"xyyx":         {"type = \"o1turn\"\n", false},
+	"valiant":      {"type = \"val\"\n", false},
+	"ugal":         {"type = \"ugal-l\"\nsensing = \"credits\"\nthreshold = 2\nthrough = \"aligned\"\ndecided_at = \"terminal\"\n", false},
+	"hxminad":      {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
+	"hxdimwar":     {"type = \"dimwar\"\n", false},
+	"hxomniwar":    {"type = \"omniwar\"\n", false},
+	"hxdal":        {"type = \"dal\"\n", false},
+	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+}
+
+// Experiment is the text of the experiment file that runs a curve's network, switch and
+// traffic at some loads, with so many seeds, and the files of the reference that it reads,
+// by the names that it has for them. canDeadlock says that the curve's routing can. The
+// error says why weft has no counterpart.
+func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
+	files = map[string][]byte{}
+	m := booksim.Counterpart{}
+	routing, known := routings[c.Routing]
+	if !known {
+		return "", nil, false, fmt.Errorf("routing %q has no counterpart", c.Routing)
+	}
+	m.CanDeadlock = routing.canDeadlock
+	terminals, order, err := r.curveNetwork(c, &m, files)
+	if err != nil {
+		return "", nil, false, err
+	}
+	m.Routing = routing.text
+	if strings.Contains(m.Routing, "%q") {
+		name := c.Graph + ".nexthop.gz"
+		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+			return "", nil, false, err
+		}
+		m.Routing = fmt.Sprintf(m.Routing, name)
+	}
+	if m.Traffic, err = r.curveTraffic(c, terminals, order, files); err != nil {
+		return "", nil, false, err
+	}
+	text, err = c.Config.ExperimentOf("BookSim2's "+c.Name, loads, seeds, m)
+	return text, files, m.CanDeadlock, err
+}
+
+// curveNetwork writes the topology of a curve and gives its number of terminals and, where
+// the curve numbers terminals in another order than weft, weft's number of each.
+func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[string][]byte) (terminals int, order []int, err error) {
+	each := c.Config.Whole("k")
+	shape := grid.FindStringSubmatch(c.Graph)
+	if shape == nil {
+		name := c.Graph + ".edges.gz"
+		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+			return 0, nil, err
+		}
+		n, err := r.graphFile(c.Graph, each)
+		if err != nil {
+			return 0, nil, err
+		}
+		m.Topology = fmt.Sprintf("type = \"edges\"\npath = %q\nterminals = %d\n", name, each)
+		return n.graph.Terminals(), nil, nil
+	}
+	if c.Config.Text("topology") == "flatfly" {
+		each = c.Config.Whole("c")
+	}
+	dims := strings.Split(shape[1], "x")
+	terminals = each
+	for _, d := range dims {
+		n, err := strconv.Atoi(d)
+		if err != nil || n < 2 || terminals > 1<<20 {
+			return 0, nil, fmt.Errorf("graph %q: want a shape such as 4x4", c.Graph)
+		}
+		terminals *= n
+	}
+	m.Topology = fmt.Sprintf("type = \"hyperx\"\ndims = [%s]\nterminals = %d\n", strings.Join(dims, ", "), each)
+	rows, err := r.numbers("graphs/" + c.Graph + ".terminals.gz")
+	if err != nil { // numbered by switch, as in weft
+		return terminals, nil, nil
+	}
+	order = make([]int, terminals)
+	next := 0
+	for _, row := range rows {
+		for _, t := range row {
+			if t < 0 || t >= terminals || next >= terminals {
+				return 0, nil, fmt.Errorf("graphs/%s.terminals.gz: terminal %d of %d", c.Graph, t, terminals)
+			}
+			order[t] = next
+			next++
+		}
+	}
+	return terminals, order, nil
+}
+
+// curveTraffic writes the traffic of a curve.
+func (r *Reference) curveTraffic(c *Curve, terminals int, order []int, files map[string][]byte) (string, error) {
+	if c.Traffic == "uniform" {
+		return "pattern = \"uniform\"\npacket_flits = 1\nself = true\n", nil
+	}
+	destinations, err := r.destinations(c.Graph, c.Traffic, terminals)
+	if err != nil {
+		return "", err
+	}
+	to := destinations
+	if order != nil {
+		to = make([]int, terminals)
+		for t, d := range destinations {
+			to[order[t]] = order[d]
+		}
+	}
+	var b strings.Builder
+	for _, d := range to {
+		fmt.Fprintln(&b, d)
+	}
+	name := c.Graph + "." + c.Traffic
+	files[name] = []byte(b.String())
+	return fmt.Sprintf("pattern = \"file\"\npath = %q\npacket_flits = 1\n", name), nil
+}

@@ -1,0 +1,151 @@
+package atlas
+
+import (
+	"context"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/booksim"
+)
+
+func own(t testing.TB) *Reference {
+	t.Helper()
+	r, err := Read(Own(), "reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run runs a curve at some loads with so many seeds and judges these points.
+func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []booksim.Row {
+	t.Helper()
+	i := slices.IndexFunc(r.Curves, func(c Curve) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("no curve %s", name)
+	}
+	c := r.Curves[i]
+	text, files, canDeadlock, err := r.Experiment(&c, loads, seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := file.Execute(context.Background(), experiments.Execution{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p booksim.Point) bool { return !slices.Contains(loads, p.Load) })
+	rows, err := c.Judge(outcome.Results, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestCurvesMap: every curve that has a peer behind it is carried over to an experiment
+// that weft accepts.
+func TestCurvesMap(t *testing.T) {
+	r, dir := own(t), t.TempDir()
+	mapped := 0
+	for _, c := range r.Curves {
+		text, files, canDeadlock, err := r.Experiment(&c, c.Loads(), 2)
+		if err != nil {
+			if !c.SecondReading() {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+			continue
+		}
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := experiments.Load(filepath.Join(dir, c.Name+".toml"), text, experiments.Options{AllowDeadlock: canDeadlock}); err != nil {
+			t.Errorf("%s: %v\n%s", c.Name, err, text)
+		}
+		mapped++
+	}
+	if mapped < 30 {
+		t.Errorf("%d curves are mapped", mapped)
+	}
+}
+
+// TestCurvePoints: a light point and one beyond saturation of curves of each kind of graph.
+func TestCurvePoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for some seconds")
+	}
+	r := own(t)
+	for _, c := range []struct {
+		curve string
+		loads []float64
+	}{
+		{"polarfly_q7__minhopvc_rperm_vc4_buf16_speedup2", []float64{0.1, 0.2}},
+		{"slimfly_q5__valhopvc_rperm_vc4_buf16_speedup2", []float64{0.2, 0.5}},
+		{"hyperx_4x4__ran_min_shift0_vc4_buf16_speedup2", []float64{0.1, 0.3}},
+	} {
+		for _, row := range run(t, r, c.curve, c.loads, 2) {
+			if row.Verdict == booksim.Differs || row.Verdict == booksim.NotRun {
+				t.Errorf("%+v", row)
+			}
+		}
+	}
+}
+
+// The largest accepted load of polarfly_q7 ugalhopvc rperm is 0.484484; at 0.4, 0.826 of
+// it, seeds.csv has 20.3853, 21.1569 and 20.601 beside the curve's 20.601: a mean of 20.686,
+// a standard deviation of 0.3305, 1.6 %. Nearer to saturation lies slimfly_q5 minhopvc
+// uniform at 0.9.
+func TestNoise(t *testing.T) {
+	r := own(t)
+	for i := range r.Curves {
+		c := &r.Curves[i]
+		switch c.Name {
+		case "polarfly_q7__ugalhopvc_rperm_vc4_buf16_speedup2":
+			if got := c.noise[0.4]; math.Abs(got-0.01598) > 1e-4 {
+				t.Errorf("noise %v at 0.4", got)
+			}
+			if got := slices.Sorted(maps.Values(c.noise)); got[0] > 1e-3 {
+				t.Errorf("noise %v far from saturation", got)
+			}
+		case "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2":
+			if got := c.noise[0.9]; got < 0.1 || got > 0.2 {
+				t.Errorf("noise %v beside saturation", got)
+			}
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, c := range []struct{ files, want string }{
+		{"", "holds neither targets.csv nor curves.csv"},
+		{"targets.csv:id,topology\n", `no column "instance"`},
+		{"curves.csv:curve,graph,routing,traffic\na,b,c,d\n", "curves: cannot be read"},
+		{"seeds.csv:curve,load,latency\na,x,1\n", "seeds.csv:2: "},
+	} {
+		dir := t.TempDir()
+		if name, content, ok := strings.Cut(c.files, ":"); ok {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Read(os.DirFS(dir), "data"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.files, err, c.want)
+		}
+	}
+}

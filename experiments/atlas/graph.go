@@ -1,0 +1,110 @@
+package atlas
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// network is what a row of the targets speaks of.
+type network struct {
+	topology topology.Topology // nil: the graph is a file's, of no family
+	graph    *topology.Graph
+	file     string // graphs/FILE.edges.gz; "" if weft built the graph
+	measured *topology.Metrics
+}
+
+func newNetwork(x topology.Topology) *network { return &network{topology: x, graph: x.Graph()} }
+
+// metrics are measured when they are first asked for.
+func (n *network) metrics() *topology.Metrics {
+	if n.measured == nil {
+		m := topology.Measure(n.graph)
+		n.measured = &m
+	}
+	return n.measured
+}
+
+// graphFile reads a graph of the folder, with so many terminals a switch.
+func (r *Reference) graphFile(name string, terminals int) (*network, error) {
+	file := "graphs/" + name + ".edges.gz"
+	text, err := r.read(file)
+	if err != nil {
+		return nil, err
+	}
+	g, err := topology.ReadEdges(file, []byte(text), terminals)
+	if err != nil {
+		return nil, err
+	}
+	return &network{graph: g, file: name}, nil
+}
+
+// numbers reads a file of the folder that holds numbers, line by line; lines that begin
+// with # are left aside.
+func (r *Reference) numbers(file string) ([][]int, error) {
+	text, err := r.read(file)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]int
+	for i, line := range strings.Split(text, "\n") {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		row := make([]int, len(fields))
+		for k, field := range fields {
+			if row[k], err = strconv.Atoi(field); err != nil {
+				return nil, fmt.Errorf("%s:%d: %q is no number", file, i+1, field)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// nextHops is the table of a graph: next[r][d].
+func (r *Reference) nextHops(n *network) ([][]int, error) {
+	file := "graphs/" + n.file + ".nexthop.gz"
+	next, err := r.numbers(file)
+	if err != nil {
+		return nil, err
+	}
+	size := n.graph.Switches()
+	if len(next) != size {
+		return nil, fmt.Errorf("%s: %d rows, want %d", file, len(next), size)
+	}
+	for row, hops := range next {
+		if len(hops) != size {
+			return nil, fmt.Errorf("%s: row %d has %d columns, want %d", file, row, len(hops), size)
+		}
+		for d, hop := range hops {
+			if hop < -1 || hop >= size || hop < 0 != (row == d) {
+				return nil, fmt.Errorf("%s: row %d, column %d: %d, want a switch, 0 to %d, and -1 on the diagonal", file, row, d, hop, size-1)
+			}
+		}
+	}
+	return next, nil
+}
+
+// destinations is a permutation of the terminals of a graph, graphs/NAME.TRAFFIC.gz.
+func (r *Reference) destinations(name, traffic string, terminals int) ([]int, error) {
+	file := "graphs/" + name + "." + traffic + ".gz"
+	rows, err := r.numbers(file)
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, row := range rows {
+		if len(row) != 1 || row[0] < 0 || row[0] >= terminals {
+			return nil, fmt.Errorf("%s: destination %d: %v, want a terminal, 0 to %d", file, len(all), row, terminals-1)
+		}
+		all = append(all, row[0])
+	}
+	if len(all) != terminals {
+		return nil, fmt.Errorf("%s: %d destinations, want %d", file, len(all), terminals)
+	}
+	return all, nil
+}

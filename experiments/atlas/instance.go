@@ -1,0 +1,119 @@
+package atlas
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// family says how the instances of a topology are written, and what weft builds for one.
+type family struct {
+	topology string // in targets.csv
+	form     *regexp.Regexp
+	build    func(numbers []int) (topology.Topology, error) // the form's groups
+}
+
+// families are tried in order; of the id and the instance, joined by a line end, a form
+// finds what it needs.
+var families = []family{
+	{"Slim Fly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), func(n []int) (topology.Topology, error) {
+		return made("slim-fly", func(c *topology.SlimFlyConfig) { c.Q, c.P = n[0], n[1] })
+	}},
+	{"Slim Fly", regexp.MustCompile(`\nq=(\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("slim-fly", func(c *topology.SlimFlyConfig) { c.Q = n[0] })
+	}},
+	{"PolarFly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), func(n []int) (topology.Topology, error) {
+		return made("polarfly", func(c *topology.PolarFlyConfig) { c.Q, c.P = n[0], n[1] })
+	}},
+	{"PolarFly", regexp.MustCompile(`\nq=(\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("polarfly", func(c *topology.PolarFlyConfig) { c.Q = n[0] })
+	}},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+), (\d+) terminals a router`), func(n []int) (topology.Topology, error) {
+		return made("hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = n[:3], n[3] })
+	}},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = n, 1 })
+	}},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = n, 1 })
+	}},
+	{"Dragonfly+ (Megafly)", regexp.MustCompile(`^megafly_l(\d+)_h(\d+)_T(\d+)_g(\d+)-`), func(n []int) (topology.Topology, error) {
+		return made("megafly", func(c *topology.MegaflyConfig) {
+			c.Leaves, c.Spines, c.H, c.P, c.G = n[0], n[0], n[1], n[2], n[3]
+		})
+	}},
+	{"Dragonfly+ (Megafly)", regexp.MustCompile(`\nswitch radix (\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("megafly", func(c *topology.MegaflyConfig) {
+			half := n[0] / 2
+			c.Leaves, c.Spines, c.H, c.P = half, half, half, half
+		})
+	}},
+	{"orthogonal fat tree (two levels)", regexp.MustCompile(`\nk=(\d+)$`), func(n []int) (topology.Topology, error) {
+		return made("oft", func(c *topology.OFTConfig) { c.K = n[0] })
+	}},
+	{"rail-optimised", regexp.MustCompile(`, (\d+) scalable units, (\d+) rails, switches of (\d+) ports$`), func(n []int) (topology.Topology, error) {
+		return made("rail-optimised", func(c *topology.RailConfig) { *c = railsOf(n[0], n[1], n[2]) })
+	}},
+}
+
+// railsOf is the cluster without tapering of so many units and rails, a unit as large as half
+// the ports of a switch: two levels as long as a leaf has a cable to every spine, else three.
+func railsOf(units, rails, ports int) topology.RailConfig {
+	half := ports / 2
+	c := topology.RailConfig{Rails: rails, Nodes: half, Units: units, Uplinks: half, Spines: units * rails * half / ports}
+	if c.Spines > half {
+		c.Spines, c.Cores, c.SpineUplinks = units*half/half, units*rails*half/ports, half
+	}
+	return c
+}
+
+// made builds a registered topology.
+func made[C any](name string, set func(*C)) (topology.Topology, error) {
+	return param.Make(topology.Registry, name, struct{}{}, set)
+}
+
+// graphInstance is how a graph of the folder is written.
+var graphInstance = regexp.MustCompile(`^graphs/([A-Za-z0-9_.-]+)\.edges\.gz, (\d+) terminals a router$`)
+
+// errNoInstance says that a row speaks of no network.
+type errNoInstance struct{ t *Target }
+
+func (e errNoInstance) Error() string {
+	return fmt.Sprintf("%s, %q, is no network that is built here", e.t.Topology, e.t.Instance)
+}
+
+// instance builds or reads the network of a row.
+func (r *Reference) instance(t *Target) (*network, error) {
+	if f := graphInstance.FindStringSubmatch(t.Instance); f != nil {
+		terminals, err := strconv.Atoi(f[2])
+		if err != nil || terminals < 1 {
+			return nil, fmt.Errorf("%s terminals a router", f[2])
+		}
+		return r.graphFile(f[1], terminals)
+	}
+	text := t.ID + "\n" + strings.TrimSpace(t.Instance)
+	for _, f := range families {
+		found := f.form.FindStringSubmatch(text)
+		if f.topology != t.Topology || found == nil {
+			continue
+		}
+		var numbers []int
+		for _, s := range found[1:] {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				return nil, err
+			}
+			numbers = append(numbers, n)
+		}
+		x, err := f.build(numbers)
+		if err != nil {
+			return nil, err
+		}
+		return newNetwork(x), nil
+	}
+	return nil, errNoInstance{t}
+}

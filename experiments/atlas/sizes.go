@@ -1,0 +1,236 @@
+package atlas
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Candidate is a network that can be built at a size: the table [topology] of an experiment
+// file.
+type Candidate struct {
+	Family   string
+	Settings string // lines of TOML below type
+}
+
+// Table is the text of the table [topology].
+func (c *Candidate) Table() string {
+	return fmt.Sprintf("[topology]\ntype = %q\n%s", c.Family, c.Settings)
+}
+
+// Line is the settings in one line.
+func (c *Candidate) Line() string {
+	return strings.ReplaceAll(strings.TrimSpace(c.Settings), "\n", ", ")
+}
+
+// Network makes the network, for pictures and exports.
+func (c *Candidate) Network() (*experiments.Network, error) {
+	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return f.Network()
+}
+
+// Build makes the network.
+func (c *Candidate) Build() (topology.Topology, error) {
+	n, err := c.Network()
+	if err != nil {
+		return nil, err
+	}
+	return n.Topology, nil // itself: with its capabilities
+}
+
+// mostRadix bounds the ports of a switch that are searched.
+const mostRadix = 1024
+
+// Candidates lists, of each family that scales to any size, the smallest network of at
+// least so many terminals on switches of at most radix ports whose channels can carry
+// uniform traffic, by its authors' rule of balance: as many terminals a switch as its
+// channels have room for. HyperX comes in each number of dimensions, PolarStar with either
+// supernode. A family that cannot reach the size is left out.
+func Candidates(terminals, radix int) []Candidate {
+	var all []Candidate
+	for _, find := range []func(n, r int) []Candidate{
+		slimFlySize, polarFlySize, polarStarSize, dragonflySize, megaflySize, hyperXSize, fatTreeSize, oftSize, jellyfishSize, xpanderSize,
+	} {
+		all = append(all, find(terminals, radix)...)
+	}
+	return all
+}
+
+// share is how many of n things each of so many places has to take.
+func share(n, places int) int { return (n + places - 1) / places }
+
+// prime powers, by which several families scale.
+func primePower(q int) bool {
+	if q < 2 {
+		return false
+	}
+	p := 2
+	for q%p != 0 {
+		p++
+	}
+	for q%p == 0 {
+		q /= p
+	}
+	return q == 1
+}
+
+func slimFlySize(n, radix int) []Candidate {
+	for q := 3; q <= radix; q++ {
+		if !primePower(q) || q%4 == 2 {
+			continue
+		}
+		degree := (3*q - ((q+1)%4 - 1)) / 2
+		if p := share(n, 2*q*q); p <= (degree+1)/2 && degree+p <= radix {
+			return []Candidate{{"slim-fly", fmt.Sprintf("q = %d\np = %d\n", q, p)}}
+		}
+	}
+	return nil
+}
+
+func polarFlySize(n, radix int) []Candidate {
+	for q := 2; q <= radix; q++ {
+		if p := share(n, q*q+q+1); primePower(q) && p <= (q+2)/2 && q+1+p <= radix {
+			return []Candidate{{"polarfly", fmt.Sprintf("q = %d\np = %d\n", q, p)}}
+		}
+	}
+	return nil
+}
+
+func polarStarSize(n, radix int) []Candidate {
+	var all []Candidate
+	for _, supernode := range []string{"iq", "paley"} {
+		best, switches := "", 0
+		for q := 2; q < radix; q++ {
+			if !primePower(q) {
+				continue
+			}
+			for d := 0; q+1+d < radix; d++ {
+				size := 2*d + 2
+				fits := d%4 == 0 || d%4 == 3
+				if supernode == "paley" {
+					size, fits = 2*d+1, d > 0 && d%2 == 0 && primePower(2*d+1)
+				}
+				all := (q*q + q + 1) * size
+				p := share(n, all)
+				if degree := q + 1 + d; fits && p <= (degree+2)/3 && degree+p <= radix && (switches == 0 || all < switches) {
+					best, switches = fmt.Sprintf("q = %d\nsupernode = %q\nd = %d\np = %d\n", q, supernode, d, p), all
+				}
+			}
+		}
+		if best != "" {
+			all = append(all, Candidate{"polarstar", best})
+		}
+	}
+	return all
+}
+
+func dragonflySize(n, radix int) []Candidate {
+	for h := 1; 4*h-1 <= radix; h++ { // p = h, a = 2h
+		if g := share(n, 2*h*h); g <= 2*h*h+1 {
+			return []Candidate{{"dragonfly", fmt.Sprintf("p = %d\na = %d\nh = %d\ng = %d\n", h, 2*h, h, max(2, g))}}
+		}
+	}
+	return nil
+}
+
+func megaflySize(n, radix int) []Candidate {
+	for m := 1; 2*m <= radix; m++ { // p = leaves = spines = h
+		if g := share(n, m*m); g <= m*m+1 {
+			return []Candidate{{"megafly", fmt.Sprintf("p = %d\nleaves = %d\nspines = %d\nh = %d\ng = %d\n", m, m, m, m, max(2, g))}}
+		}
+	}
+	return nil
+}
+
+func hyperXSize(n, radix int) []Candidate {
+	var all []Candidate
+	for dims := 1; dims <= 4; dims++ {
+		for s := 2; dims*(s-1) < radix; s++ {
+			switches := 1
+			for range dims {
+				switches *= s
+			}
+			if t := share(n, switches); t <= s && dims*(s-1)+t <= radix {
+				list := strings.TrimSuffix(strings.Repeat(fmt.Sprint(s, ", "), dims), ", ")
+				all = append(all, Candidate{"hyperx", fmt.Sprintf("dims = [%s]\nterminals = %d\n", list, t)})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// fatTreeSize uses half of the ports below the top each way. The top has as many switches,
+// and cables to each, as the pods need.
+func fatTreeSize(n, radix int) []Candidate {
+	half := radix / 2
+	if half < 1 {
+		return nil
+	}
+	m, w, parallel, below := []int{}, []int{}, []int{}, 1
+	for below*radix < n {
+		if len(m) == 6 {
+			return nil
+		}
+		m, w, parallel, below = append(m, half), append(w, half), append(parallel, 1), below*half
+		if half == 1 {
+			return nil
+		}
+	}
+	top := share(n, below)
+	if len(m) == 0 {
+		return []Candidate{{"xgft", fmt.Sprintf("m = [%d]\nw = [1]\n", max(1, top))}}
+	}
+	cables := half // parallel ones to each top switch
+	for half%cables != 0 || top*cables > radix {
+		cables--
+	}
+	m, w, parallel = append(m, top), append(w, half/cables), append(parallel, cables)
+	w[0] = 1 // a terminal hangs from one leaf
+	return []Candidate{{"xgft", fmt.Sprintf("m = %s\nw = %s\nparallel = %s\n", tomlList(m), tomlList(w), tomlList(parallel))}}
+}
+
+func tomlList(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
+
+func oftSize(n, radix int) []Candidate {
+	for k := 3; 2*k <= radix && k <= topology.MaxDesignSize; k++ {
+		if p := share(n, 2*(k*k-k+1)); primePower(k-1) && p <= k {
+			return []Candidate{{"oft", fmt.Sprintf("k = %d\np = %d\n", k, p)}}
+		}
+	}
+	return nil
+}
+
+// randomSize is the most terminals of a switch for which the bound of uniform traffic by the
+// least mean distance of random graphs is at least 1, with all other ports to switches; 0 if
+// there is none.
+func randomSize(n, radix int) (terminals, degree, switches int) {
+	for t := radix - 3; t >= 1; t-- {
+		degree, switches = radix-t, max(4, share(n, t))
+		if degree = min(degree, switches-1); degree >= 3 && float64(degree) >= float64(t)*topology.MeanDistanceBound(switches, degree) {
+			return t, degree, switches
+		}
+	}
+	return 0, 0, 0
+}
+
+func jellyfishSize(n, radix int) []Candidate {
+	t, degree, switches := randomSize(n, radix)
+	if t == 0 {
+		return nil
+	}
+	return []Candidate{{"jellyfish", fmt.Sprintf("switches = %d\ndegree = %d\nterminals = %d\n", switches, degree, t)}}
+}
+
+func xpanderSize(n, radix int) []Candidate {
+	t, degree, switches := randomSize(n, radix)
+	if t == 0 || degree < 3 {
+		return nil
+	}
+	return []Candidate{{"xpander", fmt.Sprintf("degree = %d\nlift = %d\nterminals = %d\n", degree, share(switches, degree+1), t)}}
+}

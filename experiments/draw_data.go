@@ -1,0 +1,121 @@
+package experiments
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// data writes the numbers that a figure shows as CSV: a row for each point.
+func (p *PlotConfig) data(f *figure.Figure) ([]byte, error) {
+	t := p.dataTable(f)
+	var b bytes.Buffer
+	err := t.Write(&b)
+	return b.Bytes(), err
+}
+
+// stateNames are those of the states in figures' data.
+var stateNames = map[figure.State]string{figure.Steady: "steady", figure.Undecided: "undecided", figure.Saturated: "saturated"}
+
+// cellOf writes a number; empty where there is none.
+func cellOf(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
+	if f.Field != nil {
+		t := &Table{Columns: []string{p.X, p.Y[0], p.Z, stateColumn}}
+		for j, row := range f.Field.Values {
+			for i, v := range row {
+				t.Rows = append(t.Rows, []string{f.Field.Columns[i], f.Field.Rows[j], cellOf(v), stateNames[f.Field.States[j][i]]})
+			}
+		}
+		return t
+	}
+	value := "value"
+	if len(p.Y) == 1 && len(p.Baseline) == 0 && f.Style != figure.Histogram && f.Style != figure.Curve && f.Style != figure.Box {
+		value = p.Y[0]
+	}
+	t := &Table{Columns: []string{"series", p.X}}
+	has := func(is func(s *figure.Series) bool) bool {
+		return slices.ContainsFunc(f.Series, func(s figure.Series) bool { return is(&s) })
+	}
+	ends, boxes := has(func(s *figure.Series) bool { return s.XEnd != nil }), has(func(s *figure.Series) bool { return s.Quantiles != nil })
+	halves, states := has(func(s *figure.Series) bool { return s.HalfWidth != nil }), has(func(s *figure.Series) bool { return s.States != nil })
+	if p.Style == "percentile" {
+		t.Columns[1] = "percentile"
+	}
+	if p.Panels != "" {
+		t.Columns = append([]string{p.Panels}, t.Columns...)
+	}
+	if ends {
+		t.Columns = append(t.Columns, "to")
+	}
+	t.Columns = append(t.Columns, value)
+	for _, c := range []struct {
+		there bool
+		names []string
+	}{{halves, []string{"ci95"}}, {states, []string{stateColumn}}, {boxes, []string{"low", "quartile1", "median", "quartile3", "high"}}} {
+		if c.there {
+			t.Columns = append(t.Columns, c.names...)
+		}
+	}
+	panels := f.Panels
+	if panels == nil {
+		panels = []*figure.Figure{f}
+	}
+	for _, panel := range panels {
+		for i := range panel.Series {
+			s := &panel.Series[i]
+			for j := range s.X {
+				var row []string
+				if p.Panels != "" {
+					row = append(row, panel.Title)
+				}
+				x := cellOf(s.X[j])
+				switch {
+				case f.Categories != nil:
+					x = f.Categories[int(s.X[j])]
+				case p.Style == "percentile":
+					x = cellOf(100 * (1 - math.Pow(10, -s.X[j])))
+				}
+				row = append(row, s.Name, x)
+				if ends {
+					row = append(row, cellOf(s.XEnd[j]))
+				}
+				row = append(row, cellOf(s.Y[j]))
+				if halves {
+					row = append(row, cellOf(at(s.HalfWidth, j)))
+				}
+				if states {
+					state := figure.Steady
+					if j < len(s.States) {
+						state = s.States[j]
+					}
+					row = append(row, stateNames[state])
+				}
+				if boxes {
+					for _, q := range s.Quantiles[j] {
+						row = append(row, cellOf(q))
+					}
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return t
+}
+
+// at is an element of a list that may be nil.
+func at(list []float64, i int) float64 {
+	if i < len(list) {
+		return list[i]
+	}
+	return math.NaN()
+}

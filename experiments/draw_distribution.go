@@ -1,0 +1,283 @@
+package experiments
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// bin is a part of a distribution.
+type bin struct{ from, to, count float64 }
+
+// distribution makes the series of a table of bins: x is the column of their lower
+// edges, y that of their counts. Rows with the same bin, as seeds give, count
+// together.
+func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) error {
+	lower := p.X
+	if len(p.Percentiles) > 0 || p.Style == string(figure.Box) && !t.hasBins(p.X) {
+		lower = t.binColumn()
+	}
+	upper := strings.Replace(lower, "_from_", "_to_", 1)
+	if upper == lower || !slices.Contains(t.Columns, upper) {
+		return fmt.Errorf("style %s needs bins: want x to be the column of their lower edges, such as latency_from_ns, beside that of the upper ones, such as latency_to_ns", p.Style)
+	}
+	counts := slices.Clone(p.Y)
+	if i := slices.Index(t.Columns, upper); len(counts) == 0 && i+1 < len(t.Columns) {
+		counts = []string{t.Columns[i+1]}
+	}
+	if len(counts) != 1 {
+		return fmt.Errorf("style %s shows one column of counts, not %d", p.Style, len(counts))
+	}
+	quantityLabel := AxisLabel(strings.Replace(lower, "_from_", "_", 1))
+	if len(p.Percentiles) > 0 {
+		return p.percentilesOver(f, groups, lower, upper, counts[0], quantityLabel)
+	}
+	setLabel := func(label *string, given, found string) {
+		if *label = given; given == "" {
+			*label = found
+		}
+	}
+	setLabel(&f.XLabel, p.XLabel, quantityLabel)
+	for i, g := range groups {
+		bins, err := binsOf(g.rows, lower, upper, counts[0])
+		if err != nil {
+			return err
+		}
+		var s figure.Series
+		switch p.Style {
+		case "cdf":
+			setLabel(&f.YLabel, p.YLabel, "Share of "+quantity(counts[0]))
+			f.Style = figure.Curve
+			s = cumulative(bins)
+		case "percentile":
+			setLabel(&f.XLabel, p.XLabel, "Percentile of "+quantity(counts[0]))
+			setLabel(&f.YLabel, p.YLabel, quantityLabel)
+			f.Style, f.XTicks = figure.Curve, nines()
+			s = tail(bins)
+		case string(figure.Box):
+			setLabel(&f.XLabel, p.XLabel, f.LegendTitle)
+			setLabel(&f.YLabel, p.YLabel, quantityLabel)
+			s = boxOf(bins, len(f.Categories))
+			f.Categories = append(f.Categories, g.name)
+			if s.X != nil && g.rows.behind() {
+				f.Categories[i] += " *"
+			}
+			if i > 0 { // one series of all boxes
+				all := &f.Series[0]
+				all.X, all.Y, all.Quantiles = append(all.X, s.X...), append(all.Y, s.Y...), append(all.Quantiles, s.Quantiles...)
+				continue
+			}
+			f.Series = append(f.Series, s)
+			continue
+		default:
+			setLabel(&f.YLabel, p.YLabel, densityLabel(counts[0], lower))
+			s = density(bins)
+		}
+		s.Name = g.name
+		if g.rows.behind() {
+			s.Name = strings.TrimPrefix(s.Name+", saturated", ", ")
+		}
+		f.Series = append(f.Series, s)
+	}
+	if p.Style == string(figure.Box) {
+		f.LegendTitle = ""
+	}
+	return nil
+}
+
+// behind tells whether the points of some rows are saturated: their distribution
+// grows with the length of the run.
+func (t *Table) behind() bool {
+	for i := range t.Rows {
+		if t.verdict(i) == figure.Saturated {
+			return true
+		}
+	}
+	return false
+}
+
+// hasBins tells whether a column holds the lower edges of bins.
+func (t *Table) hasBins(x string) bool {
+	upper := strings.Replace(x, "_from_", "_to_", 1)
+	return upper != x && slices.Contains(t.Columns, upper)
+}
+
+// binColumn is the first column of lower edges; empty if there is none.
+func (t *Table) binColumn() string {
+	for _, name := range t.Columns {
+		if t.hasBins(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// binsOf sums counts by bin, in the order of the edges.
+func binsOf(t *Table, from, to, counts string) ([]bin, error) {
+	lower, err := t.Numbers(from)
+	upper, err2 := t.Numbers(to)
+	n, err3 := t.Numbers(counts)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, err
+	}
+	place := map[[2]float64]int{}
+	var bins []bin
+	for i := range n {
+		if math.IsNaN(n[i]) || !(upper[i] > lower[i]) {
+			continue
+		}
+		edges := [2]float64{lower[i], upper[i]}
+		at, known := place[edges]
+		if !known {
+			at = len(bins)
+			place[edges] = at
+			bins = append(bins, bin{lower[i], upper[i], 0})
+		}
+		bins[at].count += n[i]
+	}
+	slices.SortStableFunc(bins, func(a, b bin) int { return cmp.Compare(a.from, b.from) })
+	return bins, nil
+}
+
+func total(bins []bin) float64 {
+	sum := 0.0
+	for _, b := range bins {
+		sum += b.count
+	}
+	return sum
+}
+
+// density is the share of all counts by width, so that bins of unequal width and
+// series of unequal size compare.
+func density(bins []bin) (s figure.Series) {
+	all := total(bins)
+	for _, b := range bins {
+		s.X, s.XEnd, s.Y = append(s.X, b.from), append(s.XEnd, b.to), append(s.Y, b.count/(all*(b.to-b.from)))
+	}
+	return s
+}
+
+// cumulative is the share of all counts up to each edge.
+func cumulative(bins []bin) (s figure.Series) {
+	all, sum := total(bins), 0.0
+	for i, b := range bins {
+		if i == 0 || b.from != bins[i-1].to {
+			s.X, s.Y = append(s.X, b.from), append(s.Y, sum/all)
+		}
+		sum += b.count
+		s.X, s.Y = append(s.X, b.to), append(s.Y, sum/all)
+	}
+	return s
+}
+
+// tail is the quantiles, along an axis on which every nine has the same length: x =
+// -log10 of the share beyond. It ends where one packet is left.
+func tail(bins []bin) (s figure.Series) {
+	all, sum := total(bins), 0.0
+	for i, b := range bins {
+		if i == 0 {
+			s.X, s.Y = append(s.X, 0), append(s.Y, b.from)
+		}
+		sum += b.count
+		beyond := (all - sum) / all
+		if beyond <= 0 {
+			beyond = 1 / all
+		}
+		if x := -math.Log10(beyond); b.count > 0 && x > s.X[len(s.X)-1] {
+			s.X, s.Y = append(s.X, x), append(s.Y, b.to)
+		}
+	}
+	return s
+}
+
+// nines are the ticks of an axis of [tail].
+func nines() []figure.Tick {
+	ticks := []figure.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
+	label := "90"
+	for n := 1; n <= 9; n++ {
+		ticks = append(ticks, figure.Tick{Value: float64(n), Label: label + " %"})
+		switch n {
+		case 1:
+			label = "99"
+		case 2:
+			label = "99.9"
+		default:
+			label += "9"
+		}
+	}
+	return ticks
+}
+
+// quantileOf is where a share of all counts is reached, within a bin in proportion.
+func quantileOf(bins []bin, q float64) float64 {
+	wanted, sum := q*total(bins), 0.0
+	for _, b := range bins {
+		if b.count > 0 && sum+b.count >= wanted*(1-1e-12) {
+			return b.from + (b.to-b.from)*min(1, max(0, (wanted-sum)/b.count))
+		}
+		sum += b.count
+	}
+	return math.NaN()
+}
+
+// boxOf is a box of quartiles with whiskers at 1 % and 99 %.
+func boxOf(bins []bin, category int) (s figure.Series) {
+	if total(bins) == 0 {
+		return s
+	}
+	var five [5]float64
+	for i, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
+		five[i] = quantileOf(bins, q)
+	}
+	return figure.Series{X: []float64{float64(category)}, Y: []float64{five[2]}, Quantiles: [][5]float64{five}}
+}
+
+// percentilesOver shows percentiles of distributions over a swept key.
+func (p *PlotConfig) percentilesOver(f *figure.Figure, groups []*group, lower, upper, counts, label string) error {
+	if f.YLabel == "" {
+		f.YLabel = label
+	}
+	for _, g := range groups {
+		x, err := g.rows.Column(p.X)
+		if err != nil {
+			return err
+		}
+		at := map[string]*Table{}
+		var cells []string
+		for _, row := range g.rows.Rows {
+			cell := canonicalCell(row[x])
+			if at[cell] == nil {
+				at[cell] = &Table{Columns: g.rows.Columns}
+				cells = append(cells, cell)
+			}
+			at[cell].Rows = append(at[cell].Rows, row)
+		}
+		for _, percent := range p.Percentiles {
+			s := figure.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
+			for _, cell := range cells {
+				bins, err := binsOf(at[cell], lower, upper, counts)
+				if err != nil {
+					return err
+				}
+				state := figure.Steady
+				for i := range at[cell].Rows {
+					state = max(state, at[cell].verdict(i))
+				}
+				value := quantileOf(bins, percent/100)
+				if total(bins)*(1-percent/100) < 1 && percent < 100 {
+					value = math.NaN() // too few packets to tell
+				}
+				s.X, s.Y, s.States = append(s.X, number(cell)), append(s.Y, value), append(s.States, state)
+			}
+			sortSeries(&s)
+			f.Series = append(f.Series, s)
+		}
+	}
+	return nil
+}

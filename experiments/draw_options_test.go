@@ -1,0 +1,350 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// optionsTable is two routings under two patterns at two loads, with two seeds.
+const optionsTable = `point,traffic.pattern,routing.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,state
+0,uniform,min,0.1,1,1,0.1,0.1,10,steady
+1,uniform,min,0.1,2,1,0.1,0.1,14,steady
+2,uniform,min,0.2,1,1,0.2,0.2,20,steady
+3,uniform,min,0.2,2,1,0.2,0.2,20,steady
+4,uniform,val,0.1,1,1,0.1,0.1,24,steady
+5,uniform,val,0.1,2,1,0.1,0.1,24,steady
+6,uniform,val,0.2,1,1,0.2,0.15,100,saturated
+7,uniform,val,0.2,2,1,0.2,0.15,300,saturated
+8,tornado,min,0.1,1,1,0.1,0.05,50,steady
+9,tornado,min,0.1,2,1,0.1,0.05,50,steady
+10,tornado,min,0.2,1,1,0.2,0.05,60,steady
+11,tornado,min,0.2,2,1,0.2,0.05,60,steady
+`
+
+// plotted is a plot of a table with the defaults and what set changes.
+func plotted(t *testing.T, text string, set func(*PlotConfig)) *figure.Figure {
+	t.Helper()
+	p := NewPlot()
+	p.X, p.Y = "offered_load", []string{"latency_mean_ns"}
+	set(&p)
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.figureOf(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func names(f *figure.Figure) string {
+	var all []string
+	for _, s := range f.Series {
+		all = append(all, s.Name)
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestOrderAndNames: series come in the order that is given, the others after them,
+// under the names that are given.
+func TestOrderAndNames(t *testing.T) {
+	f := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Where = map[string]string{"traffic.pattern": "uniform"}
+		p.Order, p.Names = []string{"val"}, map[string]string{"val": "Valiant (1982)"}
+	})
+	if got := names(f); got != "Valiant (1982); min" {
+		t.Errorf("series %s", got)
+	}
+	f = plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Y = []string{"latency_mean_ns", "accepted_load"}
+		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "min"}
+		p.Names = map[string]string{"accepted_load": "throughput"}
+	})
+	if got := names(f); !strings.Contains(got, "throughput") || !strings.Contains(got, "mean latency") {
+		t.Errorf("series %s", got)
+	}
+}
+
+// TestPanelsByKey: a panel for each pattern, in the order of the table; a routing has
+// the same look in all, and the legend each once.
+func TestPanelsByKey(t *testing.T) {
+	f := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Panels, p.Order, p.Names = "traffic.pattern", []string{"val", "min"}, map[string]string{"tornado": "worst"}
+		p.Annotate = []string{"bound", "knee"}
+	})
+	if len(f.Panels) != 2 || f.Panels[0].Title != "uniform" || f.Panels[1].Title != "worst" || names(f) != "val; min" || names(f.Panels[1]) != "min" {
+		t.Fatalf("panels %+v, series %s", f.Panels, names(f))
+	}
+	if a, b := f.Panels[0].Series[1], f.Panels[1].Series[0]; a.Look != b.Look || a.Hue != b.Hue {
+		t.Errorf("looks %d and %d", a.Look, b.Look)
+	}
+	// Bounds of points 0, 4 and 8; the knee of val from 0.1 to 0.2.
+	var marks []string
+	for _, panel := range f.Panels {
+		for _, m := range panel.Marks {
+			marks = append(marks, fmt.Sprintf("%s %.2f-%.2f", m.Name, m.From, m.To))
+		}
+	}
+	if got := strings.Join(marks, "; "); got != "knee 0.10-0.20; bound of the channels 0.19-0.19; bound of the channels 0.15-0.15; bound of the channels 0.23-0.23" {
+		t.Errorf("marks %s", got)
+	}
+	for _, format := range []string{"svg", "csv"} {
+		p := NewPlot()
+		p.X, p.Y, p.Panels = "offered_load", []string{"latency_mean_ns"}, "traffic.pattern"
+		text, err := p.Picture(table(t, optionsTable), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format == "csv" && !strings.HasPrefix(string(text), "traffic.pattern,series,offered_load,latency_mean_ns,ci95,state\nuniform,min,0.1,12,") {
+			t.Errorf("data %s", text)
+		}
+	}
+}
+
+// TestAggregate: 10 and 14 are 12 in the mean, with an interval of t(0.975, 1) *
+// 2*sqrt(2)/sqrt(2) = 25.4; of the others there is no interval.
+func TestAggregate(t *testing.T) {
+	for how, want := range map[string]float64{"mean": 12, "median": 12, "smallest": 10, "largest": 14} {
+		f := plotted(t, optionsTable, func(p *PlotConfig) {
+			p.Aggregate, p.Where = how, map[string]string{"traffic.pattern": "uniform", "routing.type": "min"}
+		})
+		if s := f.Series[0]; s.Y[0] != want || (how == "mean") != (math.Abs(s.HalfWidth[0]-25.412) < 0.001) {
+			t.Errorf("%s: %v ± %v", how, s.Y[0], s.HalfWidth[0])
+		}
+	}
+	f := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Intervals, p.Where = "none", map[string]string{"traffic.pattern": "uniform"}
+	})
+	if !math.IsNaN(f.Series[0].HalfWidth[0]) {
+		t.Error("intervals none: there is one")
+	}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} {
+		if got := quantile([]float64{4, 2, 1, 3}, q); got != want {
+			t.Errorf("quantile %v: %v, want %v", q, got, want)
+		}
+	}
+}
+
+// TestRelative: val over min at the same load and pattern, and the other way round.
+func TestRelative(t *testing.T) {
+	of := func(relative string) []float64 {
+		return plotted(t, optionsTable, func(p *PlotConfig) {
+			p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, relative
+			p.Where = map[string]string{"traffic.pattern": "uniform"}
+		}).Series[1].Y
+	}
+	if got := of("ratio"); !slices.Equal(got, []float64{2, 10}) { // 24/12, 200/20
+		t.Errorf("ratios %v", got)
+	}
+	if got := of("speedup"); !slices.Equal(got, []float64{0.5, 0.1}) {
+		t.Errorf("speed-ups %v", got)
+	}
+	p := NewPlot()
+	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}
+	if _, err := p.figure(table(t, optionsTable)); err == nil || !strings.Contains(err.Error(), "baseline: no row has routing.type = ugal") {
+		t.Error(err)
+	}
+}
+
+// TestFormulaOfColumns: arithmetic over columns stands for a column.
+func TestFormulaOfColumns(t *testing.T) {
+	f := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Y = []string{"100 * accepted_load / offered_load"}
+		p.Where = map[string]string{"traffic.pattern": "tornado"}
+	})
+	if got := f.Series[0].Y; math.Abs(got[0]-50) > 1e-9 || math.Abs(got[1]-25) > 1e-9 || f.YLabel != "100 * accepted_load / offered_load" {
+		t.Errorf("%v, label %q", got, f.YLabel)
+	}
+	_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"100 * acepted_load\"\n", Options{})
+	if err == nil || !strings.Contains(err.Error(), `x.toml:3:1: plot[0].y = "100 * acepted_load": has the unknown name "acepted_load" (did you mean "accepted_load"?)`) {
+		t.Error(err)
+	}
+}
+
+// binTable is a distribution of 100 packets: 50 from 0 to 10, 49 from 10 to 20, 1 from
+// 30 to 40; and of one of 4 at another load.
+const binTable = `point,traffic.load,seed,latency_from_ns,latency_to_ns,packets
+0,0.1,1,0,10,50
+0,0.1,1,10,20,49
+0,0.1,1,30,40,1
+1,0.2,1,0,10,4
+`
+
+// TestDistributions: shares up to each edge; quantiles over nines; percentiles over the
+// load, without those that too few packets tell; a box.
+func TestDistributions(t *testing.T) {
+	one := map[string]string{"traffic.load": "0.1"}
+	f := plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y, p.Where = "cdf", "latency_from_ns", nil, one })
+	if s := f.Series[0]; !slices.Equal(s.X, []float64{0, 10, 20, 30, 40}) || !slices.Equal(s.Y, []float64{0, 0.5, 0.99, 0.99, 1}) || f.YLabel != "Share of packets" || f.XLabel != "Latency (ns)" {
+		t.Errorf("cdf %v %v, %q over %q", s.X, s.Y, f.YLabel, f.XLabel)
+	}
+	f = plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y, p.Where = "percentile", "latency_from_ns", nil, one })
+	// 50 % at 10, 99 % at 20, where one packet is left: the axis ends there.
+	if s := f.Series[0]; len(s.X) != 3 || math.Abs(s.X[1]-math.Log10(2)) > 1e-12 || math.Abs(s.X[2]-2) > 1e-9 || !slices.Equal(s.Y, []float64{0, 10, 20}) {
+		t.Errorf("percentile %v %v", s.X, s.Y)
+	}
+	if ticks := f.XTicks; ticks[1].Label != "50 %" || ticks[2].Label != "90 %" || ticks[4].Label != "99.9 %" || ticks[6].Label != "99.999 %" {
+		t.Errorf("ticks %v", ticks)
+	}
+	f = plotted(t, binTable, func(p *PlotConfig) { p.X, p.Y, p.Percentiles = "traffic.load", nil, []float64{50, 99} })
+	if names(f) != "50 %; 99 %" || !slices.Equal(f.Series[0].Y, []float64{10, 5}) || f.Series[1].Y[0] != 20 || !math.IsNaN(f.Series[1].Y[1]) || f.YLabel != "Latency (ns)" {
+		t.Errorf("percentiles %+v", f.Series)
+	}
+	f = plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y = "box", "latency_from_ns", nil })
+	if len(f.Series) != 1 || f.Series[0].Quantiles[0] != [5]float64{0.2, 5, 10, 10 + 250.0/49, 20} || !slices.Equal(f.Categories, []string{"0.1", "0.2"}) {
+		t.Errorf("box %+v over %v", f.Series, f.Categories)
+	}
+	f = plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Style, p.X, p.By, p.Where = "box", "routing.type", []string{"traffic.pattern"}, map[string]string{"traffic.load": "0.1", "traffic.pattern": "uniform"}
+	})
+	if f.Series[0].Quantiles[0] != [5]float64{10, 11, 12, 13, 14} {
+		t.Errorf("box of seeds %v", f.Series[0].Quantiles)
+	}
+}
+
+// TestHeatOfTable: numbers in their order, means of seeds, empty where there is no
+// row, and a mark of what is saturated.
+func TestHeatOfTable(t *testing.T) {
+	f := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Style, p.X, p.Y, p.Z, p.LogY = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns", true
+		p.Where = map[string]string{"traffic.pattern": "uniform"}
+	})
+	if k := f.Field; fmt.Sprint(k.Columns, k.Rows, k.Values) != "[0.1 0.2] [min val] [[12 20] [24 200]]" || k.States[1][1] != figure.Saturated || !k.Log || !strings.HasSuffix(k.Label, "(*: saturated)") {
+		t.Errorf("%+v", f.Field)
+	}
+	p := NewPlot()
+	p.Style, p.X, p.Y, p.Z = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns"
+	if _, err := p.figure(table(t, optionsTable)); err == nil || !strings.Contains(err.Error(), "differ in traffic.pattern") {
+		t.Error(err)
+	}
+	p.Where = map[string]string{"traffic.pattern": "uniform"}
+	if text, err := p.Picture(table(t, optionsTable), "csv"); err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestColourBy: numbers have colours of a scale, names those of the palette; series of
+// one colour differ in their markers.
+func TestColourBy(t *testing.T) {
+	by := func(column string) *figure.Figure {
+		return plotted(t, optionsTable, func(p *PlotConfig) {
+			p.X, p.Style, p.By, p.ColourBy = "accepted_load", "scatter", []string{"routing.type", "traffic.load"}, column
+			p.Where = map[string]string{"traffic.pattern": "uniform"}
+		})
+	}
+	f := by("traffic.load") // min 0.1, min 0.2, val 0.1, val 0.2
+	for i, want := range []figure.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
+		if s := f.Series[i]; s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look {
+			t.Errorf("series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
+		}
+	}
+	f = by("routing.type")
+	if f.Series[0].Hue != 1 || f.Series[1].Hue != 1 || f.Series[2].Hue != 2 || f.Series[1].Look != 2 {
+		t.Errorf("%+v", f.Series)
+	}
+}
+
+// TestBinsOfX: the range of x in four parts, each the mean of its rows; parts without
+// rows are no points.
+func TestBinsOfX(t *testing.T) {
+	f := plotted(t, "point,born_ns,latency_ns\n0,0,1\n0,1,3\n0,6,5\n0,8,7\n", func(p *PlotConfig) {
+		p.X, p.Y, p.Bins = "born_ns", []string{"latency_ns"}, 4
+	})
+	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.5, 7}) || !slices.Equal(s.Y, []float64{2, 6}) {
+		t.Errorf("%v %v", s.X, s.Y)
+	}
+}
+
+// TestPlotOptionFaults: what cannot be is refused with what is allowed.
+func TestPlotOptionFaults(t *testing.T) {
+	for line, want := range map[string]string{
+		`x_range = [2, 1]`:     `plot[0].x_range = [2, 1]: want two numbers, the lower one first`,
+		`y_range = [1]`:        `plot[0].y_range = [1]: want two numbers`,
+		`annotate = "knees"`:   `plot[0].annotate[0] = "knees": want bound, knee`,
+		`style = "heat"`:       `plot[0] has no z`,
+		`panels = "routing"`:   `plot[0].panels = "routing": not a column of the results`,
+		`size = "huge"`:        `plot[0].size = "huge": want page, one-column, two-columns, slide`,
+		`font_size = 1`:        `plot[0].font_size = 1: want at least 3 points`,
+		`width = 0.5`:          `want at least 1 inch`,
+		`formats = "gif"`:      `plot[0].formats[0] = "gif": want svg, png, pdf, csv`,
+		`aggregate = "mode"`:   `plot[0].aggregate = "mode": want mean, median, smallest, largest`,
+		`colour_by = "colour"`: `plot[0].colour_by = "colour": not a column`,
+	} {
+		_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", line, err, want)
+		}
+	}
+	p := NewPlot()
+	p.X, p.Y, p.Annotate = "offered_load", []string{"latency_mean_ns"}, []string{"bound"}
+	if _, err := p.Picture(table(t, optionsTable), "svg"); err == nil || !strings.Contains(err.Error(), "needs the result folder") {
+		t.Error(err)
+	}
+}
+
+// TestPerformanceAndPackets: figures of what points took to compute, by the settings
+// of the points; and of the packets that are traced, over time.
+func TestPerformanceAndPackets(t *testing.T) {
+	text := `[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[measure]
+warmup = 100
+window = 200
+[trace]
+packets = 50
+[sweep]
+"traffic.load" = [0.1, 0.3]
+[[plot]]
+file = "cost"
+table = "performance"
+x = "traffic.load"
+y = "events"
+[[plot]]
+file = "time"
+table = "packets"
+style = "scatter"
+x = "born_ns"
+y = ["latency_ns", "hops"]
+`
+	dir := t.TempDir()
+	f := load(t, text, Options{})
+	o, err := f.Execute(t.Context(), Execution{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
+		t.Errorf("figures %s", got)
+	}
+	packets := o.Tables["packets"]
+	born, err := packets.Numbers("born_ns")
+	latency, err2 := packets.Numbers("latency_ns")
+	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
+		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
+	}
+	folder, err := ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range folder.File.Plots {
+		p := &folder.File.Plots[i]
+		source, err := folder.PlotSource(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fig, err := p.figureOf(source)
+		if err != nil || len(fig.Series) == 0 {
+			t.Errorf("%s: %v", p.File, err)
+		}
+		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
+			t.Errorf("cost over %v", fig.Series[0].X)
+		}
+	}
+}

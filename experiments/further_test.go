@@ -1,0 +1,97 @@
+package experiments
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestFurtherTables: every column that a kind writes to a further table is
+// documented, and every documented table is written.
+func TestFurtherTables(t *testing.T) {
+	files := map[string]string{
+		"traffic": `
+[topology]
+p = 1
+a = 2
+h = 1
+[program]
+type = "request-reply"
+[measure]
+warmup = 50
+window = 200
+links = true
+global_channels = true
+blame = true
+histogram = true
+fairness = true
+`,
+		"search": `
+[topology]
+type = "torus"
+dims = [3]
+[routing]
+type = "dor"
+[measure]
+warmup = 50
+window = 200
+budget = 200
+find = "saturation"
+load_precision = 0.5
+`,
+		"mpi": `
+kind = "mpi"
+[job]
+ranks = 2
+finish_times = true
+`,
+		"multicast-routing": `
+kind = "multicast-routing"
+[groups]
+pattern = "blocks"
+[measure]
+colours = true
+efi = true
+timing = true
+`,
+		"multicast-latency": `
+kind = "multicast-latency"
+[messages]
+count = 2
+warmup = 0
+[measure]
+groups = true
+links = true
+`,
+	}
+	written := map[string]bool{}
+	for name, text := range files {
+		f, err := Load(name+".toml", text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := &Run{Seed: 1, Threads: 1}
+		if _, err := f.kind.run(t.Context(), f.Points[0].config, run); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range run.tables {
+			written[o.Name] = true
+			if _, described := FurtherColumns(o.Name); !described {
+				t.Errorf("kind %s: table %s is not documented", f.kind.name, o.Name)
+				continue
+			}
+			if missing := undescribed(o); len(missing) > 0 {
+				t.Errorf("kind %s: columns %v of table %s are not in furtherTables", f.kind.name, missing, o.Name)
+			}
+			for _, c := range furtherTables[o.Name].Columns {
+				if !slices.Contains(o.Columns, c.Name) {
+					t.Errorf("table %s has no column %s", o.Name, c.Name)
+				}
+			}
+		}
+	}
+	for name := range furtherTables {
+		if !written[name] {
+			t.Errorf("no file above makes a kind write table %s", name)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package experiments
+
+import (
+	"strings"
+)
+
+// header is the part of a file outside all tables.
+type header struct {
+	Title  string `toml:"title" doc:"what the experiment shows; the title of its figures"`
+	Kind   string `toml:"kind" doc:"what is measured; see weft list kinds"`
+	Seed   uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
+	Inputs string `toml:"inputs" doc:"folder at which relative paths of input files start, itself relative to this file; default: the folder of this file"`
+}
+
+// defaultKind is the kind of files that name none.
+const defaultKind = "traffic"
+
+// defaultHeader is that of a file that says nothing.
+func defaultHeader() *header { return &header{Kind: defaultKind, Seed: 1} }
+
+// headerKeys are the keys of header.
+var headerKeys = []string{"title", "kind", "seed", "inputs"}
+
+// headerTables are the tables that every kind has.
+var headerTables = []string{"sweep", "plot", "expect", "quick"}
+
+// header reads the keys outside tables; false means that the kind, and with it
+// the meaning of the rest, is unknown.
+func (f *File) header() bool {
+	d := f.doc
+	h := defaultHeader()
+	dec := &decoder{doc: d, unknown: map[string]string{}}
+	dec.table("", only(d.tree, headerKeys...), h)
+	f.Title, f.Seed, f.inputs = h.Title, h.Seed, h.Inputs
+	if f.Title == "" {
+		f.Title = f.Stem()
+	}
+	f.kind = kinds[h.Kind]
+	if f.kind == nil {
+		d.fault("kind", "= %q: unknown kind%s: known are %s", h.Kind, didYouMean(h.Kind, KindNames()), strings.Join(KindNames(), ", "))
+	}
+	return f.kind != nil
+}
+
+// only copies some keys of a table.
+func only(table map[string]any, names ...string) map[string]any {
+	some := map[string]any{}
+	for _, name := range names {
+		if value, ok := table[name]; ok {
+			some[name] = value
+		}
+	}
+	return some
+}

@@ -1,0 +1,150 @@
+package experiments
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// Knee is where a variant of a load sweep ceases to keep up. Numbers that are not
+// known are NaN.
+type Knee struct {
+	Variant string  // the swept settings but load and seed, as far as they vary
+	Point   int     // index of the variant's first point
+	Steady  float64 // the highest offered load at which every seed is steady, below Not
+	Not     float64 // the lowest at which some seed is saturated; between the two, the verdict is open
+	Seeds   int
+	// Accepted is the mean over seeds of the load accepted at Steady, Idle the mean
+	// latency in ns at the lowest load; with Student's 95 % interval over the seeds,
+	// or of the one run, NaN where there is none.
+	Accepted, AcceptedHalf float64
+	Idle, IdleHalf         float64
+	IdleLoad               float64
+}
+
+// Knees finds the knee of every variant of a table of results; nil where the
+// offered load is not swept. Cost: linear in the rows.
+func (t *Table) Knees() []Knee {
+	offered, err := t.Numbers("offered_load")
+	if err != nil || !slices.Contains(t.Columns, stateColumn) {
+		return nil
+	}
+	var keys []int
+	for _, name := range t.sweptKeys() {
+		at := slices.Index(t.Columns, name)
+		varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] })
+		if _, follows := t.follows("offered_load", name); varies && name != seedKey && name != loadKey && !follows {
+			keys = append(keys, at)
+		}
+	}
+	rows := map[string][]int{}
+	var names []string
+	for i, row := range t.Rows {
+		var parts []string
+		for _, at := range keys {
+			parts = append(parts, t.Columns[at]+" = "+row[at])
+		}
+		name := strings.Join(parts, ", ")
+		if rows[name] == nil {
+			names = append(names, name)
+		}
+		rows[name] = append(rows[name], i)
+	}
+	var knees []Knee
+	several := false
+	for _, name := range names {
+		k := t.knee(rows[name], offered)
+		k.Variant = name
+		knees = append(knees, k)
+		several = several || slices.ContainsFunc(rows[name], func(i int) bool { return offered[i] != offered[rows[name][0]] })
+	}
+	if !several {
+		return nil
+	}
+	return knees
+}
+
+// loadKey is the setting that curves run along.
+const loadKey = "traffic.load"
+
+// knee is that of the rows of one variant.
+func (t *Table) knee(rows []int, offered []float64) Knee {
+	k := Knee{Steady: math.NaN(), Not: math.NaN(), Accepted: math.NaN(), Idle: math.NaN()}
+	if at := slices.Index(t.Columns, "point"); at >= 0 {
+		k.Point = int(number(t.Rows[rows[0]][at]))
+	}
+	byLoad := slices.Clone(rows)
+	slices.SortStableFunc(byLoad, func(i, j int) int { return cmp.Compare(offered[i], offered[j]) })
+	var lowest, last []int // rows at the lowest load, and at the last one at which all are steady
+	for len(byLoad) > 0 {
+		n := 1
+		for n < len(byLoad) && sameNumber(offered[byLoad[n]], offered[byLoad[0]]) {
+			n++
+		}
+		at := byLoad[:n]
+		byLoad = byLoad[n:]
+		k.Seeds = max(k.Seeds, n)
+		if lowest == nil {
+			lowest = at
+		}
+		is := func(state fabric.State) func(int) bool {
+			return func(i int) bool { return t.State(i) == state }
+		}
+		if slices.ContainsFunc(at, is(fabric.Saturated)) {
+			k.Not = offered[at[0]]
+			break
+		}
+		if !slices.ContainsFunc(at, is(fabric.Undecided)) {
+			last, k.Steady = at, offered[at[0]]
+		}
+	}
+	k.Accepted, k.AcceptedHalf = t.meanOf("accepted_load", last)
+	k.Idle, k.IdleHalf = t.meanOf("latency_mean_ns", lowest)
+	k.IdleLoad = offered[lowest[0]]
+	return k
+}
+
+// meanOf is the mean of a column over some rows, with the half-width of its
+// interval.
+func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
+	values, err := t.Numbers(column)
+	if err != nil || len(rows) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	var r stats.Running
+	for _, i := range rows {
+		r.Add(values[i])
+	}
+	half = math.NaN()
+	if r.N() > 1 {
+		half = r.HalfWidth(0.95)
+	} else if ci := t.intervalColumn(column); ci != "" {
+		if halves, err := t.Numbers(ci); err == nil {
+			half = halves[rows[0]]
+		}
+	}
+	return r.Mean(), half
+}
+
+func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
+
+// LoadBound is the highest load that the channels of a point can carry, proven; 0
+// where none is known. Cost: that of the channel loads, once for points that share
+// network and pattern.
+func (f *File) LoadBound(p *Point) float64 {
+	c, ok := p.config.(interface {
+		bound(seed uint64) (float64, error)
+	})
+	if !ok {
+		return 0
+	}
+	bound, err := c.bound(p.Seed)
+	if err != nil {
+		return 0 // no bound of what cannot be built
+	}
+	return bound
+}

@@ -1,0 +1,322 @@
+package opensmruns
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// Verdicts of a run.
+const (
+	Equal   = "equal"
+	Refused = "refused as there"
+	Differs = "differs"
+)
+
+// Row is the verdict on a run.
+type Row struct {
+	Run     Run
+	Verdict string
+	Note    string // what differs first, or the reason of a refusal
+}
+
+// Judge repeats a run. The error is one of the folder: a fabric or a file of
+// options that cannot be read.
+func (f *Folder) Judge(r *Run) (Row, error) {
+	s, c, err := f.subnet(r)
+	if err != nil {
+		return Row{}, err
+	}
+	verdict := Row{Run: *r, Verdict: Differs}
+	engine, err := opensm.EngineOf(r.Engine)
+	if err != nil {
+		verdict.Note = err.Error()
+		return verdict, nil
+	}
+	if note, err := f.compareLIDs(r, s); note != "" || err != nil {
+		verdict.Note = note
+		return verdict, err
+	}
+	tables, err := engine.Route(s, &c.Options)
+	var refusal *opensm.Refusal
+	switch {
+	case errors.As(err, &refusal) && r.Refused && refusal.Reason == r.Reason:
+		verdict.Verdict, verdict.Note = Refused, r.Reason
+	case errors.As(err, &refusal) && r.Refused:
+		verdict.Note = fmt.Sprintf("refused for another reason: %s; OpenSM: %s", refusal.Reason, r.Reason)
+	case err != nil:
+		verdict.Note = err.Error()
+	case r.Refused:
+		verdict.Note = "OpenSM refuses: " + r.Reason
+	default:
+		verdict.Note, err = f.compareTables(r, tables, &c.Options)
+		if err != nil {
+			return Row{}, err
+		}
+		if verdict.Note == "" {
+			verdict.Verdict = Equal
+		}
+		if r.Random && verdict.Note == "" {
+			verdict.Note = "service levels are random draws there: each is one of its layer's"
+		}
+	}
+	return verdict, nil
+}
+
+// subnet is the fabric of a run under its options.
+func (f *Folder) subnet(r *Run) (*opensm.Subnet, *opensm.Config, error) {
+	network, err := ib.ReadFile(f.net(r.Fabric), "")
+	if err != nil {
+		return nil, nil, err
+	}
+	conf := strings.ReplaceAll(r.Options, " ; ", "\n")
+	c, err := opensm.ReadConfig(strings.NewReader(conf), r.at+": options", f.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(c.Warnings) > 0 {
+		return nil, nil, &experiments.Fault{At: r.at, Message: strings.Join(c.Warnings, "; ")}
+	}
+	manager, err := f.manager(r, network.Graph())
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := opensm.NewSubnet(network.Graph(), manager, c.LMC)
+	if err != nil {
+		return nil, nil, &experiments.Fault{At: r.at, Message: err.Error()}
+	}
+	return s, c, nil
+}
+
+// portLine is a line of ports.tsv.
+type portLine struct {
+	lid  int
+	kind string
+	guid uint64
+}
+
+// ports reads the end ports of a run's fabric; nil where they were not kept.
+func (f *Folder) ports(r *Run) ([]portLine, error) {
+	name := "ports"
+	if i := strings.Index(r.Options, "lmc "); i >= 0 && (i == 0 || r.Options[i-1] == ' ') {
+		digit, _, _ := strings.Cut(r.Options[i+len("lmc "):], " ")
+		name += ".lmc" + digit
+	}
+	file := find(f.file("runs", r.Fabric, name+".tsv"))
+	if file == "" {
+		return nil, nil
+	}
+	text, t := readText(file)
+	var list []portLine
+	t.line = 0
+	for line := range strings.Lines(text) {
+		t.line++
+		if line = strings.TrimRight(line, "\r\n"); line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		if len(cells) < 6 {
+			t.fault("%d cells, want at least 6: LID, kind, ports, node GUID, port GUID, port", len(cells))
+			continue
+		}
+		lid, errLID := strconv.Atoi(cells[0])
+		guid, errGUID := strconv.ParseUint(cells[4], 16, 64)
+		if errLID != nil || errGUID != nil || !slices.Contains([]string{"SW", "CA", "CA-SM", "SW-SM"}, cells[1]) {
+			t.fault("LID %q, kind %q, port GUID %q: want a number, SW, CA or CA-SM, and 16 hexadecimal digits", cells[0], cells[1], cells[4])
+			continue
+		}
+		list = append(list, portLine{lid, cells[1], guid})
+	}
+	if len(t.faults) > 0 {
+		return nil, t.faults
+	}
+	return list, nil
+}
+
+// manager is the port of the subnet manager: the one marked in ports.tsv, else
+// host H0, else the first.
+func (f *Folder) manager(r *Run, g *topology.Graph) (topology.TerminalID, error) {
+	ports, err := f.ports(r)
+	if err != nil {
+		return 0, err
+	}
+	names := ib.Names(g)
+	for _, p := range ports {
+		if p.kind == "CA-SM" {
+			if t := slices.Index(names.PortGUID, p.guid); t >= 0 {
+				return topology.TerminalID(t), nil
+			}
+		}
+	}
+	return opensm.DefaultManager(g), nil
+}
+
+// compareLIDs says which LID differs first, "" if none.
+func (f *Folder) compareLIDs(r *Run, s *opensm.Subnet) (string, error) {
+	ports, err := f.ports(r)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range ports {
+		own := int32(0)
+		if t := slices.Index(s.Names.PortGUID, p.guid); t >= 0 {
+			own = s.TerminalLID[t]
+		} else if n := slices.Index(s.Names.SwitchGUID, p.guid); n >= 0 {
+			own = s.SwitchLID[s.Node[n]]
+		}
+		if int(own) != p.lid {
+			return fmt.Sprintf("port %016x has LID %d, in OpenSM %d", p.guid, own, p.lid), nil
+		}
+	}
+	return "", nil
+}
+
+// compareTables says what differs first, "" if nothing does.
+func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (string, error) {
+	var b strings.Builder
+	if err := t.WriteLFT(&b); err != nil {
+		return "", err
+	}
+	if sum(b.String()) != r.LFT {
+		return f.explainLFT(r, t, b.String())
+	}
+	if t.HasLevels() != (r.SL != "") {
+		return fmt.Sprintf("service levels: %t, in OpenSM %t", t.HasLevels(), r.SL != ""), nil
+	}
+	if r.SL != "" {
+		b.Reset()
+		if err := t.WriteSL(&b); err != nil {
+			return "", err
+		}
+		if sum(withoutComments(b.String())) != r.SL {
+			if note, err := f.explainSL(r, t, b.String()); note != "" || err != nil {
+				return note, err
+			}
+		}
+	}
+	peer := r.SL2VL
+	if peer == "" {
+		peer = "-"
+	}
+	if own := t.SL2VL(o); own != peer {
+		return fmt.Sprintf("SL2VL %s, OpenSM has %s", own, peer), nil
+	}
+	if peer == "file" {
+		return f.compareSL2VL(r, t, o)
+	}
+	return "", nil
+}
+
+// explainLFT names the first entry that differs.
+func (f *Folder) explainLFT(r *Run, t *opensm.Tables, own string) (string, error) {
+	path := f.kept(r, ".lft")
+	if path == "" {
+		return fmt.Sprintf("forwarding tables: SHA-256 %s with %d entries, OpenSM %s with %d; its table was not kept", sum(own), t.Entries(), r.LFT, r.Entries), nil
+	}
+	peer, faults := readLFT(path)
+	if len(faults) > 0 {
+		return "", faults
+	}
+	d := compare(parseLFT(own, &tableReader{}), peer)
+	if d.shape != "" {
+		return "forwarding tables: " + d.shape, nil
+	}
+	return fmt.Sprintf("%d of %d entries; first: switch %s, LID %d: port %s, OpenSM %s", d.cells, r.Entries, d.of, d.column+1, d.own, d.peer), nil
+}
+
+// explainSL names the first service level that differs; where OpenSM drew them, the
+// first that is none of its layer's.
+func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (string, error) {
+	path := f.kept(r, ".sl")
+	if path == "" {
+		return fmt.Sprintf("service levels: rows of SHA-256 %s, OpenSM %s; its rows were not kept", sum(withoutComments(own)), r.SL), nil
+	}
+	peer, faults := readSL(path)
+	if len(faults) > 0 {
+		return "", faults
+	}
+	mine := parseSL(own, &tableReader{})
+	if r.Random {
+		for i, row := range peer.rows {
+			for c := range row.cells {
+				if i < len(mine.rows) && c < len(mine.rows[i].cells) && t.Drawn(mine.rows[i].cells[c], row.cells[c]) {
+					row.cells[c] = mine.rows[i].cells[c]
+				}
+			}
+		}
+	}
+	d := compare(mine, peer)
+	switch {
+	case d.shape != "":
+		return "service levels: " + d.shape, nil
+	case d.cells == 0:
+		return "", nil
+	}
+	return fmt.Sprintf("%d service levels; first: from LID %s to LID %s: %s, OpenSM %s", d.cells, d.of, peer.columns[d.column], d.own, d.peer), nil
+}
+
+// compareSL2VL compares the tables of all ports.
+func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (string, error) {
+	path := f.kept(r, ".sl2vl")
+	if path == "" {
+		return "the SL2VL tables were not kept", nil
+	}
+	peer, err := input.ReadInput(path, input.MaxInput)
+	if err != nil {
+		return "", &experiments.Fault{At: path, Message: "cannot be read: " + err.Error()}
+	}
+	var b strings.Builder
+	if err := t.WriteSL2VL(&b, o); err != nil {
+		return "", err
+	}
+	own, theirs := strings.Split(b.String(), "\n"), strings.Split(string(peer), "\n")
+	for i := range max(len(own), len(theirs)) {
+		if i >= len(own) || i >= len(theirs) || own[i] != theirs[i] {
+			return fmt.Sprintf("SL2VL differs in %s:%d", path, i+1), nil
+		}
+	}
+	return "", nil
+}
+
+// Table is the content of verdicts.csv: a line for each run.
+func Table(rows []Row) *experiments.Table {
+	t := &experiments.Table{Columns: []string{"fabric", "run", "engine", "options", "entries", "verdict", "note"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Run.Fabric, r.Run.Variant, r.Run.Engine, r.Run.Options, strconv.Itoa(r.Run.Entries), r.Verdict, r.Note})
+	}
+	return t
+}
+
+// Select leaves the runs that are named: opensm for all, opensm/FABRIC or
+// opensm/FABRIC/RUN. Names without a run are an error.
+func (f *Folder) Select(names []string) ([]Run, error) {
+	var some []Run
+	for _, name := range names {
+		found := false
+		for _, r := range f.Runs {
+			full := "opensm/" + r.Fabric + "/" + r.Variant
+			if full == name || strings.HasPrefix(full, name+"/") {
+				found = true
+				if !slices.Contains(some, r) {
+					some = append(some, r)
+				}
+			}
+		}
+		if !found {
+			var known []string
+			for _, r := range f.Runs {
+				known = append(known, r.Fabric)
+			}
+			return nil, fmt.Errorf("no run %q in %s: its fabrics are %s", name, f.name, strings.Join(slices.Compact(known), ", "))
+		}
+	}
+	return some, nil
+}

@@ -1,0 +1,43 @@
+package experiments
+
+// check asks the kind about every distinct point.
+func (f *File) check() {
+	seen := map[string]bool{}
+	warned := map[Warning]bool{}
+	for _, p := range f.Points {
+		if seen[p.Hash] {
+			continue
+		}
+		seen[p.Hash] = true
+		warnings, err := f.kind.check(p.config, p.Seed)
+		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
+		for _, e := range flatten(err) {
+			d.faultFrom("", e)
+		}
+		f.doc.faults = append(f.doc.faults, d.faults...)
+		for _, w := range warnings {
+			if !warned[w] {
+				f.Warnings = append(f.Warnings, w)
+			}
+			warned[w] = true
+		}
+	}
+}
+
+// checkUnused reports the parameters that the file sets and no point makes use of,
+// such as a rule for rings beside topologies without any.
+func (f *File) checkUnused() {
+	for _, key := range f.shared.unused() {
+		f.doc.unknown(key, "is not used by what it stands with: leave it out", f.sweep)
+	}
+}
+
+func (f *File) sweptOrigins() map[string]origin {
+	at := map[string]origin{}
+	for _, a := range f.sweep {
+		for j, key := range a.keys {
+			at[unquoted(key)] = f.doc.originOf(a.places[j])
+		}
+	}
+	return at
+}

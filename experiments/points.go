@@ -1,0 +1,122 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// expand decodes all points of the sweep.
+func (f *File) expand() {
+	for _, a := range f.sweep {
+		f.keys = append(f.keys, a.keys...)
+	}
+	unknown := map[string]string{}
+	times := map[string]int{} // points that do not know a key
+	expand(f.sweep, func(steps []int) {
+		for key, message := range f.point(steps).unknown {
+			unknown[key] = message
+			times[key]++
+		}
+	})
+	for _, key := range sortedKeys(unknown) {
+		if times[key] == len(f.Points) {
+			f.doc.unknown(key, unknown[key], f.sweep)
+		}
+	}
+}
+
+// point decodes the point at the given steps of the sweep and appends it.
+func (f *File) point(steps []int) *decoder {
+	values := make([][]any, len(f.sweep))
+	for i, a := range f.sweep {
+		values[i] = a.values[steps[i]]
+	}
+	p, dec := f.decode(values, len(f.Points))
+	p.steps = slices.Clone(steps)
+	f.doc.faults = append(f.doc.faults, dec.doc.faults...)
+	f.Points = append(f.Points, p)
+	return dec
+}
+
+// decode makes the point that has the given values on the axes of the sweep.
+// The decoder holds its faults, and the keys that nothing knows.
+func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
+	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
+	p := &Point{Index: index, config: f.kind.defaults()}
+	for i, a := range f.sweep {
+		for j, key := range a.keys {
+			value := values[i][j]
+			p.Swept = append(p.Swept, formatCell(value))
+			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
+			if inside, err := setKey(d.tree, key, value); err != nil {
+				d.fault(key, "cannot be set: %s is not a table", inside)
+			}
+		}
+	}
+	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
+	h := header{Seed: f.Seed}
+	dec.table("", only(d.tree, "seed"), &h)
+	p.Seed = h.Seed
+	tables := cloneTable(d.tree)
+	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
+		delete(tables, name)
+	}
+	dec.tablesOf(f.kind, tables, p.config)
+	if u, ok := p.config.(unsafeConfig); ok && f.unsafe {
+		u.setAllowDeadlock()
+	}
+	inputs := f.locateInputs(p.config)
+	followClock(d, p.config, f.kind.defaults())
+	p.settings = resolve(p.config)
+	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
+	return p, dec
+}
+
+// tablesOf decodes the tables of a kind. A key outside all tables that some
+// table knows is told where it belongs.
+func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
+	d.table("", tables, config)
+	for key := range d.unknown {
+		if strings.Contains(key, ".") {
+			continue
+		}
+		if _, isTable := tables[key].(map[string]any); isTable {
+			names := append(tableNames(k), headerTables...)
+			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, didYouMean(key, names), strings.Join(names, ", "))
+			continue
+		}
+		for _, t := range k.settings() {
+			if t.has(key) {
+				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Header())
+			}
+		}
+	}
+}
+
+func tableNames(k *kind) []string {
+	var names []string
+	for _, t := range k.settings() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// has tells whether key is a setting of the table or of one of its choices.
+func (t TableDescription) has(key string) bool {
+	for _, p := range t.Params {
+		if p.Key == key {
+			return true
+		}
+	}
+	for _, c := range t.Choices {
+		for _, e := range c.Entries {
+			for _, p := range e.Params {
+				if p.Key == key {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

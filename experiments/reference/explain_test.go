@@ -1,0 +1,178 @@
+package reference_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/reference"
+	"github.com/weft-sim/weft/fabric"
+)
+
+// TestExplain: keys, columns, names and verdicts have their meaning, unit, bounds and
+// where they are used.
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		word string
+		want []string
+	}{
+		{"traffic.load", []string{"traffic.load: a setting\n  Offered load.", "unit      flits per terminal and cycle", "allowed   0 to 1", "default   0.1", "kinds     traffic", "used      in examples/"}},
+		{"load", []string{"traffic.load: a setting"}},
+		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},
+		{"sweep.topology.dims", []string{`topology.dims: a setting of topology "torus"`, "type      list of integer"}},
+		{`routing.type = "val"`, []string{"routing.type: a setting", "val: a routing"}},
+		{"val", []string{"val: a routing", `written   routing.type = "val"`}},
+		{"plot.y_max", []string{"plot.y_max: a key of [[plot]]"}},
+		{"latency_p99_ns", []string{"a column of results.csv\n  99th percentile of packet latency.", "unit      nanoseconds"}},
+		{"credit_stall_ns", []string{"a column of blame.csv"}},
+		{"links.csv", []string{"links.csv: a table of results", "measure.links asks for it"}},
+		{"saturated", []string{"saturated: a verdict on a point", "saturated: a column of results.csv"}},
+		{"undecided", []string{"A longer measure.window"}},
+		{"missed", []string{"a verdict on a target of a paper"}},
+		{"MLID", []string{"MLID: a term\n  Multicast local identifier"}},
+		{"mlid", []string{"MLID: a term"}},
+		{"CTS", []string{"CTS: a term"}},
+		{"islip", []string{"islip: one of the allocators"}},
+		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
+	} {
+		var b strings.Builder
+		if err := reference.Explain(&b, c.word); err != nil {
+			t.Errorf("%s: %v", c.word, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: no %q in\n%s", c.word, want, b.String())
+			}
+		}
+	}
+	if err := reference.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
+		t.Errorf("a word that is nearly one: %v", err)
+	}
+	for _, word := range []string{"", ".", "[]", "=", "no such word"} {
+		if err := reference.Explain(&strings.Builder{}, word); err == nil {
+			t.Errorf("%q has a meaning", word)
+		}
+	}
+}
+
+// TestEverythingIsExplained: every word that a kind declares, every verdict, and every
+// reason of a verdict has a meaning.
+func TestEverythingIsExplained(t *testing.T) {
+	words := map[string]bool{}
+	for _, w := range reference.Words() {
+		words[w] = true
+		if strings.TrimSpace(w) == "" {
+			t.Error("an empty word")
+		}
+	}
+	want := append(experiments.VerdictNames(), fabric.Steady.String(), fabric.Saturated.String(), fabric.Undecided.String(),
+		fabric.ByBound, fabric.ByGrowth, fabric.ByDrain, fabric.ByTests, fabric.ByPackets, fabric.ByWindow, fabric.ByBacklog, fabric.ByLatency, fabric.ByAccepting)
+	for _, k := range experiments.DescribeKinds() {
+		want = append(want, k.Name)
+		for _, c := range k.Columns {
+			want = append(want, c.Name)
+		}
+		for _, f := range k.Further {
+			want = append(want, f.Name+".csv")
+		}
+		for _, table := range k.Tables {
+			for _, p := range table.Params {
+				want = append(want, table.Header()+"."+p.Key)
+			}
+		}
+	}
+	for _, w := range want {
+		if !words[w] {
+			t.Errorf("%q is not explained", w)
+		}
+	}
+}
+
+// TestStart: what a kind begins with is valid and runs, has no warning, and shows
+// every setting of the kind; with the comments taken off the settings, it is the same
+// experiment.
+func TestStart(t *testing.T) {
+	files, err := os.ReadDir("starts")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d files in starts (%v)", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(file.Name(), ".toml")
+		text, err := reference.Start(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := experiments.Load(name+".toml", text, experiments.Options{Quick: true})
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text)
+			continue
+		}
+		report, err := f.Preflight(false)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(f.Warnings)+len(report.Warnings) > 0 {
+			t.Errorf("%s: warnings %v %v", name, f.Warnings, report.Warnings)
+		}
+		outcome, err := f.Execute(t.Context(), experiments.Execution{Dir: t.TempDir()})
+		if err != nil || len(outcome.Failures) > 0 || len(outcome.Figures) == 0 {
+			t.Errorf("%s: %v, failures %v, figures %v", name, err, outcome.Failures, outcome.Figures)
+		}
+		var all strings.Builder
+		mark := false // of a table with a name of the user's
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "\n") {
+				mark = false
+			}
+			mark = mark || strings.HasPrefix(line, "#[")
+			if rest, is := strings.CutPrefix(line, "#"); is && rest[0] >= 'a' && rest[0] <= 'z' && !mark {
+				line = rest
+			}
+			all.WriteString(line)
+		}
+		if _, err := experiments.Load(name+".toml", text, experiments.Options{}); err != nil {
+			t.Errorf("%s in full: %v", name, err)
+		}
+		spelt, err := experiments.Load(name+".toml", all.String(), experiments.Options{Quick: true})
+		if err != nil {
+			t.Errorf("%s with all settings: %v\n%s", name, err, all.String())
+			continue
+		}
+		for i, p := range f.Points {
+			if p.Hash != spelt.Points[i].Hash {
+				t.Errorf("%s with all settings is another experiment:\n%s\nand without\n%s", name, spelt.Resolved(), f.Resolved())
+				break
+			}
+		}
+	}
+	if _, err := reference.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
+		t.Errorf("a kind that is none: %v", err)
+	}
+	for _, name := range experiments.KindNames() {
+		if _, err := reference.Start(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGlossary: terms are in alphabetical order, each once.
+func TestGlossary(t *testing.T) {
+	var b strings.Builder
+	if err := reference.Glossary(&b); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for line := range strings.Lines(b.String()) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 2 || strings.HasPrefix(line, "| term") {
+			continue
+		}
+		word := strings.ToLower(strings.TrimPrefix(cells[0], "| "))
+		if word <= last {
+			t.Errorf("%q behind %q", word, last)
+		}
+		last = word
+	}
+}

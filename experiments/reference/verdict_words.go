@@ -1,0 +1,66 @@
+package reference
+
+import (
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+)
+
+// verdict is a word that a judgement is given in.
+type verdict struct{ word, doc string }
+
+// addVerdicts adds the words in which weft judges.
+func addVerdicts(add func(meaning)) {
+	for _, group := range verdicts {
+		for _, v := range group.words {
+			add(meaning{word: v.word, what: group.what, doc: v.doc, facts: group.facts})
+		}
+	}
+}
+
+// verdicts are the words of every judgement: of points, of targets, of differences,
+// and the topics of weft check.
+var verdicts = []struct {
+	what  string
+	facts []string
+	words []verdict
+}{
+	{"a verdict on a point", []string{"column state", "more docs/model.md, The verdict"}, []verdict{
+		{fabric.Steady.String(), "queues have become stationary and what is accepted reaches what is offered: the network keeps up with the load, and the latencies of the row mean something"},
+		{fabric.Saturated.String(), "queues grow as long as the load goes on: more is offered than the network carries. Latencies of the row say how long the run was, and nothing else"},
+		{fabric.Undecided.String(), "the run does not tell whether the network keeps up: too short, or too close to the capacity. A longer measure.window, or measure.window = 0, decides; state_reason says what was missing"},
+	}},
+	{"the reason of a verdict on a point", []string{"column state_reason", "more docs/model.md, The verdict"}, []verdict{
+		{fabric.ByBound, "saturated: more is offered than the channels can carry, by a proven bound"},
+		{fabric.ByGrowth, "saturated: sources fall behind further and further"},
+		{fabric.ByDrain, "saturated: packets of the window had not arrived after twice its length"},
+		{fabric.ByTests, "steady: neither the backlog of the sources nor the latency grows, and what is accepted reaches what is offered"},
+		{fabric.ByPackets, "undecided: fewer than 100 packets were measured"},
+		{fabric.ByWindow, "undecided: the window has fewer than eight slices"},
+		{fabric.ByBacklog, "undecided: the backlog of the sources may be growing"},
+		{fabric.ByLatency, "undecided: the latency may be growing"},
+		{fabric.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
+	}},
+	{"a verdict on a target of a paper", []string{"table verdicts.csv of weft reproduce"}, []verdict{
+		{experiments.Met, "the measured value is within the tolerance of the target"},
+		{experiments.Missed, "the measured value is outside the tolerance of the target"},
+		{experiments.Refuted, "a count contradicts what the paper says, and no model could avoid it"},
+		{experiments.Calibrated, "a parameter of the model was fitted to this row, which therefore proves nothing"},
+		{experiments.Reported, "the row has no tolerance: the value stands beside the paper's"},
+		{experiments.NotRun, "the run has none of the points that the row is about, as with --quick"},
+	}},
+	{"a judgement of weft compare", []string{"column judgement"}, []verdict{
+		{experiments.Higher, "the difference is significant, and the second value is the higher one"},
+		{experiments.Lower, "the difference is significant, and the second value is the lower one"},
+		{experiments.Unclear, "chance alone may give the difference"},
+		{experiments.Equal, "the same numbers on both sides, without any spread"},
+		{experiments.NoInterval, "there is neither a confidence interval nor several seeds to judge by"},
+	}},
+	{"a topic of weft check", nil, []verdict{
+		{"faults", "what is broken from the start, and what becomes of it"},
+		{"deadlock", "whether packets can wait for each other in a circle, from the dependencies between channels: exact, and the circle is shown if there is one. --allow-deadlock runs such a network all the same"},
+		{"channels", "virtual channels that there are, and that the routing needs to be free from deadlock"},
+		{"throughput", "the load from which on a channel cannot carry its share of the traffic, and which channel that is"},
+		{"latency", "mean latency of a packet that meets no other"},
+		{"cost", "events, time of one core and memory that the run takes, roughly"},
+	}},
+}

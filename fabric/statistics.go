@@ -1,0 +1,67 @@
+package fabric
+
+// statistics is what is counted and measured while a network runs: the packets of the
+// window, in the meter; the whole run in slices, which the verdict is found from; and the
+// flits on channels.
+type statistics struct {
+	f        *Fabric
+	source   Workload
+	meter    *Meter
+	progress *progress
+	last     slice // of the slice of cycles that ended last
+	useful   int64 // flits delivered or given up, when it ended
+
+	start     int64           // cycle in which the window opened
+	delivered int64           // useful flits, then
+	sent      []uint32        // flits on every virtual channel, then
+	series    *seriesRecorder // nil: off
+}
+
+func newStatistics(f *Fabric, source Workload) *statistics {
+	return &statistics{f: f, source: source, meter: NewMeter(sliceCycles), progress: newProgress()}
+}
+
+// note enters the last cycles into the progress of the run.
+func (s *statistics) note(cycles int64) {
+	slice, useful := s.meter.takeSlice(), s.f.usefulFlits()+s.f.FaultTally().GivenUpFlits
+	s.progress.add(progressSlice{
+		end: s.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
+		delivered: useful - s.useful, behind: s.source.BehindBy(s.f.Cycle()) * float64(cycles),
+	})
+	s.last, s.useful = slice, useful
+}
+
+// open opens the window at the present cycle, with a series of so many intervals; 0: of
+// none.
+func (s *statistics) open(intervals int) {
+	s.start = s.f.Cycle()
+	s.meter.Open(s.start)
+	s.delivered, s.sent = s.f.usefulFlits(), s.f.ChannelFlits()
+	if intervals > 0 {
+		s.series = newSeriesRecorder(s.f, intervals)
+	}
+}
+
+// close ends the window at the present cycle, for now, and enters what it has seen.
+func (s *statistics) close(r *Result) {
+	end := s.f.Cycle()
+	s.meter.Close(end)
+	s.meter.gather()
+	r.Window = end - s.start
+	delivered := float64(s.f.usefulFlits() - s.delivered)
+	terminals := float64(s.f.graph.Terminals())
+	r.Accepted = delivered / float64(r.Window) / terminals
+	r.ChannelFlits = s.f.ChannelFlits()
+	for i, before := range s.sent {
+		r.ChannelFlits[i] -= before
+	}
+}
+
+// evidence is what the verdict on the run so far is found from: the window, and the
+// second half of the run if the window is shorter than that.
+func (s *statistics) evidence(r *Result, bound float64) Evidence {
+	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
+	slices := s.progress.since(min(s.start, s.f.Cycle()/2))
+	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits))
+	return e
+}

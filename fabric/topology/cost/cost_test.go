@@ -1,0 +1,78 @@
+package cost
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// ring is a ring of four switches with two terminals each.
+func ring(t *testing.T) *topology.Graph {
+	t.Helper()
+	x, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4}, 2 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Graph()
+}
+
+// Cabinets of 4 units hold two switches with two terminals of half a unit each: cabinets 0
+// (switches 0, 1) and 1 (2, 3) stand side by side, as a square of 2 x 1 x 2 m² has a side
+// of 2 m, two cabinets. Cables 0-1 and 2-3 stay inside (1 m), 1-2 and 3-0 are 2 + 1 m: beyond
+// the reach of 2.5 m. Terminals: 8 cables of 1 m. Ports 4 * (2+2).
+func TestCostOfRing(t *testing.T) {
+	floor := Floor{CabinetUnits: 4, SwitchUnits: 1, TerminalUnits: 0.5, Width: 1, Pitch: 2, Inside: 1, Slack: 2}
+	price := Price{SwitchPort: 10, SwitchPortW: 2, CopperReach: 2.5, Copper: 3, CopperMetre: 1, CopperWatts: 0.5, Optical: 20, OpticalMetre: 2, OpticalWatts: 5, TerminalCable: true}
+	c, err := Of(ring(t), floor, price)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Cost{Switches: 4, Terminals: 8, Cabinets: 2, Ports: 16, Radix: 4, Inside: Kind{10, 10}, Copper: Kind{10, 10}, Optical: Kind{2, 6}, Longest: 3,
+		Watts: 16*2 + 10*0.5 + 2*5, Price: 16*10 + 10*3 + 10 + 2*20 + 6*2}
+	if c != want {
+		t.Errorf("%+v, want %+v", c, want)
+	}
+	price.TerminalCable = false
+	if c, _ := Of(ring(t), floor, price); c.Copper != (Kind{2, 2}) {
+		t.Errorf("without the terminals' cables: %+v", c.Copper)
+	}
+}
+
+// A switch whose terminals need more than a cabinet begins a new one and takes as many as
+// it needs: here 1 + 2*4 = 9 units, three cabinets of 4 each.
+func TestCostOfLargeSwitches(t *testing.T) {
+	floor := DefaultFloor
+	floor.CabinetUnits, floor.TerminalUnits = 4, 4
+	c, err := Of(ring(t), floor, DefaultPrice)
+	if err != nil || c.Cabinets != 12 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	floor.CabinetUnits, floor.TerminalUnits = 1, 1e7
+	if _, err := Of(ring(t), floor, DefaultPrice); !errors.As(err, new(*param.ParamError)) {
+		t.Errorf("%v, want a fault of cabinet_units", err)
+	}
+}
+
+// Every registered family has a plan, in which all its cables are counted once and none is
+// shorter than one within a cabinet.
+func TestCostOfFamilies(t *testing.T) {
+	for _, name := range topology.Registry.Names() {
+		config, err := topology.Registry.Config(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := topology.Registry.Build(name, config, struct{}{})
+		if err != nil {
+			continue // one that reads a file
+		}
+		g := x.Graph()
+		c, err := Of(g, DefaultFloor, DefaultPrice)
+		if err != nil || c.Copper.Cables+c.Optical.Cables != g.SwitchLinks()+g.Terminals() || c.Cabinets < 1 ||
+			c.Copper.Metres < float64(c.Copper.Cables)*DefaultFloor.Inside-1e-6 || math.IsNaN(c.Price) || c.Price <= 0 {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+}

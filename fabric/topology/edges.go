@@ -1,0 +1,254 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// EdgesConfig configures the topology "edges": any network, from a list of its cables,
+// all switches having the same number of terminals. Lines are
+//
+//	u v            a cable between switches u and v
+//	u v class      and its channel class; "link" if there is none
+//
+// and empty lines and those that begin with # mean nothing. If all names of switches are
+// numbers they are the switches' numbers, from 0 without gaps; otherwise switches are
+// numbered in the order of their first appearance. A cable that stands in the list twice
+// is two parallel cables. Or the lines are those of Cray's list of links (rtr
+// --interconnect, for Gemini and Aries), which names a tile of a router at each end,
+//
+//	c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
+//
+// and the cable by each of its two tiles; "unused" tiles and those of processors are passed
+// over. Its classes are the colours of Aries, and the dimensions x, y and z of Gemini. A
+// router is a switch, in the order of first appearance.
+//
+// The file may be packed by gzip or zstd. Terminals t*terminals to t*terminals +
+// terminals-1 hang from switch t. Ports: terminals, then cables in the order of the file.
+type EdgesConfig struct {
+	Path      string `toml:"path" doc:"file of cables: a line with two switches for each, or Cray's list of links; relative to the experiment file" file:"read"`
+	Terminals int    `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
+}
+
+func init() {
+	param.Register(Registry, "edges", "a network from a list of its cables, or from Cray's list of links",
+		EdgesConfig{Terminals: 1},
+		func(c EdgesConfig, _ struct{}) (Topology, error) {
+			data, err := input.ReadInput(c.Path, input.MaxInput)
+			if err != nil {
+				f := FileConfig{c.Path}
+				return nil, f.Unreadable(err)
+			}
+			g, err := ReadEdges(c.Path, data, c.Terminals)
+			if err != nil {
+				return nil, err
+			}
+			return NewFileNetwork(g), nil
+		})
+}
+
+// Validate checks what the tags cannot.
+func (c *EdgesConfig) Validate() error {
+	if c.Path == "" {
+		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a list of cables"}
+	}
+	return nil
+}
+
+// ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
+// in error messages, which are joined, each with its line.
+func ReadEdges(name string, data []byte, terminals int) (*Graph, error) {
+	if err := input.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r := &edgeReader{fileReader: fileReader{name: name}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
+	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+		r.read(i+1, line)
+	}
+	if len(r.faults) == 0 {
+		if g := r.graph(terminals); len(r.faults) == 0 {
+			return g, nil
+		}
+	}
+	return nil, errors.Join(r.faults...)
+}
+
+// edgeReader collects cables.
+type edgeReader struct {
+	fileReader // its faults
+	names      []string
+	number     map[string]int // switch of a name
+	classNames []string
+	class      map[string]ClassID
+	cables     []edge
+	tiles      map[string]tile
+}
+
+type edge struct {
+	line  int
+	ends  [2]int
+	class ClassID
+}
+
+// tile is one end of a cable in Cray's list.
+type tile struct {
+	line   int
+	peer   string
+	stated bool // by a line of its own
+}
+
+func (r *edgeReader) read(line int, text string) {
+	fields := strings.Fields(text)
+	switch {
+	case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
+	case len(fields) >= 4 && fields[2] == "->":
+		r.cray(line, fields[0], fields[1], fields[3])
+	case len(fields) == 2:
+		r.cable(line, fields[0], fields[1], "link")
+	case len(fields) == 3:
+		r.cable(line, fields[0], fields[1], fields[2])
+	default:
+		r.fault(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
+	}
+}
+
+// cray reads a line of Cray's list.
+func (r *edgeReader) cray(line int, from, kind, to string) {
+	if to == "unused" || to == "processor" {
+		return
+	}
+	var router [2]string
+	ends := [2]string{from, to}
+	for i, end := range ends {
+		at, _, _ := strings.Cut(end, "(")
+		at, _, _ = strings.Cut(at, "[")
+		l := strings.LastIndexByte(at, 'l')
+		if l <= 0 || l == len(at)-1 || !strings.HasPrefix(at, "c") {
+			r.fault(line, "%q: want a tile such as c0-0c0s0a0l00, unused or processor", end)
+			return
+		}
+		ends[i], router[i] = at, at[:l]
+	}
+	switch here, known := r.tiles[ends[0]]; {
+	case known && here.stated:
+		r.fault(line, "tile %s stands in line %d already", ends[0], here.line)
+		return
+	case known && here.peer != ends[1]:
+		r.fault(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
+		return
+	case known: // the cable is known from the other end
+		r.tiles[ends[0]] = tile{line, ends[1], true}
+		return
+	}
+	if there, known := r.tiles[ends[1]]; known {
+		r.fault(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
+		return
+	}
+	r.tiles[ends[0]], r.tiles[ends[1]] = tile{line, ends[1], true}, tile{line, ends[0], false}
+	if slices.Contains([]string{"X+", "X-", "Y+", "Y-", "Z+", "Z-"}, kind) { // each end has its sign
+		kind = strings.ToLower(kind[:1])
+	}
+	r.cable(line, router[0], router[1], kind)
+}
+
+func (r *edgeReader) cable(line int, a, b, class string) {
+	if a == b {
+		r.fault(line, "a cable from %q to itself", a)
+		return
+	}
+	id, known := r.class[class]
+	if !known {
+		if class == "terminal" || input.HasControl(class) || len(r.classNames) == maxClasses-1 {
+			r.fault(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
+			return
+		}
+		r.classNames = append(r.classNames, class)
+		id = ClassID(len(r.classNames))
+		r.class[class] = id
+	}
+	var ends [2]int
+	for i, name := range [2]string{a, b} {
+		n, known := r.number[name]
+		if !known {
+			n = len(r.names)
+			r.names, r.number[name] = append(r.names, name), n
+		}
+		ends[i] = n
+	}
+	r.cables = append(r.cables, edge{line, ends, id})
+}
+
+// numbers gives the switches the numbers that are their names, if all are.
+func (r *edgeReader) numbers() (own []int, all bool) {
+	for _, name := range r.names {
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 0 || n > math.MaxInt32 {
+			return nil, false
+		}
+		own = append(own, n)
+	}
+	return own, true
+}
+
+// graph makes the graph, or records why it cannot.
+func (r *edgeReader) graph(terminals int) *Graph {
+	if len(r.cables) == 0 {
+		r.fault(1, "no cables: want a line with two switches for each")
+		return nil
+	}
+	own, numbered := r.numbers()
+	if numbered {
+		seen := map[int]string{}
+		for i, n := range own {
+			if before, twice := seen[n]; twice {
+				r.fault(1, "switches %q and %q have one number", before, r.names[i])
+			}
+			seen[n] = r.names[i]
+		}
+		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && len(r.faults) == 0 {
+			missing := 0
+			for seen[missing] != "" {
+				missing++
+			}
+			r.fault(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
+		}
+		if len(r.faults) > 0 {
+			return nil
+		}
+	}
+	if err := checkPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
+		r.faults = append(r.faults, err)
+		return nil
+	}
+	at := func(i int) SwitchID {
+		if numbered {
+			return SwitchID(own[i])
+		}
+		return SwitchID(i)
+	}
+	b := NewBuilder(len(r.names), classes(r.classNames...)...)
+	for s := range r.names {
+		for range terminals {
+			b.AddTerminal(SwitchID(s), 0)
+		}
+	}
+	for _, c := range r.cables {
+		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
+	}
+	g := b.Freeze()
+	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
+		r.fault(1, "no path from switch 0 to switch %d: the network is not connected", lost)
+	}
+	if !numbered {
+		g.Names = &Names{Switch: r.names}
+	}
+	return g
+}

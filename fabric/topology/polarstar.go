@@ -1,0 +1,228 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// PolarStarConfig configures the topology "polarstar"; see [PolarStar].
+type PolarStarConfig struct {
+	Q         int    `toml:"q" doc:"order of the structure graph ER_q, a prime power" min:"2" max:"127"`
+	Supernode string `toml:"supernode" doc:"graph inside a supernode: a Paley graph, or one of the size of an inductive quad" choices:"paley|iq"`
+	D         int    `toml:"d" doc:"ports of a switch inside its supernode; paley: 2*d+1 a prime power and d even; iq: d is 0 or 3 modulo 4" min:"0" max:"256"`
+	P         int    `toml:"p" doc:"terminals of a switch; 0: a third of the largest number of ports to other switches, rounded up" min:"0" max:"4096"`
+}
+
+func init() {
+	param.Register(Registry, "polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
+		PolarStarConfig{Q: 3, Supernode: "paley", D: 2},
+		func(c PolarStarConfig, _ struct{}) (Topology, error) { return newPolarStar(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *PolarStarConfig) Validate() error {
+	if _, _, ok := primePower(c.Q); !ok {
+		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power: 2, 3, 4, 5, 7, 8, 9, 11, ..."}
+	}
+	_, _, power := primePower(2*c.D + 1)
+	switch {
+	case c.Supernode == "iq" && c.D%4 != 0 && c.D%4 != 3:
+		return &param.ParamError{Key: "d", Value: c.D, Want: "0, 3, 4, 7, 8, ... with iq supernodes"}
+	case c.Supernode == "paley" && (c.D%2 != 0 || !power):
+		return &param.ParamError{Key: "d", Value: c.D, Want: "2, 4, 6, 8, 12, 14, ... with paley supernodes: an even number, with 2*d+1 a prime power"}
+	}
+	return checkPorts("q", c.Q, (c.Q*c.Q+c.Q+1)*c.supernodeSize()*(c.Q+1+c.D+c.terminals()))
+}
+
+func (c *PolarStarConfig) supernodeSize() int {
+	if c.Supernode == "iq" {
+		return 2*c.D + 2
+	}
+	return 2*c.D + 1
+}
+
+func (c *PolarStarConfig) terminals() int {
+	if c.P > 0 {
+		return c.P
+	}
+	return (c.Q + 1 + c.D + 2) / 3
+}
+
+// PolarStar is the star product of Lakhotia, Monroe, Isham, Besta, Blach, Hoefler and
+// Petrini (SPAA 2024): each point of the polarity graph ER_q (see [PolarFly]) becomes a
+// supernode, a copy of a graph G of n switches, and each cable u-v of ER_q, u < v,
+// becomes n cables (u, i) - (v, f(i)), for a permutation f of G's switches. Switch (u, i)
+// has number u*n + i.
+//
+//	supernode u      supernode v
+//	i ────────────── f(i)            any two supernodes with a common neighbour
+//	│╲             ╱ │               are two hops apart; the third is one inside a
+//	j ────────────── f(j)            supernode at the beginning or in the middle
+//
+// The supernodes are
+//
+//   - paley: the Paley graph of 2d+1 switches, numbered as elements of a field and
+//     joined if they differ by a square; f multiplies by a fixed element that is no
+//     square. f carries G to its complement and f twice is an automorphism.
+//   - iq: 2d+2 switches in pairs (2a, 2a+1), f swapping the switches of each pair, such
+//     that G and f(G) have no cable in common and together have all but those within
+//     the pairs: the property R* of the paper. Of the four switches of two pairs one is
+//     joined to both of the other pair, and f(G) has the other two cables; which one,
+//     [quads] says. The paper's own "inductive quad" is another graph of this kind.
+//
+// For iq supernodes the loops of ER_q are cables too: in a supernode at a quadric, each
+// switch is joined to the other one of its pair. For paley they are left out: they are
+// not needed there and f is no involution. Ports: terminals, then cables in the order of
+// the switches that they lead to. Channel classes "terminal", "local" (inside a
+// supernode) and "global".
+//
+// # Why the diameter is 3
+//
+// ER_q with its loops has a walk of two hops between any two points u and w, u = w among
+// them. Along it, i becomes g(i), f or its inverse at each hop. A hop inside the first
+// supernode or the last reaches the neighbours of g(i) in G (f twice is an automorphism,
+// or the identity), one inside the middle supernode those in f(G): together all but g(i),
+// which two hops reach, and with iq f(g(i)), which the walk of three hops through any
+// neighbour reaches. With paley a walk that needs a loop is u-w itself, u or w a quadric,
+// and one hop along it does as well, with the hop inside before it or after it.
+//
+// # Closed forms
+//
+// Switches (q²+q+1)*n with n as above; ports to others q+1+d, with paley q+d at
+// quadrics. Links: n*q(q+1)²/2 between supernodes, (q²+q+1)*n*d/2 inside, and with iq
+// (q+1)*n/2 of loops. The diameter is at most 3 by the argument above, and by the Moore
+// bound no less if there are more than 1+(q+1+d)² switches; no closed form otherwise.
+// None for mean distance and bisection.
+type PolarStar struct {
+	PolarStarConfig
+	graph *Graph
+}
+
+var _ Formed = (*PolarStar)(nil)
+
+func newPolarStar(c PolarStarConfig) *PolarStar {
+	c.P = c.terminals()
+	structure, quadric := polarity(c.Q)
+	inside := paley
+	if c.Supernode == "iq" {
+		inside = quads
+	}
+	local, f := inside(c.D)
+	n := len(local)
+	rows := make([][]SwitchID, len(structure)*n)
+	join := func(s, t int) { rows[s], rows[t] = append(rows[s], SwitchID(t)), append(rows[t], SwitchID(s)) }
+	for u, neighbours := range structure {
+		for i, row := range local {
+			for _, j := range row {
+				rows[u*n+i] = append(rows[u*n+i], SwitchID(u*n+j))
+			}
+			for _, v := range neighbours {
+				if SwitchID(u) < v {
+					join(u*n+i, int(v)*n+f[i])
+				}
+			}
+			if c.Supernode == "iq" && quadric[u] && i < f[i] {
+				join(u*n+i, u*n+f[i])
+			}
+		}
+	}
+	return &PolarStar{c, layRows(rows, c.P, classes("local", "global"), func(s, t SwitchID) ClassID {
+		if int(s)/n == int(t)/n {
+			return 1
+		}
+		return 2
+	})}
+}
+
+// paley is the Paley graph of 2d+1 vertices, by rows, and the multiplication by the
+// primitive element, which is no square.
+func paley(d int) (rows [][]int, f []int) {
+	field, _ := fieldOf(2*d + 1)
+	for i := range 2*d + 1 {
+		var row []int
+		for e := range d {
+			row = append(row, field.add(i, field.power(2*e)))
+		}
+		rows, f = append(rows, row), append(f, field.mul(i, field.power(1)))
+	}
+	return rows, f
+}
+
+// quads is a graph of m = d+1 pairs (2a, 2a+1) in which every vertex has d neighbours,
+// by rows, and the permutation that swaps each pair. Of any two pairs one gives the
+// vertex that is joined to both of the other. A pair that gives k times makes the
+// degrees of its two vertices 2k1 + (m-1-k) and 2k2 + (m-1-k), k1 + k2 = k, which are
+// both m-1 if k is even and both give half. So what is needed is a tournament of m
+// players in which all win an even number of times. It exists as m(m-1)/2 is even: begin
+// with any, the lower number winning; then walk over the players in order and, of
+// each that wins an odd number of times, turn the game against the next. The last is
+// even then, because the sum is.
+func quads(d int) (rows [][]int, f []int) {
+	m := d + 1
+	rows = make([][]int, 2*m)
+	given := make([]int, m)
+	odd := false // the player's wins, with the game turned before
+	for a := range m {
+		f = append(f, 2*a+1, 2*a)
+	}
+	join := func(giver, other int) {
+		v := 2*giver + given[giver]%2
+		given[giver]++
+		for _, u := range []int{2 * other, 2*other + 1} {
+			rows[v], rows[u] = append(rows[v], u), append(rows[u], v)
+		}
+	}
+	for a := range m {
+		odd = odd != ((m-1-a)%2 == 1) // the wins against higher numbers, and what the turn before took or gave
+		for b := a + 1; b < m; b++ {
+			if b == a+1 && odd {
+				join(b, a)
+			} else {
+				join(a, b)
+			}
+		}
+	}
+	if odd {
+		panic(fmt.Sprintf("topology: polarstar: no supernode of degree %d", d))
+	}
+	return rows, f
+}
+
+// Graph implements [Topology].
+func (x *PolarStar) Graph() *Graph { return x.graph }
+
+// Facts implements [Topology].
+func (x *PolarStar) Facts() Facts {
+	n, points := x.supernodeSize(), x.Q*x.Q+x.Q+1
+	f := Facts{
+		Switches:  n * points,
+		Terminals: n * points * x.P,
+		Links:     n*x.Q*(x.Q+1)*(x.Q+1)/2 + points*n*x.D/2,
+		Diameter:  -1,
+		Bisection: -1,
+	}
+	if x.Supernode == "iq" {
+		f.Links += (x.Q + 1) * n / 2
+	}
+	if k := x.Q + 1 + x.D; f.Switches > 1+k*k {
+		f.Diameter = 3
+	}
+	return f
+}
+
+// Forms implements [Formed].
+func (x *PolarStar) Forms() Forms {
+	k := x.Q + 1 + x.D
+	if x.Supernode == "iq" {
+		return Forms{Degree: [2]int{k, k}}
+	}
+	return Forms{Degree: [2]int{k - 1, k}}
+}
+
+// Layout implements [LaidOut]: supernodes as rings.
+func (x *PolarStar) Layout() *Layout {
+	size := x.supernodeSize()
+	return rings(x.graph, x.graph.Switches()/size, func(s SwitchID) int { return int(s) / size },
+		func(i int) string { return fmt.Sprintf("supernode %d", i) }, "Supernodes in a circle, their switches in rings.")
+}

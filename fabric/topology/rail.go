@@ -1,0 +1,126 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// RailConfig configures the topology "rail-optimised"; see [RailOptimised].
+type RailConfig struct {
+	Rails        int `toml:"rails" doc:"adapters of a node, each on a rail of its own" min:"1" max:"64"`
+	Nodes        int `toml:"nodes" doc:"nodes of a scalable unit; a leaf serves one rail of a unit" min:"1" max:"4096"`
+	Units        int `toml:"units" doc:"scalable units" min:"1" max:"65536"`
+	Uplinks      int `toml:"uplinks" doc:"cables of a leaf to spines" min:"1" max:"4096"`
+	Spines       int `toml:"spines" doc:"spines that a leaf is joined to: all of them without cores, those of its rail with cores" min:"1" max:"4096"`
+	Cores        int `toml:"cores" doc:"core switches over the spines; 0: two levels" min:"0" max:"65536"`
+	SpineUplinks int `toml:"spine_uplinks" doc:"cables of a spine to cores" min:"0" max:"4096"`
+}
+
+func init() {
+	param.Register(Registry, "rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
+		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2},
+		func(c RailConfig, _ struct{}) (Topology, error) { return newRail(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *RailConfig) Validate() error {
+	switch {
+	case c.Uplinks%c.Spines != 0:
+		return &param.ParamError{Key: "uplinks", Value: c.Uplinks, Want: fmt.Sprintf("a multiple of spines = %d", c.Spines)}
+	case c.Cores%c.Spines != 0:
+		return &param.ParamError{Key: "cores", Value: c.Cores, Want: fmt.Sprintf("0 or a multiple of spines = %d", c.Spines)}
+	case c.Cores == 0 && c.SpineUplinks != 0:
+		return &param.ParamError{Key: "spine_uplinks", Value: c.SpineUplinks, Want: "0 without cores"}
+	case c.Cores > 0 && (c.SpineUplinks == 0 || c.SpineUplinks%(c.Cores/c.Spines) != 0):
+		return &param.ParamError{Key: "spine_uplinks", Value: c.SpineUplinks, Want: fmt.Sprintf("a multiple of cores/spines = %d", c.Cores/c.Spines)}
+	}
+	tree := c.xgft()
+	if tree.Validate() != nil { // its only possible fault: too large
+		return &param.ParamError{Key: "units", Value: c.Units, Want: fmt.Sprintf("a network of at most %d switch ports", maxPorts)}
+	}
+	return nil
+}
+
+// xgft is the tree: leaves of all rails of all units under common spines, or the units
+// of a rail under the rail's spines, and the rails under the cores.
+func (c *RailConfig) xgft() XGFTConfig {
+	if c.Cores == 0 {
+		return XGFTConfig{M: []int{c.Nodes, c.Units * c.Rails}, W: []int{1, c.Spines}, Parallel: []int{1, c.Uplinks / c.Spines}}
+	}
+	over := c.Cores / c.Spines
+	return XGFTConfig{M: []int{c.Nodes, c.Units, c.Rails}, W: []int{1, c.Spines, over}, Parallel: []int{1, c.Uplinks / c.Spines, c.SpineUplinks / over}}
+}
+
+// RailOptimised is a cluster of nodes with several adapters (NVIDIA, DGX SuperPOD reference
+// architectures, 2023 to 2025, chapter on the compute fabric): adapter r of each node is
+// on rail r, and a leaf serves one rail of one scalable unit, so that the nodes of a unit meet
+// on a leaf if they use the same rail. The leaves of all rails have common spines, or the
+// spines of each rail common cores; either is a fat tree.
+//
+//	      spine 0        spine 1            rails = 2, nodes = 3, units = 2,
+//	      │ │  ╲╲        ╱╱  │ │            uplinks = 2, spines = 2
+//	leaf 0/0  leaf 0/1  leaf 1/0  leaf 1/1     leaf unit/rail
+//	 │ │ │     │ │ │     ...
+//	 a b c     a b c                        nodes a, b, c of unit 0, each with two
+//	                                        terminals
+//
+// Terminals are adapters: that of rail r of node i has number i*rails + r, nodes numbered
+// unit by unit. The links between the accelerators of a node are not part of the network: a
+// node has no switch of its own, and a packet from one rail to another climbs to the spines.
+// (Where hosts forward between rails they take every packet, and chains of dependencies end
+// there: experiments with such hosts send two messages.) Switches are numbered level by level:
+// leaves by unit, then rail (by rail, then unit with cores); spines by rail with cores. Ports
+// and channel classes are those of [XGFT].
+//
+// The published clusters: 8 rails, 32 nodes a unit, switches of 64 ports: uplinks = 32,
+// spines = 8 for 2 units and 16 for 4; with 16 units 16 spines a rail, cores = 64,
+// spine_uplinks = 32. Which spine is cabled to which core is not published; here each meets
+// cores/spines of them.
+//
+// # Closed forms
+//
+// Those of [XGFT]: units*rails leaves; spines, or rails*spines; units*nodes*rails
+// terminals. Switches on a path: one on the same rail of a unit, three across units or
+// rails without cores; with cores three on the same rail, five across rails.
+type RailOptimised struct {
+	RailConfig
+	*XGFT
+}
+
+var _ Tree = (*RailOptimised)(nil)
+
+func newRail(c RailConfig) *RailOptimised {
+	x := &RailOptimised{c, newXGFT(c.xgft())}
+	g := x.graph
+	ports := make([]PortID, g.Terminals())
+	for t := range ports {
+		ports[t] = g.TerminalPort[x.place(TerminalID(t))]
+	}
+	for t, p := range ports {
+		g.TerminalPort[t], g.Peer[p] = p, ^int32(t)
+	}
+	return x
+}
+
+// place is the number that the terminal has in the tree, counted leaf by leaf.
+func (x *RailOptimised) place(t TerminalID) TerminalID {
+	node, rail := int(t)/x.Rails, int(t)%x.Rails
+	unit, slot := node/x.Nodes, node%x.Nodes
+	leaf := unit*x.Rails + rail
+	if x.Cores > 0 {
+		leaf = rail*x.Units + unit
+	}
+	return TerminalID(leaf*x.Nodes + slot)
+}
+
+// DownTo implements [Tree].
+func (x *RailOptimised) DownTo(s SwitchID, t TerminalID) (first PortID, count int) {
+	return x.XGFT.DownTo(s, x.place(t))
+}
+
+// NodeOf is the node of a terminal.
+func (x *RailOptimised) NodeOf(t TerminalID) int { return int(t) / x.Rails }
+
+// RailOf is the rail of a terminal.
+func (x *RailOptimised) RailOf(t TerminalID) int { return int(t) % x.Rails }

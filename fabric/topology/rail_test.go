@@ -1,0 +1,72 @@
+package topology
+
+import (
+	"fmt"
+	"testing"
+)
+
+func init() {
+	for _, c := range []RailConfig{
+		{2, 3, 2, 2, 2, 0, 0}, {1, 2, 3, 1, 1, 0, 0}, {3, 2, 2, 4, 2, 0, 0}, {2, 2, 2, 2, 1, 1, 1}, {2, 2, 3, 4, 2, 4, 4}, {4, 1, 1, 2, 1, 0, 0},
+	} {
+		addSample("rail-optimised", fmt.Sprintf("%+v", c), false, func(d *RailConfig) { *d = c })
+	}
+}
+
+// The counts of NVIDIA's DGX SuperPOD B200 reference architecture, table of larger
+// counts: nodes, adapters, leaves, spines, cores, and cables node-leaf, leaf-spine,
+// spine-core.
+func TestRailOptimisedSuperPOD(t *testing.T) {
+	for _, c := range []struct {
+		config RailConfig
+		want   [8]int
+	}{
+		{RailConfig{8, 32, 2, 32, 8, 0, 0}, [8]int{64, 512, 16, 8, 0, 512, 512, 0}},
+		{RailConfig{8, 32, 4, 32, 16, 0, 0}, [8]int{128, 1024, 32, 16, 0, 1024, 1024, 0}},
+		{RailConfig{8, 32, 16, 32, 16, 64, 32}, [8]int{512, 4096, 128, 128, 64, 4096, 4096, 4096}},
+	} {
+		x := build(t, "rail-optimised", func(d *RailConfig) { *d = c.config }).(*RailOptimised)
+		g := x.Graph()
+		got := [8]int{x.NodeOf(TerminalID(g.Terminals()-1)) + 1, g.Terminals()}
+		for s := range SwitchID(g.Switches()) {
+			got[2+x.LevelOf(s)]++
+			if ports := g.Degree(s); ports > 64 {
+				t.Errorf("switch %d has %d ports", s, ports)
+			}
+		}
+		for p := range PortID(g.NumPorts()) {
+			if peer, ok := g.PeerPort(p); !ok || p < peer {
+				got[5+g.PortClass[p]]++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %v, want %v", c.config, got, c.want)
+		}
+	}
+}
+
+// Switches on a path: one on the same rail of a unit, three otherwise.
+func TestRailOptimisedPaths(t *testing.T) {
+	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 3, 2, 2, 2, 0, 0} }).(*RailOptimised)
+	g := x.Graph()
+	for a := range TerminalID(g.Terminals()) {
+		d := g.DistancesFrom(g.TerminalSwitch(a), nil)
+		for b := range TerminalID(g.Terminals()) {
+			want := 2
+			if x.RailOf(a) == x.RailOf(b) && x.NodeOf(a)/3 == x.NodeOf(b)/3 {
+				want = 0
+			}
+			if got := int(d[g.TerminalSwitch(b)]); got != want {
+				t.Fatalf("terminals %d and %d: %d cables, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestRailOptimisedRefuses(t *testing.T) {
+	refuses(t, "rail-optimised", "uplinks", func(c *RailConfig) { c.Uplinks = 5 })
+	refuses(t, "rail-optimised", "cores", func(c *RailConfig) { c.Cores = 3 })
+	refuses(t, "rail-optimised", "spine_uplinks", func(c *RailConfig) { c.SpineUplinks = 3 })
+	refuses(t, "rail-optimised", "spine_uplinks", func(c *RailConfig) { c.Cores, c.SpineUplinks = 8, 6 })
+	refuses(t, "rail-optimised", "units", func(c *RailConfig) { c.Units, c.Nodes, c.Rails = 65536, 4096, 64 })
+}

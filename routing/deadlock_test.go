@@ -1,0 +1,125 @@
+package routing_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly,
+// whose hops use any virtual channel, deadlocks on Slim Fly q = 5 under a permutation
+// of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three seeds of three
+// at loads of 0.55 and 0.6, none at 0.5; and its minimal routing can on PolarStar
+// ER_3 x Paley(5), by the cycle in its dependencies (cdg_checks.csv). The certificate
+// names both before they run; forced, the run ends with a cycle of buffers each of
+// which is in the dependency graph; with numbered hops it goes on.
+func TestDeadlockOnRecord(t *testing.T) {
+	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), polarStar(t, 4)
+	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
+	credits, four, any := param.Set("sensing", "credits"), param.Set("candidates", 4), param.Set("hop_vcs", "any")
+	for _, c := range []struct {
+		name     string
+		topo     topology.Topology
+		routing  string
+		settings []param.Setting
+		pattern  fabric.Pattern
+		load     float64
+		vcs      int
+		deadlock bool
+	}{
+		{"ugallnew at 0.55", slimfly, "ugal-l", []param.Setting{next, credits, four, any}, rperm(t, "slimfly_q5"), 0.55, 4, true},
+		{"ugallnew at 0.6", slimfly, "ugal-l", []param.Setting{next, credits, four, any}, rperm(t, "slimfly_q5"), 0.6, 4, true},
+		{"numbered at 0.6", slimfly, "ugal-l", []param.Setting{next, credits, four}, rperm(t, "slimfly_q5"), 0.6, 4, false},
+		{"PolarStar MIN", polarstar, "table", []param.Setting{param.Set("ties", "one"), any}, uniformly(polarstar.Graph().Terminals()), 1, 1, true},
+		{"PolarStar MIN, numbered", polarstar, "table", []param.Setting{param.Set("ties", "one")}, uniformly(polarstar.Graph().Terminals()), 1, 3, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := must(t, c.topo, 0, c.routing, c.settings...)
+			proof, dependencies := routingtest.Certificate(t, c.topo, r, c.vcs)
+			if proof.Acyclic() == c.deadlock {
+				t.Errorf("certificate: %s", proof.Describe(c.topo.Graph()))
+			}
+			config := fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.BufferFlits, config.Switch.VCAllocCycles, config.Switch.CreditCycles = c.vcs, 16, 1, 2
+			f, err := fabric.New(c.topo.Graph(), config, r, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := fabric.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
+			_, err = f.Run(context.Background(), w, c.load, fabric.Plan{Warmup: 3000, Window: 1000})
+			var stopped *fabric.DeadlockError
+			if !errors.As(err, &stopped) {
+				if err != nil || c.deadlock {
+					t.Errorf("the run ended with %v", err)
+				}
+				return
+			}
+			if !c.deadlock || len(stopped.Waits) == 0 {
+				t.Fatal(err)
+			}
+			for i, wait := range stopped.Waits {
+				if !dependencies.Has(wait.Dependency()) || wait.Wants != stopped.Waits[(i+1)%len(stopped.Waits)].Holds {
+					t.Errorf("step %d is not in the dependency graph: %v", i, err)
+				}
+			}
+			if !strings.Contains(err.Error(), "buffers, each waiting for the next:\n  VC ") {
+				t.Error(err)
+			}
+			t.Log(strings.SplitN(err.Error(), "\n", 2)[0])
+		})
+	}
+}
+
+// polarStar is ER_3 * Paley(5) (Lakhotia et al., PolarStar, 2023): a copy of the
+// Paley graph of 5 vertices for each point of the projective plane of order 3; where
+// two points are orthogonal, vertex v of the one is joined to 2v of the other, the
+// lower number first, and the points that are orthogonal to themselves have those
+// cables within. 65 switches of degree up to 6 and diameter 3.
+func polarStar(t testing.TB, terminals int) topology.Topology {
+	t.Helper()
+	var points [][3]int
+	for x := range 27 {
+		p := [3]int{x / 9, x / 3 % 3, x % 3}
+		first := slices.IndexFunc(p[:], func(c int) bool { return c != 0 })
+		if first >= 0 && p[first] == 1 {
+			points = append(points, p)
+		}
+	}
+	seen := map[[2]topology.SwitchID]bool{}
+	var edges [][2]topology.SwitchID
+	join := func(a, b int) {
+		e := [2]topology.SwitchID{topology.SwitchID(min(a, b)), topology.SwitchID(max(a, b))}
+		if a != b && !seen[e] {
+			seen[e] = true
+			edges = append(edges, e)
+		}
+	}
+	for i, p := range points {
+		for v := range 5 {
+			join(5*i+v, 5*i+(v+1)%5) // squares of Z_5: 1 and 4
+		}
+		for j := i; j < len(points); j++ {
+			q := points[j]
+			if (p[0]*q[0]+p[1]*q[1]+p[2]*q[2])%3 == 0 {
+				for v := range 5 {
+					join(5*i+v, 5*j+2*v%5)
+				}
+			}
+		}
+	}
+	topo := joined(edges, terminals)
+	g := topo.Graph()
+	for s := range topology.SwitchID(g.Switches()) {
+		if d := slices.Max(g.DistancesFrom(s, nil)); d > 3 {
+			t.Fatalf("distance %d", d)
+		}
+	}
+	return topo
+}

@@ -1,0 +1,248 @@
+package opensm
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// Config is a configuration file of OpenSM as far as it concerns unicast tables.
+type Config struct {
+	Options
+	// Engines is the list of routing_engine: those after the first are tried where
+	// the ones before refuse.
+	Engines []string
+	// NoFallback tells that the list ends with no_fallback.
+	NoFallback bool
+	GUID       uint64 // of the subnet manager's port; 0 where not set
+	LMC        int
+	MaxVLs     int // max_op_vls: data lanes that a port may use
+	// Warnings name what was passed over, each with its line.
+	Warnings []string
+}
+
+// DefaultConfig is that of an empty file.
+func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
+
+// ReadConfig reads a configuration file in the form that opensm --create-config
+// writes: a key and its value a line. Files that it names are read, too; their
+// paths are relative to dir. Keys that have nothing to do with unicast tables are
+// passed over, unknown ones with a warning. Values that would change the tables in
+// ways that are not modelled are faults. name is the file's name for messages;
+// faults are returned together, with file and line.
+func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
+	c := DefaultConfig()
+	p := configReader{lineReader: newLineReader(r, name), config: c, dir: dir}
+	seen := map[string]int{}
+	for p.next() {
+		key, value := p.words[0], strings.Trim(strings.Join(p.words[1:], " "), `"`)
+		if line, twice := seen[key]; twice {
+			p.warn("%s again; the value of line %d is lost", key, line)
+		}
+		seen[key] = p.line
+		if value == "(null)" {
+			continue
+		}
+		set, known := settings[key]
+		switch {
+		case known && value == "":
+			p.fault("%s without a value", key)
+		case known:
+			set(&p, key, value)
+		case key == "max_op_vls":
+			c.MaxVLs = lanesOfCode(p.number(key, value, 0, 5))
+		case ignored(key):
+		default:
+			p.warn("unknown key %s: passed over", shown(key))
+		}
+	}
+	c.OperationalVLs = min(c.OperationalVLs, c.MaxVLs)
+	return c, p.finish()
+}
+
+// lanesOfCode is the number of data lanes that InfiniBand's code stands for
+// (VLCap); 0 is no limit.
+func lanesOfCode(code int) int {
+	switch code {
+	case 0, 5:
+		return 15
+	default:
+		return 1 << (code - 1)
+	}
+}
+
+type configReader struct {
+	*lineReader
+	config *Config
+	dir    string
+}
+
+func (p *configReader) warn(format string, args ...any) {
+	if len(p.config.Warnings) < maxFaults {
+		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
+	}
+}
+
+// settings are the keys that change tables.
+var settings = map[string]func(p *configReader, key, value string){
+	"routing_engine":            (*configReader).engines,
+	"guid":                      func(p *configReader, key, value string) { p.config.GUID = p.guid(key, value) },
+	"lmc":                       func(p *configReader, key, value string) { p.config.LMC = p.number(key, value, 0, 7) },
+	"qos":                       func(p *configReader, key, value string) { p.config.QoS = p.boolean(key, value) },
+	"connect_roots":             func(p *configReader, key, value string) { p.config.ConnectRoots = p.boolean(key, value) },
+	"port_shifting":             func(p *configReader, key, value string) { p.config.PortShifting = p.boolean(key, value) },
+	"port_profile_switch_nodes": func(p *configReader, key, value string) { p.config.ProfileSwitch = p.boolean(key, value) },
+	"do_mesh_analysis":          func(p *configReader, key, value string) { p.config.MeshAnalysis = p.boolean(key, value) },
+	"scatter_ports": func(p *configReader, key, value string) {
+		p.config.ScatterPorts = uint32(p.number(key, value, 0, 1<<32-1))
+	},
+	"lash_start_vl":   func(p *configReader, key, value string) { p.config.LashStartVL = p.number(key, value, 0, 14) },
+	"nue_max_num_vls": func(p *configReader, key, value string) { p.config.NueMaxVLs = p.number(key, value, 0, 15) },
+	"root_guid_file": func(p *configReader, key, value string) {
+		p.config.Roots, p.config.HasRoots = p.guids(key, value)
+	},
+	"cn_guid_file": func(p *configReader, key, value string) {
+		p.config.ComputeNodes, p.config.HasNodes = p.guids(key, value)
+	},
+	"guid_routing_order_file": func(p *configReader, key, value string) { p.config.Order, _ = p.guids(key, value) },
+	"torus_config":            (*configReader).torus,
+	"qos_sl2vl":               func(p *configReader, key, value string) { p.config.SL2VL.All = p.table(key, value) },
+	"qos_ca_sl2vl":            func(p *configReader, key, value string) { p.config.SL2VL.Adapter = p.table(key, value) },
+	"qos_sw0_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchZero = p.table(key, value) },
+	"qos_swe_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchPort = p.table(key, value) },
+	// What weft does not do; it must be off.
+	"hop_weights_file":              (*configReader).unset,
+	"port_search_ordering_file":     (*configReader).unset,
+	"dimn_ports_file":               (*configReader).unset,
+	"port_prof_ignore_file":         (*configReader).unset,
+	"io_guid_file":                  (*configReader).unset,
+	"ids_guid_file":                 (*configReader).unset,
+	"lid_matrix_dump_file":          (*configReader).unset,
+	"lfts_file":                     (*configReader).unset,
+	"lmc_esp0":                      (*configReader).off,
+	"reassign_lids":                 (*configReader).off,
+	"honor_guid2lid_file":           (*configReader).off,
+	"avoid_throttled_links":         (*configReader).off,
+	"nue_include_switches":          (*configReader).off,
+	"guid_routing_order_no_scatter": (*configReader).off,
+}
+
+func (p *configReader) number(key, value string, low, high int) int {
+	v, err := strconv.ParseInt(value, 0, 64)
+	if err != nil || v < int64(low) || v > int64(high) {
+		p.fault("%s = %s: want %d to %d", key, shown(value), low, high)
+		return low
+	}
+	return int(v)
+}
+
+func (p *configReader) boolean(key, value string) bool {
+	switch strings.ToUpper(value) {
+	case "TRUE":
+		return true
+	case "FALSE":
+		return false
+	}
+	p.fault("%s = %s: want TRUE or FALSE", key, shown(value))
+	return false
+}
+
+func (p *configReader) guid(key, value string) uint64 {
+	v, err := parseGUID(value)
+	if err != nil {
+		p.fault("%s = %s: want a GUID, such as 0x0002c90200001234", key, shown(value))
+	}
+	return v
+}
+
+// engines reads a list such as "ftree,updn".
+func (p *configReader) engines(key, value string) {
+	p.config.Engines, p.config.NoFallback = nil, false
+	for _, name := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;\t", r) }) {
+		if name == "no_fallback" {
+			p.config.NoFallback = true
+			continue
+		}
+		if _, err := EngineOf(name); err != nil {
+			p.fault("%s: %v", key, err)
+			continue
+		}
+		if !slices.Contains(p.config.Engines, name) {
+			p.config.Engines = append(p.config.Engines, name)
+		}
+	}
+}
+
+// open opens a file that the configuration names.
+func (p *configReader) open(key, value string) (io.ReadCloser, string) {
+	path := value
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.dir, path)
+	}
+	f, err := input.OpenInput(path, input.MaxInput)
+	if err != nil {
+		p.fault("%s: %s cannot be read: %v", key, path, err)
+		return nil, path
+	}
+	return f, path
+}
+
+func (p *configReader) guids(key, value string) ([]uint64, bool) {
+	f, path := p.open(key, value)
+	if f == nil {
+		return nil, false
+	}
+	defer f.Close()
+	guids, err := ReadGUIDs(f, path)
+	if err != nil {
+		p.faults = append(p.faults, err)
+	}
+	return guids, true
+}
+
+func (p *configReader) torus(key, value string) {
+	f, path := p.open(key, value)
+	if f == nil {
+		return
+	}
+	defer f.Close()
+	config, err := ReadTorusConfig(f, path)
+	if err != nil {
+		p.faults = append(p.faults, err)
+	}
+	p.config.Torus = config
+}
+
+// table reads sixteen lanes, "0,1,...,15".
+func (p *configReader) table(key, value string) *[16]uint8 {
+	words := strings.Split(value, ",")
+	var table [16]uint8
+	if len(words) != len(table) {
+		p.fault("%s: %d lanes, want 16", key, len(words))
+		return nil
+	}
+	for sl, word := range words {
+		v, err := strconv.ParseUint(strings.TrimSpace(word), 0, 8)
+		if err != nil || v > dropped {
+			p.fault("%s: lane %s of SL %d: want 0 to 15", key, shown(word), sl)
+			return nil
+		}
+		table[sl] = uint8(v)
+	}
+	return &table
+}
+
+func (p *configReader) unset(key, value string) {
+	p.fault("%s = %s: it changes the tables and is not modelled; want (null)", key, shown(value))
+}
+
+func (p *configReader) off(key, value string) {
+	if p.boolean(key, value) {
+		p.fault("%s = %s: it changes the tables and is not modelled; want FALSE", key, shown(value))
+	}
+}

@@ -1,0 +1,233 @@
+package opensm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+)
+
+func init() {
+	register(Engine{
+		Name:   "ftree",
+		Doc:    "fat trees: destinations spread so that shifts of the compute nodes do not collide",
+		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c",
+		Route:  routeFatTree,
+	})
+}
+
+// routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its
+// compute nodes to the least used switch above, and from every switch on the way the
+// tables of those below are filled; counters of the paths up and down make
+// consecutive destinations take consecutive roots. Paths go up, then down, so no
+// cycle of channels can be.
+func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
+	f := &fatTree{s: s, o: o, hosts: make([]int, len(s.Switches))}
+	if reason := f.build(); reason != "" {
+		return nil, &Refusal{"ftree", reason}
+	}
+	f.t = newTables("ftree", s)
+	f.route()
+	return f.t, nil
+}
+
+// fatTree is the work of the engine; all slices are by node.
+type fatTree struct {
+	s       *Subnet
+	o       *Options
+	t       *Tables
+	compute []bool // len = terminals: compute nodes
+	hosts   []int  // number of adapter ports
+	rank    []uint8
+	leaf    uint8 // rank of the leaf switches
+	marked  []bool
+	up      [][]*portGroup
+	down    [][]*portGroup
+	side    [][]*portGroup
+	index   [][8]uint8
+	leaves  []int32 // sorted by index
+	changed []bool  // counters of the groups down changed since they were sorted
+	hops    []uint8 // to the LID at hand, 255 without entry
+	column  []uint8 // ports for the LID at hand
+	touched []int32 // nodes with an entry in column
+}
+
+// portGroup is all cables from a switch to one other.
+type portGroup struct {
+	remote int32
+	used   int // routes that go down (groups up) or up (groups down)
+	ports  []groupPort
+}
+
+type groupPort struct {
+	back uint8 // port at the other end
+	used int
+}
+
+// least is the port with the fewest routes, the first of equals.
+func (g *portGroup) least() *groupPort {
+	best := &g.ports[0]
+	for i := range g.ports[1:] {
+		if p := &g.ports[i+1]; p.used < best.used {
+			best = p
+		}
+	}
+	return best
+}
+
+// noTree is OpenSM's last word on a fabric of another kind.
+const noTree = "Fabric topology is not a fat-tree"
+
+// build ranks, groups and indexes the switches; the result is the reason of a
+// refusal, "" if there is none.
+func (f *fatTree) build() string {
+	s := f.s
+	adapters := s.adaptersByGUID()
+	switch {
+	case s.LMC > 0:
+		return "LMC > 0 is not supported by fat-tree routing."
+	case len(s.Switches) < 2:
+		return fmt.Sprintf("Fabric has %d switches - topology is not fat-tree.", len(s.Switches))
+	case len(adapters) < 2:
+		return fmt.Sprintf("Fabric has %d CAs - topology is not fat-tree.", len(adapters))
+	}
+	f.findComputeNodes()
+	if reason := f.rankSwitches(); reason != "" {
+		return reason
+	}
+	f.group()
+	if f.o.HasRoots {
+		f.leaf = f.rankOfFirst(adapters)
+	} else {
+		f.leaf = slices.Max(f.rank)
+	}
+	if rank := int(f.leaf) + 1; rank < 2 || rank > 8 {
+		return fmt.Sprintf("Fabric rank is %d (should be between 2 and 8)", rank)
+	}
+	if reason := f.markLeaves(adapters); reason != "" {
+		return reason
+	}
+	f.makeIndex()
+	f.listLeaves()
+	if !f.o.HasRoots {
+		return f.validate()
+	}
+	return ""
+}
+
+// adaptersByGUID lists the adapters, each as its terminals by port number, by the
+// GUID of the node.
+func (s *Subnet) adaptersByGUID() [][]topology.TerminalID {
+	byNode := map[uint64][]topology.TerminalID{}
+	var guids []uint64
+	for t, guid := range s.Names.NodeGUID {
+		if byNode[guid] == nil {
+			guids = append(guids, guid)
+		}
+		byNode[guid] = append(byNode[guid], topology.TerminalID(t))
+	}
+	slices.SortFunc(guids, ib.CompareGUID)
+	adapters := make([][]topology.TerminalID, len(guids))
+	for i, guid := range guids {
+		adapters[i] = byNode[guid]
+		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int { return cmp.Compare(s.Names.NodePort[a], s.Names.NodePort[b]) })
+	}
+	return adapters
+}
+
+func (f *fatTree) findComputeNodes() {
+	listed := map[uint64]bool{}
+	for _, guid := range f.o.ComputeNodes {
+		listed[guid] = true
+	}
+	f.compute = make([]bool, f.s.Graph.Terminals())
+	for t, guid := range f.s.Names.PortGUID {
+		f.compute[t] = !f.o.HasNodes || listed[guid]
+	}
+	for n := range f.s.nodes() {
+		f.hosts[n] = len(f.s.hosts(n))
+	}
+}
+
+// rankSwitches gives the roots rank 0 and others their distance from them. Without a
+// file of roots these are the switches farthest from those with adapters.
+func (f *fatTree) rankSwitches() string {
+	var roots []int32
+	if f.o.HasRoots {
+		roots = f.s.nodesOf(f.o.Roots)
+	} else {
+		var leaves []int32
+		for n := range f.s.nodes() {
+			if f.hosts[n] > 0 {
+				leaves = append(leaves, n)
+			}
+		}
+		far := f.s.ranks(leaves)
+		top := slices.Max(far)
+		if top == 0 {
+			return "construct_fabric: ERR AB2B: Found more than one root on fabric with maximum rank 0"
+		}
+		for n, r := range far {
+			if r == top {
+				roots = append(roots, int32(n))
+			}
+		}
+	}
+	f.rank = f.s.ranks(roots)
+	return ""
+}
+
+// group gathers the cables to each neighbour, in order of the first port.
+func (f *fatTree) group() {
+	n := len(f.s.Switches)
+	f.up, f.down, f.side = make([][]*portGroup, n), make([][]*portGroup, n), make([][]*portGroup, n)
+	for from := range f.s.nodes() {
+		for _, l := range f.s.links(from) {
+			list := &f.side[from]
+			if f.rank[l.Peer] < f.rank[from] {
+				list = &f.up[from]
+			} else if f.rank[l.Peer] > f.rank[from] {
+				list = &f.down[from]
+			}
+			i := slices.IndexFunc(*list, func(g *portGroup) bool { return g.remote == l.Peer })
+			if i < 0 {
+				i = len(*list)
+				*list = append(*list, &portGroup{remote: l.Peer})
+			}
+			(*list)[i].ports = append((*list)[i].ports, groupPort{back: f.s.Links[l.Back].Port})
+		}
+	}
+}
+
+// rankOfFirst is the rank of the switch of the first compute node.
+func (f *fatTree) rankOfFirst(adapters [][]topology.TerminalID) uint8 {
+	for _, ports := range adapters {
+		for _, t := range ports {
+			if f.compute[t] {
+				return f.rank[f.s.home(t)]
+			}
+		}
+	}
+	return 0
+}
+
+// markLeaves marks the switches with compute nodes, which must all be of leaf rank.
+func (f *fatTree) markLeaves(adapters [][]topology.TerminalID) string {
+	f.marked = make([]bool, len(f.s.Switches))
+	for _, ports := range adapters {
+		for _, t := range ports {
+			n := f.s.home(t)
+			if !f.compute[t] {
+				continue
+			}
+			if f.rank[n] != f.leaf {
+				return fmt.Sprintf("fabric_mark_leaf_switches: ERR AB26: CN port 0x%x is connected to switch 0x%x with rank %d, while FatTree leaf rank is %d; %s",
+					f.s.Names.PortGUID[t], f.s.guid(n), f.rank[n], f.leaf, noTree)
+			}
+			f.marked[n] = true
+		}
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package opensm
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// RoutedConfig holds the settings of the routings opensm-ENGINE.
+type RoutedConfig struct {
+	Config  string `toml:"config" doc:"OpenSM's configuration file, such as opensm.conf, for the engine's options; relative to the experiment file; none: OpenSM's defaults"`
+	Manager string `toml:"subnet_manager" doc:"terminal that the subnet manager runs on, by name; it has the first LID. none: the configuration's guid, else H0, else the first"`
+}
+
+// LayeredConfig holds the settings of engines that assign service levels.
+type LayeredConfig struct {
+	RoutedConfig
+	DataLanes int `toml:"data_lanes" doc:"data virtual lanes of the ports: 1, 2, 4, 8 or 15" min:"1" max:"15"`
+}
+
+var _ topology.PathConfig = (*RoutedConfig)(nil)
+
+// RelativeTo implements [topology.PathConfig].
+func (c *RoutedConfig) RelativeTo(dir string) {
+	if c.Config != "" && !filepath.IsAbs(c.Config) {
+		c.Config = filepath.Join(dir, c.Config)
+	}
+}
+
+// Files implements [topology.PathConfig].
+func (c *RoutedConfig) Files() []string {
+	if c.Config == "" {
+		return nil
+	}
+	return []string{c.Config}
+}
+
+// acyclicEngines cannot deadlock on any network that they accept.
+var acyclicEngines = map[string]bool{"updn": true, "ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true, "nue": true}
+
+// registerRouting adds an engine as a routing of weft.
+func registerRouting(e Engine) {
+	use := routing.Use{NetworkDecides: !acyclicEngines[e.Name]}
+	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
+	if e.Levels {
+		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
+			return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+		})
+		return
+	}
+	routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
+		return newRouted(e, c, DefaultOptions().OperationalVLs, env)
+	})
+}
+
+// routed sends packets by the tables of an engine of OpenSM. A packet goes to the
+// base LID of its destination and keeps the service level of its pair; each layer of
+// service levels has a virtual channel of its own, or several where there are more
+// of them than layers.
+//
+// Deadlock: that of the engine. updn and ftree never send a packet up after it has
+// gone down; dfsssp, lash and nue have no cycle in any layer; torus-2QoS crosses
+// datelines on another lane. Of the others the network decides: its certificate
+// tells.
+type routed struct {
+	tables  *Tables
+	graph   *topology.Graph
+	classes *classes
+	next    []uint8 // by switch and terminal: port, counted from the switch's first
+	home    []topology.SwitchID
+}
+
+// routedStarted marks in Head.State that the low bits hold the service level.
+const routedStarted uint32 = 1 << 4
+
+func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
+	g := env.Topology.Graph()
+	config := DefaultConfig()
+	if c.Config != "" {
+		f, err := input.OpenInput(c.Config, input.MaxSettings)
+		if err != nil {
+			return nil, &param.ParamError{Key: "config", Value: c.Config, Want: "a readable file: " + err.Error()}
+		}
+		defer f.Close()
+		if config, err = ReadConfig(f, c.Config, filepath.Dir(c.Config)); err != nil {
+			return nil, err
+		}
+	}
+	if lanes&(lanes-1) != 0 && lanes != 15 {
+		return nil, &param.ParamError{Key: "data_lanes", Value: lanes, Want: "1, 2, 4, 8 or 15"}
+	}
+	config.OperationalVLs = min(lanes, config.MaxVLs)
+	manager, err := FindManager(g, c.Manager, config.GUID)
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewSubnet(g, manager, config.LMC)
+	if err != nil {
+		return nil, err
+	}
+	config.PlaceOn(s, env.Topology)
+	tables, err := e.Route(s, &config.Options)
+	if err != nil {
+		return nil, fmt.Errorf("routing \"opensm-%s\": %w", e.Name, err)
+	}
+	if pairs, first := tables.Unreachable(); pairs > 0 {
+		return nil, fmt.Errorf("routing \"opensm-%s\": no path between %d pairs of terminals, the first from %s", e.Name, pairs, first)
+	}
+	r := newRoutedTables(tables)
+	if err := routing.CheckVCs("opensm-"+e.Name, r.VCs(), env); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func newRoutedTables(t *Tables) *routed {
+	s := t.Subnet
+	g := s.Graph
+	r := &routed{tables: t, graph: g, classes: t.newClasses(), next: make([]uint8, g.Switches()*g.Terminals()), home: make([]topology.SwitchID, g.Terminals())}
+	for to := range r.home {
+		r.home[to] = g.TerminalSwitch(topology.TerminalID(to))
+	}
+	for n, id := range s.Switches {
+		var local [256]uint8
+		first, end := g.Ports(id)
+		for p := first; p < end; p++ {
+			local[s.Names.Port[p]] = uint8(p - first)
+		}
+		row := r.next[int(id)*len(r.home):][:len(r.home)]
+		for to := range row {
+			row[to] = local[t.LFT[n][s.TerminalLID[to]]]
+		}
+	}
+	return r
+}
+
+func (r *routed) VCs() int { return r.classes.count }
+
+func (r *routed) InjectionVCs(vcs int) uint32 { return 1<<vcs - 1 }
+
+func (r *routed) Graph() *topology.Graph { return r.graph }
+
+func (r *routed) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
+
+func (r *routed) route(vcs int, h *fabric.Head) fabric.Hop {
+	s := r.tables.Subnet
+	n := s.Node[h.Switch]
+	if h.State == 0 {
+		h.State = routedStarted | uint32(r.tables.Level(n, int(s.TerminalLID[h.Dst])))
+	}
+	port := r.graph.PortStart[h.Switch] + topology.PortID(r.next[int(h.Switch)*len(r.home)+int(h.Dst)])
+	if h.Switch == r.home[h.Dst] {
+		return fabric.Hop{Port: port, VCs: 1<<vcs - 1}
+	}
+	class := r.classes.lane(n, uint8(s.Names.Port[h.In]), uint8(s.Names.Port[port]), uint8(h.State&15))
+	return fabric.Hop{Port: port, VCs: routing.ClassVCs(int(class), r.classes.count, vcs)}
+}
+
+// Explore implements [fabric.Explorer]: there is one decision.
+func (r *routed) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	hop := r.route(vcs, &h)
+	yield(hop, h.State, 1)
+}
+
+// FindManager is the adapter port of the subnet manager: the terminal with a name,
+// else the port with a GUID, else [DefaultManager].
+func FindManager(g *topology.Graph, name string, guid uint64) (topology.TerminalID, error) {
+	if g.Terminals() == 0 {
+		return 0, fmt.Errorf("a subnet manager needs an adapter; the network has none")
+	}
+	names := ib.Names(g)
+	if name != "" {
+		for t, known := range names.Terminal {
+			if known == name {
+				return topology.TerminalID(t), nil
+			}
+		}
+		return 0, &param.ParamError{Key: "subnet_manager", Value: name, Want: fmt.Sprintf("the name of a terminal, such as %q", cmp.Or(names.Terminal[0], "H0"))}
+	}
+	if guid != 0 {
+		for t, known := range names.PortGUID {
+			if known == guid {
+				return topology.TerminalID(t), nil
+			}
+		}
+		return 0, fmt.Errorf("guid 0x%016x: no adapter port of the fabric has it", guid)
+	}
+	return DefaultManager(g), nil
+}

@@ -1,0 +1,38 @@
+package opensm_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// build makes a topology.
+func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
+	t.Helper()
+	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+func networks(t testing.TB) []topologytest.Network {
+	return []topologytest.Network{
+		{Name: "torus", Topology: build(t, "torus", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 3}, 2 })},
+		{Name: "mesh", Topology: build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 3, 2}, 1 })},
+		{Name: "fat tree", Topology: build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
+		{Name: "random", Topology: build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 1 })},
+	}
+}
+
+// TestConformance holds every engine, as a routing, to the conformance suite.
+func TestConformance(t *testing.T) {
+	nets := networks(t)
+	for _, name := range opensm.Engines() {
+		routingtest.Conform(t, "opensm-"+name, nets)
+	}
+}

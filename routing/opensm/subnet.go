@@ -1,0 +1,218 @@
+package opensm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+)
+
+// Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the
+// order of OpenSM's maps ([ib.GUIDOrder]); ports have their physical numbers.
+type Subnet struct {
+	Graph    *topology.Graph
+	Names    *topology.Names
+	Switches []topology.SwitchID // switch of each node
+	Node     []int32             // len = switches: node of a switch
+	// Links are the cables to other switches: of node n, in port order,
+	// Links[Start[n]:Start[n+1]].
+	Links []Link
+	Start []int32
+	at    []int32 // index of the link at port p of node n: at[n*256+p], -1 none
+	// Hosts are the cables to adapters' ports: of node n, in port order,
+	// Hosts[HostStart[n]:HostStart[n+1]].
+	Hosts     []Host
+	HostStart []int32
+	// Manager is the adapter port of the subnet manager; it has the first LID.
+	Manager topology.TerminalID
+	// LMC is the LID mask control: an adapter's port has 2^LMC LIDs.
+	LMC int
+	// SwitchLID and TerminalLID are the base LIDs, by node and by terminal.
+	SwitchLID   []int32
+	TerminalLID []int32
+	MaxLID      int
+	// Ends tells whose each LID is (len = MaxLID+1).
+	Ends []End
+}
+
+// Link is one end of a cable between switches.
+type Link struct {
+	Port uint8 // physical number here
+	Peer int32 // node at the other end
+	Back int32 // index of the other end in Subnet.Links
+	// Graph is the port's number in the graph.
+	Graph topology.PortID
+}
+
+// Host is a cable to an adapter's port.
+type Host struct {
+	Port     uint8
+	Terminal topology.TerminalID
+}
+
+// End is the owner of a LID: a terminal, or with Terminal negative the switch of
+// Node; Node is negative where nobody has the LID.
+type End struct {
+	Node     int32 // for a terminal, the node that it hangs from
+	Terminal topology.TerminalID
+}
+
+// nobody owns a LID.
+var nobody = End{-1, -1}
+
+// maxUnicastLID is the last LID of an end port.
+const maxUnicastLID = 0xbfff
+
+// NewSubnet looks at a network. Names that the graph lacks are those of
+// [ib.Names]. LIDs that the network states are kept, the others are given out as
+// OpenSM does in a fresh fabric, the manager's first.
+//
+// Errors: two cables at one port, more LIDs than there are.
+func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet, error) {
+	if manager < 0 || int(manager) >= g.Terminals() {
+		return nil, fmt.Errorf("a subnet manager needs an adapter; the network has %d", g.Terminals())
+	}
+	names := ib.Names(g)
+	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Manager: manager, LMC: lmc}
+	s.Node = make([]int32, g.Switches())
+	for n, id := range s.Switches {
+		s.Node[id] = int32(n)
+	}
+	if err := s.wire(); err != nil {
+		return nil, err
+	}
+	return s, s.assignLIDs()
+}
+
+// wire lists the cables of every node in port order.
+func (s *Subnet) wire() error {
+	at := make([]int32, s.Graph.NumPorts()) // index in Links
+	var ports []topology.PortID
+	for _, id := range s.Switches {
+		s.Start = append(s.Start, int32(len(s.Links)))
+		s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
+		ports = ports[:0]
+		first, end := s.Graph.Ports(id)
+		for p := first; p < end; p++ {
+			ports = append(ports, p)
+		}
+		slices.SortFunc(ports, func(a, b topology.PortID) int { return cmp.Compare(s.Names.Port[a], s.Names.Port[b]) })
+		for i, p := range ports {
+			number := s.Names.Port[p]
+			if i > 0 && number == s.Names.Port[ports[i-1]] {
+				return fmt.Errorf("two cables at port %d of %s", number, s.Graph.SwitchName(id))
+			}
+			if number < 1 || number > 254 {
+				return fmt.Errorf("%s has a port %d: InfiniBand's are 1 to 254", s.Graph.SwitchName(id), number)
+			}
+			if t, ok := s.Graph.PeerTerminal(p); ok {
+				s.Hosts = append(s.Hosts, Host{uint8(number), t})
+				continue
+			}
+			at[p] = int32(len(s.Links))
+			peer, _ := s.Graph.PeerPort(p)
+			s.Links = append(s.Links, Link{uint8(number), s.Node[s.Graph.PortSwitch[peer]], int32(peer), p})
+		}
+	}
+	s.Start = append(s.Start, int32(len(s.Links)))
+	s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
+	s.at = make([]int32, 256*len(s.Switches))
+	for i := range s.at {
+		s.at[i] = -1
+	}
+	for n := range s.nodes() {
+		for l := s.Start[n]; l < s.Start[n+1]; l++ {
+			s.Links[l].Back = at[s.Links[l].Back]
+			s.at[int(n)<<8|int(s.Links[l].Port)] = l
+		}
+	}
+	return nil
+}
+
+// links lists the cables of node n to other switches, in port order.
+func (s *Subnet) links(n int32) []Link { return s.Links[s.Start[n]:s.Start[n+1]] }
+
+// hosts lists the cables of node n to adapters, in port order.
+func (s *Subnet) hosts(n int32) []Host { return s.Hosts[s.HostStart[n]:s.HostStart[n+1]] }
+
+// nodes is the number of switches.
+func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
+
+// guid is the GUID of a node.
+func (s *Subnet) guid(n int32) uint64 { return s.Names.SwitchGUID[s.Switches[n]] }
+
+// numPorts is the number of physical ports of a node.
+func (s *Subnet) numPorts(n int32) int { return int(s.Names.SwitchPorts[s.Switches[n]]) }
+
+// home is the node that a terminal hangs from.
+func (s *Subnet) home(t topology.TerminalID) int32 { return s.Node[s.Graph.TerminalSwitch(t)] }
+
+// hostPort is the port of its node that a terminal hangs from.
+func (s *Subnet) hostPort(t topology.TerminalID) uint8 {
+	return uint8(s.Names.Port[s.Graph.TerminalPort[t]])
+}
+
+// hostOrder lists the nodes with the most adapter ports first, equals in order:
+// the order in which the minhop family and sssp take destinations.
+func (s *Subnet) hostOrder() []int32 {
+	order := make([]int32, s.nodes())
+	for n := range order {
+		order[n] = int32(n)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Compare(len(s.hosts(b)), len(s.hosts(a)))
+	})
+	return order
+}
+
+// portOrder lists all terminals by port GUID, as OpenSM's maps do.
+func (s *Subnet) portOrder() []topology.TerminalID {
+	order := make([]topology.TerminalID, s.Graph.Terminals())
+	for t := range order {
+		order[t] = topology.TerminalID(t)
+	}
+	slices.SortFunc(order, func(a, b topology.TerminalID) int {
+		return ib.CompareGUID(s.Names.PortGUID[a], s.Names.PortGUID[b])
+	})
+	return order
+}
+
+// distances lists the hops between switches: [to*n+from], 255 where there is no
+// path. Networks with paths of 255 hops are an error.
+func (s *Subnet) distances() ([]uint8, error) {
+	n := len(s.Switches)
+	all := make([]uint8, n*n)
+	neighbors := s.Graph.Neighbors()
+	var row []int16
+	for to, id := range s.Switches {
+		row = neighbors.DistancesFrom(id, row)
+		out := all[to*n:][:n]
+		for from, d := range row {
+			switch {
+			case d == topology.Unreachable:
+				out[s.Node[from]] = noPath
+			case d >= noPath:
+				return nil, fmt.Errorf("a shortest path of %d hops: min-hop tables hold at most %d", d, noPath-1)
+			default:
+				out[s.Node[from]] = uint8(d)
+			}
+		}
+	}
+	return all, nil
+}
+
+// noPath is the hop count, and the port, of what cannot be reached.
+const noPath = 255
+
+// DefaultManager is where the subnet manager runs unless someone says so: on host
+// H0, the first of that name, else on the first adapter.
+func DefaultManager(g *topology.Graph) topology.TerminalID {
+	for t, name := range ib.Names(g).Terminal {
+		if name == "H0" {
+			return topology.TerminalID(t)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,315 @@
+package opensm
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// point is a position in a torus.
+type point [3]int
+
+// torusGrid is where the switches of a torus are. Not every position need have
+// one, nor every two neighbours a cable.
+type torusGrid struct {
+	size  [3]int
+	wraps [3]bool
+	at    []point // len = nodes
+	node  []int32 // by index; -1 where no switch is
+}
+
+func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] + p[2] }
+
+// step is the position next to p; ok is false beyond the edge of a mesh.
+func (g *torusGrid) step(p point, d, by int) (point, bool) {
+	p[d] += by
+	if p[d] < 0 || p[d] >= g.size[d] {
+		if !g.wraps[d] {
+			return p, false
+		}
+		p[d] = (p[d] + g.size[d]) % g.size[d]
+	}
+	return p, true
+}
+
+// placer finds the coordinates of the switches from the cables around one of them.
+type placer struct {
+	s         *Subnet
+	c         *TorusConfig
+	neighbors [][]int32 // of each node, ascending, each once
+	placed    map[point]int32
+	at        []point
+	known     []bool
+	fresh     []int32 // placed, not looked around yet
+}
+
+// place gives every switch its coordinates. It starts from the seed and the
+// neighbours that the configuration names and goes on by two rules until nothing
+// is left: of a square of which three corners are known, the fourth is the only
+// other switch that both its neighbours are cabled to; and where all neighbours of
+// a switch but one are known, that one lies in the only direction that is free.
+// Positions are relative to the seed, modulo the size where a dimension is a ring.
+func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
+	p := placer{s: s, c: c, placed: map[point]int32{}, at: make([]point, len(s.Switches)), known: make([]bool, len(s.Switches))}
+	for n := range s.nodes() {
+		var peers []int32
+		for _, l := range s.links(n) {
+			peers = append(peers, l.Peer)
+		}
+		slices.Sort(peers)
+		p.neighbors = append(p.neighbors, slices.Compact(peers))
+	}
+	if err := p.seed(); err != nil {
+		return nil, err
+	}
+	for progress := true; progress; {
+		progress = p.squares()
+		progress = p.lines() || progress
+	}
+	return p.grid()
+}
+
+// set places a node.
+func (p *placer) set(n int32, at point) error {
+	for d := range at {
+		if p.c.Wraps[d] {
+			at[d] = ((at[d] % p.c.Size[d]) + p.c.Size[d]) % p.c.Size[d]
+		}
+	}
+	switch other, taken := p.placed[at]; {
+	case p.known[n] && p.at[n] != at:
+		return fmt.Errorf("switch %s would be at %v and at %v of the torus", p.s.Graph.SwitchName(p.s.Switches[n]), p.at[n], at)
+	case taken && other != n:
+		return fmt.Errorf("switches %s and %s would both be at %v of the torus", p.s.Graph.SwitchName(p.s.Switches[n]), p.s.Graph.SwitchName(p.s.Switches[other]), at)
+	}
+	p.known[n], p.at[n], p.placed[at] = true, at, n
+	return nil
+}
+
+// seed places the switches of the configuration's links.
+func (p *placer) seed() error {
+	byGUID := map[uint64]int32{}
+	for n := range p.s.nodes() {
+		byGUID[p.s.guid(n)] = n
+	}
+	center := int32(-1)
+	for direction, links := range p.c.Links {
+		for _, link := range links {
+			from, known := byGUID[link[0]]
+			to, alsoKnown := byGUID[link[1]]
+			if !known || !alsoKnown {
+				return fmt.Errorf("%s 0x%x 0x%x: no such switch", torusLinks[direction], link[0], link[1])
+			}
+			if !slices.Contains(p.neighbors[from], to) {
+				return fmt.Errorf("%s 0x%x 0x%x: no cable joins them", torusLinks[direction], link[0], link[1])
+			}
+			if center < 0 {
+				center = from
+				if err := p.set(from, point{}); err != nil {
+					return err
+				}
+			}
+			if from != center {
+				return fmt.Errorf("%s 0x%x: links of another switch than 0x%x: several seeds are not modelled", torusLinks[direction], link[0], p.s.guid(center))
+			}
+			var at point
+			at[direction/2] = 1 - 2*(direction%2)
+			if err := p.set(to, at); err != nil {
+				return err
+			}
+		}
+	}
+	if center < 0 {
+		return fmt.Errorf("the configuration names no link of a seed switch")
+	}
+	return nil
+}
+
+// near is the position next to at.
+func (p *placer) near(at point, d, by int) point {
+	at[d] += by
+	if p.c.Wraps[d] {
+		at[d] = (at[d] + p.c.Size[d]) % p.c.Size[d]
+	}
+	return at
+}
+
+// squares places fourth corners.
+func (p *placer) squares() (progress bool) {
+	for n := range p.s.nodes() {
+		if !p.known[n] {
+			continue
+		}
+		for d := range 3 {
+			for e := d + 1; e < 3; e++ {
+				for sign := range 4 {
+					byD, byE := 1-2*(sign&1), 1-(sign&2)
+					a, okA := p.placed[p.near(p.at[n], d, byD)]
+					b, okB := p.placed[p.near(p.at[n], e, byE)]
+					if !okA || !okB || a == b {
+						continue
+					}
+					at := p.near(p.near(p.at[n], d, byD), e, byE)
+					if _, done := p.placed[at]; done {
+						continue
+					}
+					if corner := p.onlyCommon(a, b, n); corner >= 0 && p.set(corner, at) == nil {
+						progress = true
+					}
+				}
+			}
+		}
+	}
+	return progress
+}
+
+// onlyCommon is the only switch not yet placed that a and b are both cabled to;
+// -1 if there is none, or several.
+func (p *placer) onlyCommon(a, b, except int32) int32 {
+	found := int32(-1)
+	for _, x := range p.neighbors[a] {
+		if x == except || p.known[x] {
+			continue
+		}
+		if _, both := slices.BinarySearch(p.neighbors[b], x); both {
+			if found >= 0 {
+				return -1
+			}
+			found = x
+		}
+	}
+	return found
+}
+
+// lines places neighbours in the only direction that is free.
+func (p *placer) lines() (progress bool) {
+	for n := range p.s.nodes() {
+		if !p.known[n] {
+			continue
+		}
+		missing := int32(-1)
+		several := false
+		for _, x := range p.neighbors[n] {
+			if !p.known[x] {
+				several = several || missing >= 0
+				missing = x
+			}
+		}
+		if missing < 0 || several {
+			continue
+		}
+		// Directions in which a switch could still be; the one behind a broken
+		// cable is known as a rule.
+		var free []point
+		for d := range 3 {
+			for _, by := range []int{1, -1} {
+				at := p.near(p.at[n], d, by)
+				if _, taken := p.placed[at]; !taken && p.fits(at) && !slices.Contains(free, at) {
+					free = append(free, at)
+				}
+			}
+		}
+		if len(free) == 1 && p.set(missing, free[0]) == nil {
+			progress = true
+		}
+	}
+	return progress
+}
+
+// fits tells whether a position is inside the size of the torus, given the
+// switches placed already.
+func (p *placer) fits(at point) bool {
+	for d := range at {
+		if p.c.Size[d] == 1 && at[d] != 0 {
+			return false
+		}
+		if p.c.Wraps[d] {
+			continue
+		}
+		low, high := at[d], at[d]
+		for other := range p.placed {
+			low, high = min(low, other[d]), max(high, other[d])
+		}
+		// At the edge that the seed is at, nothing lies beyond.
+		if high-low >= p.c.Size[d] || at[d] < 0 && len(p.c.Links[2*d+1]) == 0 || at[d] > 0 && len(p.c.Links[2*d]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// grid checks that all switches have a place and all cables join neighbours, and
+// moves the origin to the dateline.
+func (p *placer) grid() (*torusGrid, error) {
+	g := &torusGrid{size: p.c.Size, wraps: p.c.Wraps, at: p.at, node: make([]int32, p.c.Size[0]*p.c.Size[1]*p.c.Size[2])}
+	for i := range g.node {
+		g.node[i] = -1
+	}
+	var low point
+	for n, known := range p.known {
+		if !known {
+			return nil, fmt.Errorf("the place of switch %s in the torus is not found", p.s.Graph.SwitchName(p.s.Switches[n]))
+		}
+		for d := range low {
+			low[d] = min(low[d], p.at[n][d])
+		}
+	}
+	for n := range g.at {
+		for d := range 3 {
+			if !g.wraps[d] {
+				g.at[n][d] -= low[d]
+				if g.at[n][d] >= g.size[d] {
+					return nil, fmt.Errorf("the fabric is wider than %d along %c", g.size[d], 'x'+d)
+				}
+				continue
+			}
+			g.at[n][d] = ((g.at[n][d]-p.c.Dateline[d])%g.size[d] + g.size[d]) % g.size[d]
+		}
+		g.node[g.index(g.at[n])] = int32(n)
+	}
+	for n, peers := range p.neighbors {
+		for _, peer := range peers {
+			if !g.adjacent(int32(n), peer) {
+				return nil, fmt.Errorf("the cable between %s at %v and %s at %v is none of a torus", p.s.Graph.SwitchName(p.s.Switches[n]), g.at[n], p.s.Graph.SwitchName(p.s.Switches[peer]), g.at[peer])
+			}
+		}
+	}
+	return g, nil
+}
+
+// adjacent tells whether two nodes lie side by side.
+func (g *torusGrid) adjacent(a, b int32) bool {
+	for d := range 3 {
+		for _, by := range []int{1, -1} {
+			if at, ok := g.step(g.at[a], d, by); ok && at == g.at[b] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gridOf takes the coordinates of a network that knows them; nil if it has more than
+// three dimensions.
+func gridOf(s *Subnet, t topology.Grid) *torusGrid {
+	dims := t.Dims()
+	if len(dims) > 3 {
+		return nil
+	}
+	g := &torusGrid{size: [3]int{1, 1, 1}, at: make([]point, len(s.Switches))}
+	for d, size := range dims {
+		g.size[d], g.wraps[d] = size, t.Wraps(d)
+	}
+	g.node = make([]int32, g.size[0]*g.size[1]*g.size[2])
+	for i := range g.node {
+		g.node[i] = -1
+	}
+	for n, id := range s.Switches {
+		for d := range dims {
+			g.at[n][d] = t.Coordinate(id, d)
+		}
+		g.node[g.index(g.at[n])] = int32(n)
+	}
+	return g
+}

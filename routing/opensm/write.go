@@ -1,0 +1,188 @@
+package opensm
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology/ib"
+)
+
+// WriteLFT writes the forwarding tables in a reduced form: a line for each switch,
+// its GUID and LID, then the output port for LID 1, 2, ...; 0 is the switch itself,
+// "-" no entry.
+func (t *Tables) WriteLFT(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# switch_guid lid: out port for LID 1..%d ('-' = no entry)\n", t.Subnet.MaxLID)
+	var line []byte
+	for n, row := range t.LFT {
+		line = fmt.Appendf(line[:0], "%016x %d:", t.Subnet.guid(int32(n)), t.Subnet.SwitchLID[n])
+		for _, port := range row[1:] {
+			line = append(line, ' ')
+			if port == noPath {
+				line = append(line, '-')
+			} else {
+				line = strconv.AppendUint(line, uint64(port), 10)
+			}
+		}
+		out.Write(append(line, '\n'))
+	}
+	return out.Flush()
+}
+
+// WriteSL writes the service levels between adapters in a reduced form: after a
+// comment that lists the LIDs of the columns, a line for each LID with one
+// hexadecimal digit a column.
+func (t *Tables) WriteSL(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	lids := t.Subnet.hostLIDs()
+	fmt.Fprint(out, "# one line per source LID; column i is the SL (hex) to the i-th CA LID of:")
+	for _, lid := range lids {
+		fmt.Fprintf(out, " %d", lid)
+	}
+	fmt.Fprintln(out)
+	for _, from := range lids {
+		fmt.Fprintf(out, "%d ", from)
+		for _, to := range lids {
+			out.WriteByte("0123456789abcdef"[t.Level(t.Subnet.Ends[from].Node, to)])
+		}
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}
+
+// SL2VL is the one table of all ports as a line, or "file" where ports differ and
+// [Tables.WriteSL2VL] is needed to say it. Without qos no table is written: "-".
+func (t *Tables) SL2VL(o *Options) string {
+	if !o.QoS {
+		return "-"
+	}
+	first := t.table(o, t.Subnet.home(t.Subnet.Manager), 0, 0, true)
+	if t.lanes != nil {
+		return "file"
+	}
+	for n := range t.Subnet.nodes() {
+		if t.table(o, n, 0, 1, false) != first {
+			return "file"
+		}
+	}
+	words := make([]string, len(first))
+	for sl, vl := range first {
+		words[sl] = strconv.Itoa(int(vl))
+	}
+	return "all ports: " + strings.Join(words, ",")
+}
+
+// table is the SL2VL table of packets from port in to port out of a switch, or of
+// an adapter.
+func (t *Tables) table(o *Options, n int32, in, out uint8, adapter bool) [16]uint8 {
+	if t.lanes != nil {
+		if adapter {
+			out = 0
+		}
+		var table [16]uint8
+		for sl := range uint8(16) {
+			table[sl] = t.lanes(n, in, out, sl)
+		}
+		return table
+	}
+	own := o.SL2VL.SwitchPort
+	if adapter {
+		own = o.SL2VL.Adapter
+	}
+	return written(o.OperationalVLs, own, o.SL2VL.All)
+}
+
+// WriteSL2VL writes the tables of all ports as OpenSM dumps them
+// (opensm-sl2vl.dump): end ports by GUID, of a switch each connected output port
+// with all input ports.
+func (t *Tables) WriteSL2VL(w io.Writer, o *Options) error {
+	out := bufio.NewWriter(w)
+	s := t.Subnet
+	type end struct {
+		guid uint64
+		End
+	}
+	var ends []end
+	for n := range s.nodes() {
+		ends = append(ends, end{s.guid(n), End{n, -1}})
+	}
+	for i := range s.TerminalLID {
+		e := s.Ends[s.TerminalLID[i]]
+		ends = append(ends, end{s.Names.PortGUID[i], e})
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(ib.CompareGUID(a.guid, b.guid), cmp.Compare(a.Terminal, b.Terminal)) })
+	for _, e := range ends {
+		const rule = "#--------------------------------------------------------\n"
+		kind, name := "Switch", s.Names.Switch[s.Switches[e.Node]]
+		if e.Terminal >= 0 {
+			kind, name = "Channel Adapter", s.Names.Terminal[e.Terminal]
+		}
+		fmt.Fprintf(out, "%s 0x%016x, base LID %d, \"%s\"\n", kind, e.guid, s.BaseLID(e.End), name)
+		fmt.Fprint(out, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n", rule)
+		if e.Terminal >= 0 {
+			writeLanes(out, 0, 0, t.table(o, e.Node, 0, 0, true))
+		} else {
+			for _, port := range s.ports(e.Node) {
+				for in := range s.numPorts(e.Node) + 1 {
+					writeLanes(out, in, int(port), t.table(o, e.Node, uint8(in), port, false))
+				}
+			}
+		}
+		fmt.Fprint(out, rule, "\n")
+	}
+	return out.Flush()
+}
+
+func writeLanes(out io.Writer, in, port int, table [16]uint8) {
+	fmt.Fprintf(out, "%-3d %-3d :", in, port)
+	for _, vl := range table {
+		fmt.Fprintf(out, " %-2d", vl)
+	}
+	fmt.Fprintln(out)
+}
+
+// ports lists the connected ports of a node, ascending.
+func (s *Subnet) ports(n int32) []uint8 {
+	var ports []uint8
+	for _, l := range s.links(n) {
+		ports = append(ports, l.Port)
+	}
+	for _, h := range s.hosts(n) {
+		ports = append(ports, h.Port)
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+// WriteLFTDump writes the forwarding tables as OpenSM dumps them
+// (opensm-lfts.dump), which its engine "file" reads: LIDs without an entry are left
+// out, and the last line of each table gives the highest LID.
+func (t *Tables) WriteLFTDump(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	s := t.Subnet
+	for n, row := range t.LFT {
+		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", s.MaxLID, s.SwitchLID[n], s.guid(int32(n)), s.Names.Switch[s.Switches[n]])
+		rows := 0
+		for lid, port := range row {
+			if port == noPath {
+				continue
+			}
+			rows++
+			e := s.Ends[lid]
+			kind, guid, name := "Switch", uint64(0), ""
+			if e.Terminal >= 0 {
+				kind, guid, name = "Channel Adapter", s.Names.PortGUID[e.Terminal], s.Names.Terminal[e.Terminal]
+			} else {
+				guid, name = s.guid(e.Node), s.Names.Switch[s.Switches[e.Node]]
+			}
+			fmt.Fprintf(out, "0x%04x %03d # %s portguid 0x%016x: '%s'\n", lid, port, kind, guid, name)
+		}
+		fmt.Fprintf(out, "%d lids dumped\n", rows)
+	}
+	return out.Flush()
+}

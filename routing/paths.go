@@ -1,0 +1,176 @@
+package routing
+
+import (
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// PathSettings are the settings of the routings that follow tables of paths, which
+// work on any graph.
+type PathSettings struct {
+	Ties      string `toml:"ties" doc:"choice between several next hops: one, the same for all packets to a switch; hashed by source and destination, where there is a detour by its intermediate and the destination; random at each switch; or least-occupied, fewest credits outstanding at each switch" choices:"one|hashed|random|least-occupied"`
+	NextHops  string `toml:"next_hops" doc:"file of the paths, instead of shortest ones: in row r, column d the switch that comes after r on the way to d; relative to the experiment file" file:"read"`
+	HopVCs    string `toml:"hop_vcs" doc:"virtual channels of a hop: numbered, those of its number along the path, or of the path's turns where switches have ranks; or any of them, which can deadlock" choices:"numbered|any" deadlocks:"any"`
+	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
+}
+
+func defaultPaths(ties string, spread bool) PathSettings {
+	return PathSettings{Ties: ties, HopVCs: "numbered", SpreadVCs: spread}
+}
+
+// hopPaths is a table of paths between the leaves of any graph, the switches with
+// terminals: shortest ones, or those of a file. What the packets that follow them
+// carry is a matter of the routing.
+//
+// Memory: that of portSets, and 1 byte for each (switch, leaf) where lengths are kept.
+type hopPaths struct {
+	portSets
+	PathSettings
+	ties   ties
+	down   *topology.Down
+	hops   int                          // of the longest path between leaves
+	length []uint8                      // len = switches*leaves: hops of the path; nil if not kept
+	sets   [2*maxVCs + 2][maxVCs]uint32 // virtual channels of a hop class, by how many there are; certificates ask for more than a channel can have
+	// classes is the number of virtual channels that hops need: the most that a
+	// packet makes, or 1.
+	classes int
+	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
+	turns   *turns // classes go by turns, not by hops; nil: by hops
+}
+
+// ties is PathSettings.Ties.
+type ties uint8
+
+const (
+	tiesOne ties = iota
+	tiesHashed
+	tiesRandom
+	tiesLeastOccupied
+)
+
+var tiesByName = map[string]ties{"one": tiesOne, "hashed": tiesHashed, "random": tiesRandom, "least-occupied": tiesLeastOccupied}
+
+// maxLength bounds the lengths of paths that are kept.
+const maxLength = math.MaxUint8
+
+// newHopPaths makes the tables of routing name. lengths asks for those of the paths
+// to be kept.
+func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPaths, error) {
+	sets, sample, err := newPortSets(name, env.Topology.Graph())
+	if err != nil {
+		return nil, err
+	}
+	p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
+	if set.NextHops != "" {
+		if env.Down != nil {
+			return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
+		}
+		if err := p.follow(sample, lengths); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := p.shortest(name, sample, lengths); err != nil {
+			return nil, err
+		}
+	}
+	p.need(p.hops)
+	return p, nil
+}
+
+// need sets the number of hops that packets make at most.
+func (p *hopPaths) need(hops int) {
+	p.classes, p.counted = 1, 0
+	if p.HopVCs == "numbered" {
+		p.classes, p.counted = max(1, hops), 1
+	}
+	p.assign()
+}
+
+// step is the class of a packet's hop by a port, and its count after it.
+func (p *hopPaths) step(made uint32, port topology.PortID) (class, after uint32) {
+	if p.turns != nil {
+		return p.turns.step(made, port)
+	}
+	return made, made + p.counted
+}
+
+// assign divides the virtual channels between the classes.
+func (p *hopPaths) assign() {
+	for vcs := 1; vcs < len(p.sets); vcs++ {
+		for class := range maxVCs {
+			switch {
+			case p.counted == 0:
+				p.sets[vcs][class] = allVCs(vcs)
+			case p.SpreadVCs && class < p.classes:
+				p.sets[vcs][class] = classVCs(class, p.classes, vcs)
+			default:
+				p.sets[vcs][class] = oneVC(uint32(class), vcs)
+			}
+		}
+	}
+}
+
+// UnusedSettings implements [param.Skipper].
+func (p *hopPaths) UnusedSettings() []string {
+	if p.counted == 0 {
+		return []string{"spread_vcs"}
+	}
+	return nil
+}
+
+// VCs is the number of hop classes.
+func (p *hopPaths) VCs() int { return p.classes }
+
+// InjectionVCs implements [fabric.Routing].
+func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
+
+// choose is one of several next hops of a packet at h.Switch, ports relative to its
+// first; key is what hashed choices go by.
+func (p *hopPaths) choose(v *fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
+	if len(ports) == 1 {
+		return ports[0]
+	}
+	switch p.ties {
+	case tiesHashed:
+		return ports[p.hash(h, key, len(ports))]
+	case tiesRandom:
+		return ports[v.Random(h.Switch).IntN(len(ports))]
+	case tiesLeastOccupied:
+		return leastOccupied(v, p.graph.PortStart[h.Switch], ports, v.Random(h.Switch))
+	}
+	return ports[0] // parallel cables of "one"
+}
+
+// hash chooses one of n by a packet's key and the switch.
+func (p *hopPaths) hash(h *fabric.Head, key uint32, n int) int {
+	return spread(key+uint32(h.Switch)*0x9e3779b1, n)
+}
+
+// explore lists what choose could return, with probabilities that add up to 1, or
+// with 0 where it depends on the network.
+func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit func(local uint16, weight float64)) {
+	weight := 1 / float64(len(ports))
+	switch {
+	case len(ports) == 1:
+	case p.ties == tiesHashed:
+		n := p.hash(h, key, len(ports))
+		ports, weight = ports[n:n+1], 1
+	case p.ties == tiesOne:
+		ports, weight = ports[:1], 1
+	}
+	if p.adaptive() {
+		weight = 0
+	}
+	for _, local := range ports {
+		visit(local, weight)
+	}
+}
+
+// adaptive tells whether next hops depend on the state of the network.
+func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }
