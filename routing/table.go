@@ -61,7 +61,7 @@ func (r *table) Widened() fabric.Routing {
 		return nil
 	}
 	wide := *r.hopPaths
-	wide.Ties = "random"
+	wide.Ties, wide.ties = "random", tiesRandom
 	return &table{&wide}
 }
 
