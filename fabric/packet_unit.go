@@ -106,11 +106,16 @@ func (d *domain) flitsOf(id int32) int32 {
 	return d.packet(id).flits
 }
 
+func readsCredits(r Routing) bool {
+	c, ok := r.(CreditReader)
+	return ok && c.ReadsCredits()
+}
+
 // newPacketUnit makes what f needs beyond its state for flits.
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
 		credits: make([]portCredits, len(f.out)), streams: make([]streams, len(f.masks)),
-		watched: f.occupancy || f.escape != nil,
+		watched: f.occupancy || f.escape != nil || readsCredits(f.routing),
 	}
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, Never

@@ -56,6 +56,11 @@ var Discard = Hop{Port: topology.NoPort}
 // [View]; only for them does the fabric keep the counters.
 type OccupancyReader interface{ ReadsOccupancy() bool }
 
+// CreditReader is implemented by routings that read credits through [View] and are no
+// occupancy readers: only for them, for occupancy readers and for escape routings does
+// the fabric keep the credits of packets on their way, where packets are the unit.
+type CreditReader interface{ ReadsCredits() bool }
+
 // GreedyDecider is implemented by occupancy readers that want all decisions
 // of a cycle at a switch to see the queues as they were before the first of
 // them (a parallel allocator). Without it each sees those made before it.

@@ -41,8 +41,11 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 
 // look brings up to date what is read of a port.
 func (v *View) look(p topology.PortID) {
-	if v.d.unit != nil {
-		v.d.unit.look(v.d, p)
+	if u := v.d.unit; u != nil {
+		if !u.watched {
+			panic("fabric: a routing that is no CreditReader reads credits")
+		}
+		u.look(v.d, p)
 	}
 }
 

@@ -73,6 +73,9 @@ func (r *deroutes) IgnoresTerminals() bool { return true }
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (r *deroutes) ReadsOccupancy() bool { return r.sense != senseCredits }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (r *deroutes) ReadsCredits() bool { return true }
+
 // ReadsCrossed implements [fabric.CrossedReader].
 func (r *deroutes) ReadsCrossed() bool { return r.sense == senseBoth }
 

@@ -148,6 +148,11 @@ func (r *fatPaths) mark(h *fabric.Head) {
 	}
 }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (r *fatPaths) ReadsCredits() bool {
+	return r.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"
+}
+
 // pick is the layer for a packet at its source.
 func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 	n := len(r.layers)

@@ -86,6 +86,9 @@ func (r *polarized) IgnoresTerminals() bool { return true }
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (r *polarized) ReadsOccupancy() bool { return r.sense != senseCredits }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (r *polarized) ReadsCredits() bool { return true }
+
 // ReadsCrossed implements [fabric.CrossedReader].
 func (r *polarized) ReadsCrossed() bool { return r.sense == senseBoth }
 

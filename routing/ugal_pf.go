@@ -87,6 +87,9 @@ func (u *ugalPF) UnusedSettings() []string {
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (u *ugalPF) ReadsOccupancy() bool { return u.sense != senseCredits }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (u *ugalPF) ReadsCredits() bool { return true }
+
 // ReadsCrossed implements [fabric.CrossedReader].
 func (u *ugalPF) ReadsCrossed() bool { return u.sense == senseBoth }
 

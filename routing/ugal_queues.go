@@ -26,6 +26,9 @@ func newQueueReader(queues UGALQueues) queueReader {
 // ReadsOccupancy implements [fabric.OccupancyReader].
 func (q queueReader) ReadsOccupancy() bool { return q.sense != senseCredits }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (q queueReader) ReadsCredits() bool { return true }
+
 // ReadsCrossed implements [fabric.CrossedReader].
 func (q queueReader) ReadsCrossed() bool { return q.sense == senseBoth }
 

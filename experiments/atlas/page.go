@@ -21,8 +21,9 @@ it needs. *cycle*: the routing has a choice, for demonstrations, with which it c
 channel loads; none where choices depend on queues. *saturation*: the highest load at which
 weft's default switch was found steady, in steps of 0.02. *hard*: the pattern worst-case, one
 group to the next, where there are groups, else switch-permutation, all terminals of a switch
-to those of another. Loads are in flits per terminal and cycle. Prices are kind cost's
-assumptions.
+to those of another. Engines of OpenSM give the network the routes that OpenSM would; some
+promise nothing, and may have a cycle. Loads are in flits per terminal and cycle. Prices are
+kind cost's assumptions.
 
 `, "`", at, "`", "`", "`")
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }

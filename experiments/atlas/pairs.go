@@ -98,7 +98,11 @@ func Pairs(network *Candidate) ([]Pair, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, certified(network, x, name, "", config, env))
+		pair := certified(network, x, name, "", config, env)
+		if pair.Refused != "" && readsFiles(config) {
+			continue // it is no pair without a file
+		}
+		all = append(all, pair)
 		param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 			key := f.Tag.Get("toml")
 			if !slices.Contains(keys, key) || f.Tag.Get("deadlocks") == "" {
@@ -119,6 +123,12 @@ func Pairs(network *Candidate) ([]Pair, error) {
 		})
 	}
 	return all, nil
+}
+
+// readsFiles tells whether a routing is about files, such as those of a cluster.
+func readsFiles(config any) bool {
+	_, reads := config.(interface{ Files() []string })
+	return reads
 }
 
 // certified builds a pair and looks at it.

