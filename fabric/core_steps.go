@@ -63,6 +63,3 @@ func (s *stepTimes) cycleFrom(k int64) int64 {
 	}
 	return c
 }
-
-// absolute is the number of a step of the present cycle.
-func (s *stepTimes) absolute(t *stepTime) int64 { return s.first + int64(t.number-uint32(s.first)) }

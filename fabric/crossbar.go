@@ -20,7 +20,9 @@ import (
 func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	var requests []request
 	var rivalInputs, rivalOutputs uint64
-	if d.requestsPlainly() {
+	if d.unit != nil && d.unit.requestsPlainly(d) {
+		requests, rivalInputs, rivalOutputs = d.unit.request(d, sw, t.number)
+	} else if d.requestsPlainly() {
 		requests, rivalInputs, rivalOutputs = d.requestPlainly(sw, t.number)
 	} else {
 		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.number)

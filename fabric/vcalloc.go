@@ -158,14 +158,6 @@ func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) b
 		need = d.flitsOf(v.packet >> packetBits)
 	}
 	port := v.hop >> 16
-	if free != 0 && free&(free-1) == 0 { // in most cases; as below
-		lov := port*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
-		if sw.outVC(lov).credits >= need {
-			v.out = int32(lov)
-			*check.At(d.acceptOV, uint32(sw.queue0)+local) = v.out + 1
-			return true
-		}
-	}
 	if free = d.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}

@@ -41,7 +41,6 @@ type placer struct {
 	placed    map[point]int32
 	at        []point
 	known     []bool
-	fresh     []int32 // placed, not looked around yet
 }
 
 // place gives every switch its coordinates. It starts from the seed and the
