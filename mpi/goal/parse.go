@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim/input"
@@ -355,73 +353,4 @@ func (p *parser) operation(t *tokens, op *operation) string {
 		return wrong()
 	}
 	return ""
-}
-
-// checkCycles looks for operations that wait for themselves.
-func (g *Schedule) checkCycles() error {
-	needs := make([]int32, g.ops.len())
-	var stack []int32
-	for i, op := range g.ops.all {
-		if needs[i] = op.needs; needs[i] == 0 {
-			stack = append(stack, i)
-		}
-	}
-	left := g.ops.len()
-	for len(stack) > 0 {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		left--
-		for _, d := range []*dependents{&g.onStart, &g.onDone} {
-			for _, after := range d.of(i) {
-				if needs[after]--; needs[after] == 0 {
-					stack = append(stack, after)
-				}
-			}
-		}
-	}
-	if left == 0 {
-		return nil
-	}
-	return g.cycleError(needs)
-}
-
-// cycleError describes one cycle among the operations whose needs are not met.
-func (g *Schedule) cycleError(needs []int32) error {
-	// Every operation left waits for another one left: walking from any of
-	// them to one that it waits for must come round.
-	waitsFor := make(map[int32]int32)
-	at := int32(-1)
-	for i := range int32(g.ops.len()) {
-		if needs[i] == 0 {
-			continue
-		}
-		if at < 0 {
-			at = i
-		}
-		for _, d := range []*dependents{&g.onStart, &g.onDone} {
-			for _, after := range d.of(i) {
-				if needs[after] > 0 {
-					waitsFor[after] = i
-				}
-			}
-		}
-	}
-	seen := map[int32]bool{}
-	for !seen[at] {
-		seen[at] = true
-		at = waitsFor[at]
-	}
-	rank := 0
-	for g.first[rank+1] <= at {
-		rank++
-	}
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops.at(at).line, rank)
-	for first := at; ; {
-		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops.at(at).text(), g.ops.at(at).line)
-		if at = waitsFor[at]; at == first {
-			s.WriteString("line " + strconv.Itoa(int(g.ops.at(at).line)))
-			return errors.New(s.String())
-		}
-	}
 }
