@@ -151,10 +151,22 @@ func (f *Fabric) owner(t topology.TerminalID) *domain {
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
 	for check.On && cycles > checkPeriod {
-		f.advance(checkPeriod)
-		cycles -= checkPeriod
+		some := min(cycles, max(checkPeriod, f.idleCycles()))
+		f.advance(some)
+		cycles -= some
 	}
 	f.advance(cycles)
+}
+
+// idleCycles is for how many cycles nothing is going to happen.
+func (f *Fabric) idleCycles() int64 {
+	first := Never
+	for _, d := range f.domains {
+		if next, any := d.nextWork(); any {
+			first = min(first, next)
+		}
+	}
+	return first - 1 - f.cycle
 }
 
 func (f *Fabric) advance(cycles int64) {
