@@ -18,7 +18,7 @@ type RandomRegularConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "random-regular", "random regular graph (Jellyfish): connected, no parallel cables",
+	param.Register(Registry, "random-regular", "random regular graph, all of them alike: connected, no parallel cables",
 		RandomRegularConfig{Switches: 64, Degree: 6, Terminals: 2, Seed: 1},
 		func(c RandomRegularConfig, _ struct{}) (Topology, error) { return newRandomRegular(c), nil })
 }
