@@ -16,7 +16,7 @@ import (
 func init() {
 	Register(Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
-		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit: latency and throughput over load",
+		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
 		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
