@@ -75,7 +75,7 @@ func startBrowser(t *testing.T, path string) (b *browser, said func() string) {
 		t.Fatal(err)
 	}
 	command := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
-		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
+		"--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	theirs, in, err := os.Pipe()
 	if err != nil {
