@@ -62,7 +62,7 @@ type archiver struct {
 }
 
 // archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) {
+func (f *Fabric) archive(a *snapshot.Archive) *archiver {
 	x := &archiver{Archive: a, f: f}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
@@ -78,6 +78,7 @@ func (f *Fabric) archive(a *snapshot.Archive) {
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
 	}
+	return x
 }
 
 func (x *archiver) counters(c *Counters) {

@@ -38,6 +38,29 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, func(a *snapshot.Archive, q *queued) { withPackets(a).queued(q, true) })
 	whole(t, func(a *snapshot.Archive, c *Counters) { withPackets(a).counters(c) })
 
+	whole(t, func(a *snapshot.Archive, c *course) { c.archive(a) })
+	whole(t, func(a *snapshot.Archive, p *progress) { p.archive(a) })
+	whole(t, func(a *snapshot.Archive, m *Measure) { m.archive(a) })
+	whole(t, func(a *snapshot.Archive, l *LevelTally) { l.archive(a) })
+	whole(t, func(a *snapshot.Archive, s *seriesRecorder) { s.archive(a) }, "f")
+	whole(t, func(a *snapshot.Archive, e *Evidence) { e.archive(a) })
+
+	snapshottest.Names[Meter](t, "from", "to", "slice", "slices", "latency", "network", "hops", "nonMinimal", "packets", "notes", "levels",
+		"last", "first", "trailing", // found again with the next packet, taken with each slice
+		"parts") // taken over
+	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
+	snapshottest.Names[Watchdog](t, "moved", "movedAt", "waits", "waitsAt", "f", "limit")
+	snapshottest.Names[Wait](t, "Holds", "Wants", "Flits", "Src", "Dst", "Multicast", "packet", "Holder")
+	snapshottest.Names[levelMeter](t, "tallies", "routing", "levels")
+	snapshottest.Names[Result](t, "Meter", "Warmup", "Window", "Accepted", "ChannelFlits", "Settled", "Evidence",
+		"Cycles", "Faults", "Measures", "Blame", "Traces", // noted at the end, or not kept
+		"Closed", "Offered", // of the plan
+		"State", "Reason", "Series") // follow from the evidence, and from the recorder
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course")
+	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
+	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
+	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
+
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
 	snapshottest.Names[buffered](t, "next", "queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
