@@ -162,7 +162,7 @@ func TestValidationTable(t *testing.T) {
 	if err := table.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	docs := filepath.Join("..", "docs")
+	docs := filepath.Join("..", "..", "docs")
 	if err := experiments.WriteFile(filepath.Join(docs, "validation.csv"), b.Bytes()); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestValidationTable(t *testing.T) {
 				part.Rows = append(part.Rows, row)
 			}
 		}
-		p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"case", "simulator"}, Style: "line", Title: "weft and BookSim2: " + family}
+		p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
 		picture, err := p.Picture(part, "png")
 		if err != nil {
 			t.Fatal(err)
