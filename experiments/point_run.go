@@ -23,6 +23,10 @@ type Run struct {
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
 
+	fork   *forking    // nil: none
+	warmup *warmup     // of the point
+	warm   *warmStates // of the execution
+
 	started time.Time // for progress only
 	mu      sync.Mutex
 	way     way
