@@ -22,7 +22,7 @@ type decoder struct {
 	// They are judged after all points of a sweep are decoded: a parameter
 	// of one swept routing is unknown to the others.
 	unknown map[string]string
-	shared  *sharedBuilds // of the file; may be nil
+	shared  *Shared // of the file; may be nil
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
@@ -89,7 +89,7 @@ func (d *decoder) choose(path string, f field, c chooser, raw any, given bool) {
 		name = s
 	}
 	if err := c.choose(path, f.name, name); err != nil {
-		d.doc.fault(key, "= %q: unknown %s%s: known are %s", name, c.kind(), didYouMean(name, c.names()), strings.Join(c.names(), ", "))
+		d.doc.fault(key, "= %q: unknown %s%s: known are %s", name, c.kind(), param.DidYouMean(name, c.names()), strings.Join(c.names(), ", "))
 	}
 }
 
@@ -103,12 +103,12 @@ func unknownKey(path, name string, candidates []string) string {
 		return what + "; it takes none"
 	}
 	candidates = slices.Sorted(slices.Values(candidates))
-	return fmt.Sprintf("%s%s: allowed are %s", what, didYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
+	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }
 
 // params records the faults that validation or a constructor found.
 func (d *decoder) params(table string, err error) {
-	for _, e := range flatten(err) {
+	for _, e := range param.Errors(err) {
 		d.doc.faultFrom(table, e)
 	}
 }
@@ -187,6 +187,13 @@ func setScalar(v reflect.Value, raw any) bool {
 	return false
 }
 
+// NumberOrWord is the type of a setting that takes an integer or a word, and reads both as
+// text.
+type NumberOrWord interface {
+	encoding.TextUnmarshaler
+	Wanted() string // what is allowed, for messages
+}
+
 // text decodes values with units.
 func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 	example := `a string`
@@ -197,8 +204,9 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 		example = `a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`
 	case *sim.Rate:
 		example = `a data rate with its unit in quotes, for example "100Gb/s"`
-	case *Entries:
-		example = `a number of at least 1, or "unlimited"`
+	}
+	if w, ok := target.(NumberOrWord); ok {
+		example = w.Wanted()
 		if n, ok := raw.(int64); ok {
 			raw = strconv.FormatInt(n, 10)
 		}

@@ -6,7 +6,9 @@
 // the settings of a kind as a struct, its result columns as another, and a
 // function from the one to the other. Everything else (decoding with exact
 // error places, validation, sweeps, resuming, plots, documentation) follows
-// from those declarations.
+// from those declarations. The package itself has none: a program imports weft's own kinds by
+//
+//	import _ "github.com/weft-sim/weft/experiments/kinds"
 //
 // # How a file is read
 //

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Verdict is a target beside what was measured.
@@ -256,7 +258,7 @@ func VerdictTable(verdicts []Verdict) *Table {
 	for _, v := range verdicts {
 		x := v.Target
 		t.Rows = append(t.Rows, []string{
-			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
+			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(stats.Finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
 		})
 	}
 	return t

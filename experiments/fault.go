@@ -133,7 +133,7 @@ func At(key string, err error) error {
 // to fallback.
 func Under(table, fallback string, err error) error {
 	var out []error
-	for _, e := range flatten(err) {
+	for _, e := range param.Errors(err) {
 		var p *param.ParamError
 		if errors.As(e, &p) {
 			q := *p
@@ -146,29 +146,6 @@ func Under(table, fallback string, err error) error {
 		}
 	}
 	return errors.Join(out...)
-}
-
-// flatten lists the leaves of joined errors.
-func flatten(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, flatten(e)...)
-		}
-		return all
-	}
-	return []error{err}
-}
-
-// didYouMean is " (did you mean "x"?)" if a candidate is close, otherwise "".
-func didYouMean(name string, candidates []string) string {
-	if near := param.Nearest(name, candidates); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return ""
 }
 
 // fault records something wrong with a dotted key.

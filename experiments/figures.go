@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
@@ -145,7 +147,7 @@ func (f *File) checkTable(path, name string) bool {
 	}
 	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
 		known := append([]string{resultsTable}, f.kind.tables...)
-		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
+		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
 		f.doc.fault(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
@@ -192,7 +194,7 @@ func (f *File) checkValues(key, name string) {
 
 func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
-		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
+		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 }
 

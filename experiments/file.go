@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // File is an experiment file, read, expanded and checked.
@@ -26,7 +27,7 @@ type File struct {
 	set    []string // Options.Set
 	quick  bool     // a [quick] table was applied
 	doc    *document
-	shared *sharedBuilds
+	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
 	keys   []string    // swept, in order
@@ -43,6 +44,9 @@ type Point struct {
 	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64 // its value there then
 }
+
+// Config is the point's configuration: a pointer to the struct of its file's kind.
+func (p *Point) Config() any { return p.config }
 
 // Options change how a file is read.
 type Options struct {
@@ -75,7 +79,7 @@ func Open(name string, options Options) (*File, error) {
 		for i, k := range known {
 			known[i] = strings.TrimSuffix(k, ".toml")
 		}
-		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
+		faults[0].Message += param.DidYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
 	}
 	return nil, err
 }
@@ -104,7 +108,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
 	if err := d.faults.err(); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package experiments
 
+import "github.com/weft-sim/weft/sim/param"
+
 // check asks the kind about every distinct point.
 func (f *File) check() {
 	seen := map[string]bool{}
@@ -11,7 +13,7 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
-		for _, e := range flatten(err) {
+		for _, e := range param.Errors(err) {
 			d.faultFrom("", e)
 		}
 		f.doc.faults = append(f.doc.faults, d.faults...)

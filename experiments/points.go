@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // expand decodes all points of the sweep.
@@ -63,11 +65,11 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 		delete(tables, name)
 	}
 	dec.tablesOf(f.kind, tables, p.config)
-	if u, ok := p.config.(unsafeConfig); ok && f.unsafe {
-		u.setAllowDeadlock()
+	if u, ok := p.config.(deadlockSetting); ok && f.unsafe {
+		u.SetAllowDeadlock()
 	}
 	inputs := f.locateInputs(p.config)
-	followClock(d, p.config, f.kind.defaults())
+	f.kind.complete(p.config, d.has)
 	p.settings = resolve(p.config)
 	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
 	return p, dec
@@ -83,7 +85,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
 			names := append(tableNames(k), headerTables...)
-			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, didYouMean(key, names), strings.Join(names, ", "))
+			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
 		}
 		for _, t := range k.settings() {

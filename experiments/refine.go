@@ -143,7 +143,7 @@ func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (stead
 	if gaps < 2 {
 		return 0, false
 	}
-	value = roundDecimal(low + r.spacing*math.Floor(gaps/2))
+	value = RoundDecimal(low + r.spacing*math.Floor(gaps/2))
 	// A point there that is not known has failed.
 	taken := slices.ContainsFunc(points, func(p *Point) bool { return r.position(f, p) == value })
 	return value, !taken

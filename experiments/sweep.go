@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // maxPoints bounds a sweep: more is a mistake in a range.
@@ -182,7 +184,7 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 			ok = false
 		}
 		if name != "from" && name != "to" && name != "step" {
-			d.fault(join(key, name), "is not a key of a range%s: allowed are from, to, step", didYouMean(name, []string{"from", "to", "step"}))
+			d.fault(join(key, name), "is not a key of a range%s: allowed are from, to, step", param.DidYouMean(name, []string{"from", "to", "step"}))
 			ok = false
 		}
 	}
@@ -207,15 +209,15 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 		if integers {
 			values[i] = int64(math.Round(x))
 		} else {
-			values[i] = roundDecimal(x)
+			values[i] = RoundDecimal(x)
 		}
 	}
 	return values, true
 }
 
-// roundDecimal takes the noise of binary fractions off a sum of decimal steps:
+// RoundDecimal takes the noise of binary fractions off a sum of decimal steps:
 // 0.30000000000000004 becomes 0.3.
-func roundDecimal(x float64) float64 {
+func RoundDecimal(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
 	if err != nil {
 		panic("experiments: " + err.Error()) // what FormatFloat writes can be read

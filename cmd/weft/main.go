@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
 )
 
 // Exit statuses.

@@ -24,7 +24,7 @@ type Verdict struct {
 // of a whole family, weft's may be on the right side only. Published numbers that are counts
 // of networks are met too; others are not judged.
 func (r *Reference) JudgeTargets() []Verdict {
-	networks := map[string]*network{} // by instance
+	networks := map[string]*subject{} // by instance
 	verdicts := make([]Verdict, len(r.Targets))
 	for i := range r.Targets {
 		verdicts[i] = r.judgeTarget(&r.Targets[i], networks)
@@ -32,7 +32,7 @@ func (r *Reference) JudgeTargets() []Verdict {
 	return verdicts
 }
 
-func (r *Reference) judgeTarget(t *Target, networks map[string]*network) Verdict {
+func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict {
 	v := Verdict{Target: t, Verdict: booksim.NotJudged}
 	if law, ok := laws[t.ID]; ok {
 		if fault := law(); fault != nil {
