@@ -65,12 +65,17 @@ func sooner[T any](cycle int64, w *sim.Wheel[T]) int64 {
 	return cycle
 }
 
-// nextChange is the next cycle in which something arrives, a terminal wakes, or
-// a fault begins or ends.
+// nextChange is the next cycle in which something arrives, a terminal wakes, a fault
+// begins or ends, or an observer wants to look.
 func (d *domain) nextChange() (cycle int64, any bool) {
 	cycle, any = d.nextArrival()
 	if d.faults != nil {
 		if c, ok := d.faults.next(d.cycle); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	if d.observer != nil {
+		if c := d.observer.next(); c < Never && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}

@@ -15,6 +15,8 @@ type domain struct {
 	state
 	cycle int64 // being simulated, or last simulated
 	extras
+	mine []int32 // its switches, ascending
+	ends []int32 // its terminals, likewise
 
 	pool       []buffered // flits behind the fronts of queues
 	poolFree   int32      // + 1

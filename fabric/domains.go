@@ -66,7 +66,7 @@ const domainsPerThread = 4
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
 	threads = min(threads, maxDomains, len(f.switches))
-	if threads < 2 || f.observer != nil || f.multicast != nil || f.faults != nil {
+	if threads < 2 || f.multicast != nil || f.faults != nil {
 		return
 	}
 	domain, lookahead := f.divide(threads)
@@ -97,6 +97,14 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	f.domains = nil
 	for range domains {
 		f.domains = append(f.domains, newDomain(f))
+	}
+	for s := range f.switches {
+		d := f.domains[domainOf[s]]
+		d.mine = append(d.mine, int32(s))
+	}
+	for t := range f.terminals {
+		d := f.owner(topology.TerminalID(t))
+		d.ends = append(d.ends, int32(t))
 	}
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 {
@@ -180,6 +188,9 @@ func (f *Fabric) advance(cycles int64) {
 	f.work(0, f.cycle, end)
 	f.others.Wait()
 	f.cycle = end
+	if f.observer != nil {
+		f.observer.gather()
+	}
 	f.count()
 }
 
@@ -193,6 +204,9 @@ func (f *Fabric) work(me int, from, end int64) {
 				if other != i {
 					f.domains[i].receive(d, i, from+1, until)
 				}
+			}
+			if o := f.domains[i].observer; o != nil {
+				o.opens()
 			}
 		})
 		f.barrier.wait() // all have taken it

@@ -94,6 +94,9 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 	f.source = source
 	for _, d := range f.domains {
 		d.source, d.sink = source, sinkOf(d)
+		if f.observer != nil {
+			d.observer = f.observer.part(d)
+		}
 		if f.faults != nil {
 			d.source, d.sink = f.faulty(d.source, d.sink)
 		}
