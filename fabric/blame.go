@@ -87,9 +87,9 @@ type Blame struct {
 	queues     []blameQueue
 	clocked    []uint64 // by queue / 64, the queues whose clock runs
 	came       []uint32 // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
-	packets    *packetRecords[account]
-	marks      *packetRecords[mark]
-	long       *packetRecords[*Parts]        // what is not in a packet's account
+	packets    packetRecords[account]
+	marks      packetRecords[mark]
+	long       packetRecords[*Parts]         // what is not in a packet's account
 	under      int64                         // measured packets whose last flit has entered the network, less those that have arrived, here
 	others     int64                         // packets that are not measured likewise
 	elsewhere  struct{ under, others int64 } // sums over the other domains, as of the beginning of the window
@@ -128,7 +128,6 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	b := &Blame{
 		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)),
 		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)),
-		packets: &packetRecords[account]{}, marks: &packetRecords[mark]{}, long: &packetRecords[*Parts]{},
 		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
 	}
 	if d.combined == 0 {

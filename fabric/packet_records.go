@@ -2,7 +2,8 @@ package fabric
 
 // packetRecords holds what somebody beside the network keeps of each packet, in chunks
 // that never move, as [packetTable] has them. A record belongs to the domain that its
-// packet, or the part of it that the record is about, is in.
+// packet, or the part of it that the record is about, is in. Where there are several
+// domains, each has a copy of the list, made once that is divided.
 type packetRecords[T any] struct {
 	chunks []*[chunkPackets]T
 }

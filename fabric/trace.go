@@ -123,12 +123,12 @@ type Tracer struct {
 	parts   []*Tracer // of the domains, with the network's first; in that only
 	plan    TracePlan
 	meter   *Meter
-	numbers []int                 // by terminal: measured packets that have entered the network
-	matched []int                 // by terminal: those of them that match
-	live    *packetRecords[*life] // nil: not followed
-	kept    []*life               // those that have arrived, in no order; at most plan.Packets
-	spare   []*life               // to be used again
-	started []int64               // cycles in which packets were begun with, where the first are wanted
+	numbers []int                // by terminal: measured packets that have entered the network
+	matched []int                // by terminal: those of them that match
+	live    packetRecords[*life] // nil: not followed
+	kept    []*life              // those that have arrived, in no order; at most plan.Packets
+	spare   []*life              // to be used again
+	started []int64              // cycles in which packets were begun with, where the first are wanted
 }
 
 // life is the record of a packet that is followed. Its head and its tail may be in
@@ -160,7 +160,7 @@ func (c *crossings) at(i int) *TraceHop {
 // that meter measures. It must be called before Attach.
 func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	n := f.graph.Terminals()
-	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n), live: &packetRecords[*life]{}}
+	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
 	f.observe(tr)
 	return tr
 }
