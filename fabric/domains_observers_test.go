@@ -86,6 +86,11 @@ func observed(b *fabric.Blame, traces []*fabric.PacketTrace) string {
 	fmt.Fprintln(&s, b.Packets, b.Classes, b.Levels)
 	fmt.Fprintln(&s, b.Links())
 	fmt.Fprintln(&s, b.Roots())
+	return s.String() + lives(traces)
+}
+
+func lives(traces []*fabric.PacketTrace) string {
+	var s strings.Builder
 	for _, p := range traces {
 		fmt.Fprintf(&s, "%+v\n", *p)
 	}

@@ -98,7 +98,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 			d.observer = f.observer.part(d)
 		}
 		if f.faults != nil {
-			d.source, d.sink = f.faulty(d.source, d.sink)
+			f.faulty(d)
 		}
 		d.prefetcher, _ = d.source.(prefetcher)
 	}

@@ -409,6 +409,9 @@ func (tr *Tracer) delivered(d *domain, id int32, delivery *Delivery) {
 	}
 	*tr.live.at(id) = nil
 	t.Delivery = *delivery
+	if d.faults != nil { // whose retries have numbered the packet
+		t.Tag = d.faults.letters.at(int32(t.Tag)).spec.Tag
+	}
 	for i := range delivery.Hops {
 		hop := t.path.at(i)
 		t.Path = append(t.Path, *hop)
