@@ -69,7 +69,7 @@ const domainsPerThread = 4
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
 	threads = min(threads, maxDomains, len(f.switches))
-	if threads < 2 || f.multicast != nil {
+	if threads < 2 {
 		return
 	}
 	domain, lookahead := f.divide(threads)
