@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnaskedTable: a figure of a table that no point writes is a fault of the file,
+// TestUnaskedTable: a figure of a table that no point writes is a problem of the file,
 // known before anything runs; asked for by one point of a sweep it is none.
 func TestUnaskedTable(t *testing.T) {
 	const plot = "[[plot]]\ntable = \"links\"\nx = \"from\"\ny = \"flits\"\nstyle = \"bar\"\n"

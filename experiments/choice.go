@@ -51,7 +51,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	built, err := c.registry.Build(c.name, c.config, env)
 	if err != nil {
 		var zero T
-		return zero, Under(c.table, join(c.table, c.faulty()), err)
+		return zero, Under(c.table, join(c.table, c.blamed()), err)
 	}
 	if c.shared != nil {
 		unused := c.registry.Unused(c.name, env, built)
@@ -62,9 +62,9 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	return built, nil
 }
 
-// faulty is the key of the table that errors without a key are about: the one
+// blamed is the key of the table that errors without a key are about: the one
 // that names a file, if there is one, otherwise the choice.
-func (c *Choice[E, T]) faulty() string {
+func (c *Choice[E, T]) blamed() string {
 	if r, ok := readerOf(c.config); ok {
 		for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {

@@ -83,13 +83,13 @@ func (d *decoder) choose(path string, f field, c chooser, raw any, given bool) {
 	if given {
 		s, ok := raw.(string)
 		if !ok {
-			d.doc.fault(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
+			d.doc.problem(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
 			return
 		}
 		name = s
 	}
 	if err := c.choose(path, f.name, name); err != nil {
-		d.doc.fault(key, "= %q: unknown %s%s: known are %s", name, c.kind(), param.DidYouMean(name, c.names()), strings.Join(c.names(), ", "))
+		d.doc.problem(key, "= %q: unknown %s%s: known are %s", name, c.kind(), param.DidYouMean(name, c.names()), strings.Join(c.names(), ", "))
 	}
 }
 
@@ -106,10 +106,10 @@ func unknownKey(path, name string, candidates []string) string {
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }
 
-// params records the faults that validation or a constructor found.
+// params records the problems that validation or a constructor found.
 func (d *decoder) params(table string, err error) {
 	for _, e := range param.Errors(err) {
-		d.doc.faultFrom(table, e)
+		d.doc.problemFrom(table, e)
 	}
 }
 
@@ -128,11 +128,11 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 		d.list(path, v, raw)
 	default:
 		if s, ok := raw.(string); ok && input.HasControl(s) {
-			d.doc.fault(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
+			d.doc.problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
 			return
 		}
 		if !setScalar(v, raw) {
-			d.doc.fault(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
+			d.doc.problem(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
 		}
 	}
 }
@@ -213,17 +213,17 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 	}
 	s, ok := raw.(string)
 	if !ok {
-		d.doc.fault(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
+		d.doc.problem(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
 		return
 	}
 	if err := target.UnmarshalText([]byte(s)); err != nil {
-		d.doc.fault(path, "= %s", unitFault(s, err, example))
+		d.doc.problem(path, "= %s", unitProblem(s, err, example))
 	}
 }
 
-// unitFault words the error of a value with a unit: the value once, and what is
+// unitProblem words the error of a value with a unit: the value once, and what is
 // allowed unless the error says it.
-func unitFault(s string, err error, example string) string {
+func unitProblem(s string, err error, example string) string {
 	message := err.Error()
 	for _, what := range []string{"time ", "size ", "rate "} {
 		message = strings.TrimPrefix(message, what)
@@ -240,7 +240,7 @@ func unitFault(s string, err error, example string) string {
 func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.doc.fault(path, "= %s: want a table, [%s]", show(raw), path)
+		d.doc.problem(path, "= %s: want a table, [%s]", show(raw), path)
 		return
 	}
 	decode(table)
@@ -261,8 +261,8 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 	elements, ok := raw.([]any)
 	if !ok {
 		one := reflect.New(v.Type().Elem()).Elem()
-		before := len(d.doc.faults)
-		if d.value(path, one, raw); len(d.doc.faults) == before {
+		before := len(d.doc.problems)
+		if d.value(path, one, raw); len(d.doc.problems) == before {
 			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
 		}
 		return
@@ -272,11 +272,11 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
-	before := len(d.doc.faults)
+	before := len(d.doc.problems)
 	for i, element := range elements {
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
 	}
-	if len(d.doc.faults) == before { // what is half read must not be judged
+	if len(d.doc.problems) == before { // what is half read must not be judged
 		v.Set(list)
 	}
 }

@@ -17,7 +17,7 @@
 // keys outside tables (header.go), the sweep (sweep.go, one_at_a_time.go, refine.go),
 // points (points.go, decode.go, choice.go), figures and expectations (figures.go,
 // expect.go), what the kind has to say (point_checks.go), titles (titles.go). All steps
-// note faults (fault.go) under dotted keys (key.go); none reads what a later one makes.
+// note problems (problem.go) under dotted keys (key.go); none reads what a later one makes.
 //
 // # Determinism
 //

@@ -65,17 +65,17 @@ func (f *File) readFork() {
 	}
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.fault(forkPath, "= %s: want a table such as { warmup = { \"traffic.load\" = 0.3 }, settle = \"20us\" }", show(raw))
+		d.problem(forkPath, "= %s: want a table such as { warmup = { \"traffic.load\" = 0.3 }, settle = \"20us\" }", show(raw))
 		return
 	}
 	if f.kind.forks == nil {
-		d.fault(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm; those that can: %s", f.kind.name, strings.Join(forkingKinds(), ", "))
+		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm; those that can: %s", f.kind.name, strings.Join(forkingKinds(), ", "))
 		return
 	}
 	fork := &forking{}
 	for _, name := range sortedKeys(table) {
 		if name != "warmup" && name != "settle" {
-			d.fault(join(forkPath, tomlKey(name)), "%s", unknownKey(forkPath, name, []string{"warmup", "settle"}))
+			d.problem(join(forkPath, tomlKey(name)), "%s", unknownKey(forkPath, name, []string{"warmup", "settle"}))
 		}
 	}
 	times := forkTable{}
@@ -83,18 +83,18 @@ func (f *File) readFork() {
 	dec.table(forkPath, only(table, "settle"), &times)
 	fork.settle = times.Settle
 	if _, given := table["settle"]; !given || fork.settle < 0 {
-		d.fault(join(forkPath, "settle"), "is not given: want a time such as \"20us\", in which the network becomes used to the settings of a point")
+		d.problem(join(forkPath, "settle"), "is not given: want a time such as \"20us\", in which the network becomes used to the settings of a point")
 	}
 	warmup, ok := table["warmup"].(map[string]any)
 	if !ok || len(warmup) == 0 {
-		d.fault(join(forkPath, "warmup"), "= %s: want the settings of the common warm-up, such as { \"traffic.load\" = 0.3 }", show(table["warmup"]))
+		d.problem(join(forkPath, "warmup"), "= %s: want the settings of the common warm-up, such as { \"traffic.load\" = 0.3 }", show(table["warmup"]))
 		return
 	}
 	path := join(forkPath, "warmup")
 	for _, s := range d.flatten(path, warmup, func(map[string]any) bool { return false }) {
 		key := keyUnder(path, s.key)
 		if name := splitKey(key)[0]; !slices.Contains(f.kind.forks.tables, name) {
-			d.fault(s.key, "cannot change in a network that is warm: kind %q can change what is in %s", f.kind.name, strings.Join(f.kind.forks.tables, ", "))
+			d.problem(s.key, "cannot change in a network that is warm: kind %q can change what is in %s", f.kind.name, strings.Join(f.kind.forks.tables, ", "))
 			continue
 		}
 		fork.warmup = append(fork.warmup, setting{key, s.value})
@@ -141,13 +141,13 @@ func (f *File) warmOf(p *Point, d *document, dec *decoder) {
 	for i, s := range f.fork.warmup {
 		tree.swept[unquoted(s.key)] = d.originOf(f.fork.places[i])
 		if inside, err := setKey(tree.tree, s.key, s.value); err != nil {
-			d.fault(f.fork.places[i], "cannot be set: %s is not a table", inside)
+			d.problem(f.fork.places[i], "cannot be set: %s is not a table", inside)
 		}
 	}
 	warm := &decoder{doc: tree, unknown: map[string]string{}, shared: f.shared}
 	config := f.kind.defaults()
 	settings, inputs := f.configure(warm, tree, config)
-	d.faults = append(d.faults, tree.faults...)
+	d.problems = append(d.problems, tree.problems...)
 	for key, message := range warm.unknown {
 		if _, known := dec.unknown[key]; !known {
 			dec.unknown[key] = message

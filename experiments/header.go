@@ -39,7 +39,7 @@ func (f *File) header() bool {
 	}
 	f.kind = kinds[h.Kind]
 	if f.kind == nil {
-		d.fault("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())
+		d.problem("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())
 	}
 	return f.kind != nil
 }

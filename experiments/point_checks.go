@@ -18,9 +18,9 @@ func (f *File) check() {
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
 		for _, e := range param.Errors(errors.Join(err, f.checkFork(p))) {
-			d.faultFrom("", e)
+			d.problemFrom("", e)
 		}
-		f.doc.faults = append(f.doc.faults, d.faults...)
+		f.doc.problems = append(f.doc.problems, d.problems...)
 		for _, w := range warnings {
 			if !warned[w] {
 				f.Warnings = append(f.Warnings, w)

@@ -36,13 +36,13 @@ func (f *File) point(steps []int) *decoder {
 	}
 	p, dec := f.decode(values, len(f.Points))
 	p.steps = slices.Clone(steps)
-	f.doc.faults = append(f.doc.faults, dec.doc.faults...)
+	f.doc.problems = append(f.doc.problems, dec.doc.problems...)
 	f.Points = append(f.Points, p)
 	return dec
 }
 
 // decode makes the point that has the given values on the axes of the sweep.
-// The decoder holds its faults, and the keys that nothing knows.
+// The decoder holds its problems, and the keys that nothing knows.
 func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
 	p := &Point{Index: index, config: f.kind.defaults()}
@@ -52,7 +52,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 			p.Swept = append(p.Swept, formatCell(value))
 			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
-				d.fault(key, "cannot be set: %s is not a table", inside)
+				d.problem(key, "cannot be set: %s is not a table", inside)
 			}
 		}
 	}

@@ -144,7 +144,7 @@ const (
 )
 
 // Preflight examines every distinct point of the file without running any.
-// The error is of type Faults: what must not run, such as a routing that can
+// The error is of type Problems: what must not run, such as a routing that can
 // deadlock.
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
@@ -162,7 +162,7 @@ func (f *File) PreflightRest(dir string) (*Report, error) {
 
 func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
 	byHash := map[string]*Preflight{}
-	var faults Faults
+	var problems Problems
 	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
 	for _, point := range f.Points {
@@ -182,15 +182,15 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			err := f.kind.preflight(point.config, p)
 			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
 			for _, e := range param.Errors(err) {
-				d.faultFrom("", e)
+				d.problemFrom("", e)
 			}
-			faults = append(faults, d.faults...)
+			problems = append(problems, d.problems...)
 			all.add(1, p.work())
 			bytes = max(bytes, p.bytes)
 		}
 		merged.add(p, point)
 	}
-	if err := faults.err(); err != nil {
+	if err := problems.err(); err != nil {
 		return nil, err
 	}
 	report := merged.report()

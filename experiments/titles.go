@@ -22,7 +22,7 @@ func (f *File) fillTitles(set []string) {
 	for _, s := range set {
 		key, value, err := ParseSetting(s)
 		if err != nil {
-			continue // a fault already
+			continue // a problem already
 		}
 		if key == "title" {
 			given = f.Title
@@ -89,7 +89,7 @@ func (f *File) fill(key, title string) string {
 		case len(values) > 0:
 			return listValues(values)
 		case strings.Contains(name, "."):
-			f.doc.fault(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
+			f.doc.problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
 		}
 		return word
 	})

@@ -129,10 +129,10 @@ func (s *warmStates) file() *snapshot.File {
 }
 
 // readWarm reads a file of warm networks and finds out whether all points of f can go on
-// from it. Errors are [Faults].
+// from it. Errors are [Problems].
 func (f *File) readWarm(path string) (*snapshot.File, error) {
 	refuse := func(format string, args ...any) error {
-		return Faults{{At: path, Message: Legible(fmt.Sprintf(format, args...))}}
+		return Problems{{At: path, Message: Legible(fmt.Sprintf(format, args...))}}
 	}
 	text, err := input.ReadInput(path, input.MaxStream)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *File) readWarm(path string) (*snapshot.File, error) {
 }
 
 // CheckWarm finds out, before anything runs, whether all points can go on from the warm
-// networks in a file. Errors are [Faults].
+// networks in a file. Errors are [Problems].
 func (f *File) CheckWarm(path string) error {
 	_, err := f.readWarm(path)
 	return err

@@ -100,6 +100,7 @@ func (x *archiver) hardware() {
 	snapshot.Array(a, "input ports", f.in, archiveInPort)
 	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
 	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
+	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
 	snapshot.Array(a, "switches", f.streams, archiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
 	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
@@ -132,6 +133,9 @@ func (x *archiver) settleIn(moving *moving) {
 	if x.plausible(); x.Err() != nil {
 		return
 	}
+	for q := range f.upcoming {
+		f.upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.queues[q])
+	}
 	for _, d := range f.domains {
 		d.cycle = f.cycle
 		d.Counters = Counters{}
@@ -153,6 +157,16 @@ func (x *archiver) settleIn(moving *moving) {
 	}
 	moving.file(f)
 	f.checkAt = 0
+}
+
+// secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
+func (d *domain) secondHead(v *inVC) int32 {
+	for n, i := v.last, int32(1); i < v.count; i++ {
+		if n = d.pool[n-1].next; d.pool[n-1].packet&headFlit != 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // domainAt is the domain that simulates a switch.

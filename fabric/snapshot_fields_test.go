@@ -21,6 +21,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveTrain)
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
+	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
 	whole(t, archiveHeldCredit)
 	whole(t, archiveRamp)
@@ -73,11 +74,12 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"slopes", "creditRate", "stepRate", "watched", // follow from the settings
 		"step", "tails") // count within a cycle
-	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "terminals", "packets",
+	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
 		"streams", "departures", "sensing", "crossed", "lanes", "allocators")
 	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
 		"network", "extras", "source", "prefetcher", "sink", "listener", // made before
-		"pool", "poolFree", "packetFree", "active", // follow from the rest
+		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
+		"retry", "doomed", "purged", // of faults, which have no snapshots
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery") // count within a cycle
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt")
 }

@@ -22,6 +22,10 @@ func (x *archiver) plausible() {
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {
 				x.Check(x.goes(sw, q) && x.someone(q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
 			})
+			if f.upcoming != nil {
+				u := &f.upcoming[sw.queue0+int32(local)]
+				x.Check(u.out >= -1 && u.out < queues && (u.packets < 2 || f.ofQueue(sw.queue0+int32(local)).secondHead(v) != 0), "behind the front of queue %d of switch %d: %+v", local, s, *u)
+			}
 			o := sw.outVC(local)
 			x.Check(x.queueOf(max(o.owner, ^o.owner)), "output virtual channel %d of switch %d belongs to queue %d", local, s, o.owner)
 		}

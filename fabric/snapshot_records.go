@@ -135,6 +135,15 @@ func archiveLanePort(a *snapshot.Archive, p *lanePort) {
 	snapshot.Int(a, &p.holder)
 }
 
+func archiveUpcoming(a *snapshot.Archive, u *upcoming) {
+	snapshot.Int(a, &u.packets)
+	snapshot.Int(a, &u.left)
+	snapshot.Int(a, &u.out)
+	snapshot.Int(a, &u.ready)
+	snapshot.Int(a, &u.third)
+	snapshot.Int(a, &u.asleep)
+}
+
 func archiveProbe(a *snapshot.Archive, p *probe) {
 	snapshot.Int(a, &p.sent)
 	snapshot.Int(a, &p.ahead)

@@ -35,8 +35,8 @@ func (r *Reference) JudgeTargets() []Verdict {
 func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict {
 	v := Verdict{Target: t, Verdict: booksim.NotJudged}
 	if law, ok := laws[t.ID]; ok {
-		if fault := law(); fault != nil {
-			v.Verdict, v.Note = booksim.Differs, fault.Error()
+		if problem := law(); problem != nil {
+			v.Verdict, v.Note = booksim.Differs, problem.Error()
 		} else {
 			v.Verdict, v.Own, v.Note = booksim.Agrees, t.Value, "a formula: holds on weft's networks of several sizes"
 		}

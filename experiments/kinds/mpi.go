@@ -122,15 +122,15 @@ type mpiRow struct {
 
 func (c *mpiConfig) program() (skeletons.Program, error) {
 	program, err := c.Workload.Type.BuildShared(skeletons.Env{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
-	var faults []error
-	for _, fault := range param.Errors(err) {
+	var problems []error
+	for _, problem := range param.Errors(err) {
 		var p *param.ParamError
-		if errors.As(fault, &p) && p.Key == "workload.ranks" { // which stands elsewhere
-			fault = &param.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
+		if errors.As(problem, &p) && p.Key == "workload.ranks" { // which stands elsewhere
+			problem = &param.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
 		}
-		faults = append(faults, fault)
+		problems = append(problems, problem)
 	}
-	return program, errors.Join(faults...)
+	return program, errors.Join(problems...)
 }
 
 // leaders is the number of leaders a node in an alltoall by leaders, otherwise

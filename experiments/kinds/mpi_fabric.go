@@ -65,15 +65,15 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
-	faults := []error{config.Check(g, r), network.CheckFit(&c.Switch, packet)}
+	problems := []error{config.Check(g, r), network.CheckFit(&c.Switch, packet)}
 	if n := len(g.Hosts()); nodes > n {
-		faults = append(faults, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
+		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}
 	var warnings []experiments.Warning
 	for _, message := range config.BufferWarnings(g) {
 		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
 	}
-	return warnings, errors.Join(faults...)
+	return warnings, errors.Join(problems...)
 }
 
 // overFabric makes the transport through the fabric, and what is to be done when

@@ -127,28 +127,28 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		return nil, err
 	}
 	p := &latencyParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
-	var faults []error
+	var problems []error
 	if c.Switch.FlowControl != "cut-through" {
-		faults = append(faults, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
+		problems = append(problems, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
-	faults = append(faults, p.fabric.CheckWith(fabric.Multicast))
+	problems = append(problems, p.fabric.CheckWith(fabric.Multicast))
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
-	faults = append(faults, network.CheckFit(&c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
+	problems = append(problems, network.CheckFit(&c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
 	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
 	if err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	} else {
-		faults = append(faults, p.fabric.Check(t.Graph(), p.routing))
+		problems = append(problems, p.fabric.Check(t.Graph(), p.routing))
 		if p.unicast = c.Switch.VCs; p.unicast == 0 {
 			p.unicast = max(1, p.routing.VCs())
 		}
 		if p.timings, err = p.fabric.ChannelTimings(t.Graph()); err != nil {
-			faults = append(faults, err)
+			problems = append(problems, err)
 		}
 	}
 	all, err := c.Groups.Pattern.Build(multicast.PatternEnv{Terminals: t.Graph().Terminals(), Seed: seed})
 	if err != nil {
-		return nil, errors.Join(append(faults, err)...)
+		return nil, errors.Join(append(problems, err)...)
 	}
 	for _, g := range all {
 		if len(g.Terminals) > 1 {
@@ -157,14 +157,14 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	}
 	switch {
 	case len(p.groups) == 0:
-		faults = append(faults, experiments.At("groups.pattern", errors.New("makes no group of two members or more")))
+		problems = append(problems, experiments.At("groups.pattern", errors.New("makes no group of two members or more")))
 	case c.Messages.Active > len(p.groups):
-		faults = append(faults, &param.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
+		problems = append(problems, &param.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
 	default:
 		packets := float64(c.Host.packetsOf(int64(c.Messages.Bytes)))
-		faults = append(faults, input.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))
+		problems = append(problems, input.CheckMemory("host.mtu", c.Host.MTU, "the packets of a message of each group", hostPacketBytes*packets*float64(c.active(p))))
 	}
-	return p, errors.Join(faults...)
+	return p, errors.Join(problems...)
 }
 
 // unicastFlits is the size of the unicast packets beside the messages; 0

@@ -24,7 +24,7 @@ type traceTable struct {
 // plan is the choice for a network of so many terminals.
 func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
 	plan := fabric.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
-	var faults []error
+	var problems []error
 	set := func(key string, numbers []int) []bool {
 		if len(numbers) == 0 {
 			return nil
@@ -32,7 +32,7 @@ func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
 		chosen := make([]bool, terminals)
 		for i, n := range numbers {
 			if n >= terminals {
-				faults = append(faults, experiments.At(fmt.Sprintf("trace.%s[%d]", key, i), fmt.Errorf("= %d: there are %d terminals, numbered from 0", n, terminals)))
+				problems = append(problems, experiments.At(fmt.Sprintf("trace.%s[%d]", key, i), fmt.Errorf("= %d: there are %d terminals, numbered from 0", n, terminals)))
 				continue
 			}
 			chosen[n] = true
@@ -40,7 +40,7 @@ func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
 		return chosen
 	}
 	plan.Sources, plan.Destinations = set("sources", c.Sources), set("destinations", c.Destinations)
-	return plan, errors.Join(faults...)
+	return plan, errors.Join(problems...)
 }
 
 // writeTraces keeps the lives of packets: as text, and for Perfetto.

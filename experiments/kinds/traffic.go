@@ -131,58 +131,58 @@ type trafficParts struct {
 	trace    fabric.TracePlan
 }
 
-// build constructs everything that is cheap; all faults are returned together.
+// build constructs everything that is cheap; all problems are returned together.
 func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
-	var faults []error
+	var problems []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
-		faults = append(faults, experiments.Under("traffic", "traffic.packet_flits", err))
+		problems = append(problems, experiments.Under("traffic", "traffic.packet_flits", err))
 	} else if c.Program.Type.Name() == openLoop { // known before the topology is built
 		if _, err := c.process(parts.sizes.Mean()); err != nil {
-			faults = append(faults, err)
+			problems = append(problems, err)
 		}
 	}
 	if err := network.CheckFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
-		return nil, errors.Join(append(faults, err)...) // nothing else can be built
+		return nil, errors.Join(append(problems, err)...) // nothing else can be built
 	}
 	name := c.Topology.Type.Name()
 	if parts.trace, err = c.Trace.plan(parts.topology.Graph().Terminals()); err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
-		faults = append(faults, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
+		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
 	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if err := parts.fabric.CheckWith(fabric.Observers); err != nil && (c.Measure.Blame || c.Trace.Packets > 0) {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if err := parts.fabric.CheckWith(fabric.Faults); err != nil && len(parts.Eras) > 0 {
-		faults = append(faults, err)
+		problems = append(problems, err)
 	}
 	if len(parts.Eras) > 1 && c.Measure.Blame {
-		faults = append(faults, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
+		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
 	if c.Program.Type.Name() != openLoop && len(parts.Eras) > 0 {
-		faults = append(faults, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
+		problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
 	}
-	if len(faults) == 0 {
+	if len(problems) == 0 {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
-			faults = append(faults, err)
+			problems = append(problems, err)
 		}
 	}
-	return parts, errors.Join(faults...)
+	return parts, errors.Join(problems...)
 }
 
 func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) {

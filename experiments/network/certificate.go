@@ -177,20 +177,20 @@ func CheckCertified(p *experiments.Preflight, n *Spec, allowed bool) error {
 // ExplainVCs adds to a complaint about too few virtual channels, if err is
 // nothing else, the cycle of channels that they leave on n.
 func ExplainVCs(err error, n *Spec) error {
-	var fault *param.ParamError
+	var problem *param.ParamError
 	for _, e := range param.Errors(err) {
-		if !errors.As(e, &fault) || fault.Key != "switch.vcs" {
+		if !errors.As(e, &problem) || problem.Key != "switch.vcs" {
 			return err
 		}
 	}
-	if fault == nil {
+	if problem == nil {
 		return nil
 	}
 	unsafe := NewSpec(n.topology, n.routing, n.vcs, n.seed, true)
 	unsafe.cutThrough = n.cutThrough
 	unsafe.faults = n.faults
 	if c, err := unsafe.Prove(n.topology.Type.Shared()); err == nil && !c.Acyclic {
-		fault.Want += AllowHint + ": " + c.Text + c.Cycle
+		problem.Want += AllowHint + ": " + c.Text + c.Cycle
 	}
 	return err
 }

@@ -62,27 +62,27 @@ func (x *Faults) fingerprint() string {
 // the tables is returned together.
 func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
 	var list []topology.Failure
-	var faults []error
+	var problems []error
 	directory := topology.NewDirectory(g)
 	for _, name := range x.names() {
 		t, key := x.Tables[name], "fault."+name
 		failure := topology.Failure{At: t.At, Until: t.Until, Links: g.RandomLinks(t.Fraction, uint64(t.Seed))}
 		for _, s := range t.Switches {
 			id, err := directory.Switch(s)
-			faults = append(faults, experiments.At(key+".switches", err))
+			problems = append(problems, experiments.At(key+".switches", err))
 			failure.Switches = append(failure.Switches, id)
 		}
 		for _, link := range t.Links {
 			ports, err := directory.Links(link)
-			faults = append(faults, experiments.At(key+".links", err))
+			problems = append(problems, experiments.At(key+".links", err))
 			failure.Links = append(failure.Links, ports...)
 		}
 		if t.Until != 0 && t.Until <= t.At {
-			faults = append(faults, &param.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
+			problems = append(problems, &param.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
 		}
 		list = append(list, failure)
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	return topology.Eras(g, list), nil

@@ -43,24 +43,24 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 		return nil, err
 	}
 	job := multicast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
-	var faults []error
-	faults = append(faults, readWith(m.Groups, func(r io.Reader) (err error) {
+	var problems []error
+	problems = append(problems, readWith(m.Groups, func(r io.Reader) (err error) {
 		job.Groups, err = multicast.ReadSADump(r, m.Groups, job.Graph)
 		return err
 	}))
 	if m.MinHops != "" {
-		faults = append(faults, readWith(m.MinHops, func(r io.Reader) (err error) {
+		problems = append(problems, readWith(m.MinHops, func(r io.Reader) (err error) {
 			job.Matrix, err = multicast.ReadLIDMatrix(r, m.MinHops, job.Graph)
 			return err
 		}))
 	}
 	if m.Tables != "" {
-		faults = append(faults, readWith(m.Tables, func(r io.Reader) (err error) {
+		problems = append(problems, readWith(m.Tables, func(r io.Reader) (err error) {
 			job.Tables, err = multicast.ReadMCFDBs(r, m.Tables, job.Graph)
 			return err
 		}))
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	report, err := job.Run()

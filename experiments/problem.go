@@ -31,29 +31,29 @@ func (o origin) String() string {
 	return fmt.Sprintf("%s:%d:%d", o.file, o.line, o.column)
 }
 
-// Fault is one thing wrong with an experiment file: where, which key, what is
+// Problem is one thing wrong with an experiment file: where, which key, what is
 // there, and what would be allowed.
-type Fault struct {
+type Problem struct {
 	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"
-	Key     string // dotted; empty for faults of the whole file
+	Key     string // dotted; empty for problems of the whole file
 	Message string
 	order   origin
 }
 
-func (f *Fault) Error() string {
+func (f *Problem) Error() string {
 	text := f.Message
 	if f.Key != "" {
 		text = f.Key + " " + text
 	}
-	return Legible(cut(f.At, longestPlace) + ": " + cut(text, longestFault))
+	return Legible(cut(f.At, longestPlace) + ": " + cut(text, longestProblem))
 }
 
 // Bounds on what is said about an input, however large it is: bytes of a place,
-// bytes of a fault, faults of a file, bytes of a message altogether.
+// bytes of a problem, problems of a file, bytes of a message altogether.
 const (
 	longestPlace   = 1000
-	longestFault   = 8 << 10
-	mostFaults     = 50
+	longestProblem = 8 << 10
+	mostProblems   = 50
 	longestMessage = 64 << 10
 )
 
@@ -69,28 +69,28 @@ func cut(s string, longest int) string {
 	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
 }
 
-// Faults is all that is wrong with a file, in the order of the file.
-type Faults []*Fault
+// Problems is all that is wrong with a file, in the order of the file.
+type Problems []*Problem
 
-func (fs Faults) Error() string {
-	lines := make([]string, min(len(fs), mostFaults))
+func (fs Problems) Error() string {
+	lines := make([]string, min(len(fs), mostProblems))
 	for i := range lines {
 		lines[i] = fs[i].Error()
 	}
 	if more := len(fs) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more faults", more))
+		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the faults, drops repetitions (the points of a sweep share most
+// err sorts the problems, drops repetitions (the points of a sweep share most
 // settings) and returns them as an error, nil if there are none.
-func (fs Faults) err() error {
+func (fs Problems) err() error {
 	if len(fs) == 0 {
 		return nil
 	}
 	sorted := slices.Clone(fs)
-	slices.SortStableFunc(sorted, func(a, b *Fault) int {
+	slices.SortStableFunc(sorted, func(a, b *Problem) int {
 		if (a.order.option == "") != (b.order.option == "") {
 			return strings.Compare(a.order.option, b.order.option) // the file first
 		}
@@ -100,7 +100,7 @@ func (fs Faults) err() error {
 		return a.order.column - b.order.column
 	})
 	seen := map[string]bool{}
-	sorted = slices.DeleteFunc(sorted, func(f *Fault) bool {
+	sorted = slices.DeleteFunc(sorted, func(f *Problem) bool {
 		text := f.Error()
 		defer func() { seen[text] = true }()
 		return seen[text]
@@ -148,10 +148,10 @@ func Under(table, fallback string, err error) error {
 	return errors.Join(out...)
 }
 
-// fault records something wrong with a dotted key.
-func (d *document) fault(key, format string, args ...any) {
+// problem records something wrong with a dotted key.
+func (d *document) problem(key, format string, args ...any) {
 	at := d.originOf(key)
-	d.faults = append(d.faults, &Fault{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), order: at})
+	d.problems = append(d.problems, &Problem{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), order: at})
 }
 
 // originOf is where a key was set, or else where its table begins.
@@ -179,19 +179,19 @@ func (d *document) unknown(key, message string, sweep []axis) {
 		}
 	}
 	at := d.originOf(place)
-	d.faults = append(d.faults, &Fault{At: at.String(), Key: key, Message: message, order: at})
+	d.problems = append(d.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
 }
 
-// faultFrom records an error under the key that it names. table prefixes the
+// problemFrom records an error under the key that it names. table prefixes the
 // keys of *param.ParamError.
-func (d *document) faultFrom(table string, err error) {
+func (d *document) problemFrom(table string, err error) {
 	switch e := err.(type) {
 	case *param.ParamError:
-		d.fault(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
+		d.problem(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
 	case *keyed:
-		d.fault(e.key, "%v", e.err)
+		d.problem(e.key, "%v", e.err)
 	default:
-		d.fault(table, "%v", err)
+		d.problem(table, "%v", err)
 	}
 }
 
