@@ -24,7 +24,10 @@ type Execution struct {
 	Shard   Shard    // compute this share only, and leave it for Merge
 	Command []string // the command line, for the manifest
 	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
-	NoFork  bool     // points of a fork warm up one by one; results are the same
+	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
+	// Resume to go on from; 0: never.
+	SnapshotEvery time.Duration
+	NoFork        bool // points of a fork warm up one by one; results are the same
 	// SaveWarm is a file for the warm networks of all points; FromWarm one to go on from
 	// in place of warming up. "": none.
 	SaveWarm, FromWarm string
@@ -289,7 +292,8 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if ctx.Err() != nil {
 		return
 	}
-	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm}
+	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
+		hash: p.Hash, keep: Kept{dir: r.execution.Dir, every: r.execution.SnapshotEvery}}
 	start := time.Now()
 	run.started = start
 	r.mu.Lock()
@@ -323,6 +327,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		}
 	}
 	r.records[p.Hash] = finished
+	r.forgetKept(p)
 }
 
 // guarded runs a point and turns a broken invariant into the point's failure:

@@ -26,6 +26,9 @@ type Run struct {
 	fork   *forking    // nil: none
 	warmup *warmup     // of the point
 	warm   *warmStates // of the execution
+	hash   string      // of the point
+	keep   Kept        // where its snapshots are, and how often
+	parts  int         // that have asked for theirs
 
 	started time.Time // for progress only
 	mu      sync.Mutex

@@ -32,8 +32,10 @@ type Plan struct {
 	// Threads; after a warm-up, what comes after it in the plan may be another.
 	From []byte
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
-	// packets have arrived; state encodes the run. An error ends the run.
-	Snapshot func(state func() ([]byte, error)) error
+	// packets have arrived, and once more then, with done set; state encodes the run. An
+	// error ends the run. It is not called for networks that have no form to be kept in:
+	// see [Fabric.AppendState].
+	Snapshot func(done bool, state func() ([]byte, error)) error
 }
 
 // Result is the outcome of a measured run. Times are in cycles.
@@ -229,12 +231,18 @@ func (r *runner) advanceTo(cycle int64) error {
 
 // slice is a step of advanceTo.
 func (r *runner) slice(end int64) error {
-	if r.plan.Snapshot != nil {
-		if err := r.plan.Snapshot(r.state); err != nil {
-			return err
-		}
+	if err := r.keep(false); err != nil {
+		return err
 	}
 	return r.advance(min(sliceCycles, end-r.f.Cycle()))
+}
+
+// keep lets the run be kept between two slices.
+func (r *runner) keep(done bool) error {
+	if r.plan.Snapshot == nil || r.f.noState() != nil {
+		return nil
+	}
+	return r.plan.Snapshot(done, r.state)
 }
 
 // advance simulates some cycles and looks for signs of life.

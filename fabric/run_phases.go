@@ -146,6 +146,9 @@ func (r *runner) drain() error {
 
 // finish empties the network and audits it.
 func (r *runner) finish() error {
+	if err := r.keep(true); err != nil {
+		return err
+	}
 	r.result.Cycles = r.f.Cycle()
 	r.statistics.source.Stop(0)
 	for !r.f.settled() || r.f.creditsUnderWay() {

@@ -39,7 +39,7 @@ func (r *runner) restore(b []byte) (left *snapshot.Archive, err error) {
 		}
 		r.statistics.source = succeed(r.statistics.source, r.plan.After, r.statistics.origin)
 	}
-	if r.phase == draining {
+	if r.phase >= draining {
 		r.conclude()
 	}
 	archiveWorkload(a, r.statistics.source)
@@ -51,14 +51,14 @@ func (r *runner) archive(a *snapshot.Archive) {
 	r.course.archive(a)
 	r.statistics.archive(a)
 	r.result.archive(a)
-	if a.Reading() && r.phase == draining && r.statistics.series != nil {
+	if a.Reading() && r.phase >= draining && r.statistics.series != nil {
 		r.result.Series = &r.statistics.series.Series
 	}
 }
 
 func (p *course) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &p.phase)
-	a.Check(p.phase < emptying, "phase %d of a run", p.phase)
+	a.Check(p.phase <= emptying, "phase %d of a run", p.phase)
 	snapshot.Bool(a, &p.warm)
 	snapshot.List(a, &p.slices, snapshot.Float)
 	snapshot.Int(a, &p.limit)

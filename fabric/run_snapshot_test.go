@@ -71,7 +71,7 @@ func TestRunsGoOn(t *testing.T) {
 	for _, c := range courses(t) {
 		var whole []byte
 		plan, calls := c.plan, 0
-		plan.Snapshot = func(func() ([]byte, error)) error { calls++; return nil }
+		plan.Snapshot = func(bool, func() ([]byte, error)) error { calls++; return nil }
 		want, err := c.run(t, plan)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestRunsGoOn(t *testing.T) {
 			plan := c.plan
 			plan.Threads = 1 + random.IntN(3)
 			stop := errors.New("killed")
-			plan.Snapshot = func(state func() ([]byte, error)) (err error) {
+			plan.Snapshot = func(_ bool, state func() ([]byte, error)) (err error) {
 				if call++; call > at {
 					if kept, err = state(); err == nil {
 						err = stop
@@ -101,7 +101,7 @@ func TestRunsGoOn(t *testing.T) {
 				plan := c.plan
 				plan.Threads, plan.From = threads, kept
 				first := true
-				plan.Snapshot = func(state func() ([]byte, error)) error {
+				plan.Snapshot = func(_ bool, state func() ([]byte, error)) error {
 					if again, err := state(); first && (err != nil || !bytes.Equal(again, kept)) {
 						t.Errorf("%s: what has been restored is written in another form (%v)", c.name, err)
 					}

@@ -72,6 +72,7 @@ type runFlags struct {
 	jobs, threads int
 	resume, quiet bool
 	noFork        bool
+	snapshotEvery time.Duration
 	saveWarm      string // file for warm networks
 	fromWarm      string // likewise, to go on from
 	force         bool
@@ -112,6 +113,7 @@ value is TOML, or a string if it is not.`,
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
 	c.Flags().BoolVar(&flags.noFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
+	c.Flags().DurationVar(&flags.snapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
 	c.Flags().StringVar(&flags.saveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
 	c.Flags().StringVar(&flags.fromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
 	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
@@ -149,6 +151,9 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.force {
 		return usagef("--resume keeps what --force replaces: give one of them")
+	}
+	if f.snapshotEvery < 0 {
+		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
 	}
 	if f.saveWarm+f.fromWarm != "" {
 		switch {
@@ -368,7 +373,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 // compute runs or merges one file, shows its progress, and says what came out.
 func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
 	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command,
-		NoFork: flags.noFork, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
+		NoFork: flags.noFork, SnapshotEvery: flags.snapshotEvery, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {

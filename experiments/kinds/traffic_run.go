@@ -140,8 +140,12 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 			return nil, nil, err
 		}
 	}
-	if plan.From, err = run.Warm(replication, func() ([]byte, error) { return c.warmUp(ctx, run, replication) }); err != nil {
-		return nil, nil, err
+	kept := run.Kept()
+	plan.Snapshot = kept.Save
+	if plan.From = kept.State(); plan.From == nil {
+		if plan.From, err = run.Warm(replication, func() ([]byte, error) { return c.warmUp(ctx, run, replication) }); err != nil {
+			return nil, nil, err
+		}
 	}
 	result, err := f.Run(ctx, source, c.Traffic.Load, plan)
 	if err != nil {

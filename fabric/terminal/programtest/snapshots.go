@@ -53,7 +53,7 @@ func checkSnapshots(t *testing.T, name string) {
 		for i, at := range []int{3, 6, 11} { // in the warm-up, settling or measuring, measuring
 			var kept []byte
 			killed, calls := errors.New("killed"), 0
-			_, err := run(before, fabric.Plan{Threads: 1 + i%2, Snapshot: func(state func() ([]byte, error)) (err error) {
+			_, err := run(before, fabric.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func() ([]byte, error)) (err error) {
 				if calls++; calls > at {
 					if kept, err = state(); err == nil {
 						err = killed
