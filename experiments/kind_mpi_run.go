@@ -108,7 +108,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 	}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Transport, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
 			return mpiRow{}, err
 		}
 	} else {

@@ -62,19 +62,20 @@ var worthThreads = int64(4000)
 // domainsPerThread is the number of domains that a thread begins with.
 const domainsPerThread = 4
 
-// split divides the network among threads, if that is possible and pays. Call it
-// before the first cycle, with all observers in place.
-func (f *Fabric) split(threads int) {
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on. Call it before the first cycle, with all
+// observers in place.
+func (f *Fabric) split(threads int, worth int64) {
 	threads = min(threads, maxDomains, len(f.switches))
 	if threads < 2 || f.observer != nil || f.multicast != nil || f.faults != nil {
 		return
 	}
 	domain, lookahead := f.divide(threads)
 	work := lookahead * int64(len(f.terminals))
-	if lookahead == 0 || work < worthThreads || !f.readsWithin(domain) {
+	if lookahead == 0 || work < worth || !f.readsWithin(domain) {
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worthThreads && f.readsWithin(finer) {
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worth && f.readsWithin(finer) {
 		domain = finer
 	}
 	domainOf := make([]uint8, len(domain))

@@ -34,6 +34,15 @@ func QDRConfig(perNode int) Config {
 	}
 }
 
+// whole is the runtime of a run in one part.
+func (c Config) whole(w Workload) (*runtime, error) {
+	m, _, err := c.begin(w)
+	if err != nil {
+		return nil, err
+	}
+	return m.parts[0], nil
+}
+
 // GroupedConfig puts eight ranks on eight nodes, in groups of four.
 func GroupedConfig() Config {
 	c := QDRConfig(1)
