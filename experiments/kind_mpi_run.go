@@ -112,6 +112,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 			return mpiRow{}, err
 		}
 	} else {
+		run.OnOneThread("a receiving adapter that is behind holds back its senders in the same instant (machine loggp)")
 		network := c.LogGP
 		network.HCA = config.Adapter
 		config.Transport = network.New
