@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -73,5 +75,42 @@ func TestMPIOnOneThread(t *testing.T) {
 		if o = execute(t, load(t, "kind = \"mpi\"\n"+text, Options{}), Execution{Threads: 1}); len(o.OnOneThread) > 0 {
 			t.Errorf("one thread was asked for: %v", o.OnOneThread)
 		}
+	}
+}
+
+// TestMPIFilesOnThreads: the examples of kind mpi, with their [quick] tables, give the
+// same bytes on any number of threads. make soak takes the files of papers, too.
+func TestMPIFilesOnThreads(t *testing.T) {
+	divideAlways(t)
+	names, least := Embedded("examples"), 4
+	if os.Getenv("SOAK_TIME") != "" {
+		names, least = append(names, Embedded("papers")...), 4*13
+	}
+	ran := 0
+	for _, name := range names {
+		f, err := Open(name, Options{Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kind() != "mpi" {
+			continue
+		}
+		f.Points = slices.DeleteFunc(f.Points, func(p *Point) bool { return p.config.(*mpiConfig).Job.Machine != "fabric" })
+		var first string
+		for _, threads := range []int{1, 2, 3, 5} {
+			if len(f.Points) == 0 {
+				continue
+			}
+			ran++
+			o := execute(t, f, Execution{Jobs: 1, Threads: threads})
+			if got := fmt.Sprint(o.Results.Rows); first == "" {
+				first = got
+			} else if got != first {
+				t.Errorf("%s, %d threads:\n%s\none:\n%s", name, threads, got, first)
+			}
+		}
+	}
+	if ran < least {
+		t.Errorf("%d runs, want %d", ran, least)
 	}
 }
