@@ -78,10 +78,6 @@ func (s *mpiSum) row() mpiRow {
 // simulate runs a replication.
 func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mpiRow, error) {
 	seed := replicationSeed(run.Seed, replication)
-	w, err := c.build()
-	if err != nil {
-		return mpiRow{}, err
-	}
 	counted := int64(0)
 	progress := func(events int64) (stop bool) {
 		run.Count(events-counted, 0)
@@ -90,10 +86,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 		return ctx.Err() != nil
 	}
 	if c.Job.Machine == "loggops" {
-		r, err := c.LogGOPS.Run(w, progress)
+		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
+		run.OnOneThread(why)
 		progress(r.Events)
 		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
 		row.times(c, w, r.Finish, 1e-9)
@@ -101,6 +98,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *Run, replication int) (mp
 			c.finishTimes(run, r.Finish, 1)
 		}
 		return row, nil
+	}
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
 	}
 	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
 	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
