@@ -23,11 +23,11 @@ type Company interface {
 	Stop() bool
 }
 
-// Divide divides f, before anything is attached to it, into domains for so many
+// DivideFor divides f, before anything is attached to it, into domains for so many
 // threads. Their models can be simulated apart for at most so many cycles; a second
 // thread is worth it from so many terminals times cycles of a window on. It returns ""
 // or why there is one.
-func (f *Fabric) Divide(threads int, cycles, worth int64) string {
+func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
 	if threads < 2 {
 		return "one was asked for"
 	}
@@ -52,8 +52,8 @@ func (f *Fabric) AttachEach(sources []Source, sinks []Sink) error {
 	if err := f.ready(sources[0]); err != nil {
 		return err
 	}
-	if f.faults != nil || f.multicast != nil || f.observer != nil {
-		return errors.New("a fabric with faults, multicast or observers is not driven by several kernels")
+	if f.faults != nil || f.observer != nil {
+		return errors.New("a fabric with faults or observers is not driven by kernels")
 	}
 	next := 0
 	f.start(sources[0], func(*domain) Sink {
@@ -95,7 +95,7 @@ func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock))
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
 // components they are, until none has anything left to do or the company ends it.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
-	r := &kernelRun{f, kernels, company, make([]nextTime, len(kernels)), false}
+	r := &kernelRun{f, kernels, company, make([]nextTime, len(kernels)), 0}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), company.Next(i))
 		f.tasks[i].next.Store(0)
@@ -119,7 +119,7 @@ type kernelRun struct {
 	kernels []*sim.Kernel
 	company Company
 	next    []nextTime // by domain
-	stopped bool
+	first   sim.Time   // of them; sim.MaxTime: the run is over
 }
 
 // nextTime is that of the first thing that a domain has to do or has for others, in a
@@ -129,19 +129,26 @@ type nextTime struct {
 	_  [56]byte
 }
 
+// open finds the beginning of the next window, while all threads wait.
+func (r *kernelRun) open() {
+	r.first = sim.MaxTime
+	for i := range r.next {
+		r.first = min(r.first, r.next[i].at)
+	}
+	if r.company.Stop() {
+		r.first = sim.MaxTime
+	}
+}
+
 // work is a thread's share of RunKernels.
 func (r *kernelRun) work(me int) {
 	clock := r.config.Fabric.Clock
 	for number := int64(0); ; number += 2 {
-		r.barrier.wait() // all domains have sent what arrives from now on
-		first := sim.MaxTime
-		for i := range r.next {
-			first = min(first, r.next[i].at)
-		}
-		if r.stopped || first == sim.MaxTime {
+		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
+		if r.first == sim.MaxTime {
 			return
 		}
-		from := int64(first / clock)
+		from := int64(r.first / clock)
 		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
 		r.each(me, number, func(i int) {
 			for other, d := range r.domains {
@@ -151,10 +158,7 @@ func (r *kernelRun) work(me int) {
 			}
 			r.company.Take(i)
 		})
-		if me == 0 {
-			r.stopped = r.company.Stop()
-		}
-		r.barrier.wait() // all have taken it
+		r.barrier.Wait() // all have taken it
 		r.each(me, number+1, func(i int) {
 			r.kernels[i].Run(end - 1)
 			next := min(r.kernels[i].Next(), r.company.Next(i))

@@ -170,11 +170,7 @@ func (run *partsRun) simulate(i int) {
 			return
 		}
 		m.simulateUntil(first + m.L + m.Overhead)
-		run.barrier.Wait() // all are through with the window
-		if i == 0 {
-			run.merge()
-		}
-		run.barrier.Wait() // all events have their numbers
+		run.barrier.WaitThen(run.merge) // all are through with the window
 		m.endWindow()
 		for _, other := range run.parts {
 			m.takeOver(other.window, i)

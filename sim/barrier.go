@@ -32,9 +32,16 @@ func NewBarrier(n int) *Barrier {
 }
 
 // Wait returns when all have come.
-func (b *Barrier) Wait() {
+func (b *Barrier) Wait() { b.WaitThen(nil) }
+
+// WaitThen is Wait where the last one to come does something, the same whoever it is,
+// before the others go on.
+func (b *Barrier) WaitThen(do func()) {
 	phase := b.phase.Load()
 	if b.arrived.Add(1) == b.n {
+		if do != nil {
+			do()
+		}
 		b.arrived.Store(0)
 		b.mutex.Lock()
 		b.phase.Add(1)
