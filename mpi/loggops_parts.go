@@ -171,10 +171,7 @@ func (run *partsRun) simulate(i int) {
 		}
 		m.simulateUntil(first + m.L + m.Overhead)
 		run.barrier.WaitThen(run.merge) // all are through with the window
-		m.endWindow()
-		for _, other := range run.parts {
-			m.takeOver(other.window, i)
-		}
+		m.endWindow(run.parts)
 		m.window.next = m.firstEvent()
 	}
 }
@@ -314,21 +311,45 @@ func (w *loggopsWindow) numberOf(number int64) int64 {
 	return number
 }
 
-// endWindow gives the events that are to come the numbers that they keep.
-func (m *loggopsMachine) endWindow() {
+// endWindow files the events that are to come, under the numbers that they keep, in the
+// order of those: that is how the queue wants them.
+func (m *loggopsMachine) endWindow(parts []*loggopsMachine) {
 	w := m.window
-	for i := range w.later {
-		e := &w.later[i]
-		e.number = m.renumber(e)
-		m.queue.push(*e)
-	}
 	for _, g := range w.groups {
 		for i := range g.heap {
 			g.heap[i].number = m.renumber(&g.heap[i])
 		}
 		g.first = w.numberOf(g.first)
 	}
-	w.later, w.groups = w.later[:0], w.groups[:0]
+	w.groups = w.groups[:0]
+	for i := range w.later {
+		w.later[i].number = m.renumber(&w.later[i])
+	}
+	taken := make([]int, len(parts))
+	for own := 0; ; {
+		best, number := -1, int64(math.MaxInt64)
+		if own < len(w.later) {
+			best, number = w.number, w.later[own].number
+		}
+		for i, part := range parts {
+			if sent := part.window.sent[w.number]; taken[i] < len(sent) {
+				if n := part.window.numberOf(sent[taken[i]].number); n < number {
+					best, number = i, n
+				}
+			}
+		}
+		switch best {
+		case -1:
+			w.later = w.later[:0]
+			return
+		case w.number:
+			m.queue.push(w.later[own])
+			own++
+		default:
+			m.takeOver(&parts[best].window.sent[w.number][taken[best]], number)
+			taken[best]++
+		}
+	}
 }
 
 // renumber is numberOf for an event, and for its operation, if it has that number.
@@ -343,12 +364,9 @@ func (m *loggopsMachine) renumber(e *timedEvent) int64 {
 	return final
 }
 
-// takeOver takes the messages that another part has sent to part me.
-func (m *loggopsMachine) takeOver(from *loggopsWindow, me int) {
-	for i := range from.sent[me] {
-		s := &from.sent[me][i]
-		op := m.keep(s.op.rank, &s.op.Op)
-		m.live[op].done, m.live[op].number = true, from.numberOf(s.number)
-		m.queue.push(timedEvent{s.time, m.live[op].number, op, arrival, false})
-	}
+// takeOver files a message from another part.
+func (m *loggopsMachine) takeOver(s *sentMessage, number int64) {
+	op := m.keep(s.op.rank, &s.op.Op)
+	m.live[op].done, m.live[op].number = true, number
+	m.queue.push(timedEvent{s.time, number, op, arrival, false})
 }
