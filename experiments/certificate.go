@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/routing/certify"
+	deadlock "github.com/weft-sim/weft/routing/proof"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -32,35 +32,19 @@ const allowHint = "; --allow-deadlock, or fabric.allow_deadlock = true, runs it 
 type proof struct {
 	acyclic bool
 	exact   bool
+	fits    bool // a walk of all paths does, into the budget
 	text    string
 	cycle   string // by channel, indented lines
 	err     error
 }
 
-// prove certifies an opened network within a budget of hops. Where the routing
-// has a wider one that leaves no cycle, that is the proof.
+// prove certifies an opened network within a budget of hops.
 func (o *opened) prove(budget int, wormhole bool) proof {
-	if wide := routing.Widened(o.routing); wide != nil {
-		if p := (&opened{o.graph, wide, o.vcs}).prove(budget, wormhole); p.err == nil && p.acyclic && p.exact {
-			return p
-		}
-	}
-	dependencies := certify.New(o.vcs)
-	walk := func(add func(topology.Dependency)) (int, int, error) {
-		return routing.Dependencies(o.graph, o.routing, o.vcs, budget, add)
-	}
-	if escape, ok := o.routing.(fabric.EscapeRouting); ok {
-		dependencies = certify.NewEscape(o.vcs)
-		walk = func(add func(topology.Dependency)) (int, int, error) {
-			return routing.EscapeDependencies(o.graph, escape, o.vcs, wormhole, budget, add)
-		}
-	}
-	walked, all, err := walk(dependencies.Add)
+	c, err := deadlock.Of(o.graph, o.routing, o.vcs, deadlock.Settings{Budget: budget, Wormhole: wormhole})
 	if err != nil {
 		return proof{err: err}
 	}
-	c := dependencies.Certify(walked, all)
-	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), text: c.Describe(o.graph)}
+	p := proof{acyclic: c.Acyclic(), exact: c.Exact(), fits: c.Fits, text: c.Describe(o.graph)}
 	if !p.acyclic { // the cycle stands below the sentence, which goes on
 		p.text, p.cycle, _ = strings.Cut(p.text, "\n")
 		p.cycle = "\n" + p.cycle

@@ -84,7 +84,7 @@ func (c *trafficConfig) loads(shared *sharedBuilds, n *network, parts *trafficPa
 	wide := routing.Widened(o.routing)
 	if even = wide != nil && o.graph.Terminals() > most; even {
 		o.routing = wide
-	} else if proof := n.prove(shared); proof.err == nil && !proof.exact {
+	} else if proof := n.prove(shared); proof.err == nil && !proof.fits {
 		return nil, false, fmt.Errorf("too many paths to follow all of them")
 	}
 	if len(parts.eras) == 1 {
