@@ -190,8 +190,8 @@ func (x *stageWalk) expand(goal, i int) (err error) {
 		if err != nil {
 			return
 		}
-		next, arrived, fault := x.follow(h, hop, state, 0)
-		if err = fault; err != nil || arrived {
+		next, arrived, problem := x.follow(h, hop, state, 0)
+		if err = problem; err != nil || arrived {
 			return
 		}
 		ends, goesOn := x.stage.Ends(goal, next.Switch)

@@ -41,8 +41,10 @@ func (l *Local) width(s topology.SwitchID) int { return (l.graph.Degree(s)*l.vcs
 func (l *Local) AddAll(held topology.Channel, wanted []uint64) {
 	first := l.start[held.Port] + int(held.VC)*len(wanted)
 	for i, set := range wanted {
-		word := &l.words[first+i]
-		if set&^atomic.LoadUint64(word) != 0 { // mostly all are there
+		if set == 0 {
+			continue
+		}
+		if word := &l.words[first+i]; set&^atomic.LoadUint64(word) != 0 { // mostly all are there
 			atomic.OrUint64(word, set)
 		}
 	}

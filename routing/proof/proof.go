@@ -25,7 +25,7 @@ type Proof struct {
 	Fits bool
 }
 
-// Of certifies routing r on g with vcs virtual channels. In this order:
+// Of certifies a routing. In this order:
 //   - the wider routing of a [routing.Widener], if it has no cycle;
 //   - the walk to all destinations, if by the first few of them a tenth of the budget is
 //     enough;
@@ -34,9 +34,10 @@ type Proof struct {
 //
 // Which of them it is does not depend on the number of threads. Routings with escape
 // channels are followed to destinations in any case.
-func Of(g *topology.Graph, r fabric.Routing, vcs int, s Settings) (Proof, error) {
+func Of(o routing.Routed, s Settings) (Proof, error) {
+	g, r, vcs := o.Graph, o.Routing, o.VCs
 	if wide := routing.Widened(r); wide != nil {
-		if p, err := Of(g, wide, vcs, s); err == nil && p.Acyclic() && p.Exact() {
+		if p, err := Of(routing.Routed{Graph: g, Routing: wide, VCs: vcs}, s); err == nil && p.Acyclic() && p.Exact() {
 			p.Fits = false
 			return p, nil
 		}

@@ -39,7 +39,7 @@ func TestOf(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, more := range map[string]int{"min": 0, "val": 36 * 2, "ugal-l": 36 * 2} {
 		g, r := build(t, "dragonfly", name, dragonfly, nil)
-		whole, err := proof.Of(g, r, r.VCs(), proof.Settings{})
+		whole, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestOf(t *testing.T) {
 		var first proof.Proof
 		for _, threads := range []int{1, 2, 3, 5} {
 			runtime.GOMAXPROCS(threads)
-			p, err := proof.Of(g, r, r.VCs(), proof.Settings{Budget: 1000})
+			p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestOf(t *testing.T) {
 func TestOfCycle(t *testing.T) {
 	g, r := build(t, "jellyfish", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
 		[]param.Setting{param.Set("hop_vcs", "any")})
-	p, err := proof.Of(g, r, 1, proof.Settings{Budget: 5000})
+	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestOfCycle(t *testing.T) {
 // TestOfWidened: paths chosen by a hash are proven by all of which one is chosen.
 func TestOfWidened(t *testing.T) {
 	g, r := build(t, "jellyfish", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
-	p, err := proof.Of(g, r, r.VCs(), proof.Settings{Budget: 1000})
+	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
