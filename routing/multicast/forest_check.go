@@ -80,10 +80,10 @@ type cellColour struct {
 }
 
 type checker struct {
-	f      *Forest
-	graph  *topology.Graph
-	trees  int
-	used   map[cellColour]*Planted
+	f        *Forest
+	graph    *topology.Graph
+	trees    int
+	used     map[cellColour]*Planted
 	problems []error
 }
 
