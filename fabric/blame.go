@@ -352,9 +352,15 @@ func (b *Blame) crosses(d *domain, sw *switchState, m request, t *stepTime) {
 	}
 	r.first, r.until, r.then = uint8(PartSerial), b.cycleOf(d, t.number+1), uint8(PartSwitch)
 	if tail {
-		r.then = uint8(d.bidding())
-		if d.routeDelay > 0 {
-			r.first, r.until = uint8(PartRoute), b.cycleOf(d, t.number+1+d.routeDelay)
+		routed, ready, held := d.comes(q, t.number+1)
+		part := PartRoute
+		if held {
+			part, routed = PartVC, ready
+		} else {
+			r.then = uint8(d.bidding())
+		}
+		if routed != t.number+1 {
+			r.first, r.until = uint8(part), b.cycleOf(d, routed)
 		}
 	}
 }

@@ -31,7 +31,7 @@ const longLeast = 256
 
 func (d *domain) leastTimes() leastTimes {
 	l := leastTimes{source: int64(d.config.Terminal.InjectionCycles), wire: Never, always: 1}
-	if s := &d.steps; s.whole != 0 {
+	if s := &d.steps; s.whole != 0 && d.upcoming == nil { // or stages may cost nothing behind others
 		given := int64(d.routeDelay)
 		if d.combined == 0 {
 			given += int64(d.vaDelay)

@@ -200,6 +200,10 @@ func (d *domain) wakeQueue(q int32) {
 	if d.queues[q].count > 0 {
 		d.masks[q>>6].sa |= 1 << (q & 63)
 		d.activate(q >> 6)
+		if d.upcoming != nil {
+			sw := &d.switches[d.wordSwitch[q>>6]]
+			d.offerSecond(sw, uint32(q-sw.queue0), &d.queues[q])
+		}
 		if d.observer != nil {
 			d.observer.resumes(d, q, PartSwitch)
 		}

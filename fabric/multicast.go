@@ -315,6 +315,9 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 	if v.count > 0 {
 		d.advance(v, t.number)
 	}
+	if r.freed == r.flits && d.upcoming != nil {
+		d.leaves(sw, local, v, t.number)
+	}
 }
 
 // settle puts a queue that has something for the crossbar back before the

@@ -26,7 +26,8 @@ type observer interface {
 	// blocked: it does not ask for the crossbar in this cycle, there being no room
 	// behind it on the way to o.
 	blocked(d *domain, queue int32, o *outPort)
-	// grantedVC: packets are about to be given virtual channels in a step.
+	// grantedVC: packets at the front of their queues are about to be given virtual
+	// channels in a step.
 	grantedVC(d *domain, sw *switchState, matches []request, step uint32)
 	// grantedSwitch: flits are about to cross the switch in a step.
 	grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime)

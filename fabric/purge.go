@@ -63,7 +63,11 @@ func (p *purge) flits(d *domain) {
 	for _, s := range d.mine {
 		sw := &d.switches[s]
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			p.queue(sw, local)
+			if d.upcoming != nil {
+				p.purgeUpcoming(sw, local)
+			} else {
+				p.queue(sw, local)
+			}
 		}
 	}
 	for _, o := range p.released {
@@ -172,12 +176,7 @@ func (p *purge) free(sw *switchState, local uint32, v *inVC) {
 		p.released = append(p.released, o)
 	}
 	v.out = -1
-	for at := &o.waiters; *at != 0; at = &d.waitNext[*at-1] {
-		if *at == queue+1 {
-			*at = d.waitNext[queue]
-			break
-		}
-	}
+	d.waitNoMore(o, queue)
 }
 
 // refill makes some of the flits of a queue all of them, in their order.

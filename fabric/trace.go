@@ -353,14 +353,14 @@ func (tr *Tracer) sleeps(d *domain, q int32, part Part) {
 		h.Waits[n-1].To = Never // woken in vain
 		return
 	}
-	h.Waits = append(h.Waits, TraceWait{d.cycle, Never, part})
+	h.Waits = append(h.Waits, TraceWait{max(d.cycle, h.Front), Never, part})
 }
 
 // resumes notes that the flit at the front of a queue is awake.
 func (tr *Tracer) resumes(d *domain, q int32, _ Part) {
 	if h := tr.front(&d.queues[q]); h != nil && len(h.Waits) > 0 {
 		if w := &h.Waits[len(h.Waits)-1]; w.To == Never {
-			w.To = d.cycle
+			w.To = max(d.cycle, w.From)
 		}
 	}
 }
@@ -394,7 +394,12 @@ func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t
 		if tail && v.count > 1 {
 			next := &d.pool[d.pool[v.last-1].next-1]
 			if h := tr.hop(next.packet, next.state); h != nil {
-				tr.atFront(d, h, d.steps.wide(t.number)+1)
+				routed, ready, held := d.comes(sw.queue0+int32(m.local()), t.number+1)
+				h.Front, h.Routed = d.steps.cycleOf(d.steps.wide(t.number+1)), d.steps.cycleOf(d.steps.wide(routed))
+				h.Held = h.Routed
+				if held {
+					h.Held = d.steps.cycleOf(d.steps.wide(ready))
+				}
 			}
 		}
 	}
