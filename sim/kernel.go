@@ -58,6 +58,18 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 	k.queue.push(at, h, kind, target, arg, k.seq)
 }
 
+// Next is the time of the next event or tick; MaxTime if there is none.
+func (k *Kernel) Next() Time {
+	next := MaxTime
+	for _, c := range k.clocked {
+		next = min(next, c.NextTick())
+	}
+	if at, any := k.queue.peek(); any {
+		next = min(next, at)
+	}
+	return next
+}
+
 // After schedules an event a delay from now.
 func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg int64) {
 	k.Schedule(k.now+delay, h, kind, target, arg)
