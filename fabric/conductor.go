@@ -14,27 +14,19 @@ type Conductor interface {
 	Before(first, end int64) int64
 }
 
-// Conduct is [Fabric.Attach] for a source with a conductor, and a sink for each domain:
-// what the sink of a domain is told of it hears on a thread of its own. A packet that is
-// born because something arrived in a cycle must be born so many cycles later or later.
-// f is divided among threads, if that pays.
-func (f *Fabric) Conduct(threads int, c Conductor, cycles int64, source Source, sinkOf func(domain int) Sink) error {
+// Conduct is [Fabric.Attach] for a source with a conductor, and a sink for each domain
+// (sinkOf is called for one after the other): what a domain's sink is told of it hears on
+// a thread of its own. A packet that is born because something arrived in a cycle must be
+// born so many cycles later, at least 1, or later; f may have been divided for as many
+// ([Fabric.DivideFor]).
+func (f *Fabric) Conduct(c Conductor, cycles int64, source Source, sinkOf func() Sink) error {
 	if err := f.ready(source); err != nil {
 		return err
 	}
-	window := max(1, cycles)
-	f.split(threads, window)
-	f.conductor, f.lookahead = c, min(f.lookahead, window)
-	next := 0
-	f.start(source, func(*domain) Sink {
-		next++
-		return sinkOf(next - 1)
-	})
+	f.conductor, f.lookahead = c, min(f.lookahead, cycles)
+	f.start(source, func(*domain) Sink { return sinkOf() })
 	return nil
 }
-
-// Domains is the number of parts that f is simulated in.
-func (f *Fabric) Domains() int { return len(f.domains) }
 
 // Present is the cycle in which terminal t is simulated.
 func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).cycle }
