@@ -62,13 +62,9 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 		}
 	}
 	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
-	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthConducted))
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthCoupled))
 	return s, s.fabric.Conduct(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
 }
-
-// worthConducted, which only tests change, is the number of terminals times cycles of a
-// window from which a second thread pays.
-var worthConducted = int64(4000)
 
 // Before implements fabric.Conductor: what happens at the hosts, as far as it is known
 // before cycle first, which is until the earliest time at which something that arrives in
