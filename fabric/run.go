@@ -159,7 +159,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads)
+	f.split(r.plan.Threads, Never, worthThreads)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)

@@ -44,6 +44,8 @@ func (f *Fabric) noState() error {
 	switch {
 	case f.faults != nil:
 		return errors.New("a network with faults cannot be written as a snapshot yet")
+	case f.conductor != nil:
+		return errors.New("a network with a conductor cannot be written as a snapshot yet")
 	case f.multicast != nil:
 		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
 	case f.observer != nil:
