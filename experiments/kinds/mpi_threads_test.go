@@ -12,9 +12,9 @@ import (
 
 // divideAlways lets message-passing programs on networks of any size run on threads.
 func divideAlways(t *testing.T) {
-	before := worthCoupled
-	worthCoupled = 0
-	t.Cleanup(func() { worthCoupled = before })
+	before := worthBusy
+	worthBusy = 0
+	t.Cleanup(func() { worthBusy = before })
 }
 
 // threaded are programs whose parts hear of each other in all the ways that there are:
