@@ -280,6 +280,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 }
 
 func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
+	run.OnOneThread("sessions are not simulated in parts")
 	s := p.topology.(*topology.DistributedSwitch)
 	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed, sessionsProgress(run))
 	if err != nil {
