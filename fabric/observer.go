@@ -47,6 +47,8 @@ type observer interface {
 // bystander is an observer that takes no notice of anything.
 type bystander struct{}
 
+var _ observer = bystander{}
+
 func (bystander) opens()                                                    {}
 func (bystander) gather()                                                   {}
 func (bystander) injects(*domain, int32)                                    {}
