@@ -35,11 +35,8 @@ func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
 		return "what its terminals belong to cannot be simulated apart for a cycle"
 	}
 	f.split(threads, cycles, worth)
-	if f.threads < 2 {
-		return "the network is too small to gain, or its routing reads the state of distant switches"
-	}
 	f.lookahead = min(f.lookahead, cycles)
-	return ""
+	return f.onOne
 }
 
 // Domains is the number of parts that f is simulated in.
