@@ -65,9 +65,10 @@ var worthThreads = int64(4000)
 // domainsPerThread is the number of domains that a thread begins with.
 const domainsPerThread = 4
 
-// split divides the network among threads, if that is possible and pays. Call it
-// before the first cycle, with all observers in place.
-func (f *Fabric) split(threads int) {
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on. Call it before the first cycle, with all
+// observers in place.
+func (f *Fabric) split(threads int, worth int64) {
 	threads = min(threads, maxDomains, len(f.switches))
 	if threads < 2 {
 		return
@@ -77,10 +78,10 @@ func (f *Fabric) split(threads int) {
 	if f.faults != nil {
 		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
 	}
-	if lookahead == 0 || work < worthThreads || !f.readsWithin(domain) {
+	if lookahead == 0 || work < worth || !f.readsWithin(domain) {
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worthThreads && f.readsWithin(finer) {
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worth && f.readsWithin(finer) {
 		domain = finer
 	}
 	domainOf := make([]uint8, len(domain))
