@@ -67,15 +67,15 @@ var worthThreads = int64(4000)
 const domainsPerThread = 4
 
 // split divides the network among threads, if that is possible and pays: from so many
-// terminals times cycles of a window on. Call it before the first cycle, with all
-// observers in place.
-func (f *Fabric) split(threads int, worth int64) {
+// terminals times cycles of a window on, which is of so many cycles at most. Call it before
+// the first cycle, with all observers in place.
+func (f *Fabric) split(threads int, window, worth int64) {
 	if threads = min(threads, maxDomains, len(f.switches)); threads < 2 {
 		f.onOne = "no more were asked for, or there is one switch"
 		return
 	}
 	domain, lookahead := f.divide(threads)
-	work := lookahead * int64(len(f.terminals))
+	work := min(lookahead, window) * int64(len(f.terminals))
 	if f.faults != nil {
 		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
 	}
@@ -225,6 +225,9 @@ func (f *Fabric) openWindow() {
 	if f.faults != nil && len(f.domains) > 1 {
 		f.until = f.faults.window(f.from, f.until)
 	}
+	if f.conductor != nil {
+		f.conduct()
+	}
 }
 
 // work is a thread's share of Advance.
@@ -246,7 +249,7 @@ func (f *Fabric) work(me int) {
 			}
 		})
 		f.barrier.wait(false) // all have taken it
-		f.each(me, number+1, func(i int) { f.domains[i].simulate(until - from) })
+		f.each(me, number+1, func(i int) { f.domains[i].simulate(until) })
 	}
 }
 

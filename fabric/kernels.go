@@ -34,9 +34,11 @@ func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
 	if cycles < 1 {
 		return "what its terminals belong to cannot be simulated apart for a cycle"
 	}
-	f.split(threads, worth)
+	if f.split(threads, cycles, worth); f.onOne != "" {
+		return f.onOne
+	}
 	f.lookahead = min(f.lookahead, cycles)
-	return f.onOne
+	return ""
 }
 
 // Domains is the number of parts that f is simulated in.
@@ -160,30 +162,11 @@ func (r *kernelRun) work(me int) {
 			r.kernels[i].Run(end - 1)
 			next := min(r.kernels[i].Next(), r.company.Next(i))
 			if next > end { // otherwise nothing for others can be sooner
-				next = min(next, r.domains[i].nextSent())
+				if sent := r.domains[i].nextSent(); sent < Never {
+					next = min(next, sim.Time(sent)*clock)
+				}
 			}
 			r.next[i].at = next
 		})
 	}
-}
-
-// nextSent is the time at which the first of what d has sent to other domains arrives;
-// sim.MaxTime without any.
-func (d *domain) nextSent() sim.Time {
-	cycle := Never
-	for i := firstOutbox; i < len(d.flits) && d.flits[i] != nil; i++ {
-		cycle = sooner(cycle, d.flits[i])
-	}
-	for i := 1; i < len(d.credits) && d.credits[i] != nil; i++ {
-		cycle = sooner(cycle, d.credits[i])
-	}
-	if d.unit != nil {
-		for i := 1; i < len(d.unit.ramps) && d.unit.ramps[i] != nil; i++ {
-			cycle = sooner(cycle, d.unit.ramps[i])
-		}
-	}
-	if cycle == Never {
-		return sim.MaxTime
-	}
-	return sim.Time(cycle) * d.config.Fabric.Clock
 }
