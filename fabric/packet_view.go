@@ -69,6 +69,18 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 	u.flows[port] = kept
 }
 
+// upToDate counts, between cycles, what the flits and credits of all ports have done: what
+// any look in the next cycle would begin with.
+func (u *packetUnit) upToDate(d *domain) {
+	u.settleAll(d)
+	deciding := d.head.Switch
+	defer func() { d.head.Switch = deciding }()
+	d.head.Switch = topology.SwitchID(len(d.switches)) // all have done their work of the cycle
+	for port := range u.flows {
+		u.settleFlows(d, int32(port))
+	}
+}
+
 // add adds the flits of a packet from the first one on that is still to come.
 func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *ramp, first int32) {
 	if r.flits == first {

@@ -38,6 +38,9 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	return tr
 }
 
+// SetUnit sets the unit of a trial that DrawUnitTrial has drawn.
+func (tr *Trial) SetUnit(unit string) { tr.config.Fabric.Unit = unit }
+
 // upTo draws packets of one to so many flits.
 type upTo int
 
