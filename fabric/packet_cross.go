@@ -34,41 +34,45 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
 		}
 		c.follow(u, d, pace.interval)
-		o.nextFree = c.last + pace.interval
-		p.head, p.pace = c.first+int64(o.latency)<<intervalShift, c.pace
-		p.tail = wholeCycle(c.last) + int64(o.latency)
-		if !c.late {
-			p.slow = p.pace
-		}
-
-		ov := sw.outVC(uint32(v.out))
-		ov.flits += uint32(n)
-		d.FlitHops += int64(n)
 		vc := uint32(v.out) - output*vcs
-		arrival := p.tail // a terminal has no use for the head
-		if o.bounded != 0 {
-			arrival = wholeCycle(c.first) + int64(o.latency)
-		}
-		e := d.flits[o.wheel&15].Place(arrival)
-		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
-		if v.state < maxHops<<hopShift {
-			e.state += 1 << hopShift
-		}
+		u.send(d, sw, output, v, v.packet, &c)
 		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
-		if u.watched {
-			u.departs(d, sw, output, &c)
-		} else {
-			ov.credits -= n * int32(o.bounded)
-		}
 		if n == 1 {
 			u.leave(d, sw, local, v, t.number, d.combined == 0)
 			continue
 		}
 		if d.combined != 0 {
-			ov.owner = sw.queue0 + int32(local)
+			sw.outVC(uint32(v.out)).owner = sw.queue0 + int32(local)
 			o.free &^= 1 << (vc & 15)
 		}
 		u.begin(d, sw, local, port, output, c.crossed)
+	}
+}
+
+// send puts a packet, from the front of a queue or a copy of that one, onto its channel.
+func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
+	o, n, p := sw.outPort(output), c.in.flits, d.train(packet>>packetBits)
+	o.nextFree = c.last + d.pace(o).interval
+	*p = train{head: c.first + int64(o.latency)<<intervalShift, tail: wholeCycle(c.last) + int64(o.latency), flits: n, pace: c.pace, slow: c.in.slow}
+	if !c.late {
+		p.slow = p.pace
+	}
+	ov := sw.outVC(uint32(c.lov))
+	ov.flits += uint32(n)
+	d.FlitHops += int64(n)
+	arrival := p.tail // a terminal has no use for the head
+	if o.bounded != 0 {
+		arrival = wholeCycle(c.first) + int64(o.latency)
+	}
+	e := d.flits[o.wheel&15].Place(arrival)
+	e.queue, e.packet, e.dst, e.state = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.bounded), packet, v.dst, v.state
+	if v.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
+	}
+	if u.watched {
+		u.departs(d, sw, output, c)
+	} else {
+		ov.credits -= n * int32(o.bounded)
 	}
 }
 

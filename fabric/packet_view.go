@@ -10,7 +10,7 @@ import (
 type flow struct {
 	ramp
 	kind    flowKind
-	decided int32 // output virtual channel that the flits are counted under while they wait
+	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 
 type flowKind uint8
@@ -52,7 +52,7 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 			if w.ov >= 0 {
 				d.outVC[w.ov].credits -= n
 			}
-			if d.crossed != nil {
+			if d.crossed != nil && w.decided >= 0 {
 				d.crossed[w.decided] += n
 			}
 		case leaving:
@@ -98,6 +98,9 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	const cycle = 1 << intervalShift
 	o, s, port, ov0 := sw.outPort(output), &d.steps, sw.port0+int32(output), sw.port0*int32(d.vcs)
 	decided, ov := ov0+c.decided, int32(-1)
+	if c.decided < 0 {
+		decided = -1
+	}
 	if o.bounded != 0 {
 		ov = ov0 + c.lov
 		d.outVC[ov].credits--
@@ -105,7 +108,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	crosses := newRamp(c.in.flits, ov, d.cycle*cycle+(c.granted-s.first)*u.slopes[u.stepRate], u.stepRate)
 	c.limit(u, d, &crosses, 0)
 	u.add(d, port, crossing, decided, &crosses, 1)
-	if !d.occupancy {
+	if !d.occupancy || decided < 0 {
 		return
 	}
 	if d.crossed != nil {
