@@ -92,6 +92,9 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 			return err
 		}
 	}
+	if f.unit != nil {
+		f.unit.readyForFaults(f)
+	}
 	x := &faults{plan: plan, down: plan.Eras[0].Down}
 	x.learn(0)
 	f.faults, f.routing = x, x
@@ -223,6 +226,9 @@ func (d *domain) failSince(before, now *topology.Down) {
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			v := sw.queue(local)
+			if d.unit != nil && failed[sw.port0+int32(d.matcher.places[local].port)] {
+				d.unit.onFailedChannels(d, sw, local, v)
+			}
 			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
 				x.doom(v.packet >> packetBits)
 			}

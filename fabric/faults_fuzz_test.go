@@ -42,17 +42,19 @@ func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure
 }
 
 // counted is a source that knows how many packets it has handed over, each with
-// a number of its own as its tag.
+// a number of its own as its tag, by terminal.
 type counted struct {
 	*fabric.OpenLoop
 	born int64
+	of   map[topology.TerminalID]uint64
 }
 
 func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	if !c.OpenLoop.Next(t, until, spec) {
 		return false
 	}
-	spec.Tag = uint64(c.born)
+	spec.Tag = uint64(t)<<32 | c.of[t]
+	c.of[t]++
 	c.born++
 	return true
 }
@@ -60,23 +62,30 @@ func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSp
 // onceEach is a sink that wants no packet twice.
 type onceEach struct {
 	t    testing.TB
-	seen map[uint64]bool
+	seen map[uint64]fabric.Delivery
 }
 
 func (s *onceEach) Deliver(d *fabric.Delivery) {
-	if s.seen[d.Tag] {
+	if _, again := s.seen[d.Tag]; again {
 		s.t.Errorf("packet %d is delivered twice", d.Tag)
 	}
-	s.seen[d.Tag] = true
+	s.seen[d.Tag] = *d
 }
 
-// randomFaults runs a small random network in which cables and switches fail
-// and come back at random, with a random switch, packets of several flits and
-// retries or none. Nothing may be lost silently: every packet born is
-// delivered once, lost or unreachable; every flit that entered has left or was
-// discarded; every buffer is empty in the end, every virtual channel free,
-// every credit home (Audit).
-func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+// failing is a small random network in which cables and switches fail and come back at
+// random, with a random switch, packets of several flits and retries or none.
+type failing struct {
+	seed   uint64
+	graph  *topology.Graph
+	name   string // of the routing
+	plan   *fabric.FaultPlan
+	config fabric.Config
+	most   int // flits of a packet
+	load   float64
+	trace  bool
+}
+
+func drawFailing(t testing.TB, seed uint64) *failing {
 	r := sim.NewStream(seed, "fuzz", 0)
 	topo, err := param.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
 		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
@@ -128,28 +137,37 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
-	f, err := fabric.New(g, config, plan.Routing[0], seed)
+	trace := r.IntN(4) == 0
+	return &failing{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
+}
+
+// run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is
+// delivered once, lost or unreachable; every flit that entered has left or was
+// discarded; every buffer is empty in the end, every virtual channel free, every credit
+// home (Audit).
+func (x *failing) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, sink *onceEach) {
+	seed := x.seed
+	f, err := fabric.New(x.graph, config, x.plan.Routing[0], seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.SetFaults(plan); err != nil {
+	if err := f.SetFaults(x.plan); err != nil {
 		t.Fatal(err)
 	}
 	var traced *fabric.Tracer
-	if r.IntN(4) == 0 {
+	if x.trace {
 		meter := fabric.NewMeter(100)
 		meter.Open(0)
 		traced = f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20, Every: 1})
 	}
-	load := 0.1 + 0.5*r.Float64()
-	terminals := g.Terminals()
-	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load * 2 / float64(1+most))}, mixed{most}, seed)}
-	sink := &onceEach{t, map[uint64]bool{}}
+	terminals := x.graph.Terminals()
+	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), of: map[topology.TerminalID]uint64{}}
+	sink = &onceEach{t, map[uint64]fabric.Delivery{}}
 	source.Stop(2000)
 	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	tally = f.FaultTally()
+	tally := f.FaultTally()
 	if traced != nil {
 		checkTraces(t, seed, traced)
 	}
@@ -162,7 +180,13 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		t.Errorf("seed %d: %+v", seed, f.Counters)
 	}
-	return name, tally
+	return f, sink
+}
+
+func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+	x := drawFailing(t, seed)
+	f, _ := x.run(t, x.config)
+	return x.name, f.FaultTally()
 }
 
 // checkTraces wants the stages of recorded packets, none of them shorter than

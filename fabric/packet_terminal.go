@@ -30,6 +30,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if wholeCycle(o.nextFree) < c { // idle since
 		o.nextFree = c << intervalShift
 	}
+	if u.starts != nil {
+		u.starts[t] = o.nextFree
+	}
 	interval := d.pace(o).interval
 	tail := wholeCycle(o.nextFree + int64(n-1)*interval)
 	*d.train(te.packet) = train{head: o.nextFree + int64(o.latency)<<intervalShift, tail: tail + int64(o.latency), flits: n, pace: uint8(o.pace), slow: uint8(o.pace)}

@@ -12,6 +12,9 @@ func (d *domain) purge(doomed []int32) {
 	for _, id := range doomed {
 		p.doomed[id] = true
 	}
+	if d.unit != nil {
+		p.begun = d.unit.purge(p)
+	}
 	d.flits[toTerminals].Remove(p.onChannel)
 	d.flits[toSwitches].Remove(p.onChannel)
 	d.steps.set(d.cycle)
@@ -27,6 +30,10 @@ func (d *domain) purge(doomed []int32) {
 		}
 	}
 	for _, ov := range p.credits {
+		if d.unit != nil { // has them already
+			d.unit.wakeFor(d, ov/int32(d.vcs))
+			continue
+		}
 		o := &d.outVC[ov]
 		o.credits++
 		d.creditReturned(o, ov)
@@ -58,10 +65,15 @@ type purge struct {
 	credits  []int32 // output virtual channels to hand a credit back to
 	released []*outPort
 	kept     []queued
+	begun    *begunPackets // where packets are the unit
 }
 
 // remove takes a flit away that came, or was to come, in a queue.
 func (p *purge) remove(packet, upstream int32) {
+	if p.begun != nil {
+		p.begun.remove(p, packet>>packetBits, upstream)
+		return
+	}
 	p.removed[packet>>packetBits]++
 	p.credits = append(p.credits, upstream)
 }
@@ -71,10 +83,13 @@ func (p *purge) onChannel(e *flit) bool {
 	if !p.doomed[e.packet>>packetBits] {
 		return false
 	}
-	if e.queue < 0 { // terminals give no credits
-		p.removed[e.packet>>packetBits]++
-	} else {
+	switch {
+	case e.queue >= 0:
 		p.remove(e.packet, p.upstream(e.queue))
+	case p.begun != nil:
+		p.begun.removeTail(p, e)
+	default: // terminals give no credits
+		p.removed[e.packet>>packetBits]++
 	}
 	return true
 }
@@ -97,6 +112,9 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	// The packet at the front, or the one whose later flits are still to come.
 	front := (v.count > 0 || d.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
 	if front {
+		if d.hold != nil {
+			p.letGo(sw, local, v)
+		}
 		p.free(sw, local, v)
 	}
 	if !goes {
@@ -111,7 +129,11 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		}
 		p.remove(q.packet, p.upstream(queue))
 		if d.occupancy && q.hop&(1<<16-1) != 0 {
-			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting--
+			waiting := int32(1)
+			if p.begun != nil {
+				waiting = p.begun.stored(p, q, queue)
+			}
+			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting -= waiting
 		}
 	})
 	d.refill(v, p.kept)
@@ -136,6 +158,18 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	d.activate(queue >> 6)
 }
 
+// letGo ends the holding of ports by a queue's front packet.
+func (p *purge) letGo(sw *switchState, local uint32, v *inVC) {
+	d := p.d
+	in := &d.hold.ports[sw.port0+int32(d.matcher.places[local].port)]
+	out := &d.hold.ports[sw.port0+int32(v.hop>>16)]
+	if d.unit != nil {
+		d.unit.letGo(d, sw, local, in, out)
+	} else if d.holdsVC(sw, local, v) && (v.count == 0 || v.packet&headFlit == 0) {
+		in.input, out.output = false, false
+	}
+}
+
 // free lets go of the virtual channel that a queue's front packet holds or
 // waits for.
 func (p *purge) free(sw *switchState, local uint32, v *inVC) {
@@ -148,10 +182,15 @@ func (p *purge) free(sw *switchState, local uint32, v *inVC) {
 		p.released = append(p.released, o)
 	}
 	v.out = -1
-	for at := &o.waiters; *at != 0; at = &d.waitNext[*at-1] {
+	d.unlink(&o.waiters, queue)
+}
+
+// unlink takes a queue out of a list of those that wait, if it is there.
+func (d *domain) unlink(list *int32, queue int32) {
+	for at := list; *at != 0; at = &d.waitNext[*at-1] {
 		if *at == queue+1 {
 			*at = d.waitNext[queue]
-			break
+			return
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -68,17 +67,13 @@ var featureNames = [...]string{Faults: "faults", Multicast: "multicast packets",
 // CheckWith finds settings that cannot do with a feature yet. The errors are
 // *param.ParamError with dotted keys, joined.
 func (c *Config) CheckWith(feature Feature) error {
-	if feature == Multicast {
+	switch {
+	case feature == Multicast:
 		return c.checkMulticast()
+	case feature == Observers && c.Fabric.Unit == UnitPacket:
+		return c.refusePackets(" with " + featureNames[feature] + ": they follow single flits")
 	}
-	var problems []error
-	if c.Fabric.Unit == UnitPacket {
-		problems = append(problems, c.refusePackets(" with "+featureNames[feature]+": they follow single flits"))
-	}
-	if c.Switch.Hold && feature != Observers {
-		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: true, Want: "false with " + featureNames[feature]})
-	}
-	return errors.Join(problems...)
+	return nil
 }
 
 // checkMulticast finds what does not go together with multicast packets.
