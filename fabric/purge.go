@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // purge discards packets, in ascending order: takes their flits out of channels
 // and buffers, frees the virtual channels that they hold, hands their credits
@@ -43,7 +47,9 @@ func (d *domain) purge(doomed []int32) {
 		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
 			unsent[te.packet] = te.left
 			te.packet, te.left, te.flags = -1, 0, 0
-			d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
+			if !slices.Contains(d.woken, int32(t)) { // whose turn is in this cycle
+				d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
+			}
 		}
 	}
 	for _, id := range doomed {
