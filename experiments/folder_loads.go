@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -56,37 +58,19 @@ func channelLoads(t *Table) (map[int][]ChannelLoad, error) {
 	return loads, nil
 }
 
-// Network is the network of a point, with the load of its channels where the run
-// recorded that. point < 0 chooses among the points with loads that which carried
-// the most, or else the first of all. The error is a *FolderError.
-func (f *Folder) Network(point int) (*Network, error) {
-	loads, err := f.ChannelLoads()
+// Hottest finds the channel that carried the most of all points, the first of several,
+// in the table links of a run. ok is false where there is none.
+func Hottest(links *Table) (point int, channel ChannelLoad, ok bool) {
+	loads, err := channelLoads(links)
 	if err != nil {
-		return nil, err
+		return 0, ChannelLoad{}, false
 	}
-	if point < 0 {
-		point = f.File.Points[0].Index
-		most := -1.0
-		for _, p := range f.File.Points {
-			sum := 0.0
-			for _, c := range loads[p.Index] {
-				sum += c.Load
-			}
-			if loads[p.Index] != nil && sum > most {
-				point, most = p.Index, sum
+	for _, p := range slices.Sorted(maps.Keys(loads)) {
+		for _, c := range loads[p] {
+			if !ok || c.Load > channel.Load {
+				point, channel, ok = p, c, true
 			}
 		}
 	}
-	for _, p := range f.File.Points {
-		if p.Index != point {
-			continue
-		}
-		n, err := f.File.NetworkOf(p)
-		if err != nil {
-			return nil, &FolderError{f.Dir, err.Error()}
-		}
-		n.Loads = loads[point]
-		return n, nil
-	}
-	return nil, &FolderError{f.Dir, fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
+	return point, channel, ok
 }

@@ -72,9 +72,9 @@ func (s *onceEach) Deliver(d *fabric.Delivery) {
 	s.seen[d.Tag] = *d
 }
 
-// failing is a small random network in which cables and switches fail and come back at
+// faultTrial is a small random network in which cables and switches fail and come back at
 // random, with a random switch, packets of several flits and retries or none.
-type failing struct {
+type faultTrial struct {
 	seed   uint64
 	graph  *topology.Graph
 	name   string // of the routing
@@ -85,7 +85,7 @@ type failing struct {
 	trace  bool
 }
 
-func drawFailing(t testing.TB, seed uint64) *failing {
+func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 	r := sim.NewStream(seed, "fuzz", 0)
 	topo, err := param.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
 		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
@@ -133,19 +133,20 @@ func drawFailing(t testing.TB, seed uint64) *failing {
 	config, allocators := fabric.DefaultConfig(), allocator.Registry.Names()
 	config.Switch.BufferFlits = most + r.IntN(8)
 	config.Switch.VCAllocCycles = r.IntN(2)
+	config.Switch.RouteCycles, config.Switch.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped, fabric.Overlapped}[r.IntN(3)]
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
 	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
 	trace := r.IntN(4) == 0
-	return &failing{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
+	return &faultTrial{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
 }
 
 // run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is
 // delivered once, lost or unreachable; every flit that entered has left or was
 // discarded; every buffer is empty in the end, every virtual channel free, every credit
 // home (Audit).
-func (x *failing) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, sink *onceEach) {
+func (x *faultTrial) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, sink *onceEach) {
 	seed := x.seed
 	f, err := fabric.New(x.graph, config, x.plan.Routing[0], seed)
 	if err != nil {
@@ -184,7 +185,7 @@ func (x *failing) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, sin
 }
 
 func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
-	x := drawFailing(t, seed)
+	x := drawFaultTrial(t, seed)
 	f, _ := x.run(t, x.config)
 	return x.name, f.FaultTally()
 }

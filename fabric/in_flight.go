@@ -22,7 +22,7 @@ func (f *Fabric) oldestBirth() int64 {
 	}
 	oldest := Never
 	if f.faults != nil {
-		oldest = f.faults.retry.oldestBirth()
+		oldest = f.faults.letters.oldestBirth()
 	}
 	for id := range free {
 		if !free[id] {
@@ -53,20 +53,22 @@ func (f *Fabric) settled() bool {
 	if f.InFlight() > 0 || f.faults == nil {
 		return f.InFlight() == 0
 	}
+	pending := 0
 	for _, d := range f.domains {
+		pending += d.retry.pending
 		if d.behind != nil { // discarded flits are waited for as if they were there
 			if _, any := d.behind.next(d.cycle); any {
 				return false
 			}
 		}
 	}
-	return f.faults.retry.pending == 0
+	return pending == 0
 }
 
 // idle tells whether nothing is going to happen any more.
 func (f *Fabric) idle() bool {
 	for _, d := range f.domains {
-		if _, more := d.nextArrival(); more || d.anyActive() {
+		if _, more := d.nextArrival(); more || d.anyActive() || d.nextSent() < Never {
 			return false
 		}
 	}

@@ -32,9 +32,9 @@ func (u *packetUnit) readyForFaults(f *Fabric) {
 // begunPackets tells how far packets that are to be discarded have come where their heads
 // have gone on and their tails have not.
 type begunPackets struct {
-	u       *packetUnit
-	sent    map[int32]gone // by port of the sending end, as of Fabric.out
-	crossed map[int32]gone // by output virtual channel that feeds the queue which they leave
+	sent    map[int32]gone       // by port of the sending end, as of Fabric.out
+	crossed map[int32]gone       // by output virtual channel that feeds the queue which they leave
+	credits map[int32]cutCredits // likewise
 }
 
 type gone struct{ packet, flits int32 }
@@ -47,21 +47,31 @@ func of(all map[int32]gone, key, packet, otherwise int32) int32 {
 	return otherwise
 }
 
-// purge books back, at the beginning of a cycle, what packets to be discarded have not done.
-func (u *packetUnit) purge(p *purge) *begunPackets {
-	d, now := p.d, p.d.cycle<<intervalShift
-	b := &begunPackets{u, map[int32]gone{}, map[int32]gone{}}
-	for t := range d.terminals {
+// stopPackets books back, at the beginning of a cycle, what packets to be discarded have
+// not done.
+func stopPackets(f *Fabric, p *purge) *begunPackets {
+	b := &begunPackets{map[int32]gone{}, map[int32]gone{}, map[int32]cutCredits{}}
+	for _, d := range f.domains {
+		p.d = d
+		b.stopAll(p)
+	}
+	b.cut(f.domains)
+	return b
+}
+
+// stopAll is stopPackets for a domain.
+func (b *begunPackets) stopAll(p *purge) {
+	d, u := p.d, p.d.unit
+	for _, t := range d.ends {
 		if te := &d.terminals[t]; te.packet >= 0 && te.flags&begun != 0 && p.doomed[te.packet] {
-			b.stopTerminal(d, int32(t), te)
+			b.stopTerminal(d, t, te)
 		}
 	}
-	for s := range d.switches {
+	for _, s := range d.mine {
 		sw := &d.switches[s]
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			queue := sw.queue0 + int32(local)
-			if u.streams[queue>>6].under>>(queue&63)&1 != 0 && p.doomed[sw.queue(local).packet>>packetBits] {
-				b.stop(p, sw, local, now)
+			if d.isStreaming(sw.queue0+int32(local)) && p.doomed[sw.queue(local).packet>>packetBits] {
+				b.stop(p, sw, local)
 			}
 		}
 	}
@@ -76,14 +86,13 @@ func (u *packetUnit) purge(p *purge) *begunPackets {
 	for _, queue := range asleep {
 		u.wake(d, queue)
 	}
-	return b
 }
 
 // stopTerminal has a terminal keep the flits of a packet that have not left.
 func (b *begunPackets) stopTerminal(d *domain, t int32, te *terminal) {
 	port, n := d.terminalOut0+t, te.left
 	o, ov := &d.out[port], &d.outVC[d.terminalOV(topology.TerminalID(t), int(te.vc))]
-	interval, start := d.pace(o).interval, b.u.starts[t]
+	interval, start := d.pace(o).interval, d.unit.starts[t]
 	left := int32(0)
 	for left < n && wholeCycle(start+int64(left)*interval) < d.cycle {
 		left++
@@ -100,8 +109,9 @@ func (b *begunPackets) stopTerminal(d *domain, t int32, te *terminal) {
 
 // stop has a switch keep the flits of the packet at the front of a queue that have not
 // crossed.
-func (b *begunPackets) stop(p *purge, sw *switchState, local uint32, now int64) {
-	u, d, queue, v := b.u, p.d, sw.queue0+int32(local), sw.queue(local)
+func (b *begunPackets) stop(p *purge, sw *switchState, local uint32) {
+	d, queue, v := p.d, sw.queue0+int32(local), sw.queue(local)
+	u, now := d.unit, d.cycle<<intervalShift
 	w := &u.flights[queue]
 	crossed := w.crossing.before(u, now)
 	rest := w.in.flits - crossed
@@ -121,21 +131,43 @@ func (b *begunPackets) stop(p *purge, sw *switchState, local uint32, now int64) 
 	} else {
 		ov.credits += rest * int32(o.bounded)
 	}
-	cut := func(r *ramp) bool {
-		if r.ov == upstream && r.at[0] == w.credits {
-			r.flits = crossed
-			in.nextCredit = r.exact(u, crossed-1) - int64(in.delay)<<intervalShift + d.creditInterval
+	b.credits[upstream] = cutCredits{w.credits, crossed, in}
+}
+
+// cutCredits is credits of a packet of which only some are going to be sent.
+type cutCredits struct {
+	at    int64 // ramp.at[0]
+	flits int32
+	in    *inPort
+}
+
+// cut ends the credits of packets that have been stopped with those sent.
+func (b *begunPackets) cut(domains []*domain) {
+	u := domains[0].unit
+	of := func(r *ramp) bool {
+		if c, ok := b.credits[r.ov]; ok && r.at[0] == c.at {
+			r.flits = c.flits
+			c.in.nextCredit = r.exact(u, c.flits-1) - int64(c.in.delay)<<intervalShift + domains[0].creditInterval
 		}
 		return false
 	}
-	u.ramps[0].Remove(cut)
-	cut(&u.credits[upstream/int32(d.vcs)].ramp)
+	for _, d := range domains {
+		for _, w := range d.unit.ramps {
+			if w != nil {
+				w.Remove(of)
+			}
+		}
+	}
+	for ov := range b.credits {
+		of(&u.credits[ov/int32(domains[0].vcs)].ramp)
+	}
 }
 
 // stopFlows ends the movements of a packet's flits at a port that are not going to be.
 func (b *begunPackets) stopFlows(d *domain, port, packet, crossed int32, now int64) {
-	b.u.count(d, port, now, now)
-	flows := b.u.flows[port]
+	u := d.unit
+	u.count(d, port, now, now)
+	flows := u.flows[port]
 	kept := flows[:0]
 	for _, w := range flows {
 		if w.packet == packet {
@@ -146,7 +178,7 @@ func (b *begunPackets) stopFlows(d *domain, port, packet, crossed int32, now int
 		}
 		kept = append(kept, w)
 	}
-	b.u.flows[port] = kept
+	u.flows[port] = kept
 }
 
 // remove takes the flits of a packet away that came, or were to come, in the queue behind an output
@@ -165,14 +197,9 @@ func (b *begunPackets) remove(p *purge, packet, upstream int32) {
 // tail is e.
 func (b *begunPackets) removeTail(p *purge, e *flit) {
 	d, packet := p.d, e.packet>>packetBits
-	delivered := b.arrived(d, packet)
+	delivered := d.train(packet).before(d.unit, d.cycle<<intervalShift)
 	d.DeliveredFlits += int64(delivered)
 	p.removed[packet] += of(b.sent, int32(d.graph.TerminalPort[^e.queue]), packet, d.flitsOf(packet)) - delivered
-}
-
-// arrived is how many flits of a packet have come by its present channel.
-func (b *begunPackets) arrived(d *domain, packet int32) int32 {
-	return d.train(packet).before(b.u, d.cycle<<intervalShift)
 }
 
 // before is how many flits come before a time.
@@ -188,12 +215,12 @@ func (b *begunPackets) stored(p *purge, q *queued, queue int32) int32 {
 	in := d.train(packet)
 	crossed, under := b.crossed[upstream]
 	if under = under && crossed.packet == packet; under {
-		in = &b.u.flights[queue].in
+		in = &d.unit.flights[queue].in
 	} else {
 		sw := &d.switches[d.wordSwitch[queue>>6]]
 		b.stopFlows(d, sw.port0+int32(q.hop>>16), packet, 0, now)
 	}
-	stored := in.before(b.u, now)
+	stored := in.before(d.unit, now)
 	if under {
 		stored -= crossed.flits
 	}
@@ -222,7 +249,7 @@ func (u *packetUnit) onFailedChannels(d *domain, sw *switchState, local uint32, 
 	queue := sw.queue0 + int32(local)
 	d.eachQueued(v, func(q *queued) {
 		tail := d.train(q.packet >> packetBits).tail
-		if q == &v.queued && u.streams[queue>>6].under>>(queue&63)&1 != 0 {
+		if q == &v.queued && d.isStreaming(queue) {
 			tail = u.flights[queue].in.tail
 		}
 		if tail >= d.cycle {

@@ -10,7 +10,7 @@ import (
 // things fail, under switches that hold their ports: every packet arrives in the same
 // cycle or not at all, and as many flits are discarded in as many transmissions.
 func checkFailingUnits(t testing.TB, seed uint64) (tally fabric.FaultTally) {
-	x := drawFailing(t, seed)
+	x := drawFaultTrial(t, seed)
 	config := holding(x.config)
 	whole := 1 + seed%3 // cycles
 	config.Switch.Speedup = float64(1 + seed%2)

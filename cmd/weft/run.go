@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type fileFlags struct {
 	set   []string
 	seed  seedFlag
 	quick bool
-	both  bool // find the faults of the quick variant too
+	both  bool // find the problems of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
 }
@@ -43,24 +44,24 @@ func (f *fileFlags) options() experiments.Options {
 	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
 }
 
-// open reads all files; faults of all of them are reported together.
+// open reads all files; problems of all of them are reported together.
 func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
 	var files []*experiments.File
-	var faults experiments.Faults
+	var problems experiments.Problems
 	for _, name := range names {
 		file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(name, f.options()) })
-		var bad experiments.Faults
+		var bad experiments.Problems
 		switch {
 		case errors.As(err, &bad):
-			faults = append(faults, bad...)
+			problems = append(problems, bad...)
 		case err != nil:
 			return nil, err
 		default:
 			files = append(files, file)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return files, nil
 }
@@ -292,13 +293,13 @@ func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
 // warnings; what forbids a run is returned together, for all files.
 func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
 	var reports []*experiments.Report
-	var faults experiments.Faults
+	var problems experiments.Problems
 	for i, f := range files {
 		report, err := experiments.Interruptible(ctx, func() (*experiments.Report, error) { return examine(i) })
-		var bad experiments.Faults
+		var bad experiments.Problems
 		switch {
 		case errors.As(err, &bad):
-			faults = append(faults, bad...)
+			problems = append(problems, bad...)
 		case err != nil:
 			return nil, err
 		default:
@@ -306,8 +307,8 @@ func (a *app) preflight(ctx context.Context, files []*experiments.File, examine 
 			reports = append(reports, report)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return reports, nil
 }
@@ -358,6 +359,9 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		return outcome, a.print(string(text))
 	}
 	if !flags.quiet {
+		for _, why := range slices.Sorted(maps.Keys(outcome.OnOneThread)) {
+			fmt.Fprintf(a.stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
+		}
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
@@ -367,6 +371,22 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 			return outcome, nil
 		}
 		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
+		if links := outcome.Tables["links"]; links != nil {
+			a.printHottest(f, links)
+		}
 	}
 	return outcome, nil
+}
+
+// printHottest names the channel that carried the most.
+func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
+	index, c, ok := experiments.Hottest(links)
+	if !ok {
+		return
+	}
+	at := ""
+	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
+		at = " (" + f.Describe(f.Points[i]) + ")"
+	}
+	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %.3g flits a cycle%s\n", c.From, c.To, c.Load, at)
 }

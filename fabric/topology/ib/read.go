@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -71,7 +72,7 @@ func (im *Imported) Warnings() []string { return im.warnings }
 
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since
 // 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
-// must be listed at both ends; faults are returned all together, each as
+// must be listed at both ends; problems are returned all together, each as
 // "name:line: ...".
 //
 // Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port
@@ -100,14 +101,13 @@ func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
 		param.Register(topology.Registry, name, doc, topology.FileConfig{}, func(c topology.FileConfig, _ struct{}) (topology.Topology, error) {
-			f, err := input.OpenInput(c.Path, input.MaxInput)
+			data, err := input.ReadInput(c.Path, input.MaxInput)
 			if err != nil {
 				return nil, c.Unreadable(err)
 			}
-			defer f.Close()
-			im, err := read(f, c.Path)
+			im, err := read(bytes.NewReader(data), c.Path)
 			if err != nil {
-				return nil, err
+				return nil, otherFormat(err, c.Path, name, data)
 			}
 			return im, nil
 		})

@@ -1,0 +1,324 @@
+package kinds
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// fabricNetwork carries the messages of package mpi through the flit-level
+// fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
+// cuts each burst into packets of an MTU; a packet is born when the engine begins
+// to read it, and the engine takes up the next burst when it has read this one
+// and the last packet of it has begun to enter the network. The
+// receiving engine takes in packets whole. A message is complete when all of its
+// packets have arrived, and messages between two QPs complete in the order in which
+// they were sent, whatever ways their packets took.
+//
+// A packet's bytes travel in whole flits; headers are not modelled (the link
+// rate of an adapter leaves them out, too).
+//
+// It has a part for each domain of the fabric, with the adapters there. A flight, and
+// the order of those between two QPs, are shared by the parts at both ends, each of
+// which has fields of its own in them.
+type fabricNetwork struct {
+	fabric  *fabric.Fabric
+	adapter *hca.Config
+	clock   sim.Time
+	flit    int64 // bytes
+	nodes   []sender
+	at      []topology.TerminalID // len = nodes
+	nodeAt  []int32               // len = terminals; -1: none
+	flights mem.Records[flight]
+	orders  mem.Records[qpOrder]
+	parts   []*fabricTransport
+}
+
+// fabricTransport is a part of a fabricNetwork.
+type fabricTransport struct {
+	*fabricNetwork
+	kernel   *sim.Kernel
+	handler  sim.HandlerID
+	sink     mpi.Sink
+	adapters []hca.HCA // of which those of nodes are copies
+	free     []int32   // of flights
+	order    idRange   // of orders that nobody had
+	orderOf  map[qpPair]int32
+}
+
+// idRange is the numbers from first on and below end.
+type idRange struct{ first, end int32 }
+
+// sender is a node's adapter, with the packets of the present burst.
+type sender struct {
+	hca.HCA
+	packets []outgoing // head first
+	head    int
+	waking  bool // an event is to come when the engine is free
+}
+
+type outgoing struct {
+	birth int64 // cycle
+	dst   topology.TerminalID
+	flits int32
+	tag   uint64 // flight << 32 | bytes
+}
+
+// flight is a transfer under way.
+type flight struct {
+	id      int32 // the sink's name for it; it may have several under way by one name
+	to      int32
+	process int32
+	order   int32  // of orders
+	number  uint32 // in that
+	peer    hca.QP
+	quiet   bool
+
+	// For the receiver.
+	missing int64    // bytes
+	done    sim.Time // all in memory
+	next    int32    // + 1; in qpOrder.ahead
+}
+
+// qpOrder is the order of the flights from one QP to another.
+type qpOrder struct {
+	sent     uint32 // by the sender
+	expected uint32 // by the receiver
+	ahead    int32  // flights that are there and wait for earlier ones, + 1
+}
+
+type qpPair struct{ from, to hca.QP }
+
+// Events of the transport.
+const (
+	engineFree       uint16 = iota // target node
+	messageDelivered               // target process, argument flight
+)
+
+// newFabricNetwork puts adapters on the terminals of f, which is divided by then.
+// Channels to terminals must not be faster than the adapters: see adapterRate.
+func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int) (*fabricNetwork, error) {
+	hosts := f.Graph().Hosts()
+	if nodes > len(hosts) {
+		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
+	}
+	t := &fabricNetwork{
+		fabric: f, adapter: adapter, clock: f.Clock(), flit: int64(flit),
+		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
+	}
+	for i := range t.nodeAt {
+		t.nodeAt[i] = -1
+	}
+	for i, rails := range hosts[:nodes] {
+		t.at = append(t.at, rails[0])
+		t.nodeAt[rails[0]] = int32(i)
+	}
+	return t, nil
+}
+
+// Parts implements mpi.Division.
+func (t *fabricNetwork) Parts() int { return t.fabric.Domains() }
+
+// PartOf implements mpi.Division.
+func (t *fabricNetwork) PartOf(node int32) int { return t.fabric.DomainOf(t.at[node]) }
+
+// Transport implements mpi.Division.
+func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
+	p := &fabricTransport{fabricNetwork: t, kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	var own []int
+	for node := range t.nodes {
+		if t.PartOf(int32(node)) == part {
+			own = append(own, node)
+		}
+	}
+	p.adapters = hca.New(t.adapter, len(own))
+	for i, node := range own {
+		t.nodes[node].HCA = p.adapters[i]
+	}
+	p.handler = k.Register(p)
+	k.RegisterClocked(t.fabric.Clocked(part))
+	if t.parts = append(t.parts, p); len(t.parts) < t.Parts() {
+		return p, nil
+	}
+	var sources []fabric.Source
+	var sinks []fabric.Sink
+	for _, p := range t.parts {
+		sources, sinks = append(sources, p), append(sinks, p)
+	}
+	return p, t.fabric.AttachEach(sources, sinks)
+}
+
+// Run implements mpi.Division.
+func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
+	if len(kernels) == 1 {
+		mpi.RunWhole(kernels[0], m)
+		return
+	}
+	t.fabric.RunKernels(kernels, m)
+}
+
+// Send implements mpi.Transport.
+func (t *fabricTransport) Send(x mpi.Transfer) {
+	order := t.orderFor(qpPair{x.QP, x.PeerQP})
+	if len(t.free) == 0 {
+		first, end := t.flights.Take(256)
+		for id := end - 1; id >= first; id-- {
+			t.free = append(t.free, id)
+		}
+	}
+	id := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	q := t.orders.At(order)
+	*t.flights.At(id) = flight{
+		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, quiet: x.Quiet, missing: x.Bytes,
+	}
+	q.sent++
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id}})
+	t.serve(t.kernel.Now(), x.From)
+}
+
+// orderFor is the order of the flights from one QP to another.
+func (t *fabricTransport) orderFor(pair qpPair) int32 {
+	order, known := t.orderOf[pair]
+	if !known {
+		if t.order.first == t.order.end {
+			t.order.first, t.order.end = t.orders.Take(256)
+		}
+		order = t.order.first
+		t.order.first++
+		t.orderOf[pair] = order
+	}
+	return order
+}
+
+// serve begins the next burst of a node, if its engine is free and the network
+// has taken the one before; otherwise that is tried again when it is.
+func (t *fabricTransport) serve(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.waking || n.head < len(n.packets) || !n.Waiting() {
+		return
+	}
+	if n.Busy(now) {
+		n.waking = true
+		t.kernel.Schedule(n.BusyUntil(), t.handler, engineFree, node, 0)
+		return
+	}
+	b, first, end, _ := n.Next(now)
+	t.cut(n, *b, first, end)
+	t.fabric.WakeAt(t.at[node], n.packets[0].birth)
+}
+
+// cut makes the packets of a burst that the engine reads from time first to end.
+func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
+	dst := t.at[t.flights.At(b.ID).to]
+	n.packets, n.head = n.packets[:0], 0
+	mtu := int64(n.Config().MTU)
+	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
+	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
+		bytes := min(mtu, b.Size-offset)
+		begin := first
+		if b.Size > 0 {
+			begin += sim.Time(float64(end-first) * float64(offset) / float64(b.Size))
+		}
+		n.packets = append(n.packets, outgoing{
+			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
+			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
+		})
+	}
+}
+
+// Next implements fabric.Source.
+func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	spec.Birth = fabric.Never
+	node := t.nodeAt[terminal]
+	if node < 0 {
+		return false
+	}
+	n := &t.nodes[node]
+	if n.head == len(n.packets) {
+		return false
+	}
+	p := &n.packets[n.head]
+	if p.birth > until {
+		spec.Birth = p.birth
+		return false
+	}
+	if n.head++; n.head == len(n.packets) && n.Waiting() && !n.waking {
+		n.waking = true
+		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
+	}
+	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
+	return true
+}
+
+// Deliver implements fabric.Sink.
+func (t *fabricTransport) Deliver(d *fabric.Delivery) {
+	id, bytes := int32(d.Tag>>32), int64(uint32(d.Tag))
+	f := t.flights.At(id)
+	n := &t.nodes[f.to].HCA
+	now := sim.Time(d.Cycle) * t.clock
+	// The packet has been coming in for as long as the engine needs for it:
+	// channels to terminals go at the pace of adapters.
+	in := n.Receive(f.peer, bytes, now-n.Config().TimeOf(bytes), now)
+	if f.missing -= bytes; f.missing == 0 {
+		f.done = in + n.Config().RecvLatency
+		t.complete(id)
+	}
+}
+
+// complete delivers a message that is all there, and those behind it that have waited
+// for it, unless it has to wait for another one.
+func (t *fabricTransport) complete(id int32) {
+	f := t.flights.At(id)
+	q := t.orders.At(f.order)
+	if f.number != q.expected {
+		f.next, q.ahead = q.ahead, id+1
+		return
+	}
+	for {
+		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
+		q.expected++
+		link := &q.ahead
+		for *link != 0 && t.flights.At(*link-1).number != q.expected {
+			link = &t.flights.At(*link - 1).next
+		}
+		if *link == 0 {
+			return
+		}
+		id = *link - 1
+		next := t.flights.At(id)
+		*link = next.next
+		next.done = max(next.done, f.done)
+		f = next
+	}
+}
+
+func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Kind == messageDelivered {
+		flight := int32(e.Arg)
+		f := t.flights.At(flight)
+		id, quiet := f.id, f.quiet
+		t.free = append(t.free, flight)
+		if quiet {
+			t.sink.Written(id, k.Now())
+		} else {
+			t.sink.Delivered(id)
+		}
+		return
+	}
+	t.nodes[e.Target].waking = false
+	t.serve(k.Now(), e.Target)
+}
+
+// Stats implements mpi.Transport.
+func (t *fabricTransport) Stats() hca.Stats {
+	if len(t.adapters) == 0 {
+		return hca.Stats{}
+	}
+	return t.adapters[0].Stats()
+}
