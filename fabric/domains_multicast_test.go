@@ -55,9 +55,21 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 // accounted for ([fabric.Fabric.RunToEnd] audits).
 func TestThreadsMulticast(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
+	testThreadsMulticast(t, fabric.DefaultConfig(), 0, 4)
+}
+
+// TestThreadsMulticastPackets is TestThreadsMulticast with packets as the unit.
+func TestThreadsMulticastPackets(t *testing.T) {
+	fabric.DivideAlways(t.Cleanup)
+	config := fabric.DefaultConfig()
+	packets(&config)
+	testThreadsMulticast(t, config, 4)
+}
+
+func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 	for name, n := range mixedNetworks(t) {
-		for _, st := range []int{0, 4} {
-			config := cutThrough(fabric.DefaultConfig(), n.routing.VCs()+1)
+		for _, st := range pipelines {
+			config := cutThrough(base, n.routing.VCs()+1)
 			s := stages[st]
 			config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
 				s.route, s.vcAlloc, s.alloc, s.crossbar, s.speedup

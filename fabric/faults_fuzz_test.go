@@ -45,8 +45,7 @@ func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure
 // a number of its own as its tag, by terminal.
 type counted struct {
 	*fabric.OpenLoop
-	born int64
-	of   map[topology.TerminalID]uint64
+	of []uint64
 }
 
 func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
@@ -55,21 +54,35 @@ func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSp
 	}
 	spec.Tag = uint64(t)<<32 | c.of[t]
 	c.of[t]++
-	c.born++
 	return true
 }
 
-// onceEach is a sink that wants no packet twice.
+func (c *counted) born() (n int64) {
+	for _, of := range c.of {
+		n += int64(of)
+	}
+	return n
+}
+
+// onceEach is a sink that wants no packet twice. What a terminal gets is its own, for
+// threads.
 type onceEach struct {
 	t    testing.TB
-	seen map[uint64]fabric.Delivery
+	seen []map[uint64]fabric.Delivery
 }
 
 func (s *onceEach) Deliver(d *fabric.Delivery) {
-	if _, again := s.seen[d.Tag]; again {
+	if _, again := s.seen[d.Dst][d.Tag]; again {
 		s.t.Errorf("packet %d is delivered twice", d.Tag)
 	}
-	s.seen[d.Tag] = *d
+	s.seen[d.Dst][d.Tag] = *d
+}
+
+func (s *onceEach) packets() (n int64) {
+	for _, seen := range s.seen {
+		n += int64(len(seen))
+	}
+	return n
 }
 
 // faultTrial is a small random network in which cables and switches fail and come back at
@@ -146,7 +159,7 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 // delivered once, lost or unreachable; every flit that entered has left or was
 // discarded; every buffer is empty in the end, every virtual channel free, every credit
 // home (Audit).
-func (x *faultTrial) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, sink *onceEach) {
+func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *fabric.Fabric, sink *onceEach) {
 	seed := x.seed
 	f, err := fabric.New(x.graph, config, x.plan.Routing[0], seed)
 	if err != nil {
@@ -161,9 +174,13 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, 
 		meter.Open(0)
 		traced = f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20, Every: 1})
 	}
+	f.Divide(threads)
 	terminals := x.graph.Terminals()
-	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), of: map[topology.TerminalID]uint64{}}
-	sink = &onceEach{t, map[uint64]fabric.Delivery{}}
+	source := &counted{fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
+	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals)}
+	for i := range sink.seen {
+		sink.seen[i] = map[uint64]fabric.Delivery{}
+	}
 	source.Stop(2000)
 	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
@@ -172,11 +189,11 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, 
 	if traced != nil {
 		checkTraces(t, seed, traced)
 	}
-	if delivered := int64(len(sink.seen)); source.born != delivered+tally.Lost+tally.Unreachable {
-		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born, delivered, tally)
+	if delivered := sink.packets(); source.born() != delivered+tally.Lost+tally.Unreachable {
+		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)
 	}
-	if f.Packets != int64(len(sink.seen))+tally.Duplicates {
-		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, len(sink.seen), tally)
+	if f.Packets != sink.packets()+tally.Duplicates {
+		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, sink.packets(), tally)
 	}
 	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		t.Errorf("seed %d: %+v", seed, f.Counters)
@@ -186,7 +203,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config) (f *fabric.Fabric, 
 
 func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
 	x := drawFaultTrial(t, seed)
-	f, _ := x.run(t, x.config)
+	f, _ := x.run(t, x.config, 1)
 	return x.name, f.FaultTally()
 }
 

@@ -243,16 +243,16 @@ func (u *packetUnit) letGo(d *domain, sw *switchState, local uint32, in, out *he
 	u.wakeAll(d, &out.outputWaiters)
 }
 
-// onFailedChannels dooms the packets in queues whose tails were still to come by a port
-// that has failed.
-func (u *packetUnit) onFailedChannels(d *domain, sw *switchState, local uint32, v *inVC) {
+// onFailedChannels dooms the packets in a queue whose tails were still to come by a port
+// that fails with cycle c.
+func (u *packetUnit) onFailedChannels(d *domain, sw *switchState, local uint32, v *inVC, c int64) {
 	queue := sw.queue0 + int32(local)
 	d.eachQueued(v, func(q *queued) {
 		tail := d.train(q.packet >> packetBits).tail
 		if q == &v.queued && d.isStreaming(queue) {
 			tail = u.flights[queue].in.tail
 		}
-		if tail >= d.cycle {
+		if tail >= c {
 			d.faults.doom(q.packet >> packetBits)
 		}
 	})

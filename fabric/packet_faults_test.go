@@ -8,7 +8,8 @@ import (
 
 // checkFailingUnits compares flits and packets as the unit in the random network of a seed, in which
 // things fail, under switches that hold their ports: every packet arrives in the same
-// cycle or not at all, and as many flits are discarded in as many transmissions.
+// cycle or not at all, and as many flits are discarded in as many transmissions, for one
+// thread and for more.
 func checkFailingUnits(t testing.TB, seed uint64) (tally fabric.FaultTally) {
 	x := drawFaultTrial(t, seed)
 	config := holding(x.config)
@@ -22,25 +23,28 @@ func checkFailingUnits(t testing.TB, seed uint64) (tally fabric.FaultTally) {
 		config.Switch.CreditsPerCycle = 0
 	}
 	x.trace = false
-	flits, want := x.run(t, config)
+	flits, want := x.run(t, config, 1)
 	config.Fabric.Unit = fabric.UnitPacket
-	packets, got := x.run(t, config)
+	packets, got := x.run(t, config, 1+int(seed%4)%3)
 	differ := 0
-	for tag, d := range want.seen {
-		if got.seen[tag] != d {
-			if differ++; differ == 1 {
-				t.Errorf("seed %d, %s: flits %+v, packets %+v", seed, x.name, d, got.seen[tag])
+	for dst := range want.seen {
+		for tag, d := range want.seen[dst] {
+			if got := got.seen[dst][tag]; got != d {
+				if differ++; differ == 1 {
+					t.Errorf("seed %d, %s: flits %+v, packets %+v", seed, x.name, d, got)
+				}
 			}
 		}
 	}
-	if differ > 0 || len(got.seen) != len(want.seen) || packets.Counters != flits.Counters || packets.FaultTally() != flits.FaultTally() {
-		t.Errorf("seed %d, %s: %d of %d packets differ, of %d\n%+v %+v\n%+v %+v", seed, x.name, differ, len(want.seen), len(got.seen), flits.Counters, flits.FaultTally(), packets.Counters, packets.FaultTally())
+	if differ > 0 || got.packets() != want.packets() || packets.Counters != flits.Counters || packets.FaultTally() != flits.FaultTally() {
+		t.Errorf("seed %d, %s: %d of %d packets differ, of %d\n%+v %+v\n%+v %+v", seed, x.name, differ, want.packets(), got.packets(), flits.Counters, flits.FaultTally(), packets.Counters, packets.FaultTally())
 	}
 	return packets.FaultTally()
 }
 
 // TestFailingUnits: flits and packets as the unit agree where things fail.
 func TestFailingUnits(t *testing.T) {
+	fabric.DivideAlways(t.Cleanup)
 	var all fabric.FaultTally
 	for seed := range uint64(120) {
 		tally := checkFailingUnits(t, seed)
