@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type fileFlags struct {
 	both  bool // find the problems of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
+	cache         cacheFlags
 }
 
 func (f *fileFlags) register(c *cobra.Command) {
@@ -40,7 +42,7 @@ func (f *fileFlags) options() experiments.Options {
 	if f.seed.given {
 		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
 	}
-	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
 }
 
 // open reads all files; problems of all of them are reported together.
@@ -120,6 +122,7 @@ value is TOML, or a string if it is not.`,
 func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	f.cache.register(c)
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
@@ -358,6 +361,9 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		return outcome, a.print(string(text))
 	}
 	if !flags.quiet {
+		for _, why := range slices.Sorted(maps.Keys(outcome.OnOneThread)) {
+			fmt.Fprintf(a.stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
+		}
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 var (
@@ -26,19 +27,19 @@ var (
 // for ports that the file does not name. Tables of adapters and of ports without a
 // cable are passed over, and so is what smpquery sl2vl prints.
 //
-// name is the file's name for messages; faults are returned together with their
+// name is the file's name for messages; problems are returned together with their
 // lines.
 func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) ([]*arbitration.Tables, error) {
-	p := &vlarbParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: topology.NoPort, about: topology.NoPort}
+	p := &vlarbParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: topology.NoPort, about: topology.NoPort}
 	if lids != nil {
 		p.lids = lids
 	}
 	p.tables = make([]*arbitration.Tables, g.NumPorts())
 	p.limits = make([]int, g.NumPorts())
-	if err := p.read(r, p.parse, func(lines int) {
+	if err := readLines(r, &p.Problems, p.parse, func(lines int) {
 		p.endPort(lines)
 		if !p.any {
-			p.fault(lines, "no arbitration tables")
+			p.ProblemAt(lines, "no arbitration tables")
 		}
 	}); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) 
 }
 
 type vlarbParser struct {
-	faultList
+	input.Problems
 	*subnet
 	tables []*arbitration.Tables
 	limits []int // len = ports
@@ -73,7 +74,7 @@ func (p *vlarbParser) parse(line int, text string) {
 		p.any = true
 		if p.at != topology.NoPort {
 			if p.tables[p.at] != nil {
-				p.fault(line, "the tables of %s are a duplicate", p.graph.PortName(p.at))
+				p.ProblemAt(line, "the tables of %s are a duplicate", p.graph.PortName(p.at))
 			}
 			p.tables[p.at] = &arbitration.Tables{}
 		}
@@ -86,12 +87,12 @@ func (p *vlarbParser) parse(line int, text string) {
 	} else if m := infoLimit.FindStringSubmatch(text); m != nil {
 		limit, err := strconv.ParseUint(m[1], 10, 8)
 		if err != nil {
-			p.fault(line, "VLHighLimit %s: want 0 to 255", m[1])
+			p.ProblemAt(line, "VLHighLimit %s: want 0 to 255", m[1])
 		} else if p.about != topology.NoPort {
 			p.limits[p.about] = int(limit)
 		}
 	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField.MatchString(text) && !mapPorts.MatchString(text) && !chatter.MatchString(text) {
-		p.fault(line, "%s is not a line of an arbitration table", quoteShort(text))
+		p.ProblemAt(line, "%s is not a line of an arbitration table", input.Quote(text))
 	}
 }
 
@@ -102,7 +103,7 @@ func (p *vlarbParser) find(line int, lidText, portText string) topology.PortID {
 	to, known := p.lids.of(lid)
 	number, err2 := strconv.Atoi(portText)
 	if err != nil || err2 != nil || !known {
-		p.fault(line, "LID %s: no port of the fabric has it", lidText)
+		p.ProblemAt(line, "LID %s: no port of the fabric has it", lidText)
 		return topology.NoPort
 	}
 	s, ok := p.lids.Switch(lid)
@@ -110,7 +111,7 @@ func (p *vlarbParser) find(line int, lidText, portText string) topology.PortID {
 		return topology.NoPort
 	}
 	if most := int(p.names.SwitchPorts[s]); number > most {
-		p.fault(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
+		p.ProblemAt(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
 		return topology.NoPort
 	}
 	return p.port(s, number)
@@ -119,14 +120,14 @@ func (p *vlarbParser) find(line int, lidText, portText string) topology.PortID {
 // row takes the lanes or the weights of a table.
 func (p *vlarbParser) row(line int, lanes bool, text string) {
 	if !p.inside {
-		p.fault(line, "row before any port")
+		p.ProblemAt(line, "row before any port")
 		return
 	}
 	var values []uint64
 	for _, cell := range strings.Split(text, "|") {
 		v, err := strconv.ParseUint(strings.TrimSpace(cell), 0, 8)
 		if err != nil {
-			p.fault(line, "%s: want a number of 8 bits", quoteShort(cell))
+			p.ProblemAt(line, "%s: want a number of 8 bits", input.Quote(cell))
 			return
 		}
 		values = append(values, v)
@@ -136,14 +137,14 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 		return
 	}
 	if len(values) > len(p.lanes) {
-		p.fault(line, "%d weights for %d lanes", len(values), len(p.lanes))
+		p.ProblemAt(line, "%d weights for %d lanes", len(values), len(p.lanes))
 		return
 	}
 	var table []arbitration.Entry
 	for i, weight := range values {
 		lane := p.lanes[i]
 		if lane >= arbitration.MaxLanes && weight != 0 {
-			p.fault(line, "a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
+			p.ProblemAt(line, "a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
 			return
 		}
 		if lane < arbitration.MaxLanes {
@@ -152,7 +153,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 	}
 	p.lanes = p.lanes[len(values):]
 	if len(p.lanes) > 0 {
-		p.fault(line, "%d lanes without a weight", len(p.lanes))
+		p.ProblemAt(line, "%d lanes without a weight", len(p.lanes))
 		p.lanes = nil
 		return
 	}
@@ -170,7 +171,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 // endPort checks that the tables of the port at hand are complete.
 func (p *vlarbParser) endPort(line int) {
 	if p.inside && p.missing > 0 {
-		p.fault(line, "the tables before are cut: want those of low and of high priority")
+		p.ProblemAt(line, "the tables before are cut: want those of low and of high priority")
 	}
 	p.inside = false
 }

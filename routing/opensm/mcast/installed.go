@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // Installed is what forwarding tables that a subnet has make of its groups.
@@ -13,9 +14,9 @@ type Installed struct {
 	Entries int     // MLIDs of the groups that some switch has a row for
 	MaxEFI  int     // most groups over one cable between switches, both directions together
 	MeanEFI float64 // over all such cables
-	// Faults name the groups whose packets do not reach all of their members once
+	// Problems name the groups whose packets do not reach all of their members once
 	// and nobody else, or that have no rows.
-	Faults []string
+	Problems []string
 }
 
 // Inspect follows the packets of groups through forwarding tables, such as those of
@@ -36,8 +37,8 @@ func Inspect(graph *topology.Graph, tables MFTs, groups []SAGroup) *Installed {
 		if x.count(groups[i].MLID) {
 			found.Entries++
 		}
-		if fault := x.group(&groups[i]); fault != "" {
-			found.Faults = append(found.Faults, fmt.Sprintf("MLID %#x: %s", groups[i].MLID, fault))
+		if problem := x.group(&groups[i]); problem != "" {
+			found.Problems = append(found.Problems, fmt.Sprintf("MLID %#x: %s", groups[i].MLID, problem))
 		}
 	}
 	cables, total := 0, 0
@@ -104,16 +105,16 @@ func (x *inspector) port(s topology.SwitchID, number uint8) topology.PortID {
 
 // group sends packets from members; "" means that all others hear each of them.
 func (x *inspector) group(g *SAGroup) string {
-	for i := 0; i < len(g.Terminals); i += 1 + len(g.Terminals)/maxSenders {
+	for i := 0; i < len(g.Terminals); i += 1 + len(g.Terminals)/multicast.MostSenders {
 		t := g.Terminals[i]
-		if fault := x.send(g, x.graph.TerminalPort[t], x.graph.TerminalSwitch(t)); fault != "" {
-			return fmt.Sprintf("from %s %s", x.graph.TerminalName(t), fault)
+		if problem := x.send(g, x.graph.TerminalPort[t], x.graph.TerminalSwitch(t)); problem != "" {
+			return fmt.Sprintf("from %s %s", x.graph.TerminalName(t), problem)
 		}
 	}
-	for i := 0; i < len(g.Switches); i += 1 + len(g.Switches)/maxSenders {
+	for i := 0; i < len(g.Switches); i += 1 + len(g.Switches)/multicast.MostSenders {
 		s := g.Switches[i]
-		if fault := x.send(g, topology.NoPort, s); fault != "" {
-			return fmt.Sprintf("from %s %s", x.graph.SwitchName(s), fault)
+		if problem := x.send(g, topology.NoPort, s); problem != "" {
+			return fmt.Sprintf("from %s %s", x.graph.SwitchName(s), problem)
 		}
 	}
 	return ""
@@ -128,7 +129,7 @@ func (x *inspector) send(g *SAGroup, in topology.PortID, s topology.SwitchID) st
 		in topology.PortID
 		s  topology.SwitchID
 	}
-	got := Group{}
+	got := multicast.Group{}
 	queue := []arrival{{in, s}}
 	for head := 0; head < len(queue); head++ {
 		if head > x.graph.Switches() {

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // OpenSM restores groups from a dump and dumps them again: this reads and
@@ -96,7 +97,7 @@ func TestReadSADump(t *testing.T) {
 	}
 }
 
-func TestReadSADumpFaults(t *testing.T) {
+func TestReadSADumpProblems(t *testing.T) {
 	graph := chain(4)
 	good := saRecord("0xc001", "0x1:0x1")
 	for _, c := range []struct{ name, text, want string }{
@@ -122,7 +123,7 @@ func TestReadSADumpFaults(t *testing.T) {
 	}
 }
 
-func TestReadMCFDBsFaults(t *testing.T) {
+func TestReadMCFDBsProblems(t *testing.T) {
 	graph := chain(4)
 	head := "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
 	if tables, err := ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph); err != nil ||
@@ -144,12 +145,12 @@ func TestReadMCFDBsFaults(t *testing.T) {
 		if _, err := ReadMCFDBs(strings.NewReader(c.text), "x", graph); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		} else if strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want one fault", c.name, err)
+			t.Errorf("%s: %v, want one problem", c.name, err)
 		}
 	}
 }
 
-// What reads without fault reads the same after being written; faults name
+// What reads without problem reads the same after being written; problems name
 // file and line.
 func FuzzReadSADump(f *testing.F) {
 	graph := chain(4)
@@ -211,7 +212,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 			}
 			return
 		}
-		env, err := NewEnv(graph, 1)
+		env, err := multicast.NewEnv(graph, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Join(NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
+		if e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)
 			}

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bufio"
@@ -11,10 +11,12 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // memberGUIDs lists the port GUIDs of a group's members, ascending.
-func memberGUIDs(names *topology.Names, g *Group) []uint64 {
+func memberGUIDs(names *topology.Names, g *multicast.Group) []uint64 {
 	guids := make([]uint64, 0, g.Size())
 	for _, t := range g.Terminals {
 		guids = append(guids, names.PortGUID[t])
@@ -33,7 +35,7 @@ func parseHex(s string, bits int) (uint64, error) {
 		digits, ok = strings.CutPrefix(s, "0X")
 	}
 	if !ok {
-		return 0, fmt.Errorf("%s: want 0x and hex digits", quoteShort(s))
+		return 0, fmt.Errorf("%s: want 0x and hex digits", input.Quote(s))
 	}
 	return strconv.ParseUint(digits, 16, bits)
 }
@@ -48,15 +50,15 @@ type MFTRow struct {
 // MFTs holds the rows of every switch (len = switches), by ascending MLID.
 type MFTs [][]MFTRow
 
-// MFTs returns the forest's forwarding tables with MLIDs for colours. With a
+// TablesOf returns the forwarding tables of a forest with MLIDs for colours. With a
 // table per port there is no such form, which is an error, as is a row for a
 // port beyond 254.
-func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
-	if f.env.PerPort {
+func TablesOf(f *multicast.Forest, mlid func(multicast.Colour) (uint16, error)) (MFTs, error) {
+	if f.Env().PerPort {
 		return nil, fmt.Errorf("tables per port cannot be written as one table per switch")
 	}
-	names := ib.Names(f.env.Graph)
-	tables := make(MFTs, f.env.Graph.Switches())
+	names := ib.Names(f.Env().Graph)
+	tables := make(MFTs, f.Env().Graph.Switches())
 	for _, t := range f.Tables() {
 		for i, c := range t.Colours {
 			number, err := mlid(c)
@@ -70,7 +72,7 @@ func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
 			for _, p := range t.Ports[i] {
 				port := names.Port[p]
 				if port > 254 {
-					return nil, fmt.Errorf("%s: InfiniBand switches have at most 254 ports", f.env.Graph.PortName(p))
+					return nil, fmt.Errorf("%s: InfiniBand switches have at most 254 ports", f.Env().Graph.PortName(p))
 				}
 				row.Ports = append(row.Ports, uint8(port))
 			}
@@ -104,29 +106,29 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 }
 
 // ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of
-// graph, matched by GUID. Faults are returned together, each with file and
+// graph, matched by GUID. Problems are returned together, each with file and
 // line.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
-	in := newDumpReader(r, name)
+	in := input.NewLines(r, name)
 	ids := newIdentities(graph)
 	tables := make(MFTs, graph.Switches())
 	listed := make([]bool, graph.Switches())
 	at := noSwitch
-	for in.next() {
-		text := in.text
+	for in.Next() {
+		text := in.Text
 		switch {
 		case text == "" || strings.HasPrefix(text, "LID"):
 		case strings.HasPrefix(text, "Switch "):
-			at = faultySwitch
+			at = unknownSwitch
 			guid, err := parseHex(strings.TrimSpace(text[len("Switch "):]), 64)
 			s, known := ids.switches[guid]
 			switch {
 			case err != nil:
-				in.fault("switch without a GUID: %s", quoteShort(text))
+				in.Problem("switch without a GUID: %s", input.Quote(text))
 			case !known:
-				in.fault("switch %016x is not in the fabric", guid)
+				in.Problem("switch %016x is not in the fabric", guid)
 			case listed[s]:
-				in.fault("switch %016x is a duplicate", guid)
+				in.Problem("switch %016x is a duplicate", guid)
 			default:
 				at = s
 				listed[s] = true
@@ -135,20 +137,20 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 			row, err := parseMFTRow(text)
 			switch {
 			case err != nil:
-				in.fault("%v", err)
+				in.Problem("%v", err)
 			case at == noSwitch:
-				in.fault("row before any switch")
-			case at == faultySwitch:
+				in.Problem("row before any switch")
+			case at == unknownSwitch:
 			case len(tables[at]) > 0 && tables[at][len(tables[at])-1].MLID >= row.MLID:
-				in.fault("row %#x is out of order", row.MLID)
+				in.Problem("row %#x is out of order", row.MLID)
 			case int32(slices.Max(row.Ports)) > ids.names.SwitchPorts[at]:
-				in.fault("row %#x has a port beyond %d", row.MLID, ids.names.SwitchPorts[at])
+				in.Problem("row %#x has a port beyond %d", row.MLID, ids.names.SwitchPorts[at])
 			default:
 				tables[at] = append(tables[at], row)
 			}
 		}
 	}
-	return tables, in.finish()
+	return tables, in.Finish()
 }
 
 // parseMFTRow reads "0xC001 : 0x001  0x002 ".
@@ -156,13 +158,13 @@ func parseMFTRow(text string) (MFTRow, error) {
 	key, list, ok := strings.Cut(text, ":")
 	mlid, err := parseHex(strings.TrimSpace(key), 16)
 	if !ok || err != nil || mlid < BroadcastMLID {
-		return MFTRow{}, fmt.Errorf("%s: want an MLID from 0xC000, a colon and ports", quoteShort(text))
+		return MFTRow{}, fmt.Errorf("%s: want an MLID from 0xC000, a colon and ports", input.Quote(text))
 	}
 	row := MFTRow{MLID: uint16(mlid)}
 	for _, word := range strings.Fields(list) {
 		port, err := parseHex(word, 8)
 		if err != nil || len(row.Ports) > 0 && row.Ports[len(row.Ports)-1] >= uint8(port) {
-			return MFTRow{}, fmt.Errorf("row %#x: port %s: want ascending port numbers up to 0x0FE", mlid, quoteShort(word))
+			return MFTRow{}, fmt.Errorf("row %#x: port %s: want ascending port numbers up to 0x0FE", mlid, input.Quote(word))
 		}
 		row.Ports = append(row.Ports, uint8(port))
 	}
