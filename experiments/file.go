@@ -58,6 +58,8 @@ type Options struct {
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
+	// Cache keeps certificates and channel loads for later runs; nil: nothing is kept.
+	Cache *Cache
 
 	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
@@ -110,7 +112,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
 	if err := d.problems.err(); err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ type packetUnit struct {
 	credits []portCredits // by port, then by terminal
 	streams []streams     // by mask word
 	flows   [][]flow      // by port; nil unless watched
+	flights []flight      // by queue; nil unless something can fail
+	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
 	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
 	events *sim.Wheel[event]

@@ -23,6 +23,7 @@ type fileFlags struct {
 	both  bool // find the problems of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
+	cache         cacheFlags
 }
 
 func (f *fileFlags) register(c *cobra.Command) {
@@ -41,7 +42,7 @@ func (f *fileFlags) options() experiments.Options {
 	if f.seed.given {
 		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
 	}
-	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
 }
 
 // open reads all files; problems of all of them are reported together.
@@ -129,6 +130,7 @@ value is TOML, or a string if it is not.`,
 func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	f.cache.register(c)
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")

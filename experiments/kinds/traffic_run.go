@@ -152,6 +152,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 		return nil, nil, err
 	}
 	count()
+	run.OnOneThread(f.OnOneThread())
 	return parts.topology, result, nil
 }
 

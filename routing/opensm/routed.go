@@ -34,12 +34,18 @@ func (c *RoutedConfig) RelativeTo(dir string) {
 	}
 }
 
-// Files implements [topology.PathConfig].
+// Files implements [topology.PathConfig]: the configuration, and the files that it names.
 func (c *RoutedConfig) Files() []string {
 	if c.Config == "" {
 		return nil
 	}
-	return []string{c.Config}
+	files := []string{c.Config}
+	if f, err := input.OpenInput(c.Config, input.MaxSettings); err == nil {
+		defer f.Close()
+		config, _ := ReadConfig(f, c.Config, filepath.Dir(c.Config)) // building the routing says what is wrong
+		files = append(files, config.Named...)
+	}
+	return files
 }
 
 // acyclicEngines cannot deadlock on any network that they accept.
@@ -80,7 +86,20 @@ type routed struct {
 const routedStarted uint32 = 1 << 4
 
 func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
-	g := env.Topology.Graph()
+	key := fmt.Sprintf("opensm-%s %q %q %d", e.Name, c.Config, c.Manager, lanes)
+	r, err := routing.Once(env, key, func() (*routed, error) { return route(e, c, lanes, env.Topology) })
+	if err != nil {
+		return nil, err
+	}
+	if err := routing.CheckVCs("opensm-"+e.Name, r.VCs(), env); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// route has an engine compute the tables of a topology.
+func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, error) {
+	g := on.Graph()
 	config := DefaultConfig()
 	if c.Config != "" {
 		f, err := input.OpenInput(c.Config, input.MaxSettings)
@@ -104,7 +123,7 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	if err != nil {
 		return nil, err
 	}
-	config.PlaceOn(s, env.Topology)
+	config.PlaceOn(s, on)
 	tables, err := e.Route(s, &config.Options)
 	if err != nil {
 		return nil, fmt.Errorf("routing \"opensm-%s\": %w", e.Name, err)
@@ -112,11 +131,7 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	if pairs, first := tables.Unreachable(); pairs > 0 {
 		return nil, fmt.Errorf("routing \"opensm-%s\": no path between %d pairs of terminals, the first from %s", e.Name, pairs, first)
 	}
-	r := newRoutedTables(tables)
-	if err := routing.CheckVCs("opensm-"+e.Name, r.VCs(), env); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return newRoutedTables(tables), nil
 }
 
 func newRoutedTables(t *Tables) *routed {
