@@ -34,9 +34,11 @@ func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
 	if cycles < 1 {
 		return "what its terminals belong to cannot be simulated apart for a cycle"
 	}
-	f.split(threads, cycles, worth)
+	if f.split(threads, cycles, worth); f.onOne != "" {
+		return f.onOne
+	}
 	f.lookahead = min(f.lookahead, cycles)
-	return f.onOne
+	return ""
 }
 
 // Domains is the number of parts that f is simulated in.
