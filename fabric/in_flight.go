@@ -20,9 +20,9 @@ func (f *Fabric) oldestBirth() int64 {
 			free[id] = true
 		}
 	}
-	oldest := Never
+	oldest := f.oldestInLanes()
 	if f.faults != nil {
-		oldest = f.faults.retry.oldestBirth()
+		oldest = min(oldest, f.faults.retry.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
@@ -50,8 +50,11 @@ func (f *Fabric) creditsUnderWay() bool {
 // settled tells whether all packets that the source has handed over have been
 // delivered or given up, and no copy of one is in the network.
 func (f *Fabric) settled() bool {
-	if f.InFlight() > 0 || f.faults == nil {
-		return f.InFlight() == 0
+	if f.InFlight() > 0 || f.oldestInLanes() < Never {
+		return false
+	}
+	if f.faults == nil {
+		return true
 	}
 	for _, d := range f.domains {
 		if d.behind != nil { // discarded flits are waited for as if they were there

@@ -43,6 +43,9 @@ func New(t *Tables) Arbiter {
 		high: turn{entry: int16(len(t.High) - 1)}, low: turn{entry: int16(len(t.Low) - 1)}}
 }
 
+// Tables are the arbiter's.
+func (a *Arbiter) Tables() *Tables { return a.tables }
+
 // Choose tells which of the lanes that have a packet ready (bit l for lane l) is next;
 // ok is false if none of them has a turn. It changes nothing. Cost: up to the length
 // of a table.
