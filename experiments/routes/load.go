@@ -38,7 +38,7 @@ func loads(t *opensm.Tables, m Matrix) *Load {
 	var path []int32
 	hops, pairs := 0, 0
 	for n := range s.Switches {
-		hosts := s.Hosts[s.HostStart[n]:s.HostStart[n+1]]
+		hosts := s.Terminals(int32(n))
 		if len(hosts) == 0 {
 			continue
 		}
