@@ -38,8 +38,10 @@ test-slurm: ## run the tests of --executor slurm against a Slurm of this machine
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
-test-report: ## open reports in a headless Chromium (Debian) and use them; pictures of the pages go to WEFT_PICTURES
-	@status=0; .ci/chromium install && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
+test-report: ## use reports in a headless Chromium and run the notebook in pandas (Debian); pictures of the pages go to WEFT_PICTURES
+	@status=0; .ci/packages chromium && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
+	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
+	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Notebook ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)

@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -54,6 +56,23 @@ func channelLoads(t *Table) (map[int][]ChannelLoad, error) {
 		loads[point] = append(list, ChannelLoad{r[at[1]], r[at[2]], load})
 	}
 	return loads, nil
+}
+
+// Hottest finds the channel that carried the most of all points, the first of several,
+// in the table links of a run. ok is false where there is none.
+func Hottest(links *Table) (point int, channel ChannelLoad, ok bool) {
+	loads, err := channelLoads(links)
+	if err != nil {
+		return 0, ChannelLoad{}, false
+	}
+	for _, p := range slices.Sorted(maps.Keys(loads)) {
+		for _, c := range loads[p] {
+			if !ok || c.Load > channel.Load {
+				point, channel, ok = p, c, true
+			}
+		}
+	}
+	return point, channel, ok
 }
 
 // Network is the network of a point, with the load of its channels where the run

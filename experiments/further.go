@@ -36,8 +36,8 @@ var furtherTables = map[string]FurtherDescription{
 		{Name: "to", Doc: "port or terminal that it leads to"},
 		{Name: "class", Doc: "class of the channel, as the topology names it"},
 		{Name: "vc", Doc: "virtual channel, from 0"},
-		{Name: "flits", Doc: "flits that it carried in the window"},
-		{Name: "flits_per_cycle", Doc: "the same by the length of the window: 1 is all that a channel carries"},
+		{Name: "flits", Doc: "flits that the switch handed to it in the window; with a speedup a few of them may wait in its output queue at the end, and some that waited at the start are not counted"},
+		{Name: "flits_per_cycle", Doc: "the same by the length of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
 	}},
 	"global_channels": {"load of the channels between groups", []Column{
 		{Name: "group", Doc: "group that the channel leads out of"},

@@ -171,7 +171,7 @@ func TestValidationTable(t *testing.T) {
 				part.Rows = append(part.Rows, row)
 			}
 		}
-		p := PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"case", "simulator"}, Style: "line", Title: "weft and BookSim2: " + family}
+		p := PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
 		picture, err := p.Picture(part, "png")
 		if err != nil {
 			t.Fatal(err)

@@ -367,6 +367,22 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 			return outcome, nil
 		}
 		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
+		if links := outcome.Tables["links"]; links != nil {
+			a.printHottest(f, links)
+		}
 	}
 	return outcome, nil
+}
+
+// printHottest names the channel that carried the most.
+func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
+	index, c, ok := experiments.Hottest(links)
+	if !ok {
+		return
+	}
+	at := ""
+	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
+		at = " (" + f.Describe(f.Points[i]) + ")"
+	}
+	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %.3g flits a cycle%s\n", c.From, c.To, c.Load, at)
 }

@@ -136,7 +136,7 @@ func writeValidation(t *testing.T, rows []Row) {
 				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
 		}
 	}
-	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"case", "simulator"}, Style: "line", YMax: 350, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
+	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 350, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
 	picture, err := p.Picture(table, "png")
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,9 @@ func (f *Figure) panels() *panelPage {
 	if columns == 1 {
 		one.Y = max(0.45*one.X, 100)
 	}
+	if f.Height > 0 { // what the user asked for, less title, labels and legend
+		one.Y = max((g.size.Y-lowerMargin.Y-upperMargin.Y-g.labels.x.size()-g.title.size())/vg.Length(rows), 100)
+	}
 	foot := lowerMargin.Y + g.labels.x.size()
 	if g.legend != nil {
 		room := g.size.X - lowerMargin.X - upperMargin.X

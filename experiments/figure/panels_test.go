@@ -205,3 +205,17 @@ func TestMarks(t *testing.T) {
 		t.Errorf("legend %+v", entries)
 	}
 }
+
+// TestPanelsHeight: the height that is asked for is the picture's, with two rows of
+// panels as with one.
+func TestPanelsHeight(t *testing.T) {
+	for _, n := range []int{2, 6} {
+		f := &Figure{Title: "t", XLabel: "x", YLabel: "y", Height: 5, PanelColumns: 3}
+		for range n {
+			f.Panels = append(f.Panels, &Figure{Series: []Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}})
+		}
+		if got := f.panels().extent().Y; math.Abs(float64(got)-5*72) > 1 {
+			t.Errorf("%d panels: %v points high, want %v", n, got, 5*72)
+		}
+	}
+}

@@ -32,16 +32,7 @@ func ReadFile(path, format string) (topology.Topology, error) {
 		return nil, fmt.Errorf("%s:1: %w", path, err)
 	}
 	if format == "" {
-		switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {
-		case bytes.HasPrefix(text, []byte("{")):
-			format = "json"
-		case dbNodes.Match(data):
-			format = "ibdiagnet"
-		case discoverNode.Match(data):
-			format = "ibnetdiscover"
-		case anyNode.Match(data):
-			format = "ibsim"
-		default:
+		if format = formatOf(data); format == "" {
 			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON", path)
 		}
 	}
@@ -66,4 +57,33 @@ func ReadFile(path, format string) (topology.Topology, error) {
 		return nil, err
 	}
 	return im, nil
+}
+
+// formatOf finds the format of a file out from its content; empty: it has none that
+// is known.
+func formatOf(data []byte) string {
+	switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {
+	case bytes.HasPrefix(text, []byte("{")):
+		return "json"
+	case dbNodes.Match(data):
+		return "ibdiagnet"
+	case discoverNode.Match(data):
+		return "ibnetdiscover"
+	case anyNode.Match(data):
+		return "ibsim"
+	}
+	return ""
+}
+
+// otherFormat is the error for a file that cannot be read in one format, and is in
+// another; else it is err.
+func otherFormat(err error, path, format string, data []byte) error {
+	is := formatOf(data)
+	if is == "" || is == format {
+		return err
+	}
+	if is == "json" {
+		is = "file"
+	}
+	return fmt.Errorf("%s:1: this looks like topology.type = %q, not %q", path, is, format)
 }

@@ -2,12 +2,14 @@ package ib
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func TestReadFileFindsTheFormat(t *testing.T) {
@@ -52,5 +54,20 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 	}
 	if _, err := ReadFile(filepath.Join(dir, "absent"), ""); err == nil {
 		t.Error("a file that is not there was read")
+	}
+}
+
+// TestWrongType: a file in another format than its type says is one error, which
+// names the type that reads it.
+func TestWrongType(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net")
+	if err := os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"ibnetdiscover": `topology.type = "ibsim"`, "ibdiagnet": `topology.type = "ibsim"`, "ibsim": "<nil>"} {
+		_, err := topology.Registry.New(name, struct{}{}, param.Set("path", path))
+		if got := fmt.Sprint(err); strings.Count(got, "\n") > 0 || !strings.Contains(got, want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }

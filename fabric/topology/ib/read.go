@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -100,14 +101,13 @@ func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
 		param.Register(topology.Registry, name, doc, topology.FileConfig{}, func(c topology.FileConfig, _ struct{}) (topology.Topology, error) {
-			f, err := input.OpenInput(c.Path, input.MaxInput)
+			data, err := input.ReadInput(c.Path, input.MaxInput)
 			if err != nil {
 				return nil, c.Unreadable(err)
 			}
-			defer f.Close()
-			im, err := read(f, c.Path)
+			im, err := read(bytes.NewReader(data), c.Path)
 			if err != nil {
-				return nil, err
+				return nil, otherFormat(err, c.Path, name, data)
 			}
 			return im, nil
 		})
