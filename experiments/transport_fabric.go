@@ -42,7 +42,8 @@ type sender struct {
 	hca.HCA
 	packets []outgoing // head first
 	head    int
-	waking  bool // an event is to come when the engine is free
+	waking  bool         // an event is to come when the engine is free
+	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
 }
 
 type outgoing struct {
@@ -61,6 +62,7 @@ type flight struct {
 	next    int32    // flight sent after it on the same QP; -1: none
 	packets int32    // that have not arrived; negative until the last has been cut
 	done    sim.Time // all in memory; 0: not yet
+	lane    uint8
 	quiet   bool
 }
 
@@ -97,7 +99,7 @@ func newFabricTransport(k *sim.Kernel, f *fabric.Fabric, flit sim.Bytes, adapter
 		t.nodeAt[rails[0]] = int32(i)
 	}
 	for i, h := range hca.New(adapter, nodes) {
-		t.nodes[i].HCA = h
+		t.nodes[i].HCA, t.nodes[i].lanes = h, newSenderLanes(f.TerminalTables(t.at[i]), adapter)
 	}
 	t.handler = k.Register(t)
 	if err := f.Attach(t, t); err != nil {
@@ -122,7 +124,8 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 	} else {
 		t.flights = append(t.flights, flight{})
 	}
-	t.flights[id] = flight{id: x.ID, to: x.To, peer: x.PeerQP, queue: q, next: -1, packets: uncut, quiet: x.Quiet}
+	lane := t.laneOf(x.From, x.To)
+	t.flights[id] = flight{id: x.ID, to: x.To, peer: x.PeerQP, queue: q, next: -1, packets: uncut, lane: lane, quiet: x.Quiet}
 	order := &t.queues[q]
 	if order.first < 0 {
 		order.first = id
@@ -130,7 +133,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 		t.flights[order.last].next = id
 	}
 	order.last = id
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
 	t.serve(t.kernel.Now(), x.From)
 }
 
@@ -141,6 +144,10 @@ const uncut = -1 << 30
 // has taken the one before; otherwise that is tried again when it is.
 func (t *fabricTransport) serve(now sim.Time, node int32) {
 	n := &t.nodes[node]
+	if n.lanes != nil {
+		t.serveByLane(now, node)
+		return
+	}
 	if n.waking || n.head < len(n.packets) || !n.Waiting() {
 		return
 	}
@@ -157,7 +164,9 @@ func (t *fabricTransport) serve(now sim.Time, node int32) {
 // cut makes the packets of a burst that the engine reads from time first to end.
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 	f := &t.flights[b.ID]
-	n.packets, n.head = n.packets[:0], 0
+	if n.head == len(n.packets) {
+		n.packets, n.head = n.packets[:0], 0
+	}
 	mtu := int64(n.Config().MTU)
 	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
@@ -193,7 +202,7 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 		spec.Birth = p.birth
 		return false
 	}
-	if n.head++; n.head == len(n.packets) && n.Waiting() && !n.waking {
+	if n.head++; n.head == len(n.packets) && n.lanes == nil && n.Waiting() && !n.waking {
 		n.waking = true
 		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
 	}

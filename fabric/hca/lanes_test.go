@@ -14,6 +14,7 @@ func TestNextOn(t *testing.T) {
 	config := QDR
 	config.Quantum = 4096
 	h := &New(&config, 1)[0]
+	var turns LaneTurns
 	if h.Lanes() != 0 {
 		t.Errorf("lanes %b of an idle adapter", h.Lanes())
 	}
@@ -28,7 +29,7 @@ func TestNextOn(t *testing.T) {
 	now := sim.Time(0)
 	next := func(lane uint8, most int64) {
 		t.Helper()
-		b, _, end := h.NextOn(now, lane, most)
+		b, _, end := h.NextOn(now, lane, most, &turns)
 		now = end
 		got = append(got, fmt.Sprintf("%d:%d", b.QP, b.Size))
 	}
@@ -55,6 +56,31 @@ func TestNextOn(t *testing.T) {
 	}
 }
 
+// A QP keeps its turn of a quantum, however small the bursts that the owner allows.
+func TestNextOnKeepsTurns(t *testing.T) {
+	config := QDR
+	config.Quantum = 4096
+	h := &New(&config, 1)[0]
+	var turns LaneTurns
+	for qp := range QP(2) {
+		h.Post(Request{QP: qp, Bytes: 8192, Mark: Mark{Lane: 1}})
+		h.Post(Request{QP: 2 + qp, Bytes: 8192})
+	}
+	var got []string
+	now := sim.Time(0)
+	for range 4 {
+		for range 3 {
+			b, _, end := h.NextOn(now, 1, 1500, &turns)
+			now = end
+			got = append(got, fmt.Sprintf("%d:%d", b.QP, b.Size))
+		}
+		_, _, now = h.NextOn(now, 0, 1500, &turns)
+	}
+	if want := "0:1500 0:1500 0:1096 1:1500 1:1500 1:1096 0:1500 0:1500 0:1096 1:1500 1:1500 1:1096"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+}
+
 // With one lane, bursts are those of Next, whatever the number of engines.
 func TestNextOnOneLane(t *testing.T) {
 	for engines := range 3 {
@@ -64,6 +90,7 @@ func TestNextOnOneLane(t *testing.T) {
 		plain, byLane := &all[0], &all[1]
 		r := sim.NewStream(1, "requests", engines)
 		var now [2]sim.Time
+		var turns LaneTurns
 		for step := range 3000 {
 			if r.IntN(3) == 0 || !plain.Waiting() {
 				request := Request{QP: QP(r.IntN(9)), Bytes: int64(r.IntN(3000)), Mark: Mark{ID: int32(step)}}
@@ -74,7 +101,7 @@ func TestNextOnOneLane(t *testing.T) {
 			b, _, end, _ := plain.Next(now[0])
 			want := *b
 			now[0] = end
-			c, _, end := byLane.NextOn(now[1], 0, 1<<40)
+			c, _, end := byLane.NextOn(now[1], 0, 1<<40, &turns)
 			now[1] = end
 			if *c != want {
 				t.Fatalf("%d engines, step %d: %+v, want %+v", engines, step, *c, want)
