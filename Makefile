@@ -13,7 +13,7 @@ SOAK_SEED ?= 1
 
 # Packages in which goroutines share work throughout; in ./fabric only runs on
 # several threads do.
-THREADED := ./experiments ./routing/multicast
+THREADED := ./experiments ./experiments/kinds ./routing/multicast
 
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnaskedTable: a figure of a table that no point writes is a fault of the file,
+// TestUnaskedTable: a figure of a table that no point writes is a problem of the file,
 // known before anything runs; asked for by one point of a sweep it is none.
 func TestUnaskedTable(t *testing.T) {
 	const plot = "[[plot]]\ntable = \"links\"\nx = \"from\"\ny = \"flits\"\nstyle = \"bar\"\n"
@@ -29,9 +29,9 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestKindsTables: what a kind asks for it lists, under a setting that it has, and
+// TestTablesOfKinds: what a kind asks for it lists, under a setting that it has, and
 // all that it can be asked for it can write.
-func TestKindsTables(t *testing.T) {
+func TestTablesOfKinds(t *testing.T) {
 	for _, c := range []struct{ kind, text string }{
 		{"traffic", "[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[program]\ntype = \"request-reply\"\n[measure]\nwarmup = 100\nwindow = 200\nfind = \"saturation\"\nload_precision = 0.5\n"},
 		{"multicast-latency", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 2\n[messages]\ncount = 2\n"},

@@ -29,7 +29,7 @@ type Choice[E, T any] struct {
 	table    string   // dotted name of the table, for errors
 	key      string   // of the choice in its table
 	given    []string // parameters that the file sets
-	shared   *sharedBuilds
+	shared   *Shared
 }
 
 // Choose is a Choice from registry with the default name.
@@ -51,7 +51,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	built, err := c.registry.Build(c.name, c.config, env)
 	if err != nil {
 		var zero T
-		return zero, Under(c.table, join(c.table, c.faulty()), err)
+		return zero, Under(c.table, join(c.table, c.blamed()), err)
 	}
 	if c.shared != nil {
 		unused := c.registry.Unused(c.name, env, built)
@@ -62,9 +62,9 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	return built, nil
 }
 
-// faulty is the key of the table that errors without a key are about: the one
+// blamed is the key of the table that errors without a key are about: the one
 // that names a file, if there is one, otherwise the choice.
-func (c *Choice[E, T]) faulty() string {
+func (c *Choice[E, T]) blamed() string {
 	if r, ok := readerOf(c.config); ok {
 		for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
@@ -78,10 +78,7 @@ func (c *Choice[E, T]) faulty() string {
 // BuildShared is Build for what is costly to build and read-only afterwards:
 // points of a file with the same choice and parameters get the same value.
 func (c *Choice[E, T]) BuildShared(env E) (T, error) {
-	if c.shared == nil {
-		return c.Build(env)
-	}
-	value, err := c.shared.get(fmt.Sprintf("%s\n%v", c.fingerprint(), env), func() (any, error) { return c.Build(env) })
+	value, err := c.shared.Get(fmt.Sprintf("%s\n%v", c.Fingerprint(), env), func() (any, error) { return c.Build(env) })
 	if err != nil {
 		var zero T
 		return zero, err
@@ -89,8 +86,11 @@ func (c *Choice[E, T]) BuildShared(env E) (T, error) {
 	return value.(T), nil
 }
 
-// fingerprint names the choice with all its parameters.
-func (c *Choice[E, T]) fingerprint() string {
+// Shared is what the points of the choice's file share; nil where there is no file.
+func (c *Choice[E, T]) Shared() *Shared { return c.shared }
+
+// Fingerprint names the choice with all its parameters.
+func (c *Choice[E, T]) Fingerprint() string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.kind(), c.name)
 	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
@@ -101,15 +101,15 @@ func (c *Choice[E, T]) fingerprint() string {
 	return key.String()
 }
 
-// sharedBuilds keeps what the points of a file share, and which parameters
+// Shared keeps what the points of a file share, and which parameters
 // something built has made use of.
-type sharedBuilds struct {
+type Shared struct {
 	entries     sync.Map
 	used, given sync.Map // by dotted key: bool
 }
 
 // note says whether something built uses a parameter, and whether the file sets it.
-func (s *sharedBuilds) note(key string, used, given bool) {
+func (s *Shared) note(key string, used, given bool) {
 	s.used.LoadOrStore(key, false)
 	if used {
 		s.used.Store(key, true)
@@ -120,13 +120,13 @@ func (s *sharedBuilds) note(key string, used, given bool) {
 }
 
 // idle tells whether nothing built makes use of a parameter.
-func (s *sharedBuilds) idle(key string) bool {
+func (s *Shared) idle(key string) bool {
 	used, known := s.used.Load(key)
 	return known && !used.(bool)
 }
 
 // unused lists the parameters that the file sets and nothing built uses.
-func (s *sharedBuilds) unused() []string {
+func (s *Shared) unused() []string {
 	var keys []string
 	s.given.Range(func(key, _ any) bool {
 		if s.idle(key.(string)) {
@@ -144,7 +144,12 @@ type sharedBuild struct {
 	err   error
 }
 
-func (s *sharedBuilds) get(key string, build func() (any, error)) (any, error) {
+// Get builds what key names, once for all that ask; its error too is kept. Where nothing
+// is shared, s being nil, every call builds.
+func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
+	if s == nil {
+		return build()
+	}
 	entry, _ := s.entries.LoadOrStore(key, &sharedBuild{})
 	b := entry.(*sharedBuild)
 	b.once.Do(func() { b.value, b.err = build() })
@@ -152,7 +157,7 @@ func (s *sharedBuilds) get(key string, build func() (any, error)) (any, error) {
 }
 
 // forget lets go of everything; what is asked for again is built again.
-func (s *sharedBuilds) forget() { s.entries.Clear() }
+func (s *Shared) forget() { s.entries.Clear() }
 
 // chooser is a *Choice of any registry.
 type chooser interface {
@@ -162,7 +167,7 @@ type chooser interface {
 	names() []string
 	describe(name string) param.Description
 	kind() string
-	share(*sharedBuilds)
+	share(*Shared)
 	give(parameter string)
 }
 
@@ -175,7 +180,7 @@ func (c *Choice[E, T]) choose(table, key, name string) error {
 	return nil
 }
 
-func (c *Choice[E, T]) share(s *sharedBuilds) { c.shared = s }
+func (c *Choice[E, T]) share(s *Shared) { c.shared = s }
 
 func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
 

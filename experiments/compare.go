@@ -323,7 +323,7 @@ func (c *Comparison) Table() *Table {
 			method = "paired"
 		}
 		row := slices.Clone(d.Key)
-		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, finite(d.Delta / d.A), method, d.T, d.DF, d.P, d.Holm, d.Significance} {
+		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), method, d.T, d.DF, d.P, d.Holm, d.Significance} {
 			row = append(row, formatCell(x))
 		}
 		t.Rows = append(t.Rows, row)

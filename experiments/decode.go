@@ -22,7 +22,7 @@ type decoder struct {
 	// They are judged after all points of a sweep are decoded: a parameter
 	// of one swept routing is unknown to the others.
 	unknown map[string]string
-	shared  *sharedBuilds // of the file; may be nil
+	shared  *Shared // of the file; may be nil
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
@@ -83,13 +83,13 @@ func (d *decoder) choose(path string, f field, c chooser, raw any, given bool) {
 	if given {
 		s, ok := raw.(string)
 		if !ok {
-			d.doc.fault(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
+			d.doc.problem(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
 			return
 		}
 		name = s
 	}
 	if err := c.choose(path, f.name, name); err != nil {
-		d.doc.fault(key, "= %q: unknown %s%s: known are %s", name, c.kind(), didYouMean(name, c.names()), strings.Join(c.names(), ", "))
+		d.doc.problem(key, "= %q: unknown %s%s: known are %s", name, c.kind(), param.DidYouMean(name, c.names()), strings.Join(c.names(), ", "))
 	}
 }
 
@@ -103,13 +103,13 @@ func unknownKey(path, name string, candidates []string) string {
 		return what + "; it takes none"
 	}
 	candidates = slices.Sorted(slices.Values(candidates))
-	return fmt.Sprintf("%s%s: allowed are %s", what, didYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
+	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }
 
-// params records the faults that validation or a constructor found.
+// params records the problems that validation or a constructor found.
 func (d *decoder) params(table string, err error) {
-	for _, e := range flatten(err) {
-		d.doc.faultFrom(table, e)
+	for _, e := range param.Errors(err) {
+		d.doc.problemFrom(table, e)
 	}
 }
 
@@ -128,11 +128,11 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 		d.list(path, v, raw)
 	default:
 		if s, ok := raw.(string); ok && input.HasControl(s) {
-			d.doc.fault(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
+			d.doc.problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
 			return
 		}
 		if !setScalar(v, raw) {
-			d.doc.fault(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
+			d.doc.problem(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
 		}
 	}
 }
@@ -187,6 +187,13 @@ func setScalar(v reflect.Value, raw any) bool {
 	return false
 }
 
+// NumberOrWord is the type of a setting that takes an integer or a word, and reads both as
+// text.
+type NumberOrWord interface {
+	encoding.TextUnmarshaler
+	Wanted() string // what is allowed, for messages
+}
+
 // text decodes values with units.
 func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 	example := `a string`
@@ -197,25 +204,26 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 		example = `a size with its unit in quotes, for example "64B" or "8KiB" (B, kB, MB, GB, KiB, MiB, GiB)`
 	case *sim.Rate:
 		example = `a data rate with its unit in quotes, for example "100Gb/s"`
-	case *Entries:
-		example = `a number of at least 1, or "unlimited"`
+	}
+	if w, ok := target.(NumberOrWord); ok {
+		example = w.Wanted()
 		if n, ok := raw.(int64); ok {
 			raw = strconv.FormatInt(n, 10)
 		}
 	}
 	s, ok := raw.(string)
 	if !ok {
-		d.doc.fault(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
+		d.doc.problem(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
 		return
 	}
 	if err := target.UnmarshalText([]byte(s)); err != nil {
-		d.doc.fault(path, "= %s", unitFault(s, err, example))
+		d.doc.problem(path, "= %s", unitProblem(s, err, example))
 	}
 }
 
-// unitFault words the error of a value with a unit: the value once, and what is
+// unitProblem words the error of a value with a unit: the value once, and what is
 // allowed unless the error says it.
-func unitFault(s string, err error, example string) string {
+func unitProblem(s string, err error, example string) string {
 	message := err.Error()
 	for _, what := range []string{"time ", "size ", "rate "} {
 		message = strings.TrimPrefix(message, what)
@@ -232,7 +240,7 @@ func unitFault(s string, err error, example string) string {
 func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.doc.fault(path, "= %s: want a table, [%s]", show(raw), path)
+		d.doc.problem(path, "= %s: want a table, [%s]", show(raw), path)
 		return
 	}
 	decode(table)
@@ -253,8 +261,8 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 	elements, ok := raw.([]any)
 	if !ok {
 		one := reflect.New(v.Type().Elem()).Elem()
-		before := len(d.doc.faults)
-		if d.value(path, one, raw); len(d.doc.faults) == before {
+		before := len(d.doc.problems)
+		if d.value(path, one, raw); len(d.doc.problems) == before {
 			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
 		}
 		return
@@ -264,11 +272,11 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
-	before := len(d.doc.faults)
+	before := len(d.doc.problems)
 	for i, element := range elements {
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
 	}
-	if len(d.doc.faults) == before { // what is half read must not be judged
+	if len(d.doc.problems) == before { // what is half read must not be judged
 		v.Set(list)
 	}
 }

@@ -41,11 +41,11 @@ func tooDeep(file, text string) (at origin, found bool) {
 	return origin{}, false
 }
 
-// checkDepth returns the fault of a text that is nested too deep.
+// checkDepth returns the problem of a text that is nested too deep.
 func checkDepth(name, text string) error {
 	at, found := tooDeep(name, text)
 	if !found {
 		return nil
 	}
-	return Faults{{At: at.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), order: at}}
+	return Problems{{At: at.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), order: at}}
 }

@@ -6,7 +6,9 @@
 // the settings of a kind as a struct, its result columns as another, and a
 // function from the one to the other. Everything else (decoding with exact
 // error places, validation, sweeps, resuming, plots, documentation) follows
-// from those declarations.
+// from those declarations. The package itself has none: a program imports weft's own kinds by
+//
+//	import _ "github.com/weft-sim/weft/experiments/kinds"
 //
 // # How a file is read
 //
@@ -15,7 +17,7 @@
 // keys outside tables (header.go), the sweep (sweep.go, one_at_a_time.go, refine.go),
 // points (points.go, decode.go, choice.go), figures and expectations (figures.go,
 // expect.go), what the kind has to say (point_checks.go), titles (titles.go). All steps
-// note faults (fault.go) under dotted keys (key.go); none reads what a later one makes.
+// note problems (problem.go) under dotted keys (key.go); none reads what a later one makes.
 //
 // # Determinism
 //

@@ -12,20 +12,20 @@ import (
 // document is an experiment file as written: a tree of TOML values and where
 // each of its keys stands.
 type document struct {
-	name    string
-	tree    map[string]any
-	origins map[string]origin
-	swept   map[string]origin // of keys that a sweep sets, before origins
-	order   []string          // keys in the order of the file
-	comment []string          // lines at the top of the file
-	faults  Faults
+	name     string
+	tree     map[string]any
+	origins  map[string]origin
+	swept    map[string]origin // of keys that a sweep sets, before origins
+	order    []string          // keys in the order of the file
+	comment  []string          // lines at the top of the file
+	problems Problems
 }
 
 // parseDocument reads TOML. name stands in messages. Errors of syntax are
-// returned as the only fault: TOML's parser stops at the first.
+// returned as the only problem: TOML's parser stops at the first.
 func parseDocument(name, text string) (*document, error) {
 	if err := input.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
-		return nil, Faults{{At: name, Message: err.Error(), order: origin{file: name}}}
+		return nil, Problems{{At: name, Message: err.Error(), order: origin{file: name}}}
 	}
 	if err := checkDepth(name, text); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func parseDocument(name, text string) (*document, error) {
 				message = "not valid TOML: " + trimPosition(syntax.Error())
 			}
 		}
-		return nil, Faults{{At: at.String(), Message: message, order: at}}
+		return nil, Problems{{At: at.String(), Message: message, order: at}}
 	}
 	d.origins, d.order = places(name, text)
 	return d, nil

@@ -34,3 +34,13 @@ func TestDragonflySizes(t *testing.T) {
 		t.Errorf("%d MiB", peak>>20)
 	}
 }
+
+// numbers returns a column of a table.
+func numbers(t *testing.T, table *Table, name string) []float64 {
+	t.Helper()
+	x, err := table.Numbers(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}

@@ -260,8 +260,8 @@ func TestBinsOfX(t *testing.T) {
 	}
 }
 
-// TestPlotOptionFaults: what cannot be is refused with what is allowed.
-func TestPlotOptionFaults(t *testing.T) {
+// TestPlotOptionProblems: what cannot be is refused with what is allowed.
+func TestPlotOptionProblems(t *testing.T) {
 	for line, want := range map[string]string{
 		`x_range = [2, 1]`:     `plot[0].x_range = [2, 1]: want two numbers, the lower one first`,
 		`y_range = [1]`:        `plot[0].y_range = [1]: want two numbers`,

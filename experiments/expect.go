@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Verdict is a target beside what was measured.
@@ -26,24 +28,24 @@ type Verdict struct {
 func (f *File) checkExpect(path string, e *ExpectConfig) {
 	d := f.doc
 	if _, err := targetByID(e.Target); err != nil {
-		d.fault(join(path, "target"), "= %q: %v", e.Target, err)
+		d.problem(join(path, "target"), "= %q: %v", e.Target, err)
 	}
 	if e.Metric == "" {
-		d.fault(path, "has no metric: name a column, or %s", strings.Join(sortedKeys(derivedMetrics), " or "))
+		d.problem(path, "has no metric: name a column, or %s", strings.Join(sortedKeys(derivedMetrics), " or "))
 	}
 	names := sortedKeys(e.Of)
 	switch {
 	case e.Formula == "" && len(names) > 0:
-		d.fault(join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
+		d.problem(join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
 	case e.Formula != "" && len(names) == 0:
-		d.fault(join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
+		d.problem(join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
 	case e.Formula != "":
 		if _, err := parseFormula(e.Formula, names); err != nil {
-			d.fault(join(path, "formula"), "= %q: %v", e.Formula, err)
+			d.problem(join(path, "formula"), "= %q: %v", e.Formula, err)
 		}
 	}
 	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
-		d.fault(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
+		d.problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
 	}
 	if !f.checkTable(path, e.Table) {
 		return
@@ -54,7 +56,7 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	f.checkColumn(join(path, "counterexample"), e.Counterexample)
 	f.checkColumn(join(path, "steady"), e.Steady)
 	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(number(e.SteadyTo))) {
-		d.fault(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
+		d.problem(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
 	}
 	for _, name := range sortedKeys(e.Baseline) {
 		f.checkColumn(join(path, "baseline."+name), name)
@@ -256,7 +258,7 @@ func VerdictTable(verdicts []Verdict) *Table {
 	for _, v := range verdicts {
 		x := v.Target
 		t.Rows = append(t.Rows, []string{
-			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
+			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(stats.Finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
 		})
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
@@ -48,7 +50,7 @@ func (f *File) figures() {
 		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
 		if !ok && table["of"] != nil {
-			d.fault(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
+			d.problem(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
 		}
 		for _, name := range sortedKeys(of) {
 			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
@@ -58,7 +60,7 @@ func (f *File) figures() {
 		f.Expects = append(f.Expects, e)
 	}
 	for _, key := range sortedKeys(dec.unknown) {
-		d.fault(key, "%s", dec.unknown[key])
+		d.problem(key, "%s", dec.unknown[key])
 	}
 }
 
@@ -76,7 +78,7 @@ func (d *document) selection(path string, raw any) map[string]string {
 	}
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.fault(path, "= %s: want a table of columns and their values", show(raw))
+		d.problem(path, "= %s: want a table of columns and their values", show(raw))
 		return selection
 	}
 	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
@@ -92,24 +94,24 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		p.Title = f.Title
 	}
 	if p.X == "" {
-		d.fault(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
+		d.problem(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
 	}
 	if len(p.Y) == 0 && !slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style) && len(p.Percentiles) == 0 {
-		d.fault(path, "has no y: name a column or a list of columns")
+		d.problem(path, "has no y: name a column or a list of columns")
 	}
 	if p.Style == "heat" && p.Z == "" {
-		d.fault(path, "has no z: style heat needs the column that the colours show")
+		d.problem(path, "has no z: style heat needs the column that the colours show")
 	}
 	if p.File == "" {
 		p.File = figureName(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
-		d.fault(join(path, "file"), "= %q: want a name without folders", p.File)
+		d.problem(join(path, "file"), "= %q: want a name without folders", p.File)
 	case strings.HasPrefix(p.File, "."), len(p.File) > longestFileName:
-		d.fault(join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", show(p.File), longestFileName)
+		d.problem(join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", show(p.File), longestFileName)
 	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
-		d.fault(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
+		d.problem(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
 	if !f.checkTable(path, p.Table) {
 		return
@@ -145,10 +147,10 @@ func (f *File) checkTable(path, name string) bool {
 	}
 	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
 		known := append([]string{resultsTable}, f.kind.tables...)
-		f.doc.fault(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, didYouMean(name, known), strings.Join(known, ", "))
+		f.doc.problem(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
-		f.doc.fault(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
+		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
 	}
 	return name == resultsTable
 }
@@ -183,7 +185,7 @@ func (f *File) columnNames() []string {
 func (f *File) checkValues(key, name string) {
 	if names := f.columnNames(); isFormula(name) && !slices.Contains(names, name) {
 		if _, _, err := parseFormulaOver(name, names); err != nil {
-			f.doc.fault(key, "= %q: %v", name, err)
+			f.doc.problem(key, "= %q: %v", name, err)
 		}
 		return
 	}
@@ -192,7 +194,7 @@ func (f *File) checkValues(key, name string) {
 
 func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
-		f.doc.fault(key, "= %q: not a column of the results%s: there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
+		f.doc.problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 }
 
@@ -201,7 +203,7 @@ func (d *document) elements(name string) func(yield func(string, map[string]any)
 	return func(yield func(string, map[string]any) bool) {
 		tables, ok := tablesOf(d.tree[name])
 		if !ok {
-			d.fault(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+			d.problem(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
 		}
 		for i, table := range tables {
 			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {

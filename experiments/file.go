@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // File is an experiment file, read, expanded and checked.
@@ -26,7 +27,7 @@ type File struct {
 	set    []string // Options.Set
 	quick  bool     // a [quick] table was applied
 	doc    *document
-	shared *sharedBuilds
+	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
 	keys   []string    // swept, in order
@@ -44,11 +45,14 @@ type Point struct {
 	refined  float64 // its value there then
 }
 
+// Config is the point's configuration: a pointer to the struct of its file's kind.
+func (p *Point) Config() any { return p.config }
+
 // Options change how a file is read.
 type Options struct {
 	Set   []string // KEY=VALUE, laid over the file in order
 	Quick bool     // apply the file's [quick] table
-	// CheckQuick finds the faults of the quick variant too.
+	// CheckQuick finds the problems of the quick variant too.
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
@@ -60,7 +64,7 @@ type Options struct {
 // name, from those that come with weft: "examples/quickstart".
 func Open(name string, options Options) (*File, error) {
 	if name == "" {
-		return nil, Faults{{At: `""`, Message: "cannot be read: the name is empty"}}
+		return nil, Problems{{At: `""`, Message: "cannot be read: the name is empty"}}
 	}
 	if _, err := os.Stat(name); err == nil {
 		return ReadFile(name, options)
@@ -70,27 +74,27 @@ func Open(name string, options Options) (*File, error) {
 		return Load(inside, string(text), options)
 	}
 	_, err := ReadFile(name, options)
-	if faults, ok := err.(Faults); ok {
+	if problems, ok := err.(Problems); ok {
 		known := Embedded("")
 		for i, k := range known {
 			known[i] = strings.TrimSuffix(k, ".toml")
 		}
-		faults[0].Message += didYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
+		problems[0].Message += param.DidYouMean(strings.TrimSuffix(name, ".toml"), known) + "; weft list experiments names the files that come with weft"
 	}
 	return nil, err
 }
 
-// ReadFile loads an experiment file from disk. Failures to read are faults of
+// ReadFile loads an experiment file from disk. Failures to read are problems of
 // the file too.
 func ReadFile(path string, options Options) (*File, error) {
 	text, err := input.ReadInput(path, input.MaxSettings)
 	if err != nil {
-		return nil, Faults{{At: path, Message: "cannot be read: " + err.Error()}}
+		return nil, Problems{{At: path, Message: "cannot be read: " + err.Error()}}
 	}
 	return Load(path, string(text), options)
 }
 
-// Load reads an experiment file from its text. The error is of type Faults and
+// Load reads an experiment file from its text. The error is of type Problems and
 // holds everything that is wrong: first of the values, and if those are good
 // of what they describe together (a topology that cannot be built, a routing
 // that it cannot carry).
@@ -104,9 +108,9 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &sharedBuilds{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
-	if err := d.faults.err(); err != nil {
+	if err := d.problems.err(); err != nil {
 		return nil, err
 	}
 	if options.CheckQuick && !options.Quick && d.tree["quick"] != nil {
@@ -122,8 +126,8 @@ func Load(name, text string, options Options) (*File, error) {
 // come to. Each step needs what those before it have made.
 func (f *File) readAll(options Options) {
 	d := f.doc
-	if len(d.tree) == 0 && len(d.faults) == 0 {
-		d.fault("", "the file is empty: name at least a kind or a [topology]")
+	if len(d.tree) == 0 && len(d.problems) == 0 {
+		d.problem("", "the file is empty: name at least a kind or a [topology]")
 		return
 	}
 	if !f.header() {
@@ -132,14 +136,14 @@ func (f *File) readAll(options Options) {
 	f.readSweep()
 	f.expand()
 	f.figures()
-	if len(d.faults) > 0 {
+	if len(d.problems) > 0 {
 		return
 	}
 	f.check()
 	if !options.finished {
 		f.checkUnused()
 	}
-	if len(d.faults) == 0 {
+	if len(d.problems) == 0 {
 		f.fillTitles(options.Set)
 	}
 }

@@ -42,3 +42,17 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// smallTorus writes no further table.
+const smallTorus = `
+[topology]
+type = "torus"
+dims = [8]
+[routing]
+type = "dor"
+[traffic]
+load = 0.2
+[measure]
+warmup = 300
+window = 1000
+`

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // formula is arithmetic over named values: + - * /, parentheses, numbers, min and
@@ -84,7 +86,7 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 			used[x.Name] = true
 			return nil
 		}
-		return fmt.Errorf("has the unknown name %q%s: there are %s", x.Name, didYouMean(x.Name, names), strings.Join(names, ", "))
+		return fmt.Errorf("has the unknown name %q%s: there are %s", x.Name, param.DidYouMean(x.Name, names), strings.Join(names, ", "))
 	}
 	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and names")
 }

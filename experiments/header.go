@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // header is the part of a file outside all tables.
@@ -37,7 +39,7 @@ func (f *File) header() bool {
 	}
 	f.kind = kinds[h.Kind]
 	if f.kind == nil {
-		d.fault("kind", "= %q: unknown kind%s: known are %s", h.Kind, didYouMean(h.Kind, KindNames()), strings.Join(KindNames(), ", "))
+		d.problem("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())
 	}
 	return f.kind != nil
 }
@@ -51,4 +53,12 @@ func only(table map[string]any, names ...string) map[string]any {
 		}
 	}
 	return some
+}
+
+// knownKinds lists the kinds for messages. A program that imports none is told how.
+func knownKinds() string {
+	if len(kinds) == 0 {
+		return "none, as the program does not import github.com/weft-sim/weft/experiments/kinds"
+	}
+	return strings.Join(KindNames(), ", ")
 }

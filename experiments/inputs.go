@@ -115,7 +115,7 @@ func (f *File) readsFiles() bool {
 // digest is the SHA-256 of what a file holds, decompressed, read once for all
 // points.
 func (f *File) digest(path string) string {
-	d, _ := f.shared.get("digest "+path, func() (any, error) {
+	d, _ := f.shared.Get("digest "+path, func() (any, error) {
 		in, err := input.OpenInput(path, input.MaxStream)
 		if err != nil {
 			return "", nil

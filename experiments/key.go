@@ -113,6 +113,18 @@ func unquoted(key string) string {
 	return strings.Join(splitKey(key), ".")
 }
 
+// has tells whether a dotted key without quotes is set.
+func (d *document) has(key string) bool {
+	value := any(d.tree)
+	for _, name := range splitKey(key) {
+		table, _ := value.(map[string]any)
+		if value = table[name]; value == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // setting is one leaf of a table.
 type setting struct {
 	key   string // dotted, from the root

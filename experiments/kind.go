@@ -40,6 +40,11 @@ import (
 //
 //	func runPing(ctx context.Context, c *pingConfig, run *experiments.Run) (pingRow, error) { ... }
 //
+// A configuration may have methods that tell more of it: SetAllowDeadlock() and
+// AllowsDeadlock() bool, where the network can deadlock and --allow-deadlock lets it run;
+// LoadBound(seed uint64) (float64, error), the highest load that its channels can carry,
+// for figures and reports. Those of package experiments/network tell of its network.
+//
 // Rows hold int, int64, float64, bool and string; NaN is written as an empty
 // cell.
 type Kind[C, R any] struct {
@@ -56,6 +61,10 @@ type Kind[C, R any] struct {
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
+	// Complete, optional, sets what follows from other settings and is not given:
+	// given tells whether the file, its sweep or an option states a dotted setting.
+	// What is wrong with the configuration is left to Check.
+	Complete func(c *C, given func(key string) bool)
 	// Check, optional, finds out before anything runs what is wrong with a
 	// configuration beyond single settings, by building what is cheap to
 	// build. Errors are *param.ParamError with dotted keys or wrapped by [At]
@@ -96,6 +105,7 @@ type kind struct {
 	asked     map[string]string
 	silent    []string
 	defaults  func() any // pointer to a fresh configuration
+	complete  func(config any, given func(key string) bool)
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
 	run       func(ctx context.Context, config any, run *Run) ([]string, error)
@@ -116,6 +126,11 @@ func Register[C, R any](k Kind[C, R]) {
 		asked:    k.Asked,
 		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
+		complete: func(config any, given func(key string) bool) {
+			if k.Complete != nil {
+				k.Complete(config.(*C), given)
+			}
+		},
 		check: func(config any, seed uint64) ([]Warning, error) {
 			if k.Check == nil {
 				return nil, nil

@@ -144,12 +144,12 @@ func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a
 // network and pattern.
 func (f *File) LoadBound(p *Point) float64 {
 	c, ok := p.config.(interface {
-		bound(seed uint64) (float64, error)
+		LoadBound(seed uint64) (float64, error)
 	})
 	if !ok {
 		return 0
 	}
-	bound, err := c.bound(p.Seed)
+	bound, err := c.LoadBound(p.Seed)
 	if err != nil {
 		return 0 // no bound of what cannot be built
 	}

@@ -96,7 +96,7 @@ func List(w io.Writer, names ...string) error {
 	}
 	i := slices.Index(known, names[0])
 	if i < 0 {
-		return fmt.Errorf("nothing is called %q%s: there are %s", names[0], didYouMean(names[0], known), strings.Join(known, ", "))
+		return fmt.Errorf("nothing is called %q%s: there are %s", names[0], param.DidYouMean(names[0], known), strings.Join(known, ", "))
 	}
 	if len(names) == 1 {
 		listCategory(w, categories[i])
@@ -110,7 +110,7 @@ func List(w io.Writer, names ...string) error {
 		}
 		entries = append(entries, e.Name)
 	}
-	return fmt.Errorf("no %q among the %s%s: there are %s", names[1], known[i], didYouMean(names[1], entries), strings.Join(entries, ", "))
+	return fmt.Errorf("no %q among the %s%s: there are %s", names[1], known[i], param.DidYouMean(names[1], entries), strings.Join(entries, ", "))
 }
 
 func listCategory(w io.Writer, c Category) {

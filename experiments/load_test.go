@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestFaults: every fault names its place, key and value and what is allowed.
+// TestProblems: every problem names its place, key and value and what is allowed.
 // The columns of the expected places count from 1.
-func TestFaults(t *testing.T) {
+func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		set        []string
@@ -102,8 +102,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAbsentFile: a file that cannot be read is a fault like others.
-func TestFaultsOfAbsentFile(t *testing.T) {
+// TestProblemsOfAbsentFile: a file that cannot be read is a problem like others.
+func TestProblemsOfAbsentFile(t *testing.T) {
 	_, err := ReadFile("no-such-file.toml", Options{})
 	if err == nil || err.Error() != "no-such-file.toml: cannot be read: no such file or directory" {
 		t.Errorf("got %v", err)
@@ -233,7 +233,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestUnknownToSomePoints: a parameter that one swept choice knows is no fault
+// TestUnknownToSomePoints: a parameter that one swept choice knows is no problem
 // for the others, and does not change them.
 func TestUnknownToSomePoints(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\nk = 5\n[sweep]\n\"shape.type\" = [\"box\", \"ring\"]\n\"shape.p\" = [1, 2]\n", Options{})

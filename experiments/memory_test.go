@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMemoryRefused: what no machine can hold is a fault of the file, found by an
+// TestMemoryRefused: what no machine can hold is a problem of the file, found by an
 // estimate before it is allocated. Each line alone took the machine's memory, or
 // ended the process, before there was one.
 func TestMemoryRefused(t *testing.T) {
@@ -40,8 +40,8 @@ func TestMemoryRefused(t *testing.T) {
 		{"latency", "messages.bytes=\"1GiB\" host.mtu=\"1B\"", "host.mtu"},
 	} {
 		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
-		var faults Faults
-		if !errors.As(err, &faults) || faults[0].Key != c.key {
+		var problems Problems
+		if !errors.As(err, &problems) || problems[0].Key != c.key {
 			t.Errorf("%s, %s: %v", c.kind, c.set, err)
 		}
 	}

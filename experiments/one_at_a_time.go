@@ -13,7 +13,7 @@ func (d *document) oneAtATime(sweep map[string]any) (axis, bool) {
 	const path = "sweep.one_at_a_time"
 	tables, ok := tablesOf(sweep["one_at_a_time"])
 	if !ok {
-		d.fault(path, "= %s: want tables of lists", show(sweep["one_at_a_time"]))
+		d.problem(path, "= %s: want tables of lists", show(sweep["one_at_a_time"]))
 		return axis{}, false
 	}
 	all := axis{values: [][]any{nil}}
@@ -31,7 +31,7 @@ func (d *document) oneAtATime(sweep map[string]any) (axis, bool) {
 		for j, key := range group.keys {
 			base, set := d.own(key)
 			if !set {
-				d.fault(group.places[j], "departs from a value that the file does not give: set %s outside of [sweep]", key)
+				d.problem(group.places[j], "departs from a value that the file does not give: set %s outside of [sweep]", key)
 				ok = false
 			}
 			all.values[0] = append(all.values[0], base)

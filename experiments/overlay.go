@@ -22,7 +22,7 @@ func (d *document) applySettings(settings []string) {
 		at := origin{option: "--set " + s, line: i + 1}
 		key, value, err := ParseSetting(s)
 		if err != nil {
-			d.faults = append(d.faults, &Fault{At: at.String(), Message: err.Error(), order: at})
+			d.problems = append(d.problems, &Problem{At: at.String(), Message: err.Error(), order: at})
 			continue
 		}
 		d.set(key, value, at)
@@ -94,7 +94,7 @@ func (d *document) set(key string, value any, at origin) {
 	}
 	d.note(key, at)
 	if inside, err := setKey(d.tree, key, value); err != nil {
-		d.fault(key, "cannot be set: %s is not a table", inside)
+		d.problem(key, "cannot be set: %s is not a table", inside)
 	}
 }
 

@@ -1,5 +1,7 @@
 package experiments
 
+import "github.com/weft-sim/weft/sim/param"
+
 // check asks the kind about every distinct point.
 func (f *File) check() {
 	seen := map[string]bool{}
@@ -11,10 +13,10 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
-		for _, e := range flatten(err) {
-			d.faultFrom("", e)
+		for _, e := range param.Errors(err) {
+			d.problemFrom("", e)
 		}
-		f.doc.faults = append(f.doc.faults, d.faults...)
+		f.doc.problems = append(f.doc.problems, d.problems...)
 		for _, w := range warnings {
 			if !warned[w] {
 				f.Warnings = append(f.Warnings, w)

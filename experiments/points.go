@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // expand decodes all points of the sweep.
@@ -34,13 +36,13 @@ func (f *File) point(steps []int) *decoder {
 	}
 	p, dec := f.decode(values, len(f.Points))
 	p.steps = slices.Clone(steps)
-	f.doc.faults = append(f.doc.faults, dec.doc.faults...)
+	f.doc.problems = append(f.doc.problems, dec.doc.problems...)
 	f.Points = append(f.Points, p)
 	return dec
 }
 
 // decode makes the point that has the given values on the axes of the sweep.
-// The decoder holds its faults, and the keys that nothing knows.
+// The decoder holds its problems, and the keys that nothing knows.
 func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
 	p := &Point{Index: index, config: f.kind.defaults()}
@@ -50,7 +52,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 			p.Swept = append(p.Swept, formatCell(value))
 			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
-				d.fault(key, "cannot be set: %s is not a table", inside)
+				d.problem(key, "cannot be set: %s is not a table", inside)
 			}
 		}
 	}
@@ -63,11 +65,11 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 		delete(tables, name)
 	}
 	dec.tablesOf(f.kind, tables, p.config)
-	if u, ok := p.config.(unsafeConfig); ok && f.unsafe {
-		u.setAllowDeadlock()
+	if u, ok := p.config.(deadlockSetting); ok && f.unsafe {
+		u.SetAllowDeadlock()
 	}
 	inputs := f.locateInputs(p.config)
-	followClock(d, p.config, f.kind.defaults())
+	f.kind.complete(p.config, d.has)
 	p.settings = resolve(p.config)
 	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
 	return p, dec
@@ -83,7 +85,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
 			names := append(tableNames(k), headerTables...)
-			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, didYouMean(key, names), strings.Join(names, ", "))
+			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
 		}
 		for _, t := range k.settings() {

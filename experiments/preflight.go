@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -17,7 +18,7 @@ type Preflight struct {
 	// without it only for what may forbid the run or needs a warning.
 	Thorough bool
 
-	shared   *sharedBuilds
+	shared   *Shared
 	notes    []Note
 	warnings []Warning
 	cyclic   []string // networks that can deadlock and may
@@ -38,6 +39,13 @@ type Note struct {
 // topics lists the topics of notes in the order of a report.
 var topics = []string{"faults", "deadlock", "channels", "throughput", "latency", "cost"}
 
+// deadlockSetting is implemented by the configurations of kinds whose networks
+// can deadlock: fabric.allow_deadlock of the file.
+type deadlockSetting interface {
+	SetAllowDeadlock()
+	AllowsDeadlock() bool
+}
+
 // Report is what preflight says about a file.
 type Report struct {
 	Notes    []Note
@@ -57,6 +65,12 @@ func (p *Preflight) Note(topic, format string, args ...any) {
 	p.notes = append(p.notes, Note{Topic: topic, Text: fmt.Sprintf(format, args...)})
 }
 
+// Notes lists the findings kept so far.
+func (p *Preflight) Notes() []Note { return p.notes }
+
+// Warnings lists the warnings kept so far.
+func (p *Preflight) Warnings() []Warning { return p.warnings }
+
 // Warn keeps a warning about the setting key.
 func (p *Preflight) Warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, Warning{Key: key, Message: fmt.Sprintf(format, args...)})
@@ -69,6 +83,18 @@ func (p *Preflight) Work(least, most, bytes float64) {
 	p.flitHops += least
 	p.most += most
 	p.bytes = max(p.bytes, bytes)
+}
+
+// Shared is what the points of the file share.
+func (p *Preflight) Shared() *Shared { return p.shared }
+
+// MayDeadlock notes a network that can deadlock and is allowed to.
+func (p *Preflight) MayDeadlock(text string) { p.cyclic = append(p.cyclic, text) }
+
+// Load says where the point stands on a curve of rising load: its load, and the bound that
+// the channels put on it. Points of the same curve have the same name.
+func (p *Preflight) Load(curveName string, load, bound float64) {
+	p.curves = append(p.curves, curve{curveName, load, bound})
 }
 
 // Slower says that the work takes so many times as long as usual.
@@ -118,7 +144,7 @@ const (
 )
 
 // Preflight examines every distinct point of the file without running any.
-// The error is of type Faults: what must not run, such as a routing that can
+// The error is of type Problems: what must not run, such as a routing that can
 // deadlock.
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
@@ -136,7 +162,7 @@ func (f *File) PreflightRest(dir string) (*Report, error) {
 
 func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
 	byHash := map[string]*Preflight{}
-	var faults Faults
+	var problems Problems
 	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
 	for _, point := range f.Points {
@@ -145,7 +171,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 			byHash[point.Hash] = p
 			if finished[point.Hash] != nil {
-				if unsafe, ok := point.config.(unsafeConfig); ok && unsafe.allowsDeadlock() {
+				if unsafe, ok := point.config.(deadlockSetting); ok && unsafe.AllowsDeadlock() {
 					again := &Preflight{Seed: point.Seed, shared: f.shared}
 					if f.kind.preflight(point.config, again) == nil {
 						merged.allow(again.cyclic)
@@ -155,16 +181,16 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			}
 			err := f.kind.preflight(point.config, p)
 			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
-			for _, e := range flatten(err) {
-				d.faultFrom("", e)
+			for _, e := range param.Errors(err) {
+				d.problemFrom("", e)
 			}
-			faults = append(faults, d.faults...)
+			problems = append(problems, d.problems...)
 			all.add(1, p.work())
 			bytes = max(bytes, p.bytes)
 		}
 		merged.add(p, point)
 	}
-	if err := faults.err(); err != nil {
+	if err := problems.err(); err != nil {
 		return nil, err
 	}
 	report := merged.report()

@@ -32,7 +32,7 @@ func (f *File) readRefinement(given []setting) {
 	for i, s := range given {
 		key := keyUnder("sweep.refine", s.key)
 		if i > 0 {
-			d.fault(s.key, "is a second key to refine; one is possible")
+			d.problem(s.key, "is a second key to refine; one is possible")
 			continue
 		}
 		r := &refinement{key: key, axis: -1}
@@ -43,7 +43,7 @@ func (f *File) readRefinement(given []setting) {
 			r.spacing = x
 		}
 		if !(r.spacing > 0) {
-			d.fault(s.key, "= %s: want the largest distance left between two points, for example 0.01", show(s.value))
+			d.problem(s.key, "= %s: want the largest distance left between two points, for example 0.01", show(s.value))
 			continue
 		}
 		for i, a := range f.sweep {
@@ -52,19 +52,19 @@ func (f *File) readRefinement(given []setting) {
 			}
 		}
 		if r.axis < 0 {
-			d.fault(s.key, "is not swept by a list of its own: give %q a list or a range under [sweep]", key)
+			d.problem(s.key, "is not swept by a list of its own: give %q a list or a range under [sweep]", key)
 			continue
 		}
 		for _, v := range f.sweep[r.axis].values {
 			_, integer := v[0].(int64)
 			r.whole = r.whole && integer
 			if _, float := v[0].(float64); !integer && !float {
-				d.fault(s.key, "cannot be refined: %s is not a number", show(v[0]))
+				d.problem(s.key, "cannot be refined: %s is not a number", show(v[0]))
 				break
 			}
 		}
 		if f.stateCell() < 0 {
-			d.fault(s.key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
+			d.problem(s.key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
 		}
 		f.refine = r
 	}
@@ -143,7 +143,7 @@ func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (stead
 	if gaps < 2 {
 		return 0, false
 	}
-	value = roundDecimal(low + r.spacing*math.Floor(gaps/2))
+	value = RoundDecimal(low + r.spacing*math.Floor(gaps/2))
 	// A point there that is not known has failed.
 	taken := slices.ContainsFunc(points, func(p *Point) bool { return r.position(f, p) == value })
 	return value, !taken
@@ -212,7 +212,7 @@ func (f *File) refined(a added, index int) (*Point, error) {
 	}
 	p, dec := f.decode(values, index)
 	p.steps, p.refined = a.Steps, a.Value
-	if err := dec.doc.faults.err(); err != nil {
+	if err := dec.doc.problems.err(); err != nil {
 		return p, err
 	}
 	_, err := f.kind.check(p.config, p.Seed)

@@ -258,8 +258,8 @@ func TestRefineSlurm(t *testing.T) {
 	}
 }
 
-// TestRefineFaults: what cannot be refined is told by its place.
-func TestRefineFaults(t *testing.T) {
+// TestRefineProblems: what cannot be refined is told by its place.
+func TestRefineProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"\"traffic.load\" = [0.1, 0.9]\nrefine = 0.1\n":                                                          `x.toml:4:1: sweep.refine = 0.1: want a table such as`,
 		"\"traffic.load\" = [0.1, 0.9]\nrefine = {}\n":                                                           `sweep.refine = a table: want a table such as`,

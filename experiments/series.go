@@ -4,38 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// seriesFolder holds the files of writeSeries.
-const seriesFolder = "series"
-
-// writeSeries keeps what every channel carried in the intervals of the window:
-// series/POINT.csv, one row a channel, in the order of links.csv, and one
-// column an interval.
-func writeSeries(run *Run, g *topology.Graph, s *fabric.Series) {
-	t := &Table{Columns: []string{"from", "to", "class"}}
-	from := int64(0)
-	for _, to := range s.Ends {
-		t.Columns = append(t.Columns, fmt.Sprintf("%d-%d", from, to))
-		from = to
-	}
-	for i := range g.NumPorts() + g.Terminals() {
-		from, to, class := channelEnds(g, i)
-		row := []string{from, to, class}
-		for _, flits := range s.Flits {
-			row = append(row, strconv.FormatUint(uint64(flits[i]), 10))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	var b strings.Builder
-	if err := t.Write(&b); err != nil {
-		panic("experiments: " + err.Error()) // a Builder takes everything
-	}
-	run.Attach(seriesFolder, "csv", b.String())
-}
+// SeriesFolder holds a file for each point of what every channel carried in the
+// intervals of the window: one row a channel, in the order of links.csv, with its ends
+// and class, and one column an interval, FROM-TO in cycles, of flits.
+const SeriesFolder = "series"
 
 // LoadSeries is the load of the channels of a point over its window.
 type LoadSeries struct {
@@ -52,7 +26,7 @@ type ChannelSeries struct {
 // Series reads the load of the channels of a point over time; nil if the run
 // did not record it. The error is a *FolderError.
 func (f *Folder) Series(point int) (*LoadSeries, error) {
-	name := fmt.Sprintf("%s/%d.csv", seriesFolder, point)
+	name := fmt.Sprintf("%s/%d.csv", SeriesFolder, point)
 	if !f.Manifest.has(name) {
 		return nil, nil
 	}
@@ -67,7 +41,7 @@ func (f *Folder) Series(point int) (*LoadSeries, error) {
 	return s, nil
 }
 
-// parseSeries reads a table of writeSeries.
+// parseSeries reads a file of [SeriesFolder].
 func parseSeries(t *Table) (*LoadSeries, error) {
 	const lead = 3
 	s := &LoadSeries{}

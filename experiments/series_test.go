@@ -59,8 +59,8 @@ series = 8
 	}
 }
 
-// TestSeriesFaults: damaged files are told by what is wrong.
-func TestSeriesFaults(t *testing.T) {
+// TestSeriesProblems: damaged files are told by what is wrong.
+func TestSeriesProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"from,to,class\n":               "3 columns",
 		"from,to,class,0-9,8-20\n":      "want an interval that begins at 9",

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // maxPoints bounds a sweep: more is a mistake in a range.
@@ -17,13 +19,13 @@ type axis struct {
 	places []string
 }
 
-// readSweep reads [sweep]. After faults, of which some may be the sweep's own, the file
+// readSweep reads [sweep]. After problems, of which some may be the sweep's own, the file
 // counts as one without a sweep, so that the rest of it is judged.
 func (f *File) readSweep() {
 	var refine []setting
 	f.sweep, refine = f.doc.axes()
 	f.readRefinement(refine)
-	if len(f.doc.faults) > 0 {
+	if len(f.doc.problems) > 0 {
 		f.sweep = nil
 	}
 }
@@ -39,7 +41,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 	}
 	sweep, ok := raw.(map[string]any)
 	if !ok {
-		d.fault("sweep", "= %s: want a table, [sweep]", show(raw))
+		d.problem("sweep", "= %s: want a table, [sweep]", show(raw))
 		return nil, nil
 	}
 	plain := cloneTable(sweep)
@@ -48,7 +50,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 	for _, s := range d.flatten("sweep", plain, isSweepValue) {
 		s.key = join("sweep", keyUnder("sweep", s.key))
 		if s.key+"." == refinePrefix {
-			d.fault(s.key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", show(s.value))
+			d.problem(s.key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", show(s.value))
 			continue
 		}
 		if strings.HasPrefix(s.key, refinePrefix) {
@@ -64,7 +66,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 		}
 	}
 	if _, ok := tablesOf(sweep["lockstep"]); !ok {
-		d.fault("sweep.lockstep", "= %s: want a table of lists", show(sweep["lockstep"]))
+		d.problem("sweep.lockstep", "= %s: want a table of lists", show(sweep["lockstep"]))
 	}
 	path := "sweep.lockstep"
 	for i, group := range lockstepGroups(sweep) {
@@ -91,15 +93,15 @@ func (d *document) checkAxes(all []axis) []axis {
 			first, _, _ := strings.Cut(key, ".")
 			switch first {
 			case "title", "kind", "inputs", "sweep", "plot", "expect", "quick":
-				d.fault(a.places[i], "cannot be swept")
+				d.problem(a.places[i], "cannot be swept")
 			}
 			if seen[key] {
-				d.fault(a.places[i], "is swept twice")
+				d.problem(a.places[i], "is swept twice")
 			}
 			seen[key] = true
 		}
 		if points > maxPoints/len(a.values) {
-			d.fault("sweep", "gives more than %d points", maxPoints)
+			d.problem("sweep", "gives more than %d points", maxPoints)
 			return nil
 		}
 		points *= len(a.values)
@@ -126,7 +128,7 @@ func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
 		case len(a.keys) == 0:
 			a.values = make([][]any, len(values))
 		case len(values) != len(a.values):
-			d.fault(s.key, "has %d values; %s, in lockstep with it, has %d", len(values), a.places[0], len(a.values))
+			d.problem(s.key, "has %d values; %s, in lockstep with it, has %d", len(values), a.places[0], len(a.values))
 			ok = false
 			continue
 		}
@@ -158,11 +160,11 @@ func (d *document) sweepValues(s setting) ([]any, bool) {
 		if len(v) > 0 {
 			return v, true
 		}
-		d.fault(s.key, "is an empty list: give at least one value")
+		d.problem(s.key, "is an empty list: give at least one value")
 	case map[string]any:
 		return d.rangeValues(s.key, v)
 	default:
-		d.fault(s.key, "= %s: want a list such as [%s] or a range { from = 0.1, to = 0.9, step = 0.1 }", show(v), show(v))
+		d.problem(s.key, "= %s: want a list such as [%s] or a range { from = 0.1, to = 0.9, step = 0.1 }", show(v), show(v))
 	}
 	return nil, false
 }
@@ -178,17 +180,17 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 		case float64:
 			numbers[name], integers = v, false
 		default:
-			d.fault(join(key, name), "= %s: want a number", show(v))
+			d.problem(join(key, name), "= %s: want a number", show(v))
 			ok = false
 		}
 		if name != "from" && name != "to" && name != "step" {
-			d.fault(join(key, name), "is not a key of a range%s: allowed are from, to, step", didYouMean(name, []string{"from", "to", "step"}))
+			d.problem(join(key, name), "is not a key of a range%s: allowed are from, to, step", param.DidYouMean(name, []string{"from", "to", "step"}))
 			ok = false
 		}
 	}
 	for _, name := range []string{"from", "to", "step"} {
 		if _, given := table[name]; !given {
-			d.fault(key, "is a range without %q: write { from = 0.1, to = 0.9, step = 0.1 }", name)
+			d.problem(key, "is a range without %q: write { from = 0.1, to = 0.9, step = 0.1 }", name)
 			ok = false
 		}
 	}
@@ -198,7 +200,7 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 	from, to, step := numbers["from"], numbers["to"], numbers["step"]
 	steps := math.Floor((to-from)/step + 1e-9)
 	if !(step != 0 && steps >= 0 && steps < maxPoints) {
-		d.fault(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
+		d.problem(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
 		return nil, false
 	}
 	values := make([]any, int(steps)+1)
@@ -207,15 +209,15 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 		if integers {
 			values[i] = int64(math.Round(x))
 		} else {
-			values[i] = roundDecimal(x)
+			values[i] = RoundDecimal(x)
 		}
 	}
 	return values, true
 }
 
-// roundDecimal takes the noise of binary fractions off a sum of decimal steps:
+// RoundDecimal takes the noise of binary fractions off a sum of decimal steps:
 // 0.30000000000000004 becomes 0.3.
-func roundDecimal(x float64) float64 {
+func RoundDecimal(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
 	if err != nil {
 		panic("experiments: " + err.Error()) // what FormatFloat writes can be read

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Table is a table of results in memory: what a CSV file holds.
@@ -100,7 +101,7 @@ func (t *Table) Column(name string) (int, error) {
 	if i := slices.Index(t.Columns, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("no column %q%s: there are %s", name, didYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
+	return 0, fmt.Errorf("no column %q%s: there are %s", name, param.DidYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
 }
 
 // intervalColumn is the column with the half-width of the 95 % confidence

@@ -33,3 +33,15 @@ func TestFormulaCells(t *testing.T) {
 		t.Errorf("read back %q, %v", back, err)
 	}
 }
+
+// Swept settings with units can be drawn and selected.
+func TestCellsWithUnits(t *testing.T) {
+	for cell, want := range map[string]float64{"16B": 16, "4KiB": 4096, "2.5us": 2500, "40Gb/s": 40e9, "0.25": 0.25} {
+		if got := number(cell); got != want {
+			t.Errorf("number(%q) = %v, want %v", cell, got, want)
+		}
+	}
+	if got := number("rc-srq"); got == got {
+		t.Errorf("number of text is %v", got)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The published numbers that the paper experiments are judged by, one row a
@@ -60,7 +62,7 @@ func targetByID(id string) (Target, error) {
 		}
 		ids = append(ids, t.ID)
 	}
-	return Target{}, fmt.Errorf("no such target%s", didYouMean(id, ids))
+	return Target{}, fmt.Errorf("no such target%s", param.DidYouMean(id, ids))
 }
 
 // Verdicts.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // placeholder stands in a title for what a setting has come to, {traffic.pattern},
@@ -20,7 +22,7 @@ func (f *File) fillTitles(set []string) {
 	for _, s := range set {
 		key, value, err := ParseSetting(s)
 		if err != nil {
-			continue // a fault already
+			continue // a problem already
 		}
 		if key == "title" {
 			given = f.Title
@@ -87,7 +89,7 @@ func (f *File) fill(key, title string) string {
 		case len(values) > 0:
 			return listValues(values)
 		case strings.Contains(name, "."):
-			f.doc.fault(key, "= %q: {%s} is not a setting of this experiment%s", title, name, didYouMean(name, f.settingNames()))
+			f.doc.problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
 		}
 		return word
 	})
@@ -123,11 +125,11 @@ func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 	case seedKey:
 		return strconv.FormatUint(p.Seed, 10), true
 	case "terminals", "switches":
-		n, err := f.NetworkOf(p)
+		t, err := f.TopologyOf(p)
 		if err != nil {
 			return "", false
 		}
-		return strconv.Itoa(map[string]int{"terminals": n.Graph().Terminals(), "switches": n.Graph().Switches()}[key]), true
+		return strconv.Itoa(map[string]int{"terminals": t.Graph().Terminals(), "switches": t.Graph().Switches()}[key]), true
 	}
 	for _, s := range p.settings {
 		if s.key == key {

@@ -15,14 +15,15 @@ type barrier struct {
 	looks   int // before sleeping
 	mutex   sync.Mutex
 	over    *sync.Cond
+	last    func() // what the last one does before the others go on, where it is asked to
 }
 
 // barrierLooks is how often a goroutine looks before it sleeps where every one
 // has a processor: for about ten microseconds.
 const barrierLooks = 10_000
 
-func newBarrier(n int) *barrier {
-	b := &barrier{n: int32(n)}
+func newBarrier(n int, last func()) *barrier {
+	b := &barrier{n: int32(n), last: last}
 	b.over = sync.NewCond(&b.mutex)
 	if n <= runtime.GOMAXPROCS(0) {
 		b.looks = barrierLooks
@@ -30,10 +31,14 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-// wait returns when all have come.
-func (b *barrier) wait() {
+// wait returns when all have come, and when the last one has done what it does if
+// everyone asks for that.
+func (b *barrier) wait(last bool) {
 	phase := b.phase.Load()
 	if b.arrived.Add(1) == b.n {
+		if last {
+			b.last()
+		}
 		b.arrived.Store(0)
 		b.mutex.Lock()
 		b.phase.Add(1)

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
@@ -59,11 +60,14 @@ func (p *Parts) Add(other *Parts) {
 // ready in. Their queues have no clock (see blame_passage.go). What every
 // packet takes at such a switch is not put down for each, nor are the wires:
 // they are what is left of a packet's latency.
+//
+// Every domain has a Blame of its own, the first that of the network. What belongs to a
+// port, a queue or a packet they share; each touches what is in its domain.
 type Blame struct {
 	bystander
 
-	// OnPacket, if not nil, is told of each measured packet that arrives. It
-	// must not keep its arguments.
+	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread
+	// of its destination. It must not keep its arguments.
 	OnPacket func(d *Delivery, parts *Parts)
 
 	// Packets and Classes are the packets and their sums by class of traffic:
@@ -73,20 +77,23 @@ type Blame struct {
 	// Levels are those by service level; nil unless the run tells them apart.
 	Levels []LevelBlame
 
+	whole      *Blame   // of the network
+	parts      []*Blame // of the domains, with whole first; in whole only
 	domain     *domain
 	graph      *topology.Graph
 	pairRow    []int32 // by input port: first of its pairs
 	meter      *Meter
 	links      []Parts // as of the last fold, but for what clocks have charged since
 	queues     []blameQueue
-	clocked    []uint64         // by queue / 64, the queues whose clock runs
-	came       []uint32         // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
-	packets    []account        // by packet
-	measured   []uint64         // by packet / 64
-	long       map[int32]*Parts // by packet: what is not in its account
-	under      int64            // measured packets whose last flit is under way
-	others     int64            // packets that are not measured likewise
-	passed     []passage        // the first pending of them are not yet added to the sums; len = passages+ports, at least
+	clocked    []uint64 // by queue / 64, the queues whose clock runs
+	came       []uint32 // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
+	packets    packetRecords[account]
+	marks      packetRecords[mark]
+	long       packetRecords[*Parts]         // what is not in a packet's account
+	under      int64                         // measured packets whose last flit has entered the network, less those that have arrived, here
+	others     int64                         // packets that are not measured likewise
+	elsewhere  struct{ under, others int64 } // sums over the other domains, as of the beginning of the window
+	passed     []passage                     // the first pending of them are not yet added to the sums; len = passages+ports, at least
 	pending    int
 	late       []linkLate // by port
 	queued     []int64    // by terminal: waits in the source queue beyond the least, not yet in links
@@ -100,7 +107,7 @@ type Blame struct {
 	first      int64  // step that cycle firstCycle begins with
 	firstCycle uint32
 	pairs      []int64 // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
-	parts      Parts   // handed to OnPacket
+	handed     Parts   // to OnPacket
 }
 
 // blameQueue is the clock of a queue, valid while that runs. Cycles are modulo
@@ -120,7 +127,7 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	d := f.domains[0]
 	b := &Blame{
 		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)),
-		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)), long: map[int32]*Parts{},
+		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)),
 		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
 	}
 	if d.combined == 0 {
@@ -144,14 +151,67 @@ func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	if meter.levels != nil {
 		b.Levels = make([]LevelBlame, len(meter.levels.tallies))
 	}
+	b.whole = b
 	f.observe(b)
 	return b
+}
+
+// part is the Blame of a domain.
+func (b *Blame) part(d *domain) observer {
+	b.parts = append(b.parts, b)
+	if len(b.parts) == 1 {
+		b.domain = d
+		return b
+	}
+	if len(b.parts) == 2 {
+		b.packets.divided()
+		b.marks.divided()
+		b.long.divided()
+	}
+	p := *b
+	p.domain, p.parts = d, nil
+	p.passed = make([]passage, len(b.passed))
+	p.Levels = slices.Clone(b.Levels)
+	b.parts[len(b.parts)-1] = &p
+	return &p
+}
+
+// opens finds out how many packets there are elsewhere that may come here. Those that
+// others see off in this window do not: they are too far away.
+func (b *Blame) opens() {
+	b.elsewhere.under, b.elsewhere.others = 0, 0
+	for _, p := range b.whole.parts {
+		if p != b {
+			b.elsewhere.under += p.under
+			b.elsewhere.others += p.others
+		}
+	}
+}
+
+// gather adds up what the domains have measured.
+func (b *Blame) gather() {
+	for _, p := range b.parts[min(1, len(b.parts)):] {
+		for class := range b.Classes {
+			b.Packets[class] += p.Packets[class]
+			b.Classes[class].Add(&p.Classes[class])
+		}
+		p.Packets, p.Classes = [2]int64{}, [2]Parts{}
+		for i := range p.Levels {
+			b.Levels[i].add(&p.Levels[i])
+		}
+		clear(p.Levels)
+	}
 }
 
 // LevelBlame is the packets of a service level and their sums.
 type LevelBlame struct {
 	Packets int64
 	Parts   Parts
+}
+
+func (l *LevelBlame) add(other *LevelBlame) {
+	l.Packets += other.Packets
+	l.Parts.Add(&other.Parts)
 }
 
 // sync advances the clock of a queue to cycle c.
@@ -224,7 +284,7 @@ func (b *Blame) arrived(d *domain, flits []flit) {
 		if id := e.packet >> packetBits; b.isMeasured(id) != 0 {
 			r := b.synced(d, e.queue)
 			r.tails++
-			b.packets[id].minus(&r.clock)
+			b.packets.at(id).minus(&r.clock)
 		}
 	}
 }
@@ -292,9 +352,15 @@ func (b *Blame) crosses(d *domain, sw *switchState, m request, t *stepTime) {
 	}
 	r.first, r.until, r.then = uint8(PartSerial), b.cycleOf(d, t.number+1), uint8(PartSwitch)
 	if tail {
-		r.then = uint8(d.bidding())
-		if d.routeDelay > 0 {
-			r.first, r.until = uint8(PartRoute), b.cycleOf(d, t.number+1+d.routeDelay)
+		routed, ready, held := d.comes(q, t.number+1)
+		part := PartRoute
+		if held {
+			part, routed = PartVC, ready
+		} else {
+			r.then = uint8(d.bidding())
+		}
+		if routed != t.number+1 {
+			r.first, r.until = uint8(part), b.cycleOf(d, routed)
 		}
 	}
 }
@@ -306,7 +372,7 @@ func (b *Blame) isClocked(q int32) bool { return b.clocked[q>>6]>>(q&63)&1 != 0 
 // the channel.
 func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort, c, ready int64) {
 	r.tails--
-	k := &b.packets[id]
+	k := b.packets.at(id)
 	k.plus(&r.clock)
 	if counted(v) {
 		k.minus(&b.least.account)
@@ -327,40 +393,40 @@ func counted(v *inVC) bool { return v.state < maxHops<<hopShift }
 
 // delivered closes the account of a packet that has arrived.
 func (b *Blame) delivered(_ *domain, id int32, delivery *Delivery) {
-	if b.isMeasured(id) == 0 {
+	m := b.marks.at(id)
+	if *m == 0 {
 		b.others--
 		return
 	}
-	b.measured[id>>6] &^= 1 << (id & 63)
+	long := *m&markLong != 0
+	*m = 0
 	b.under--
-	k := &b.packets[id]
+	k := b.packets.at(id)
 	k[0] += uint64(delivery.Hops) * b.least.account[0]
 	class := 0
 	if delivery.NonMinimal {
 		class = 1
 	}
 	b.Packets[class]++
-	if b.OnPacket == nil && len(b.long) == 0 && b.Levels == nil {
+	if b.OnPacket == nil && !long && b.Levels == nil {
 		sums, source := &b.Classes[class], delivery.Inject-delivery.Birth
 		k.addTo(sums)
 		sums[PartSource] += source
 		sums[PartWire] += b.wires(delivery, delivery.Cycle-delivery.Birth-source-k.total())
 		return
 	}
-	p := &b.parts
+	p := &b.handed
 	*p = Parts{}
-	if long := b.long[id]; long != nil {
-		*p = *long
-		delete(b.long, id)
+	if long {
+		*p = **b.long.at(id)
+		*b.long.at(id) = nil
 	}
 	k.addTo(p)
 	p[PartSource] = delivery.Inject - delivery.Birth
 	p[PartWire] = b.wires(delivery, delivery.Cycle-delivery.Birth-p.Total())
 	b.Classes[class].Add(p)
 	if b.Levels != nil {
-		level := &b.Levels[b.meter.levels.of(delivery)]
-		level.Packets++
-		level.Parts.Add(p)
+		b.Levels[b.meter.levels.of(delivery)].add(&LevelBlame{1, *p})
 	}
 	if b.OnPacket != nil {
 		b.OnPacket(delivery, p)

@@ -62,34 +62,34 @@ const (
 	longWait   = 1 << (laneBits - 5)
 )
 
+// mark says what is known of a packet whose last flit is in the network.
+type mark uint8
+
+const (
+	markMeasured mark = 1 << iota // without it all else is void
+	markLong                      // some of its time is not in its account
+)
+
 // isMeasured is 1 for packets that are measured and whose last flit is in the
 // network, otherwise 0.
-func (b *Blame) isMeasured(id int32) uint32 {
-	return uint32(b.measured[id>>6]>>(id&63)) & 1
-}
+func (b *Blame) isMeasured(id int32) uint32 { return uint32(*b.marks.at(id) & markMeasured) }
 
 // begin opens the account of a packet.
 func (b *Blame) begin(id int32, measured bool) {
-	for len(b.packets) <= int(id) {
-		b.packets = append(b.packets, make([]account, chunkPackets)...)
-		b.measured = append(b.measured, make([]uint64, chunkPackets/64)...)
+	k, m, long := b.packets.open(id), b.marks.open(id), b.long.open(id)
+	if *m&markLong != 0 { // of a packet that was discarded
+		*long = nil
 	}
-	word, bit := &b.measured[id>>6], uint64(1)<<(id&63)
-	if !measured {
-		*word &^= bit
-		return
-	}
-	*word |= bit
-	b.packets[id] = account{}
-	if len(b.long) > 0 {
-		delete(b.long, id)
+	*m = 0
+	if measured {
+		*m, *k = markMeasured, account{}
 	}
 }
 
 // add adds any number of cycles to a packet's account.
 func (b *Blame) add(id int32, part Part, cycles int64) {
 	if cycles < longWait {
-		b.packets[id].add(part, cycles)
+		b.packets.at(id).add(part, cycles)
 	} else {
 		b.longOf(id)[part] += cycles
 	}
@@ -98,49 +98,64 @@ func (b *Blame) add(id int32, part Part, cycles int64) {
 // longOf is what has been taken out of the account of a packet that is long on
 // its way.
 func (b *Blame) longOf(id int32) *Parts {
-	p := b.long[id]
-	if p == nil {
-		p = &Parts{}
-		b.long[id] = p
+	p := b.long.at(id)
+	if *p == nil {
+		*p = &Parts{}
+		*b.marks.at(id) |= markLong
 	}
-	return p
+	return *p
 }
 
-// empty takes what they hold out of all accounts.
+// empty takes what they hold out of the accounts of all packets whose last flit is in
+// the domain.
 func (b *Blame) empty(d *domain) {
-	b.emptyAt = d.cycle + b.emptyIn
 	b.onClocks(d, (*account).plus)
 	// The stages that every switch takes are missing where a clock has run: a
 	// number may be negative until the packet is delivered.
 	const spare = longWait
-	for id := range b.packets {
-		if k := &b.packets[id]; b.isMeasured(int32(id)) != 0 && *k != (account{}) {
-			p := b.longOf(int32(id))
-			for part := PartRoute; part < PartWire; part++ {
-				k.add(part, spare)
-				p[part] -= spare
-			}
-			k.addTo(p)
-			*k = account{}
+	b.eachTail(d, func(id, _ int32) {
+		k := b.packets.at(id)
+		if *k == (account{}) {
+			return
 		}
-	}
+		p := b.longOf(id)
+		for part := PartRoute; part < PartWire; part++ {
+			k.add(part, spare)
+			p[part] -= spare
+		}
+		k.addTo(p)
+		*k = account{}
+	})
 	b.onClocks(d, (*account).minus)
 }
 
 // onClocks does something to the account of each measured packet whose last
 // flit stands in a queue, and to the queue's clock, which then runs.
 func (b *Blame) onClocks(d *domain, do func(account, clock *account)) {
-	for q := range d.queues {
-		v := &d.queues[q]
-		packet, at := v.packet, v.last
-		for left := v.count; left > 0; left-- {
-			if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
-				do(&b.packets[id], &b.synced(d, int32(q)).clock)
-			}
-			if left > 1 {
-				at = d.pool[at-1].next
-				packet = d.pool[at-1].packet
-			}
+	b.eachTail(d, func(id, queue int32) {
+		if queue >= 0 {
+			do(b.packets.at(id), &b.synced(d, queue).clock)
+		}
+	})
+}
+
+// eachTail visits the measured packets whose last flit is in the domain: in a queue, or
+// on a channel (-1).
+func (b *Blame) eachTail(d *domain, visit func(id, queue int32)) {
+	visitTail := func(packet, queue int32) {
+		if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
+			visit(id, queue)
+		}
+	}
+	for _, s := range d.mine {
+		sw := &d.switches[s]
+		for local := range uint32(sw.ports) * uint32(d.vcs) {
+			d.eachQueued(sw.queue(local), func(q *queued) { visitTail(q.packet, sw.queue0+int32(local)) })
+		}
+	}
+	for _, w := range d.flits {
+		if w != nil {
+			w.Each(func(e flit) { visitTail(e.packet, -1) })
 		}
 	}
 }

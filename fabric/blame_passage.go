@@ -31,7 +31,7 @@ const longLeast = 256
 
 func (d *domain) leastTimes() leastTimes {
 	l := leastTimes{source: int64(d.config.Terminal.InjectionCycles), wire: Never, always: 1}
-	if s := &d.steps; s.whole != 0 {
+	if s := &d.steps; s.whole != 0 && d.upcoming == nil { // or stages may cost nothing behind others
 		given := int64(d.routeDelay)
 		if d.combined == 0 {
 			given += int64(d.vaDelay)
@@ -99,7 +99,7 @@ func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *
 		late = 1
 	}
 	clocked := b.clocked[sw.queue0>>6:]
-	n := b.pending
+	n, none, mixed := b.pending, b.under+b.elsewhere.under == 0, b.others+b.elsewhere.others != 0
 	for _, m := range matches {
 		local := m.local()
 		v := sw.queue(local)
@@ -107,17 +107,17 @@ func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *
 			b.crosses(d, sw, m, t)
 			continue
 		}
-		if ^v.packet&(headFlit|tailFlit) != 0 || b.under == 0 {
+		if ^v.packet&(headFlit|tailFlit) != 0 || none {
 			continue
 		}
 		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &b.passed[n]
 		measured := uint32(1)
-		if b.others != 0 {
+		if mixed {
 			measured = b.isMeasured(id)
 		}
 		o.passed += measured
 		if !counted(v) && measured != 0 {
-			b.packets[id].plus(&b.least.account)
+			b.packets.at(id).plus(&b.least.account)
 		}
 		e.packet, e.port0, e.request, e.ready, e.depart, e.free = id, sw.port0, m, v.ready, t.depart, o.nextFree
 		steps := t.number - v.ready | late
@@ -140,8 +140,10 @@ func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *
 
 // settle adds what packets passed in this cycle to the sums.
 func (b *Blame) settle(d *domain) {
-	if mem.Prefetching && b.pending > 0 {
-		mem.PrefetchEach(&b.passed[0].packet, b.pending, unsafe.Sizeof(passage{}), unsafe.Pointer(&b.packets[0]), unsafe.Sizeof(account{}))
+	if mem.Prefetching {
+		for i := range b.passed[:b.pending] {
+			mem.Prefetch(unsafe.Pointer(b.packets.at(b.passed[i].packet)))
+		}
 	}
 	least := b.least.account[0]
 	for i := range b.passed[:b.pending] {
@@ -177,7 +179,7 @@ func (b *Blame) settle(d *domain) {
 		}
 		late := account{uint64(crossbar) + uint64(sinceRouted-sinceReady)<<laneBits + uint64(route)<<(2*laneBits) - least}
 		late[1] = uint64(queue) << (laneBits * (1 - d.out[port].bounded) & 63) // serialisation or ejection
-		b.packets[e.packet].plus(&late)
+		b.packets.at(e.packet).plus(&late)
 		b.late[port] += linkLate(late[0]&laneMask | uint64(queue)<<crossbarBits)
 		if late[0]>>laneBits != 0 {
 			link := &b.links[port]
@@ -239,33 +241,59 @@ func (b *Blame) endCycle(d *domain) {
 	if d.cycle >= b.foldAt {
 		b.fold()
 	}
-	if d.cycle >= b.emptyAt {
+	if d.cycle == b.emptyAt {
 		b.empty(d)
+	}
+	if d.cycle >= b.emptyAt { // the cycle was left out if nothing was there
+		b.emptyAt += (1 + (d.cycle-b.emptyAt)/b.emptyIn) * b.emptyIn
 	}
 }
 
-// fold brings links up to date.
+// next is when accounts are emptied: at the same time in all domains, since the clocks
+// of queues are read then, which divides what they count for pairs of ports.
+func (b *Blame) next() int64 {
+	if b.under+b.elsewhere.under == 0 || b.emptyAt <= b.domain.cycle {
+		return Never
+	}
+	return b.emptyAt
+}
+
+// fold brings the links of the domain up to date.
 func (b *Blame) fold() {
 	d := b.domain
 	b.foldAt = d.cycle + b.foldIn
-	for i := range d.out {
-		o, link := &d.out[i], &b.links[i]
-		passed := int64(o.passed)
-		o.passed = 0
-		link[PartWire] += passed * int64(o.latency)
-		if t := i - int(d.terminalOut0); t >= 0 {
-			link[PartSource] += passed*b.least.source + b.queued[t]
-			b.queued[t] = 0
-			continue
+	for _, s := range d.mine {
+		port0 := d.switches[s].port0
+		for port := range d.switches[s].ports {
+			b.foldPort(d, port0+port)
 		}
-		for part := PartRoute; part <= PartSwitch; part++ {
-			link[part] += passed * b.least.parts[part]
-		}
-		late := b.late[i]
-		b.late[i] = 0
-		link[PartSwitch] += int64(late & (1<<crossbarBits - 1))
-		link[queueing(o)] += int64(late >> crossbarBits)
 	}
+	for _, t := range d.ends {
+		link, passed := b.wired(d, d.terminalOut0+t)
+		link[PartSource] += passed*b.least.source + b.queued[t]
+		b.queued[t] = 0
+	}
+}
+
+func (b *Blame) foldPort(d *domain, port int32) {
+	link, passed := b.wired(d, port)
+	for part := PartRoute; part <= PartSwitch; part++ {
+		link[part] += passed * b.least.parts[part]
+	}
+	late := b.late[port]
+	b.late[port] = 0
+	link[PartSwitch] += int64(late & (1<<crossbarBits - 1))
+	link[queueing(&d.out[port])] += int64(late >> crossbarBits)
+}
+
+// wired is a channel with the time on its wires of the packets passed since the last
+// fold, and the number of these.
+func (b *Blame) wired(d *domain, channel int32) (link *Parts, passed int64) {
+	o, link := &d.out[channel], &b.links[channel]
+	passed = int64(o.passed)
+	o.passed = 0
+	link[PartWire] += passed * int64(o.latency)
+	return link, passed
 }
 
 // start starts the clock of a queue, with what its front waits for and has
@@ -287,7 +315,7 @@ func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
 	}
 	if v.packet&tailFlit != 0 {
 		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
-			b.packets[id].minus(&r.clock)
+			b.packets.at(id).minus(&r.clock)
 			r.tails, r.since = 1, b.cycleOf(d, arrived)
 		}
 	}

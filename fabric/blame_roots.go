@@ -11,11 +11,26 @@ import (
 // Links is what measured packets spent on each channel and waiting for it: by
 // port, then by terminal (len = ports+terminals). It must not be changed.
 func (b *Blame) Links() []Parts {
-	b.fold()
-	if b.under == 0 {
+	if len(b.parts) == 0 { // of a run that has not begun
+		return b.links
+	}
+	b.gather()
+	for _, p := range b.parts {
+		p.fold()
+	}
+	if b.underWay() == 0 {
 		b.compare()
 	}
 	return b.links
+}
+
+// underWay is the number of measured packets whose last flit is in the network.
+func (b *Blame) underWay() int64 {
+	sum := int64(0)
+	for _, p := range b.parts {
+		sum += p.under
+	}
+	return sum
 }
 
 // compare checks, while no packet is under way, that channels and packets say
@@ -42,13 +57,12 @@ func (b *Blame) Add(other *Blame) {
 		b.Classes[i].Add(&other.Classes[i])
 	}
 	for i := range other.Levels {
-		b.Levels[i].Packets += other.Levels[i].Packets
-		b.Levels[i].Parts.Add(&other.Levels[i].Parts)
+		b.Levels[i].add(&other.Levels[i])
 	}
 	for i, x := range other.pairs {
 		b.pairs[i] += x
 	}
-	b.under += other.under
+	b.under += other.underWay()
 }
 
 // Waiting is the time spent waiting for a channel in the network, in

@@ -83,6 +83,12 @@ var timings = map[string]func(*fabric.Config){
 	"deep": func(c *fabric.Config) {
 		c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 3, 2, 3
 	},
+	"deep, serial": func(c *fabric.Config) {
+		c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Pipeline = 3, 2, 3, fabric.Serial
+	},
+	"cut, serial": func(c *fabric.Config) {
+		c.Switch.FlowControl, c.Switch.VCAllocCycles, c.Switch.Pipeline = "cut-through", 1, fabric.Serial
+	},
 	"fraction":    func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
 	"routing":     func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
 	"input-first": func(c *fabric.Config) { c.Switch.Allocator = "input-first" },

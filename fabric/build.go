@@ -50,6 +50,7 @@ func (f *Fabric) layOutSwitches() {
 	f.queues = make([]inVC, word*64)
 	f.waitNext = make([]int32, len(f.queues))
 	f.acceptOV = make([]int32, len(f.queues))
+	f.upcoming = newUpcoming(&f.network, len(f.queues))
 	f.masks = make([]masks, word)
 	f.wordSwitch = make([]int32, word)
 	for q := range f.queues {

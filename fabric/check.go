@@ -52,22 +52,15 @@ func (c *Config) validate(routing Routing) error {
 // MaxVCs is the largest number of virtual channels of a channel.
 const MaxVCs = 16
 
-// prefixed flattens joined errors and puts prefix before the keys.
+// prefixed lists joined errors and puts prefix before their keys.
 func prefixed(prefix string, err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, prefixed(prefix, e)...)
+	all := param.Errors(err)
+	for _, e := range all {
+		if p, ok := e.(*param.ParamError); ok {
+			p.Key = prefix + p.Key
 		}
-		return all
 	}
-	if p, ok := err.(*param.ParamError); ok {
-		p.Key = prefix + p.Key
-	}
-	return []error{err}
+	return all
 }
 
 // What a network takes at least, in bytes: a switch port; a virtual channel of its

@@ -50,6 +50,7 @@ type SwitchConfig struct {
 	VLHighLimit       int      `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
 	Hold              bool     `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
+	Pipeline          string   `toml:"pipeline" doc:"route_cycles and vc_alloc_cycles of the packets behind the front of a queue: overlapped with the leaving of those before them, or serial, from the front of the queue on" choices:"overlapped|serial"`
 	Forwarding        string   `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
 }
 
@@ -83,7 +84,7 @@ func DefaultConfig() Config {
 		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough,
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
 			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},

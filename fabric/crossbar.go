@@ -265,10 +265,18 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 				}
 			}
 		}
+		tail := v.packet&tailFlit != 0
 		if v.count > 0 {
 			d.advance(v, t.number)
 		} else {
 			m.sa &^= bit
+		}
+		if d.upcoming != nil {
+			if tail {
+				d.leaves(sw, local, v, t.number)
+			} else {
+				d.behindFront(sw, local).left--
+			}
 		}
 	}
 }

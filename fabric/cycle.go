@@ -12,7 +12,11 @@ import (
 
 // simulate is [Fabric.Advance] for a domain, until it hears of others.
 func (d *domain) simulate(cycles int64) {
-	for end := d.cycle + cycles; d.cycle < end; {
+	end := d.cycle + cycles
+	if d.purged == d.cycle+1 { // who waited for what was discarded is awake
+		d.tick(d.purged)
+	}
+	for d.cycle < end {
 		next, any := d.nextWork()
 		if !any || next > end {
 			d.cycle = end
@@ -65,12 +69,20 @@ func sooner[T any](cycle int64, w *sim.Wheel[T]) int64 {
 	return cycle
 }
 
-// nextChange is the next cycle in which something arrives, a terminal wakes, or
-// a fault begins or ends.
+// nextChange is the next cycle in which something arrives, a terminal wakes, a fault
+// begins or ends, or an observer wants to look.
 func (d *domain) nextChange() (cycle int64, any bool) {
 	cycle, any = d.nextArrival()
 	if d.faults != nil {
-		if c, ok := d.faults.next(d.cycle); ok && (!any || c < cycle) {
+		if len(d.doomed) > 0 {
+			return d.cycle + 1, true
+		}
+		if c, ok := d.faults.next(); ok && (!any || c < cycle) {
+			cycle, any = c, true
+		}
+	}
+	if d.observer != nil {
+		if c := d.observer.next(); c < Never && (!any || c < cycle) {
 			cycle, any = c, true
 		}
 	}
@@ -98,8 +110,8 @@ func (f *Fabric) Tick(now sim.Time) {
 // least one cycle later.
 func (d *domain) tick(c int64) {
 	d.cycle = c
-	if d.faults != nil {
-		d.faults.tick(d, c)
+	if d.faults != nil && d.alone {
+		d.faults.tick(c)
 	}
 	if d.unit != nil {
 		d.unit.arrive(d, c)
@@ -189,6 +201,10 @@ func (d *domain) wakeQueue(q int32) {
 	if d.queues[q].count > 0 {
 		d.masks[q>>6].sa |= 1 << (q & 63)
 		d.activate(q >> 6)
+		if d.upcoming != nil {
+			sw := &d.switches[d.wordSwitch[q>>6]]
+			d.offerSecond(sw, uint32(q-sw.queue0), &d.queues[q])
+		}
 		if d.observer != nil {
 			d.observer.resumes(d, q, PartSwitch)
 		}

@@ -15,6 +15,13 @@ type domain struct {
 	state
 	cycle int64 // being simulated, or last simulated
 	extras
+	mine []int32 // its switches, ascending
+	ends []int32 // its terminals, likewise
+
+	alone  bool    // there is no other
+	retry  *retry  // nil without faults
+	doomed []int32 // packets to be discarded at the beginning of the next cycle
+	purged int64   // cycle at the beginning of which packets were discarded last
 
 	pool       []buffered // flits behind the fronts of queues
 	poolFree   int32      // + 1
@@ -62,7 +69,7 @@ const (
 // newDomain makes an idle domain of the network of f, one of as many as f has tasks.
 func newDomain(f *Fabric) *domain {
 	d := &domain{
-		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch),
+		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
 		active:  make([]uint64, (len(f.masks)+63)/64),
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
 		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),

@@ -34,6 +34,9 @@ type crew struct {
 	barrier   *barrier
 	tasks     []task  // by domain
 	domainOf  []uint8 // by switch
+	from      int64   // the present window's cycles are those behind this one
+	until     int64   // and up to this one
+	end       int64   // of the cycles to be simulated
 }
 
 // task is how far a domain has got, in a cache line of its own: the number of the
@@ -66,11 +69,14 @@ const domainsPerThread = 4
 // before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int) {
 	threads = min(threads, maxDomains, len(f.switches))
-	if threads < 2 || f.observer != nil || f.multicast != nil || f.faults != nil {
+	if threads < 2 {
 		return
 	}
 	domain, lookahead := f.divide(threads)
 	work := lookahead * int64(len(f.terminals))
+	if f.faults != nil {
+		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
+	}
 	if lookahead == 0 || work < worthThreads || !f.readsWithin(domain) {
 		return
 	}
@@ -87,7 +93,7 @@ func (f *Fabric) split(threads int) {
 // divideInto makes so many idle domains of the switches, in place of those before, for
 // a crew of threads.
 func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
-	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
+	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads, f.openWindow), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
 		if f.unit != nil {
@@ -97,6 +103,14 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	f.domains = nil
 	for range domains {
 		f.domains = append(f.domains, newDomain(f))
+	}
+	for s := range f.switches {
+		d := f.domains[domainOf[s]]
+		d.mine = append(d.mine, int32(s))
+	}
+	for t := range f.terminals {
+		d := f.owner(topology.TerminalID(t))
+		d.ends = append(d.ends, int32(t))
 	}
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 {
@@ -148,6 +162,14 @@ func (f *Fabric) owner(t topology.TerminalID) *domain {
 	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
 }
 
+// sender is the domain of the sending end of a channel's ov.
+func (f *Fabric) sender(ov int32) *domain {
+	if ov >= f.terminalOV0 {
+		return f.owner(topology.TerminalID((ov - f.terminalOV0) / int32(f.vcs)))
+	}
+	return f.domains[f.domainOf[f.graph.PortSwitch[ov/int32(f.vcs)]]]
+}
+
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
 	for check.On && cycles > checkPeriod {
@@ -170,34 +192,64 @@ func (f *Fabric) idleCycles() int64 {
 }
 
 func (f *Fabric) advance(cycles int64) {
-	end := f.cycle + cycles
+	f.until, f.end = f.cycle, f.cycle+cycles
 	for i := range f.tasks {
 		f.tasks[i].next.Store(0)
 	}
 	for me := 1; me < f.threads; me++ {
-		f.others.Go(func() { f.work(me, f.cycle, end) })
+		f.others.Go(func() { f.work(me) })
 	}
-	f.work(0, f.cycle, end)
+	f.work(0)
 	f.others.Wait()
-	f.cycle = end
+	f.cycle = f.end
+	for i, d := range f.domains {
+		d.hear(f.domains, i)
+	}
+	if f.observer != nil {
+		f.observer.gather()
+	}
 	f.count()
 }
 
+// openWindow finds the cycles of the next window, while all threads wait.
+func (f *Fabric) openWindow() {
+	f.from = f.until
+	f.until = min(f.end, f.from+f.lookahead)
+	if f.faults != nil && len(f.domains) > 1 {
+		f.until = f.faults.window(f.from, f.until)
+	}
+}
+
 // work is a thread's share of Advance.
-func (f *Fabric) work(me int, from, end int64) {
-	for number := int64(0); from < end; number += 2 {
-		until := min(end, from+f.lookahead)
-		f.barrier.wait() // all domains have sent what arrives in this window
+func (f *Fabric) work(me int) {
+	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
+		f.barrier.wait(true) // all domains have sent what arrives in this window
+		from := f.from
+		until = f.until
 		f.each(me, number, func(i int) {
-			for other, d := range f.domains {
-				if other != i {
-					f.domains[i].receive(d, i, from+1, until)
+			d := f.domains[i]
+			for j, other := range f.domains {
+				if j != i {
+					d.receive(other, i, from+1, until)
 				}
 			}
+			d.hear(f.domains, i)
+			if d.observer != nil {
+				d.observer.opens()
+			}
 		})
-		f.barrier.wait() // all have taken it
+		f.barrier.wait(false) // all have taken it
 		f.each(me, number+1, func(i int) { f.domains[i].simulate(until - from) })
-		from = until
+	}
+}
+
+// hear tells the terminals of domain number me what became of packets in others.
+func (d *domain) hear(domains []*domain, me int) {
+	if d.retry == nil {
+		return
+	}
+	for _, other := range domains {
+		d.retry.hear(other.retry, me)
 	}
 }
 

@@ -23,9 +23,6 @@ func TestThreads(t *testing.T) {
 	torus := func(t testing.TB) network {
 		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
 	}
-	dragonfly := func(algorithm string) func(t testing.TB) network {
-		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
-	}
 	for _, c := range []struct {
 		name    string
 		network func(t testing.TB) network
@@ -102,8 +99,7 @@ func TestLateThread(t *testing.T) {
 	}
 }
 
-// Routings that read other switches, observers and small networks keep to one
-// thread.
+// Routings that read other switches and small networks keep to one thread.
 func TestThreadsRefused(t *testing.T) {
 	run := func(n network, plan fabric.Plan) *fabric.Fabric {
 		t.Helper()
@@ -124,10 +120,6 @@ func TestThreadsRefused(t *testing.T) {
 		if f.Threads() != 1 {
 			t.Errorf("%s was divided", remote)
 		}
-	}
-	plan.Blame = true
-	if f := run(dragonflyNetwork(t, "min", 2, 4, 2), plan); f.Threads() != 1 {
-		t.Error("a network with blame was divided")
 	}
 }
 

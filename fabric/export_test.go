@@ -35,6 +35,18 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
+// Divide divides f among threads, and AttachMeter is Attach with a meter that gets a part
+// for each domain.
+func (f *Fabric) Divide(threads int) { f.split(threads) }
+
+func (f *Fabric) AttachMeter(source Source, m *Meter) error {
+	if err := f.ready(source); err != nil {
+		return err
+	}
+	f.start(source, func(*domain) Sink { return m.part() })
+	return nil
+}
+
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
@@ -131,6 +143,7 @@ func (f *Fabric) Count() *Moments {
 	return m
 }
 
+func (m *Moments) part(*domain) observer               { return m }
 func (m *Moments) injects(*domain, int32)              { m.Injects++ }
 func (m *Moments) injected(*domain, int32)             { m.Injected++ }
 func (m *Moments) arrived(_ *domain, flits []flit)     { m.Arrived += int64(len(flits)) }

@@ -58,17 +58,20 @@ func (t *FaultTally) Add(o FaultTally) {
 }
 
 // faults is the state of a network with faults. It stands in for the routing,
-// to see where packets are sent.
+// to see where packets are sent. All domains share it; it changes, and packets are
+// discarded, while they stand still.
 type faults struct {
 	Routing                // that switches go by
+	fabric  *Fabric        //
 	plan    *FaultPlan     //
 	down    *topology.Down // now
+	whole   bool           // nothing was down at first
 	now     int            // era
 	known   int            // era that the routing goes by
 	part    []int32        // components of known, by switch
-	retry   *retry
-	tally   FaultTally
-	doomed  []int32 // packets to be discarded at the beginning of the next cycle
+	letters letterTable
+	senders []sender // by terminal
+	doomed  []int32  // packets to be discarded at the beginning of this cycle
 }
 
 // SetFaults makes things fail during the run. It must be called before
@@ -92,7 +95,7 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 			return err
 		}
 	}
-	x := &faults{plan: plan, down: plan.Eras[0].Down}
+	x := &faults{fabric: f, plan: plan, down: plan.Eras[0].Down, whole: plan.Eras[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
 	x.learn(0)
 	f.faults, f.routing = x, x
 	if f.departer != nil {
@@ -104,10 +107,13 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 
 // FaultTally is what has become of packets so far; zero without faults.
 func (f *Fabric) FaultTally() FaultTally {
-	if f.faults == nil {
-		return FaultTally{}
+	tally := FaultTally{}
+	for _, d := range f.domains {
+		if d.retry != nil {
+			tally.Add(d.retry.tally)
+		}
 	}
-	return f.faults.tally
+	return tally
 }
 
 // Route implements [Routing]: packets that are sent to a channel that is down
@@ -126,6 +132,16 @@ func (x *faults) DecidesAtTerminals() bool { return true }
 // Depart implements [Departer].
 func (x *faults) Depart(v *View, h *Head) uint32 { return x.Routing.(Departer).Depart(v, h) }
 
+// ReadsWithin implements [RemoteReader] for the routings of all eras.
+func (x *faults) ReadsWithin(domain []int) bool {
+	for _, routing := range x.plan.Routing {
+		if r, ok := routing.(RemoteReader); ok && !r.ReadsWithin(domain) {
+			return false
+		}
+	}
+	return true
+}
+
 // learn lets switches and terminals go by the faults of an era.
 func (x *faults) learn(era int) {
 	x.known = era
@@ -140,10 +156,7 @@ func (x *faults) reachable(g *topology.Graph, src, dst topology.TerminalID) bool
 }
 
 // next is the next cycle in which something changes.
-func (x *faults) next(now int64) (cycle int64, any bool) {
-	if len(x.doomed) > 0 {
-		return now + 1, true
-	}
+func (x *faults) next() (cycle int64, any bool) {
 	if x.known+1 < len(x.plan.Eras) {
 		cycle, any = x.plan.Eras[x.known+1].From+x.plan.Reroute, true
 	}
@@ -153,22 +166,49 @@ func (x *faults) next(now int64) (cycle int64, any bool) {
 	return cycle, any
 }
 
-// tick is what happens at the beginning of cycle c, before anything arrives.
-func (x *faults) tick(d *domain, c int64) {
+// tick is what happens at the beginning of cycle c, before anything arrives: in all
+// domains, none of which simulates meanwhile. It tells whether packets are discarded.
+func (x *faults) tick(c int64) (discards bool) {
 	for x.now+1 < len(x.plan.Eras) && x.plan.Eras[x.now+1].From <= c {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
-		d.failSince(before, x.down)
+		x.failSince(before, x.down, c)
 	}
 	for x.known+1 < len(x.plan.Eras) && x.plan.Eras[x.known+1].From+x.plan.Reroute <= c {
 		x.learn(x.known + 1)
 	}
-	if len(x.doomed) > 0 {
-		slices.Sort(x.doomed)
-		d.purge(slices.Compact(x.doomed))
-		x.doomed = x.doomed[:0]
+	for _, d := range x.fabric.domains {
+		x.doomed = append(x.doomed, d.doomed...)
+		d.doomed = d.doomed[:0]
 	}
+	if len(x.doomed) == 0 {
+		return false
+	}
+	slices.Sort(x.doomed)
+	x.purge(slices.Compact(x.doomed), c)
+	x.doomed = x.doomed[:0]
+	return true
+}
+
+// window is tick for domains that are about to simulate the cycles behind from, until some
+// cycle at most, and tells until which they can without hearing of each other. A packet is
+// discarded wherever it is in the cycle after a switch finds that it can go nowhere:
+// where that can happen a window is a cycle long. It cannot in a network in which nothing
+// has failed yet.
+func (x *faults) window(from, until int64) int64 {
+	if x.tick(from + 1) {
+		for _, d := range x.fabric.domains {
+			d.purged = from + 1
+		}
+	}
+	if x.now > 0 || x.known > 0 || !x.whole {
+		return from + 1
+	}
+	if len(x.plan.Eras) > 1 {
+		until = min(until, x.plan.Eras[1].From-1)
+	}
+	return max(until, from+1)
 }
 
 // doom has a packet discarded.
@@ -185,13 +225,13 @@ func (x *faults) doom(packet int32) {
 //go:noinline
 func (d *domain) discard(head *queued) {
 	head.hop = 1 << 16
-	d.faults.doom(head.packet >> packetBits)
+	d.doomed = append(d.doomed, head.packet>>packetBits)
 }
 
 // failSince dooms the packets that what has failed between two states of the
-// network takes with it.
-func (d *domain) failSince(before, now *topology.Down) {
-	x, g := d.faults, d.graph
+// network, the second of which begins with cycle c, takes with it.
+func (x *faults) failSince(before, now *topology.Down, c int64) {
+	f, g := x.fabric, x.fabric.graph
 	failed := make([]bool, g.NumPorts())
 	for p := range failed {
 		port := topology.PortID(p)
@@ -199,26 +239,33 @@ func (d *domain) failSince(before, now *topology.Down) {
 			continue
 		}
 		// What waited behind the crossbar is gone.
-		d.out[p].nextFree = min(d.out[p].nextFree, d.cycle<<intervalShift)
+		f.out[p].nextFree = min(f.out[p].nextFree, c<<intervalShift)
 		if t, ok := g.PeerTerminal(port); ok {
-			o, te := &d.out[d.terminalOut0+int32(t)], &d.terminals[t]
-			o.nextFree = min(o.nextFree, d.cycle<<intervalShift)
+			o, te := &f.out[f.terminalOut0+int32(t)], &f.terminals[t]
+			o.nextFree = min(o.nextFree, c<<intervalShift)
 			if te.packet >= 0 {
 				x.doom(te.packet)
 			}
 		}
 	}
-	d.flits[toTerminals].Each(func(e flit) {
-		if failed[g.TerminalPort[^e.queue]] {
-			x.doom(e.packet >> packetBits)
+	for _, d := range f.domains {
+		for _, w := range d.flits {
+			if w == nil {
+				continue
+			}
+			w.Each(func(e flit) {
+				if e.queue < 0 && failed[g.TerminalPort[^e.queue]] || e.queue >= 0 && failed[f.portOf(e.queue)] {
+					x.doom(e.packet >> packetBits)
+				}
+			})
 		}
-	})
-	d.flits[toSwitches].Each(func(e flit) {
-		if failed[d.portOf(e.queue)] {
-			x.doom(e.packet >> packetBits)
-		}
-	})
-	for s := range d.switches {
+		x.failSwitches(d, before, now, failed)
+	}
+}
+
+// failSwitches dooms packets in the switches of a domain.
+func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bool) {
+	for _, s := range d.mine {
 		sw := &d.switches[s]
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
 		for local := range uint32(sw.ports) * uint32(d.vcs) {

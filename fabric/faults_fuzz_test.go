@@ -124,6 +124,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	config, allocators := fabric.DefaultConfig(), allocator.Registry.Names()
 	config.Switch.BufferFlits = most + r.IntN(8)
 	config.Switch.VCAllocCycles = r.IntN(2)
+	config.Switch.RouteCycles, config.Switch.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped, fabric.Overlapped}[r.IntN(3)]
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
 	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]

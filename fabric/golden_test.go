@@ -154,8 +154,11 @@ func goldenCases() []goldenCase {
 			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}, "terminal": {CyclesPerFlit: 1.3}}
 		}, 0.6, mixed{3}, 0x597c6345c5e5cfaa, 0x62cc31c895ea82a},
 		{"deep stages", dragonfly("min"), func(c *fabric.Config) {
-			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = 2, 3, 4, 5
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles, c.Switch.Pipeline = 2, 3, 4, 5, fabric.Serial
 		}, 0.4, mixed{3}, 0xfd3c99fa67a9229f, 0xfd3c99fa67a9229f},
+		{"deep stages overlapped", dragonfly("min"), func(c *fabric.Config) {
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles, c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = 2, 3, 4, 5
+		}, 0.4, mixed{3}, 0x6d3154deadf7f109, 0x6d3154deadf7f109},
 		{"single step", dragonfly("min"), func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles, c.Switch.Speedup = 0, 0, 1 }, 0.7, mixed{3}, 0x86e5234377011fcf, 0x86e5234377011fcf},
 		{"credit sensing", dragonfly("val"), func(c *fabric.Config) { c.Switch.CreditSensing, c.Switch.BufferFlits = "on", 6 }, 0.5, mixed{2}, 0x38b48f803a85aee, 0xc9c11fdebf74fc7},
 		{"adaptive", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 0.6, mixed{3}, 0x7c1802e723c35bf1, 0x33d6fd127e2d6e55},

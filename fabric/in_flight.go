@@ -22,7 +22,7 @@ func (f *Fabric) oldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.faults != nil {
-		oldest = min(oldest, f.faults.retry.oldestBirth())
+		oldest = min(oldest, f.faults.letters.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
@@ -56,14 +56,16 @@ func (f *Fabric) settled() bool {
 	if f.faults == nil {
 		return true
 	}
+	pending := 0
 	for _, d := range f.domains {
+		pending += d.retry.pending
 		if d.behind != nil { // discarded flits are waited for as if they were there
 			if _, any := d.behind.next(d.cycle); any {
 				return false
 			}
 		}
 	}
-	return f.faults.retry.pending == 0
+	return pending == 0
 }
 
 // idle tells whether nothing is going to happen any more.

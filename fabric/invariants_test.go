@@ -27,6 +27,7 @@ func TestInvariants(t *testing.T) {
 	for name, set := range map[string]func(*fabric.Config){
 		"one stage":      func(*fabric.Config) {},
 		"two stages":     func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
+		"in series":      func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.Pipeline = 1, fabric.Serial },
 		"cut-through":    func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 		"credit sensing": func(c *fabric.Config) { c.Switch.CreditSensing = "on" },
 	} {

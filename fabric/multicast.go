@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
@@ -97,6 +98,15 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	}
 	f.handOn()
 	return nil
+}
+
+// of is m for one of several domains: what is numbered by queue, switch or port is that of
+// all.
+func (m *multicast) of() *multicast {
+	own := *m
+	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
+	own.bids, own.usedInputs, own.usedOutputs = make([]bid, len(m.bids)), make([]bool, len(m.usedInputs)), make([]bool, len(m.usedOutputs))
+	return &own
 }
 
 // ports are the ports of the row for an MLID and a port of arrival.
@@ -236,7 +246,9 @@ func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local
 		}
 	}
 	r.heads = int32(len(r.branches))
-	p.copies += max(0, int32(len(r.branches))-1) // without branches it ends here
+	if more := int32(len(r.branches)) - 1; more > 0 { // without branches it ends here
+		atomic.AddInt32(&p.copies, more)
+	}
 	return r
 }
 
@@ -302,6 +314,9 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 	}
 	if v.count > 0 {
 		d.advance(v, t.number)
+	}
+	if r.freed == r.flits && d.upcoming != nil {
+		d.leaves(sw, local, v, t.number)
 	}
 }
 

@@ -5,6 +5,13 @@ package fabric
 // looks, a domain has none, which costs a test at each moment. A new observer embeds
 // [bystander], has the methods that it wants, and is given to [Fabric.observe].
 type observer interface {
+	// part is the observer of a domain, which is told of what happens there. Only that
+	// of a network is asked, before the first cycle, for each domain.
+	part(d *domain) observer
+	// opens: a window begins, and all domains stand still.
+	opens()
+	// gather takes over what the observers of domains have seen.
+	gather()
 	// injects: the head of the packet that terminal t is sending enters the network.
 	injects(d *domain, t int32)
 	// injected: so does its last flit.
@@ -19,7 +26,8 @@ type observer interface {
 	// blocked: it does not ask for the crossbar in this cycle, there being no room
 	// behind it on the way to o.
 	blocked(d *domain, queue int32, o *outPort)
-	// grantedVC: packets are about to be given virtual channels in a step.
+	// grantedVC: packets at the front of their queues are about to be given virtual
+	// channels in a step.
 	grantedVC(d *domain, sw *switchState, matches []request, step uint32)
 	// grantedSwitch: flits are about to cross the switch in a step.
 	grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime)
@@ -30,13 +38,17 @@ type observer interface {
 	// uncovered: a head has come to the front of a queue because the packets before
 	// it have been discarded.
 	uncovered(d *domain, queue int32)
-	// endCycle: all of a cycle is done.
+	// endCycle: all of a cycle is done. Cycles in which nothing happens are left out, but
+	// for the one that next names, of those to come; Never: none.
 	endCycle(d *domain)
+	next() int64
 }
 
 // bystander is an observer that takes no notice of anything.
 type bystander struct{}
 
+func (bystander) opens()                                                    {}
+func (bystander) gather()                                                   {}
 func (bystander) injects(*domain, int32)                                    {}
 func (bystander) injected(*domain, int32)                                   {}
 func (bystander) arrived(*domain, []flit)                                   {}
@@ -49,9 +61,10 @@ func (bystander) delivered(*domain, int32, *Delivery)                       {}
 func (bystander) discarded(*domain, int32)                                  {}
 func (bystander) uncovered(*domain, int32)                                  {}
 func (bystander) endCycle(*domain)                                          {}
+func (bystander) next() int64                                               { return Never }
 
 // observe adds an observer. Only before the first cycle, and before the network is
-// divided among threads: observers see all of it.
+// divided among threads.
 func (f *Fabric) observe(o observer) {
 	switch before := f.observer.(type) {
 	case nil:
@@ -66,6 +79,26 @@ func (f *Fabric) observe(o observer) {
 
 // observers are several, each told of everything.
 type observers []observer
+
+func (all observers) part(d *domain) observer {
+	parts := make(observers, len(all))
+	for i, o := range all {
+		parts[i] = o.part(d)
+	}
+	return parts
+}
+
+func (all observers) opens() {
+	for _, o := range all {
+		o.opens()
+	}
+}
+
+func (all observers) gather() {
+	for _, o := range all {
+		o.gather()
+	}
+}
 
 func (all observers) injects(d *domain, t int32) {
 	for _, o := range all {
@@ -155,4 +188,12 @@ func lacking(free uint32) Part {
 		return PartVC
 	}
 	return PartCredit
+}
+
+func (all observers) next() int64 {
+	next := Never
+	for _, o := range all {
+		next = min(next, o.next())
+	}
+	return next
 }

@@ -15,7 +15,9 @@ import (
 // terminals, and 3P arrivals come from those.
 func TestObservers(t *testing.T) {
 	n := dragonflyNetwork(t, "val", 2, 4, 2)
-	f := n.fabric(t, pipelined())
+	config := pipelined()
+	config.Switch.Pipeline = fabric.Serial // so that all channels are given to fronts
+	f := n.fabric(t, config)
 	meter := fabric.NewMeter(100)
 	blame, trace := f.StartBlame(meter), f.StartTrace(meter, fabric.TracePlan{Packets: 100})
 	seen := f.Count()

@@ -78,15 +78,17 @@ func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, st
 	v.out = -1
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	m.sa &^= bit
-	if v.count--; v.count == 0 {
-		return
+	if v.count--; v.count > 0 {
+		if d.combined != 0 {
+			m.sa |= bit
+		} else {
+			m.va |= bit
+		}
+		d.advance(v, step)
 	}
-	if d.combined != 0 {
-		m.sa |= bit
-	} else {
-		m.va |= bit
+	if d.upcoming != nil {
+		d.leaves(sw, local, v, step)
 	}
-	d.advance(v, step)
 }
 
 // sleep takes a queue out of the bidding until the ports that it waits for are let go.
@@ -101,7 +103,9 @@ func (u *packetUnit) sleep(d *domain, sw *switchState, local uint32, list *int32
 func (u *packetUnit) sleepUntil(d *domain, sw *switchState, local uint32, cycle int64) {
 	m := sw.mask(local)
 	m.sa &^= 1 << (local & 63)
-	m.va &^= 1 << (local & 63)
+	if sw.queue(local).out < 0 { // otherwise it is the packet behind that asks
+		m.va &^= 1 << (local & 63)
+	}
 	u.at(cycle, queueWakes, sw.queue0+int32(local), sw.port0)
 }
 

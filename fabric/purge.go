@@ -2,23 +2,72 @@ package fabric
 
 import "github.com/weft-sim/weft/fabric/topology"
 
-// purge discards packets, in ascending order: takes their flits out of channels
-// and buffers, frees the virtual channels that they hold, hands their credits
-// back and tells their source. Between cycles all heads in buffers have been
-// routed, but for those to be discarded. Cost: linear in queues and in flits
-// under way.
-func (d *domain) purge(doomed []int32) {
-	p := &purge{d: d, removed: make([]int32, d.packets.ids()), doomed: make([]bool, d.packets.ids())}
+// purge discards packets, in ascending order, at the beginning of cycle c: takes their
+// flits out of channels and buffers, frees the virtual channels that they hold, hands
+// their credits back and tells their source, in whatever domains all of that is. Between
+// cycles all heads in buffers have been routed, but for those to be discarded. Cost:
+// linear in queues and in flits under way.
+func (x *faults) purge(doomed []int32, c int64) {
+	f := x.fabric
+	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids())}
 	for _, id := range doomed {
 		p.doomed[id] = true
 	}
-	d.flits[toTerminals].Remove(p.onChannel)
-	d.flits[toSwitches].Remove(p.onChannel)
+	before := f.domains[0].cycle
+	for _, d := range f.domains {
+		d.cycle = c
+		p.flits(d)
+	}
+	for _, ov := range p.credits {
+		o := &f.outVC[ov]
+		o.credits++
+		f.sender(ov).creditReturned(o, ov)
+	}
+	for _, d := range f.domains {
+		p.terminals(d)
+		d.cycle = before
+	}
+	for _, id := range doomed {
+		record := f.packet(id)
+		d := f.owner(record.src)
+		d.DiscardedFlits += int64(p.removed[id])
+		d.retry.tally.WastedFlits += int64(record.flits - p.unsent[id] - p.removed[id])
+		d.freePacket(id)
+		if d.observer != nil {
+			d.observer.discarded(d, id)
+		}
+		d.retry.dropped(int32(record.tag))
+	}
+}
+
+// purge is the discarding of some packets.
+type purge struct {
+	d        *domain // being purged
+	doomed   []bool  // by packet
+	removed  []int32 // flits, by packet
+	unsent   []int32 // flits still at their terminal, likewise
+	credits  []int32 // output virtual channels to hand a credit back to
+	released []*outPort
+	kept     []queued
+}
+
+// flits purges the channels and switches of a domain.
+func (p *purge) flits(d *domain) {
+	p.d, p.released = d, p.released[:0]
+	for _, w := range d.flits {
+		if w != nil {
+			w.Remove(p.onChannel)
+		}
+	}
 	d.steps.set(d.cycle)
-	for s := range d.switches {
+	for _, s := range d.mine {
 		sw := &d.switches[s]
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			p.queue(sw, local)
+			if d.upcoming != nil {
+				p.purgeUpcoming(sw, local)
+			} else {
+				p.queue(sw, local)
+			}
 		}
 	}
 	for _, o := range p.released {
@@ -26,38 +75,17 @@ func (d *domain) purge(doomed []int32) {
 			d.wakeWaiters(o)
 		}
 	}
-	for _, ov := range p.credits {
-		o := &d.outVC[ov]
-		o.credits++
-		d.creditReturned(o, ov)
-	}
-	unsent := map[int32]int32{} // flits still at their terminal
-	for t := range d.terminals {
-		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
-			unsent[te.packet] = te.left
-			te.packet, te.left, te.flags = -1, 0, 0
-			d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree))
-		}
-	}
-	for _, id := range doomed {
-		d.DiscardedFlits += int64(p.removed[id])
-		d.faults.tally.WastedFlits += int64(d.packet(id).flits - unsent[id] - p.removed[id])
-		d.freePacket(id)
-		if d.observer != nil {
-			d.observer.discarded(d, id)
-		}
-		d.faults.retry.dropped(d.packet(id).tag)
-	}
 }
 
-// purge is the discarding of some packets.
-type purge struct {
-	d        *domain
-	doomed   []bool  // by packet
-	removed  []int32 // flits, by packet
-	credits  []int32 // output virtual channels to hand a credit back to
-	released []*outPort
-	kept     []queued
+// terminals purges the terminals of a domain.
+func (p *purge) terminals(d *domain) {
+	for _, t := range d.ends {
+		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
+			p.unsent[te.packet] = te.left
+			te.packet, te.left, te.flags = -1, 0, 0
+			d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+t].nextFree))
+		}
+	}
 }
 
 // remove takes a flit away that came, or was to come, in a queue.
@@ -148,12 +176,7 @@ func (p *purge) free(sw *switchState, local uint32, v *inVC) {
 		p.released = append(p.released, o)
 	}
 	v.out = -1
-	for at := &o.waiters; *at != 0; at = &d.waitNext[*at-1] {
-		if *at == queue+1 {
-			*at = d.waitNext[queue]
-			break
-		}
-	}
+	d.waitNoMore(o, queue)
 }
 
 // refill makes some of the flits of a queue all of them, in their order.

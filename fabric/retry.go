@@ -12,28 +12,26 @@ import "github.com/weft-sim/weft/fabric/topology"
 // acknowledgement is late is sent again although it has arrived; the
 // destination throws the second one away. A terminal repeats packets before it
 // sends new ones.
+//
+// Every domain has one, for its terminals. What it hears of packets of terminals of others
+// it puts down for theirs, which take it at the beginning of the next window: before an
+// acknowledgement can be back.
 type retry struct {
-	graph   *topology.Graph
+	domain  *domain
 	x       *faults
 	source  Source
 	sink    Sink
-	senders []sender // by terminal
-	letters []letter
-	unused  []int32 // letters
-	pending int     // letters neither delivered nor given up
+	unused  []int32     // letters
+	pending int         // letters neither delivered nor given up
+	heard   [][]landing // by domain of the terminal
+	tally   FaultTally
 }
 
-// letter is a packet of the source. It is in use until it is delivered or given
-// up, no transmission of it is under way and no timer runs for it.
-type letter struct {
-	spec      PacketSpec
-	acked     int64 // cycle in which the acknowledgement is back, once delivered
-	tries     int   // to send it
-	sent      int   // those that found a path: transmissions
-	flying    int   // in the network
-	timed     bool  // in a sender's list
-	delivered bool
-	noPath    bool // at the last try
+// landing is the end of a transmission.
+type landing struct {
+	letter int32
+	again  bool  // it had been delivered before
+	acked  int64 // cycle in which the acknowledgement is back
 }
 
 // sender is a terminal's list of timers, in order of their ends.
@@ -47,14 +45,16 @@ type timer struct {
 	letter int32
 }
 
-// faulty puts the retries between the terminals and their source and sink.
-func (f *Fabric) faulty(source Source, sink Sink) (Source, Sink) {
+// faulty puts the retries between the terminals of a domain and their source and sink.
+func (f *Fabric) faulty(d *domain) {
 	if f.multicast != nil {
 		panic("fabric: faults do not follow the copies of multicast packets")
 	}
-	r := &retry{graph: f.graph, x: f.faults, source: source, sink: sink, senders: make([]sender, f.graph.Terminals())}
-	f.faults.retry = r
-	return r, r
+	if !d.alone && f.faults.letters.chunks == nil {
+		f.faults.letters.chunks = make([]*[chunkPackets]letter, maxChunks) // must not move any more
+	}
+	d.retry = &retry{domain: d, x: f.faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
+	d.source, d.sink = d.retry, d.retry
 }
 
 // Next implements [Source].
@@ -67,19 +67,17 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool 
 			continue
 		}
 		if !r.source.Next(t, until, spec) {
-			if s := &r.senders[t]; s.first < len(s.timers) {
+			if s := &r.x.senders[t]; s.first < len(s.timers) {
 				spec.Birth = min(spec.Birth, s.timers[s.first].end)
 			}
 			return false
 		}
-		id := int32(len(r.letters))
-		if n := len(r.unused); n > 0 {
-			id = r.unused[n-1]
-			r.unused = r.unused[:n-1]
-		} else {
-			r.letters = append(r.letters, letter{})
+		if len(r.unused) == 0 {
+			r.unused = r.x.letters.more(r.unused)
 		}
-		r.letters[id] = letter{spec: *spec}
+		id := r.unused[len(r.unused)-1]
+		r.unused = r.unused[:len(r.unused)-1]
+		*r.x.letters.at(id) = letter{spec: *spec}
 		r.pending++
 		if r.send(t, id, until, spec) {
 			return true
@@ -90,16 +88,16 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool 
 // expired takes the timers of terminal t that have ended by a cycle until one
 // of them asks for another transmission.
 func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bool) {
-	s := &r.senders[t]
+	s := &r.x.senders[t]
 	for s.first < len(s.timers) && s.timers[s.first].end <= until {
 		due := s.timers[s.first]
 		if s.first++; s.first > len(s.timers)/2 { // moves each timer once, on average
 			s.timers = append(s.timers[:0], s.timers[s.first:]...)
 			s.first = 0
 		}
-		l := &r.letters[due.letter]
+		l := r.x.letters.at(due.letter)
 		l.timed = false
-		if l.delivered && l.acked <= due.end || l.tries > r.x.plan.Retries {
+		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
 			r.settle(due.letter)
 			continue
 		}
@@ -110,20 +108,19 @@ func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bo
 
 // send makes a letter's next transmission, if it has a path.
 func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *PacketSpec) bool {
-	l := &r.letters[id]
+	l := r.x.letters.at(id)
 	l.tries++
 	if r.x.plan.Retries > 0 {
 		l.timed = true
-		r.senders[t].timers = append(r.senders[t].timers, timer{now + r.x.plan.Timeout, id})
+		r.x.senders[t].timers = append(r.x.senders[t].timers, timer{now + r.x.plan.Timeout, id})
 	}
-	if l.noPath = !r.x.reachable(r.graph, t, l.spec.Dst); l.noPath {
+	if l.noPath = !r.x.reachable(r.domain.graph, t, l.spec.Dst); l.noPath {
 		r.settle(id)
 		return false
 	}
 	if l.sent++; l.sent > 1 {
-		r.x.tally.Retransmitted++
+		r.tally.Retransmitted++
 	}
-	l.flying++
 	*spec = l.spec
 	spec.Tag = uint64(id)
 	return true
@@ -131,41 +128,64 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *PacketSpe
 
 // Deliver implements [Sink].
 func (r *retry) Deliver(d *Delivery) {
-	id := int32(d.Tag)
-	l := &r.letters[id]
-	l.flying--
-	if l.delivered {
-		r.x.tally.Duplicates++
-		r.x.tally.WastedFlits += int64(d.Flits)
+	id, src := int32(d.Tag), d.Src
+	l := r.x.letters.at(id)
+	e := landing{letter: id, again: l.heard, acked: 2*d.Cycle - d.Inject}
+	if e.again {
+		r.tally.Duplicates++
+		r.tally.WastedFlits += int64(d.Flits)
 	} else {
-		l.delivered, l.acked = true, 2*d.Cycle-d.Inject
-		r.pending--
+		l.heard = true
 		d.Tag = l.spec.Tag
 		r.sink.Deliver(d)
 	}
-	r.settle(id)
+	f := r.x.fabric
+	if of := f.domainOf[f.graph.TerminalSwitch(src)]; f.domains[of] != r.domain {
+		r.heard[of] = append(r.heard[of], e)
+	} else {
+		r.lands(&e)
+	}
+}
+
+// hear takes what another domain has heard of packets of this one, number me.
+func (r *retry) hear(other *retry, me int) {
+	for i := range other.heard[me] {
+		r.lands(&other.heard[me][i])
+	}
+	other.heard[me] = other.heard[me][:0]
+}
+
+// lands tells that a transmission has arrived.
+func (r *retry) lands(e *landing) {
+	l := r.x.letters.at(e.letter)
+	l.landed++
+	if !e.again {
+		l.delivered, l.acked = true, e.acked
+		r.pending--
+	}
+	r.settle(e.letter)
 }
 
 // dropped tells that a transmission has been discarded.
-func (r *retry) dropped(tag uint64) {
-	r.x.tally.Dropped++
-	r.letters[tag].flying--
-	r.settle(int32(tag))
+func (r *retry) dropped(id int32) {
+	r.tally.Dropped++
+	r.x.letters.at(id).landed++
+	r.settle(id)
 }
 
 // settle ends a letter of which nothing is under way any more.
 func (r *retry) settle(id int32) {
-	l := &r.letters[id]
-	if l.flying > 0 || l.timed {
+	l := r.x.letters.at(id)
+	if l.sent > l.landed || l.timed {
 		return
 	}
 	if !l.delivered {
 		r.pending--
-		r.x.tally.GivenUpFlits += int64(l.spec.Flits)
+		r.tally.GivenUpFlits += int64(l.spec.Flits)
 		if l.noPath {
-			r.x.tally.Unreachable++
+			r.tally.Unreachable++
 		} else {
-			r.x.tally.Lost++
+			r.tally.Lost++
 		}
 	}
 	l.spec.Birth = Never
@@ -178,15 +198,4 @@ func (f *Fabric) patience() int64 {
 		return 0
 	}
 	return f.faults.plan.Timeout * int64(f.faults.plan.Retries+1)
-}
-
-// oldestBirth is the earliest birth among the packets whose end is not known.
-func (r *retry) oldestBirth() int64 {
-	oldest := Never
-	for i := range r.letters {
-		if l := &r.letters[i]; !l.delivered {
-			oldest = min(oldest, l.spec.Birth)
-		}
-	}
-	return oldest
 }

@@ -153,11 +153,12 @@ const wentAround = 1 << 31
 type state struct {
 	queues     []inVC // by queue
 	outVC      []outVC
-	out        []outPort // by port, then by terminal
-	in         []inPort  // by port
-	masks      []masks   // by queue / 64
-	waitNext   []int32   // by queue: next packet that waits for the same port, + 1
-	acceptOV   []int32   // by queue: round-robin pointer over local output virtual channels
+	out        []outPort  // by port, then by terminal
+	in         []inPort   // by port
+	masks      []masks    // by queue / 64
+	waitNext   []int32    // by queue: next packet that waits for the same port, + 1
+	acceptOV   []int32    // by queue: round-robin pointer over local output virtual channels
+	upcoming   []upcoming // by queue; nil unless stages overlap
 	terminals  []terminal
 	packets    *packetTable
 	streams    []sim.Stream          // routing decisions, by switch

@@ -99,6 +99,9 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		}
 		if head.dst < 0 {
 			head.hop = multicastHop
+			if d.upcoming != nil {
+				d.joins(sw, local, v, d.steps.at[0].number)
+			}
 			continue
 		}
 		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
@@ -118,6 +121,9 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 			a.routed++
 		}
 		head.state = head.state&^routingBits | h.State
+		if d.upcoming != nil {
+			d.joins(sw, local, v, d.steps.at[0].number)
+		}
 		if d.occupancy {
 			d.countDecision(sw, lowestOV(head.hop, uint32(d.vcs)))
 			if d.unit != nil {

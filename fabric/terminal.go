@@ -3,6 +3,7 @@ package fabric
 import (
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
@@ -94,8 +95,14 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 	f.source = source
 	for _, d := range f.domains {
 		d.source, d.sink = source, sinkOf(d)
+		if f.observer != nil {
+			d.observer = f.observer.part(d)
+		}
 		if f.faults != nil {
-			d.source, d.sink = f.faulty(d.source, d.sink)
+			f.faulty(d)
+		}
+		if f.multicast != nil && !d.alone {
+			d.multicast = f.multicast.of()
 		}
 		d.prefetcher, _ = d.source.(prefetcher)
 		d.listens, _ = d.source.(DepartureListener)
@@ -292,13 +299,15 @@ func (d *domain) creditTerminal(ov int32) {
 	}
 }
 
-// releaseCopy ends a copy of a packet, and with the last one the packet.
+// releaseCopy ends a copy of a multicast packet, and with the last one the packet. Copies
+// are counted by whatever domain they are in. The count cannot come to nothing too early:
+// a copy is counted while it is copied, and its own copies before they go on.
 func (d *domain) releaseCopy(id int32) {
-	if p := d.packet(id); p.copies > 0 {
-		p.copies--
-		return
+	p := d.packet(id)
+	if atomic.AddInt32(&p.copies, -1) < 0 {
+		p.copies = 0
+		d.freePacket(id)
 	}
-	d.freePacket(id)
 }
 
 // deliver takes a flit that has reached its terminal.
@@ -321,7 +330,11 @@ func (d *domain) deliver(e *flit) {
 	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), d.cycle
 	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&NonMinimal|p.wait&wentAround != 0
 	delivery.Multicast = e.dst < 0
-	d.releaseCopy(id)
+	if delivery.Multicast {
+		d.releaseCopy(id)
+	} else {
+		d.freePacket(id)
+	}
 	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
 		d.misdelivered(delivery, topology.TerminalID(e.dst))
 	}

@@ -114,17 +114,46 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 // Tracer records the lives of some packets. Memory grows with the packets that
 // it follows at a time: all in flight that match, where the slowest are looked
 // for. Of a path of more than 255 switches it sees the first 255.
+//
+// Every domain has a Tracer of its own, the first that of the network. It begins to
+// follow packets of its terminals, as many as are wanted of all, and keeps those that
+// arrive here. Which of all are wanted is found in the end.
 type Tracer struct {
 	bystander
+	parts   []*Tracer // of the domains, with the network's first; in that only
 	plan    TracePlan
 	meter   *Meter
-	numbers []int          // by terminal: measured packets that have entered the network
-	matched []int          // by terminal: those of them that match
-	live    []*PacketTrace // by packet; nil: not followed
-	kept    []*PacketTrace // those that have arrived, in no order; at most plan.Packets
-	spare   []*PacketTrace // to be used again
-	started int
-	last    int64 // cycle in which the last one was started
+	numbers []int                // by terminal: measured packets that have entered the network
+	matched []int                // by terminal: those of them that match
+	live    packetRecords[*life] // nil: not followed
+	kept    []*life              // those that have arrived, in no order; at most plan.Packets
+	spare   []*life              // to be used again
+	started []int64              // cycles in which packets were begun with, where the first are wanted
+}
+
+// life is the record of a packet that is followed. Its head and its tail may be in
+// different domains, which then write to different crossings.
+type life struct {
+	PacketTrace
+	path crossings
+}
+
+// crossings are some of a packet's crossings of switches, in order, and further ones. They
+// never move: the domain of the head adds to them while others use those before.
+type crossings struct {
+	hops [8]TraceHop
+	next *crossings
+}
+
+// at is crossing i, which comes next or has been before.
+func (c *crossings) at(i int) *TraceHop {
+	for ; i >= len(c.hops); i -= len(c.hops) {
+		if c.next == nil {
+			c.next = &crossings{}
+		}
+		c = c.next
+	}
+	return &c.hops[i]
 }
 
 // StartTrace makes the fabric record the packets that plan chooses among those
@@ -136,12 +165,56 @@ func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	return tr
 }
 
+// part is the Tracer of a domain.
+func (tr *Tracer) part(*domain) observer {
+	p := tr
+	switch len(tr.parts) {
+	case 0:
+	case 1:
+		tr.live.divided()
+		fallthrough
+	default:
+		p = &Tracer{plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
+	}
+	tr.parts = append(tr.parts, p)
+	return p
+}
+
 // Packets are the packets recorded that have arrived, by the time at which they
 // entered the network, then by terminal.
 func (tr *Tracer) Packets() []*PacketTrace {
-	list := slices.Clone(tr.kept)
+	var all []*life
+	last := tr.lastStart()
+	for _, p := range tr.parts {
+		for _, l := range p.kept {
+			if l.Inject <= last {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.SortFunc(all, tr.better)
+	var list []*PacketTrace
+	for _, l := range all[:min(len(all), tr.plan.Packets)] {
+		list = append(list, &l.PacketTrace)
+	}
 	slices.SortFunc(list, earlier)
 	return list
+}
+
+// lastStart is the cycle in which as many packets as are wanted had been begun with in
+// all of the network; Never if there have not been as many, or the slowest are wanted.
+// Those of later cycles, which a domain follows because it does not know of the others,
+// do not count: also not in place of packets that have been discarded.
+func (tr *Tracer) lastStart() int64 {
+	var all []int64
+	for _, p := range tr.parts {
+		all = append(all, p.started...)
+	}
+	if tr.plan.Slowest || len(all) < tr.plan.Packets {
+		return Never
+	}
+	slices.Sort(all)
+	return all[tr.plan.Packets-1]
 }
 
 // earlier orders packets by the time at which they entered the network. A
@@ -151,11 +224,11 @@ func earlier(a, b *PacketTrace) int {
 }
 
 // better orders packets by whether they are kept.
-func (tr *Tracer) better(a, b *PacketTrace) int {
+func (tr *Tracer) better(a, b *life) int {
 	if tr.plan.Slowest {
-		return cmp.Or(cmp.Compare(b.Cycle-b.Birth, a.Cycle-a.Birth), earlier(a, b))
+		return cmp.Or(cmp.Compare(b.Cycle-b.Birth, a.Cycle-a.Birth), earlier(&a.PacketTrace, &b.PacketTrace))
 	}
-	return earlier(a, b)
+	return earlier(&a.PacketTrace, &b.PacketTrace)
 }
 
 // chooses tells whether a packet whose head enters the network in cycle c is to
@@ -172,50 +245,50 @@ func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
 	if (tr.matched[p.src]-1)%max(1, tr.plan.Every) != 0 {
 		return false
 	}
+	if tr.plan.Slowest {
+		return true
+	}
 	// Of the last cycle all are followed, and those of the first terminals kept.
-	return tr.plan.Slowest || tr.started < tr.plan.Packets || tr.last == c
+	if n := len(tr.started); n >= tr.plan.Packets {
+		return tr.started[n-1] == c
+	}
+	tr.started = append(tr.started, c)
+	return true
 }
 
 // injects begins to follow a packet, if it is chosen.
 func (tr *Tracer) injects(d *domain, t int32) {
 	te := &d.terminals[t]
 	id, p := te.packet, d.packet(te.packet)
-	for len(tr.live) <= int(id) {
-		tr.live = append(tr.live, nil)
-	}
-	tr.live[id] = nil
+	live := tr.live.open(id)
+	*live = nil
 	if !tr.chooses(p, te.dst, d.cycle) {
 		return
 	}
-	tr.started++
-	tr.last = d.cycle
-	life := &PacketTrace{}
+	l := &life{}
 	if n := len(tr.spare); n > 0 {
-		life = tr.spare[n-1]
+		l = tr.spare[n-1]
 		tr.spare = tr.spare[:n-1]
 	}
-	*life = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: life.Path[:0]}
-	tr.live[id] = life
+	l.PacketTrace = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: l.Path[:0]}
+	*live = l
 }
 
 // injected notes that the last flit of a packet enters the network.
 func (tr *Tracer) injected(d *domain, t int32) {
-	if life := tr.live[d.terminals[t].packet]; life != nil {
-		life.InjectTail = d.cycle
+	if l := *tr.live.at(d.terminals[t].packet); l != nil {
+		l.InjectTail = d.cycle
 	}
 }
 
 // hop is the crossing that a flit is at; nil if its packet is not followed.
 func (tr *Tracer) hop(packet int32, state uint32) *TraceHop {
-	t := tr.live[packet>>packetBits]
+	l := *tr.live.at(packet >> packetBits)
 	i := int(state >> hopShift)
-	if t == nil || i >= maxHops {
+	if l == nil || i >= maxHops {
 		return nil
 	}
-	if i == len(t.Path) {
-		t.Path = append(t.Path, TraceHop{})
-	}
-	return &t.Path[i]
+	return l.path.at(i)
 }
 
 // arrived notes flits that have been put into their queues in this cycle.
@@ -265,8 +338,8 @@ func (tr *Tracer) uncovered(d *domain, queue int32) {
 
 // discarded forgets a packet. When it is sent again it is as good as any other.
 func (tr *Tracer) discarded(_ *domain, id int32) {
-	if int(id) < len(tr.live) {
-		tr.live[id] = nil
+	if l := tr.live.lookUp(id); l != nil {
+		*l = nil
 	}
 }
 
@@ -280,14 +353,14 @@ func (tr *Tracer) sleeps(d *domain, q int32, part Part) {
 		h.Waits[n-1].To = Never // woken in vain
 		return
 	}
-	h.Waits = append(h.Waits, TraceWait{d.cycle, Never, part})
+	h.Waits = append(h.Waits, TraceWait{max(d.cycle, h.Front), Never, part})
 }
 
 // resumes notes that the flit at the front of a queue is awake.
 func (tr *Tracer) resumes(d *domain, q int32, _ Part) {
 	if h := tr.front(&d.queues[q]); h != nil && len(h.Waits) > 0 {
 		if w := &h.Waits[len(h.Waits)-1]; w.To == Never {
-			w.To = d.cycle
+			w.To = max(d.cycle, w.From)
 		}
 	}
 }
@@ -321,7 +394,12 @@ func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t
 		if tail && v.count > 1 {
 			next := &d.pool[d.pool[v.last-1].next-1]
 			if h := tr.hop(next.packet, next.state); h != nil {
-				tr.atFront(d, h, d.steps.wide(t.number)+1)
+				routed, ready, held := d.comes(sw.queue0+int32(m.local()), t.number+1)
+				h.Front, h.Routed = d.steps.cycleOf(d.steps.wide(t.number+1)), d.steps.cycleOf(d.steps.wide(routed))
+				h.Held = h.Routed
+				if held {
+					h.Held = d.steps.cycleOf(d.steps.wide(ready))
+				}
 			}
 		}
 	}
@@ -330,12 +408,20 @@ func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t
 // delivered ends the record of a packet that has arrived, and keeps it if it is
 // among the best.
 func (tr *Tracer) delivered(d *domain, id int32, delivery *Delivery) {
-	t := tr.live[id]
+	t := *tr.live.at(id)
 	if t == nil {
 		return
 	}
-	tr.live[id] = nil
+	*tr.live.at(id) = nil
 	t.Delivery = *delivery
+	if d.faults != nil { // whose retries have numbered the packet
+		t.Tag = d.faults.letters.at(int32(t.Tag)).spec.Tag
+	}
+	for i := range delivery.Hops {
+		hop := t.path.at(i)
+		t.Path = append(t.Path, *hop)
+		*hop = TraceHop{}
+	}
 	last := &t.Path[len(t.Path)-1]
 	t.HeadCycle = last.Depart + int64(d.out[last.Out].latency)
 	if len(tr.kept) < tr.plan.Packets {

@@ -55,6 +55,18 @@ func (d *domain) requestVCs(sw *switchState, step uint32) []request {
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
+			if d.upcoming != nil && v.out >= 0 {
+				if d.mayAsk(sw, local, v, step) {
+					hop := d.asking(sw, local, v).hop
+					if free := hop & uint32(sw.outPort(hop>>16).free); free == 0 {
+						sleep |= left & -left
+					} else {
+						requests[n] = newRequest(local, hop&^(1<<16-1)|free)
+						n++
+					}
+				}
+				continue
+			}
 			if int32(v.ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
 				continue
 			}
@@ -127,7 +139,7 @@ func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 // was granted several, the one nearest to its round-robin pointer.
 func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 	if d.observer != nil {
-		d.observer.grantedVC(d, sw, matches, step)
+		d.observer.grantedVC(d, sw, d.ofFronts(sw, matches), step)
 	}
 	vcs, ready := uint32(d.vcs), step+d.vaDelay
 	for _, r := range matches {
@@ -138,14 +150,21 @@ func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 			lov = nextVC(&d.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
 			vc = lov - r.port()*vcs
 		}
-		v := sw.queue(local)
-		v.out = int32(lov)
-		v.ready = ready
 		sw.outVC(lov).owner = sw.queue0 + int32(local)
 		sw.outPort(r.port()).free &^= 1 << (vc & 15)
-		m, bit := sw.mask(local), uint64(1)<<(local&63)
+		v, m, bit := sw.queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
+		if d.upcoming != nil && v.out >= 0 {
+			u := d.behindFront(sw, local)
+			u.out, u.ready = int32(lov), ready
+			continue
+		}
+		v.out = int32(lov)
+		v.ready = ready
 		m.next |= bit
+		if d.upcoming != nil {
+			d.offerSecond(sw, local, v)
+		}
 	}
 }
 
@@ -192,11 +211,15 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 func (d *domain) withRoom(sw *switchState, requests []request) []request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := d.flitsOf(sw.queue(r.local()).packet >> packetBits)
+		need := d.flitsOf(d.asking(sw, r.local(), sw.queue(r.local())).packet >> packetBits)
 		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
 		if r.free() == 0 {
 			d.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if d.observer != nil {
+			if d.upcoming != nil && sw.queue(r.local()).out >= 0 {
+				if u := d.behindFront(sw, r.local()); u.asleep != 0 {
+					u.asleep = PartCredit
+				}
+			} else if d.observer != nil {
 				d.observer.sleeps(d, sw.queue0+int32(r.local()), PartCredit)
 			}
 			continue
@@ -211,10 +234,18 @@ func (d *domain) withRoom(sw *switchState, requests []request) []request {
 func (d *domain) sleepForVC(sw *switchState, w int, packets uint64) {
 	m := &sw.masks[w]
 	m.va &^= packets
-	m.sa &^= packets
 	for ; packets != 0; packets &= packets - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(packets))
-		o := sw.outPort(sw.queue(local).hop >> 16)
+		v := sw.queue(local)
+		o := sw.outPort(d.asking(sw, local, v).hop >> 16)
+		if d.upcoming == nil || d.combined != 0 || v.out < 0 {
+			m.sa &^= packets & -packets
+		} else if d.unit == nil {
+			d.behindFront(sw, local).asleep = PartVC
+		} else {
+			m.va |= packets & -packets // it asks on: the front may be in a list itself
+			continue
+		}
 		queue := sw.queue0 + int32(local)
 		d.waitNext[queue] = o.waiters
 		o.waiters = queue + 1
@@ -231,7 +262,7 @@ func (d *domain) wakeWaiters(o *outPort) {
 		} else {
 			d.masks[word].va |= bit
 		}
-		if d.observer != nil {
+		if !d.secondWakes(q-1) && d.observer != nil {
 			d.observer.resumes(d, q-1, d.bidding())
 		}
 		d.activate(word)

@@ -108,12 +108,13 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 		return f.waitFor(nil, w, in, topology.PortID(port0+int32(v.hop>>16)), v.hop, held)
 	}
 	w.Dst, w.Multicast = 0, true
-	i := f.multicast.under[q]
+	m := f.domains[f.domainOf[f.graph.PortSwitch[in]]].multicast
+	i := m.under[q]
 	if i == 0 {
 		return nil // has not been looked up
 	}
 	var all []waitStep
-	for _, b := range f.multicast.work[i-1].branches {
+	for _, b := range m.work[i-1].branches {
 		if b.lov < 0 {
 			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.state, false)
 		}

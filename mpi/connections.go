@@ -50,20 +50,20 @@ var DefaultConnections = Connections{
 
 // Validate implements the check of the registry.
 func (c *Connections) Validate() error {
-	var faults []error
+	var problems []error
 	if c.Mode == RC && c.RecvDepth < c.Preposted {
-		faults = append(faults, &param.ParamError{Key: "recv_depth", Value: c.RecvDepth, Want: fmt.Sprintf("at least preposted = %d", c.Preposted)})
+		problems = append(problems, &param.ParamError{Key: "recv_depth", Value: c.RecvDepth, Want: fmt.Sprintf("at least preposted = %d", c.Preposted)})
 	}
 	if c.Mode == UD && (c.Group > 0 || c.OnDemand || c.Proxy) {
-		faults = append(faults, &param.ParamError{Key: "mode", Value: c.Mode, Want: "a connected mode with group, on_demand or proxy"})
+		problems = append(problems, &param.ParamError{Key: "mode", Value: c.Mode, Want: "a connected mode with group, on_demand or proxy"})
 	}
 	if c.Proxy && c.Group == 0 {
-		faults = append(faults, &param.ParamError{Key: "proxy", Value: c.Proxy, Want: "group > 0 with it"})
+		problems = append(problems, &param.ParamError{Key: "proxy", Value: c.Proxy, Want: "group > 0 with it"})
 	}
 	if c.Group > 0 && c.OnDemand {
-		faults = append(faults, &param.ParamError{Key: "on_demand", Value: c.OnDemand, Want: "false with group > 0, which connects on demand between groups"})
+		problems = append(problems, &param.ParamError{Key: "on_demand", Value: c.OnDemand, Want: "false with group > 0, which connects on demand between groups"})
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }
 
 // perNode tells whether one QP reaches all processes of a peer node.

@@ -21,7 +21,7 @@ type LogGOPS struct {
 	// order but does not carry the time, a message of 0 bytes refunds the
 	// cost of one, a rendezvous goes by the size of the receive. With
 	// one CPU and equal sizes from 1 byte on, both settings agree.
-	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's faults (time does not cross CPUs, 0 bytes refund one)"`
+	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
 }
 
 // DefaultLogGOPS is LogGOPSim's default parameter set.

@@ -157,9 +157,9 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 		w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
 			for set := hop.VCs; err == nil; {
 				vc := uint8(bits.TrailingZeros32(set))
-				next, arrived, fault := w.follow(h, hop, state, vc)
+				next, arrived, problem := w.follow(h, hop, state, vc)
 				followed++
-				if err = fault; err != nil || arrived {
+				if err = problem; err != nil || arrived {
 					return
 				}
 				if i >= injected {

@@ -92,9 +92,9 @@ func (x *escapeWalk) expand(i int) (err error) {
 	x.e.Explore(x.vcs, h.Head, func(hop fabric.Hop, state uint32, _ float64) {
 		for set := hop.VCs; err == nil; {
 			vc := uint8(bits.TrailingZeros32(set))
-			next, arrived, fault := x.follow(h.Head, hop, state, vc)
+			next, arrived, problem := x.follow(h.Head, hop, state, vc)
 			x.followed++
-			if err = fault; err != nil {
+			if err = problem; err != nil {
 				return
 			}
 			if arrived {

@@ -46,14 +46,14 @@ const (
 
 type lftCheck struct {
 	*lft
-	name    string
-	state   []reachState // len = switches
-	seen    []uint32     // len = ports*levels: 1 + the last destination that came by
-	path    []topology.SwitchID
-	pairs   int // without a path
-	circles map[string]bool
-	stuck   map[string]bool // told
-	faults  []error
+	name     string
+	state    []reachState // len = switches
+	seen     []uint32     // len = ports*levels: 1 + the last destination that came by
+	path     []topology.SwitchID
+	pairs    int // without a path
+	circles  map[string]bool
+	stuck    map[string]bool // told
+	problems []error
 }
 
 // reach follows the tables to a terminal from all switches with terminals.
@@ -72,7 +72,7 @@ func (c *lftCheck) reach(dst topology.TerminalID) {
 				if last == from {
 					where = "its switch " + where
 				}
-				c.fault(last, dst, "%s cannot reach %s: %s has no entry for it, or one for another host's port", c.graph.TerminalName(src), c.graph.TerminalName(dst), where)
+				c.problem(last, dst, "%s cannot reach %s: %s has no entry for it, or one for another host's port", c.graph.TerminalName(src), c.graph.TerminalName(dst), where)
 			}
 		case goesRound:
 			c.pairs++
@@ -147,7 +147,7 @@ func (c *lftCheck) circle(s topology.SwitchID, dst topology.TerminalID) {
 	if !c.circles[text] {
 		c.circles[text] = true
 		if len(c.circles) <= maxNamed {
-			c.fault(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
+			c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
 		}
 	}
 }
@@ -203,23 +203,23 @@ func (c *lftCheck) turn(tables *arbitration.Tables, lane int, where string) {
 			c.stuck = map[string]bool{}
 		}
 		c.stuck[text] = true
-		c.faults = append(c.faults, fmt.Errorf("%s: %s", c.name, text))
+		c.problems = append(c.problems, fmt.Errorf("%s: %s", c.name, text))
 	}
 }
 
 func (c *lftCheck) dropped(src, dst topology.TerminalID, level int, where string) {
 	if c.pairs++; c.pairs <= maxNamed {
-		c.faults = append(c.faults, fmt.Errorf("%s: packets from %s to %s, of service level %d, are dropped: %s gives them lane %d", c.name, c.graph.TerminalName(src), c.graph.TerminalName(dst), level, where, ib.DropLane))
+		c.problems = append(c.problems, fmt.Errorf("%s: packets from %s to %s, of service level %d, are dropped: %s gives them lane %d", c.name, c.graph.TerminalName(src), c.graph.TerminalName(dst), level, where, ib.DropLane))
 	}
 }
 
-// fault is about the entry, or the lack of one, for dst at s.
-func (c *lftCheck) fault(s topology.SwitchID, dst topology.TerminalID, format string, args ...any) {
+// problem is about the entry, or the lack of one, for dst at s.
+func (c *lftCheck) problem(s topology.SwitchID, dst topology.TerminalID, format string, args ...any) {
 	at := c.name
 	if line := c.tables.Line(s, dst); line > 0 {
 		at = fmt.Sprintf("%s:%d", at, line)
 	}
-	c.faults = append(c.faults, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
+	c.problems = append(c.problems, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
 }
 
 // err is everything found, with how much there is of it.
@@ -228,6 +228,6 @@ func (c *lftCheck) err() error {
 		return nil
 	}
 	n := c.graph.Terminals()
-	c.faults = append(c.faults, fmt.Errorf("%s: %d of %d pairs of terminals have no way", c.name, c.pairs, n*(n-1)))
-	return errors.Join(c.faults...)
+	c.problems = append(c.problems, fmt.Errorf("%s: %d of %d pairs of terminals have no way", c.name, c.pairs, n*(n-1)))
+	return errors.Join(c.problems...)
 }

@@ -153,8 +153,8 @@ func (w *walker) split(h fabric.Head, flow float64, next *front, load *Load) (er
 		total += weight
 		n := bits.OnesCount32(hop.VCs)
 		for set := hop.VCs; err == nil; {
-			follower, arrived, fault := w.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
-			if err = fault; err != nil || arrived {
+			follower, arrived, problem := w.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
+			if err = problem; err != nil || arrived {
 				return
 			}
 			load.Port[hop.Port] += flow * weight / float64(n)

@@ -13,18 +13,18 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// mostFaults bounds the faults of a file that are listed.
-const mostFaults = 20
+// mostProblems bounds the problems of a file that are listed.
+const mostProblems = 20
 
 // readNextHops reads a routing table: a line for each switch r, in it for each
 // switch d the number of the switch that comes after r on the way to d, -1 for r
 // itself. Lines that begin with # are left aside. The result is next[r*n+d].
 func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 	next := make([]int32, 0, switches*switches)
-	var faults []error
-	fault := func(line int, format string, args ...any) {
-		if len(faults) < mostFaults {
-			faults = append(faults, fmt.Errorf("%s:%d: %s", name, line, fmt.Sprintf(format, args...)))
+	var problems []error
+	problem := func(line int, format string, args ...any) {
+		if len(problems) < mostProblems {
+			problems = append(problems, fmt.Errorf("%s:%d: %s", name, line, fmt.Sprintf(format, args...)))
 		}
 	}
 	rows, line := 0, 0
@@ -41,13 +41,13 @@ func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 		}
 		fields := strings.Fields(text)
 		if len(fields) != switches {
-			fault(line, "%d columns, want %d, one for each switch", len(fields), switches)
+			problem(line, "%d columns, want %d, one for each switch", len(fields), switches)
 			continue
 		}
 		for d, field := range fields {
 			n, err := strconv.ParseInt(field, 10, 32)
 			if err != nil || n < -1 || int(n) >= switches {
-				fault(line, "column %d: %q, want a switch, 0 to %d, or -1", d+1, input.Printable(field), switches-1)
+				problem(line, "column %d: %q, want a switch, 0 to %d, or -1", d+1, input.Printable(field), switches-1)
 			}
 			next = append(next, int32(n))
 		}
@@ -55,10 +55,10 @@ func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if rows != switches && len(faults) == 0 {
-		fault(line, "%d rows, want %d, one for each switch", rows, switches)
+	if rows != switches && len(problems) == 0 {
+		problem(line, "%d rows, want %d, one for each switch", rows, switches)
 	}
-	return next, errors.Join(faults...)
+	return next, errors.Join(problems...)
 }
 
 // follow makes the tables from the file of next hops. sample is a terminal of each
@@ -104,10 +104,10 @@ func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 // are kept.
 func (p *hopPaths) measure(name string, next []int32, sample []topology.TerminalID) error {
 	const unknown, underWay = -1, -2
-	var faults []error
-	fault := func(from, to topology.SwitchID, what string) {
-		if len(faults) < mostFaults {
-			faults = append(faults, fmt.Errorf("%s: from switch %d to switch %d %s", name, from, to, what))
+	var problems []error
+	problem := func(from, to topology.SwitchID, what string) {
+		if len(problems) < mostProblems {
+			problems = append(problems, fmt.Errorf("%s: from switch %d to switch %d %s", name, from, to, what))
 		}
 	}
 	n := p.graph.Switches()
@@ -135,13 +135,13 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 				path = append(path, at)
 				to := topology.SwitchID(next[int(at)*n+int(end)])
 				if to < 0 || !joined[at][to] {
-					fault(at, end, fmt.Sprintf("comes %d, which no cable leads to", to))
-					return errors.Join(faults...)
+					problem(at, end, fmt.Sprintf("comes %d, which no cable leads to", to))
+					return errors.Join(problems...)
 				}
 				at = to
 			}
 			if hops[at] == underWay {
-				fault(s, end, "the path goes round in circles")
+				problem(s, end, "the path goes round in circles")
 				hops[at] = 0
 			}
 			for i := len(path) - 1; i >= 0; i-- {
@@ -153,11 +153,11 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 				p.hops = max(p.hops, int(h))
 			}
 			if h > maxLength {
-				fault(topology.SwitchID(s), end, fmt.Sprintf("the path has %d hops, want at most %d", h, maxLength))
+				problem(topology.SwitchID(s), end, fmt.Sprintf("the path has %d hops, want at most %d", h, maxLength))
 			} else if p.length != nil {
 				p.length[s*p.leaves+leaf] = uint8(h)
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }

@@ -27,12 +27,12 @@ func TestReadNextHops(t *testing.T) {
 		}
 	}
 	many := strings.Repeat("x\n", 100)
-	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n")+1 != mostFaults {
-		t.Errorf("%d faults listed, want %d", strings.Count(fmt.Sprint(err), "\n")+1, mostFaults)
+	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n")+1 != mostProblems {
+		t.Errorf("%d problems listed, want %d", strings.Count(fmt.Sprint(err), "\n")+1, mostProblems)
 	}
 }
 
-// What is read without a fault is a table of switches.
+// What is read without a problem is a table of switches.
 func FuzzReadNextHops(f *testing.F) {
 	f.Add([]byte(row3), uint8(3))
 	f.Add([]byte("-1"), uint8(1))

@@ -160,8 +160,8 @@ func (t *tracer) trace(src, dst topology.TerminalID) (trace, error) {
 		var err error
 		t.e.Explore(t.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
 			for set := hop.VCs; set != 0 && err == nil; set &= set - 1 {
-				next, arrived, fault := t.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
-				if err = fault; err != nil {
+				next, arrived, problem := t.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
+				if err = problem; err != nil {
 					return
 				}
 				if t.taken[hop.Port] != t.pair {

@@ -66,8 +66,8 @@ func (w *walker) tableTo(dst topology.TerminalID, sources []topology.TerminalID,
 				if hop.VCs>>vc&1 == 0 || err != nil {
 					continue
 				}
-				next, arrived, fault := w.follow(h, hop, state, vc)
-				if err = fault; err != nil {
+				next, arrived, problem := w.follow(h, hop, state, vc)
+				if err = problem; err != nil {
 					return
 				}
 				switch port := l.ToTerminal(h.Switch, dst); {

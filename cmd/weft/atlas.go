@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
+	"github.com/weft-sim/weft/experiments/network"
 )
 
 func (a *app) atlasCommand() *cobra.Command {
@@ -124,12 +125,12 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 
 // drawEntry writes the picture of a network.
 func drawEntry(e *atlas.Entry, dir string) error {
-	n, err := e.Network()
+	t, err := e.Build()
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	if err := n.Write(&b, "svg"); err != nil {
+	if err := (&network.Network{Topology: t}).Write(&b, "svg"); err != nil {
 		return fmt.Errorf("%s: %w", e.Family, err)
 	}
 	return writeBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())

@@ -30,14 +30,14 @@ Exit status: 0 all files can run, 2 some cannot.`,
 			bad := false
 			for _, name := range args {
 				err := a.checkFile(c, name, &flags, resolved)
-				var faults experiments.Faults
-				if err != nil && !errors.As(err, &faults) {
+				var problems experiments.Problems
+				if err != nil && !errors.As(err, &problems) {
 					return err
 				}
-				if len(faults) > 0 {
+				if len(problems) > 0 {
 					bad = true
-					fmt.Fprintln(a.stderr, faults)
-					fmt.Fprintf(a.stderr, "%s: not valid, %s: it cannot run\n", name, count(len(faults), "fault"))
+					fmt.Fprintln(a.stderr, problems)
+					fmt.Fprintf(a.stderr, "%s: not valid, %s: it cannot run\n", name, count(len(problems), "problem"))
 				}
 			}
 			if bad {

@@ -73,7 +73,7 @@ func TestExtending(t *testing.T) {
 		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
 		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
-		"experiments/kind_facts.go":         {"TestKinds", "TestKinds"},
+		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
 	}
 	for path := range files {
 		t.Run(path, func(t *testing.T) {

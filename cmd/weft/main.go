@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
 )
 
 // Exit statuses.
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // status maps an error to the exit status.
 func status(err error) int {
-	var faults experiments.Faults
+	var problems experiments.Problems
 	var folder *experiments.FolderError
 	var usage *usageError
 	var slurm *experiments.SlurmError
@@ -69,7 +70,7 @@ func status(err error) int {
 	switch {
 	case errors.As(err, &s):
 		return s.status
-	case errors.As(err, &faults), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm), errors.As(err, &unfinished):
+	case errors.As(err, &problems), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm), errors.As(err, &unfinished):
 		return exitUsage
 	}
 	return exitFailure
@@ -189,7 +190,7 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.SetVersionTemplate("weft {{.Version}}\n")
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(flagFault)
+	root.SetFlagErrorFunc(flagProblem)
 	root.AddCommand(
 		completed(a.runCommand(), true, experimentNames), completed(a.mergeCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
 		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),

@@ -97,7 +97,7 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
 			}
 			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
-				t.Errorf("more than one fault:\n%s", stderr)
+				t.Errorf("more than one problem:\n%s", stderr)
 			}
 			if got := left(t); got != "x.toml" {
 				t.Errorf("left %s", got)
@@ -113,8 +113,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestSeveralFaultyFiles: the faults of all files come together.
-func TestSeveralFaultyFiles(t *testing.T) {
+// TestSeveralBadFiles: the problems of all files come together.
+func TestSeveralBadFiles(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": "x = 1\n", "b.toml": "[traffic]\nload = 2\n"})
 	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
 	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
@@ -124,7 +124,7 @@ func TestSeveralFaultyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
-	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 fault: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
+	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
 		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
 	}
 }

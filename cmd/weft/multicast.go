@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/routes"
 )
 
 func (a *app) multicastCommand() *cobra.Command {
-	var job experiments.MulticastFiles
+	var job routes.MulticastFiles
 	var flags runFlags
 	c := &cobra.Command{
 		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
@@ -69,7 +70,7 @@ there are removed.`,
 }
 
 // multicastFiles routes the groups of a real cluster.
-func (a *app) multicastFiles(ctx context.Context, job experiments.MulticastFiles, out string) error {
+func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out string) error {
 	if job.Topology == "" || job.Groups == "" {
 		return usagef("--topology and --groups go together")
 	}

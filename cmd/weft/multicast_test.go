@@ -87,8 +87,8 @@ func TestInstalledTables(t *testing.T) {
 	}
 }
 
-// TestMulticastFaults: bad input is named, with status 2 and nothing written.
-func TestMulticastFaults(t *testing.T) {
+// TestMulticastProblems: bad input is named, with status 2 and nothing written.
+func TestMulticastProblems(t *testing.T) {
 	dir := t.TempDir()
 	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
 	text, err := os.ReadFile(groups)

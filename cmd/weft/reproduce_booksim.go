@@ -139,7 +139,7 @@ func (a *app) readPeer(names []string, data string) ([]booksim.Curve, error) {
 }
 
 // plan makes the experiments of curves. Those that weft has no counterpart of, or
-// whose settings it refuses, are not run; none of that is a fault of the folder.
+// whose settings it refuses, are not run; none of that is a problem of the folder.
 // Quick, a curve is left with its first load, one in the middle and the last.
 func plan(curves []booksim.Curve, flags *runFlags) []peerCurve {
 	loads := map[string][]float64{} // of a curve, over all files
@@ -196,9 +196,9 @@ func peerFile(name, text string, canDeadlock bool, flags *runFlags) (*experiment
 	if err == nil {
 		_, err = file.Preflight(false)
 	}
-	var faults experiments.Faults
-	if errors.As(err, &faults) {
-		return nil, fmt.Errorf("weft refuses it: %s", strings.TrimSpace(faults[0].Key+" "+faults[0].Message))
+	var problems experiments.Problems
+	if errors.As(err, &problems) {
+		return nil, fmt.Errorf("weft refuses it: %s", strings.TrimSpace(problems[0].Key+" "+problems[0].Message))
 	}
 	return file, err
 }

@@ -19,7 +19,7 @@ type fileFlags struct {
 	set   []string
 	seed  seedFlag
 	quick bool
-	both  bool // find the faults of the quick variant too
+	both  bool // find the problems of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
 }
@@ -43,24 +43,24 @@ func (f *fileFlags) options() experiments.Options {
 	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
 }
 
-// open reads all files; faults of all of them are reported together.
+// open reads all files; problems of all of them are reported together.
 func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
 	var files []*experiments.File
-	var faults experiments.Faults
+	var problems experiments.Problems
 	for _, name := range names {
 		file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(name, f.options()) })
-		var bad experiments.Faults
+		var bad experiments.Problems
 		switch {
 		case errors.As(err, &bad):
-			faults = append(faults, bad...)
+			problems = append(problems, bad...)
 		case err != nil:
 			return nil, err
 		default:
 			files = append(files, file)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return files, nil
 }
@@ -292,13 +292,13 @@ func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
 // warnings; what forbids a run is returned together, for all files.
 func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
 	var reports []*experiments.Report
-	var faults experiments.Faults
+	var problems experiments.Problems
 	for i, f := range files {
 		report, err := experiments.Interruptible(ctx, func() (*experiments.Report, error) { return examine(i) })
-		var bad experiments.Faults
+		var bad experiments.Problems
 		switch {
 		case errors.As(err, &bad):
-			faults = append(faults, bad...)
+			problems = append(problems, bad...)
 		case err != nil:
 			return nil, err
 		default:
@@ -306,8 +306,8 @@ func (a *app) preflight(ctx context.Context, files []*experiments.File, examine 
 			reports = append(reports, report)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return reports, nil
 }

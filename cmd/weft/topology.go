@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 )
 
 func (a *app) topologyCommand() *cobra.Command {
@@ -52,8 +53,8 @@ routing named with --routing, or of two files of tables.`,
 			}
 			if format == "" && out != "" {
 				ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
-				if !slices.Contains(experiments.TopologyFormats(), ending) {
-					return usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(experiments.TopologyFormats(), "|"))
+				if !slices.Contains(network.Formats(), ending) {
+					return usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(network.Formats(), "|"))
 				}
 				format = ending
 			}
@@ -62,22 +63,22 @@ routing named with --routing, or of two files of tables.`,
 					return err
 				}
 			}
-			network, err := a.network(c.Context(), args[0], &flags, point)
+			n, err := a.network(c.Context(), args[0], &flags, point)
 			if err != nil {
 				return err
 			}
 			if lfts != "" {
-				if err := a.writeTables(c.Context(), network, lfts); err != nil || out == "" && format == "" {
+				if err := a.writeTables(c.Context(), n, lfts); err != nil || out == "" && format == "" {
 					return err
 				}
 			}
 			text, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
 				var b bytes.Buffer
 				if format == "" {
-					network.Describe(&b)
+					n.Describe(&b)
 					return b.Bytes(), nil
 				}
-				err := network.Write(&b, format)
+				err := n.Write(&b, format)
 				return b.Bytes(), err
 			})
 			switch {
@@ -93,8 +94,8 @@ routing named with --routing, or of two files of tables.`,
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&format, "format", "", strings.Join(experiments.TopologyFormats(), ", ")+" (default: by the ending of FILE, or a summary)")
-	choices(c, "format", experiments.TopologyFormats()...)
+	c.Flags().StringVar(&format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)")
+	choices(c, "format", network.Formats()...)
 	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	c.Flags().StringVar(&diff, "diff", "", "the network `LATER`, to say what has changed")
@@ -115,14 +116,14 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 	if err := a.needOutput(); err != nil {
 		return err
 	}
-	var networks [2]*experiments.Network
+	var networks [2]*network.Network
 	for i, name := range []string{before, after} {
 		var err error
 		if networks[i], err = a.network(ctx, name, flags, -1); err != nil {
 			return err
 		}
 	}
-	difference, err := experiments.Interruptible(ctx, func() (*experiments.NetworkChange, error) {
+	difference, err := experiments.Interruptible(ctx, func() (*network.Change, error) {
 		return networks[0].Diff(networks[1], tables, algorithm)
 	})
 	if errors.Is(err, experiments.ErrInterrupted) {
@@ -136,12 +137,12 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 }
 
 // writeTables writes the forwarding tables of a network's routing.
-func (a *app) writeTables(ctx context.Context, network *experiments.Network, path string) error {
+func (a *app) writeTables(ctx context.Context, n *network.Network, path string) error {
 	var warnings []string
 	text, err := experiments.Interruptible(ctx, func() ([]byte, error) {
 		var b bytes.Buffer
 		var err error
-		warnings, err = network.WriteTables(&b)
+		warnings, err = n.WriteTables(&b)
 		return b.Bytes(), err
 	})
 	if errors.Is(err, experiments.ErrInterrupted) {
@@ -158,46 +159,46 @@ func (a *app) writeTables(ctx context.Context, network *experiments.Network, pat
 
 // network builds the network of an experiment file, or of a point of a result
 // folder, or reads one.
-func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*experiments.Network, error) {
+func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*network.Network, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		if flags.quick || len(flags.set) > 0 || flags.seed.given {
 			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
 		}
-		return experiments.Interruptible(ctx, func() (*experiments.Network, error) {
+		return experiments.Interruptible(ctx, func() (*network.Network, error) {
 			folder, err := experiments.ReadFolder(name)
 			if err != nil {
 				return nil, err
 			}
-			return folder.Network(point)
+			return network.OfFolder(folder, point)
 		})
 	}
 	if point >= 0 {
 		return nil, usagef("--point is for result folders; %s is none", name)
 	}
 	if err == nil && filepath.Ext(name) != ".toml" {
-		network, err := experiments.Interruptible(ctx, func() (*experiments.Network, error) { return experiments.ImportNetwork(name) })
+		n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Import(name) })
 		if errors.Is(err, experiments.ErrInterrupted) {
 			return nil, err
 		}
 		if err != nil {
 			return nil, &statusError{exitUsage, err}
 		}
-		for _, w := range network.Warnings {
+		for _, w := range n.Warnings {
 			fmt.Fprintf(a.stderr, "warning: %s\n", w)
 		}
-		return network, nil
+		return n, nil
 	}
 	files, err := flags.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
 	}
-	network, err := experiments.Interruptible(ctx, files[0].Network)
+	n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Of(files[0], files[0].Points[0]) })
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	return network, nil
+	return n, nil
 }

@@ -62,8 +62,8 @@ func unknownCommand(c *cobra.Command, name string) error {
 	return usagef("unknown command %q for %q%s: there are %s", name, c.CommandPath(), hint, strings.Join(known, ", "))
 }
 
-// flagFault words an error of the flag parser.
-func flagFault(c *cobra.Command, err error) error {
+// flagProblem words an error of the flag parser.
+func flagProblem(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return usagef("%v; see %s --help", err, c.CommandPath())

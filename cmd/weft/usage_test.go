@@ -147,9 +147,9 @@ func TestBlockedFolder(t *testing.T) {
 	}
 }
 
-// TestFaultyInput: faults of a file that an experiment names stand under the key
+// TestBadInputFiles: problems of a file that an experiment names stand under the key
 // that names it.
-func TestFaultyInput(t *testing.T) {
+func TestBadInputFiles(t *testing.T) {
 	inFolder(t, map[string]string{
 		"net.toml":  "[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n",
 		"net.json":  "{\n",

@@ -25,30 +25,30 @@ type Curve struct {
 func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx") }
 
 // readCurves finds the points of the curves in the folder curves.
-func (r *Reference) readCurves() experiments.Faults {
+func (r *Reference) readCurves() experiments.Problems {
 	folder, err := fs.Sub(r.folder, "curves")
 	if err != nil {
-		return experiments.Faults{{At: path.Join(r.name, "curves"), Message: err.Error()}}
+		return experiments.Problems{{At: path.Join(r.name, "curves"), Message: err.Error()}}
 	}
 	measured, _, err := booksim.ReadFolder(folder, path.Join(r.name, "curves"))
 	if err != nil {
-		return err.(experiments.Faults)
+		return err.(experiments.Problems)
 	}
 	byName := map[string]booksim.Curve{}
 	for _, c := range measured {
 		byName[c.Name] = c
 	}
-	var faults experiments.Faults
+	var problems experiments.Problems
 	for i := range r.Curves {
 		c := &r.Curves[i]
 		found, there := byName[c.Name]
 		if !there {
-			faults = append(faults, &experiments.Fault{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
+			problems = append(problems, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
 			continue
 		}
 		c.Curve = found
 	}
-	return faults
+	return problems
 }
 
 // grid is the shape in the name of a graph.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/param"
@@ -97,7 +97,7 @@ func TestCycles(t *testing.T) {
 			t.Errorf("%s: %v", cells[0], err)
 			return
 		}
-		proof, err := experiments.Certify(x.Graph(), built, c.vcs)
+		proof, err := network.Certify(x.Graph(), built, c.vcs)
 		if err != nil || !proof.Exact || proof.Acyclic != (cells[1] == "acyclic") {
 			t.Errorf("%s: %s; weft: %v %s%s", cells[0], cells[1], err, proof.Text, proof.Cycle)
 		}

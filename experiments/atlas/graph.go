@@ -8,18 +8,18 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// network is what a row of the targets speaks of.
-type network struct {
+// subject is the network that a row of the targets speaks of.
+type subject struct {
 	topology topology.Topology // nil: the graph is a file's, of no family
 	graph    *topology.Graph
 	file     string // graphs/FILE.edges.gz; "" if weft built the graph
 	measured *topology.Metrics
 }
 
-func newNetwork(x topology.Topology) *network { return &network{topology: x, graph: x.Graph()} }
+func newSubject(x topology.Topology) *subject { return &subject{topology: x, graph: x.Graph()} }
 
 // metrics are measured when they are first asked for.
-func (n *network) metrics() *topology.Metrics {
+func (n *subject) metrics() *topology.Metrics {
 	if n.measured == nil {
 		m := topology.Measure(n.graph)
 		n.measured = &m
@@ -28,7 +28,7 @@ func (n *network) metrics() *topology.Metrics {
 }
 
 // graphFile reads a graph of the folder, with so many terminals a switch.
-func (r *Reference) graphFile(name string, terminals int) (*network, error) {
+func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	file := "graphs/" + name + ".edges.gz"
 	text, err := r.read(file)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *Reference) graphFile(name string, terminals int) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &network{graph: g, file: name}, nil
+	return &subject{graph: g, file: name}, nil
 }
 
 // numbers reads a file of the folder that holds numbers, line by line; lines that begin
@@ -66,7 +66,7 @@ func (r *Reference) numbers(file string) ([][]int, error) {
 }
 
 // nextHops is the table of a graph: next[r][d].
-func (r *Reference) nextHops(n *network) ([][]int, error) {
+func (r *Reference) nextHops(n *subject) ([][]int, error) {
 	file := "graphs/" + n.file + ".nexthop.gz"
 	next, err := r.numbers(file)
 	if err != nil {

@@ -87,7 +87,7 @@ func (e errNoInstance) Error() string {
 }
 
 // instance builds or reads the network of a row.
-func (r *Reference) instance(t *Target) (*network, error) {
+func (r *Reference) instance(t *Target) (*subject, error) {
 	if f := graphInstance.FindStringSubmatch(t.Instance); f != nil {
 		terminals, err := strconv.Atoi(f[2])
 		if err != nil || terminals < 1 {
@@ -113,7 +113,7 @@ func (r *Reference) instance(t *Target) (*network, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newNetwork(x), nil
+		return newSubject(x), nil
 	}
 	return nil, errNoInstance{t}
 }

@@ -17,7 +17,7 @@ var laws = map[string]func() error{
 			if err != nil {
 				return err
 			}
-			if err := same(fmt.Sprintf("bisection of q = %d", q), spectralBisection(newNetwork(x)), float64(q*q*q)/2, 1e-6); err != nil {
+			if err := same(fmt.Sprintf("bisection of q = %d", q), spectralBisection(newSubject(x)), float64(q*q*q)/2, 1e-6); err != nil {
 				return err
 			}
 		}
@@ -44,7 +44,7 @@ var laws = map[string]func() error{
 			if err != nil {
 				return err
 			}
-			if m := newNetwork(x).metrics().MeanDistance; m < topology.MeanDistanceBound(c.Switches, c.Degree) {
+			if m := newSubject(x).metrics().MeanDistance; m < topology.MeanDistanceBound(c.Switches, c.Degree) {
 				return fmt.Errorf("%+v: mean distance %v below the bound", c, m)
 			}
 		}
@@ -57,14 +57,14 @@ var laws = map[string]func() error{
 			if err != nil {
 				return err
 			}
-			if e := newNetwork(x).metrics(); e.MooreEfficiency() > 1 || q == 5 && e.MooreEfficiency() != 1 {
+			if e := newSubject(x).metrics(); e.MooreEfficiency() > 1 || q == 5 && e.MooreEfficiency() != 1 {
 				return fmt.Errorf("slim-fly q = %d has %v of the Moore bound", q, e.MooreEfficiency())
 			}
 		}
 		return nil
 	},
 	"hyperx-meandist": func() error {
-		return eachHyperX(func(c topology.HyperXConfig, n *network) error {
+		return eachHyperX(func(c topology.HyperXConfig, n *subject) error {
 			want := 0.0
 			for _, s := range c.Dims {
 				want += 1 - 1/float64(s)
@@ -73,14 +73,14 @@ var laws = map[string]func() error{
 		})
 	},
 	"hyperx-uniform": func() error {
-		return eachHyperX(func(c topology.HyperXConfig, n *network) error {
+		return eachHyperX(func(c topology.HyperXConfig, n *subject) error {
 			least := slices.Min(c.Dims)
 			x := saturation(uniformFlows(n.graph), byShortest(n.graph, true))
 			return same(fmt.Sprintf("uniform saturation of %v", c.Dims), x, float64(least)/float64(c.Terminals), 1e-9)
 		})
 	},
 	"hyperx-bisection": func() error {
-		return eachHyperX(func(c topology.HyperXConfig, n *network) error {
+		return eachHyperX(func(c topology.HyperXConfig, n *subject) error {
 			even := slices.DeleteFunc(slices.Clone(c.Dims), func(s int) bool { return s%2 != 0 })
 			if len(even) < len(c.Dims) {
 				return nil
@@ -142,14 +142,14 @@ var laws = map[string]func() error{
 }
 
 // eachHyperX visits some.
-func eachHyperX(check func(topology.HyperXConfig, *network) error) error {
+func eachHyperX(check func(topology.HyperXConfig, *subject) error) error {
 	for _, dims := range [][]int{{4, 4}, {3, 5}, {2, 4, 6}, {6}, {3, 3, 3}} {
 		c := topology.HyperXConfig{Dims: dims, Terminals: 3}
 		x, err := made("hyperx", func(d *topology.HyperXConfig) { *d = c })
 		if err != nil {
 			return err
 		}
-		if err := check(c, newNetwork(x)); err != nil {
+		if err := check(c, newSubject(x)); err != nil {
 			return err
 		}
 	}

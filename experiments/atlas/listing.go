@@ -86,13 +86,13 @@ func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := f.Network()
+	n, err := f.TopologyOf(f.Points[0])
 	if err != nil {
 		return nil, err
 	}
 	l := &Listed{Candidate: c, Metrics: topology.Measure(n.Graph())}
 	l.Capacity = l.Metrics.UniformCapacity
-	if x, ok := n.Topology.(topology.Formed); ok {
+	if x, ok := n.(topology.Formed); ok {
 		if own := x.Forms().UniformCapacity; own > 0 {
 			l.Capacity = min(l.Capacity, own)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
@@ -60,7 +60,7 @@ type Pair struct {
 	// Refused says why weft does not build it, without the sentence's subject; a network
 	// without what the routing needs is no pair at all.
 	Refused     string
-	Certificate experiments.Certificate
+	Certificate network.Certificate
 	Uniform     float64 // bounds from channel loads; NaN where choices depend on queues
 	Worst       float64
 }
@@ -132,15 +132,15 @@ func readsFiles(config any) bool {
 }
 
 // certified builds a pair and looks at it.
-func certified(network *Candidate, x topology.Topology, name, variant string, config any, env routing.Env) Pair {
-	p := Pair{Network: network, Routing: name, Variant: variant, Uniform: math.NaN(), Worst: math.NaN()}
+func certified(c *Candidate, x topology.Topology, name, variant string, config any, env routing.Env) Pair {
+	p := Pair{Network: c, Routing: name, Variant: variant, Uniform: math.NaN(), Worst: math.NaN()}
 	r, err := routing.Registry.Build(name, config, env)
 	if err != nil {
 		p.Refused = err.Error()
 		return p
 	}
 	p.VCs = max(1, r.VCs())
-	if p.Certificate, err = experiments.Certify(x.Graph(), r, p.VCs); err != nil {
+	if p.Certificate, err = network.Certify(x.Graph(), r, p.VCs); err != nil {
 		p.Refused = err.Error()
 		return p
 	}

@@ -44,10 +44,10 @@ type Target struct {
 
 // Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
 // Any of the tables may be missing, not all. name is what the folder is called in messages. The error
-// is of type experiments.Faults and holds everything that is wrong with all files.
+// is of type experiments.Problems and holds everything that is wrong with all files.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
-	var faults experiments.Faults
+	var problems experiments.Problems
 	there := 0
 	for _, t := range []struct {
 		file    string
@@ -64,7 +64,7 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 			load, err := strconv.ParseFloat(c[1], 64)
 			latency, err2 := strconv.ParseFloat(c[2], 64)
 			if err := errors.Join(err, err2); err != nil {
-				faults = append(faults, &experiments.Fault{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()})
+				problems = append(problems, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()})
 			}
 			r.seeds = append(r.seeds, seedPoint{c[0], load, latency})
 		}},
@@ -74,21 +74,21 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			faults = append(faults, &experiments.Fault{At: path.Join(name, t.file), Message: err.Error()})
+			problems = append(problems, &experiments.Problem{At: path.Join(name, t.file), Message: err.Error()})
 		}
 		there++
 	}
 	if there == 0 {
-		faults = append(faults, &experiments.Fault{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"})
+		problems = append(problems, &experiments.Problem{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"})
 	}
-	if len(faults) == 0 && len(r.Curves) > 0 {
-		faults = append(faults, r.readCurves()...)
+	if len(problems) == 0 && len(r.Curves) > 0 {
+		problems = append(problems, r.readCurves()...)
 	}
-	if len(faults) == 0 {
+	if len(problems) == 0 {
 		r.setNoise()
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	_ "github.com/weft-sim/weft/experiments/kinds" // candidates are measured by the kinds cost and traffic
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -25,22 +26,13 @@ func (c *Candidate) Line() string {
 	return strings.ReplaceAll(strings.TrimSpace(c.Settings), "\n", ", ")
 }
 
-// Network makes the network, for pictures and exports.
-func (c *Candidate) Network() (*experiments.Network, error) {
+// Build makes the network.
+func (c *Candidate) Build() (topology.Topology, error) {
 	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return f.Network()
-}
-
-// Build makes the network.
-func (c *Candidate) Build() (topology.Topology, error) {
-	n, err := c.Network()
-	if err != nil {
-		return nil, err
-	}
-	return n.Topology, nil // itself: with its capabilities
+	return f.TopologyOf(f.Points[0])
 }
 
 // mostRadix bounds the ports of a switch that are searched.

@@ -24,7 +24,7 @@ type Verdict struct {
 // of a whole family, weft's may be on the right side only. Published numbers that are counts
 // of networks are met too; others are not judged.
 func (r *Reference) JudgeTargets() []Verdict {
-	networks := map[string]*network{} // by instance
+	networks := map[string]*subject{} // by instance
 	verdicts := make([]Verdict, len(r.Targets))
 	for i := range r.Targets {
 		verdicts[i] = r.judgeTarget(&r.Targets[i], networks)
@@ -32,11 +32,11 @@ func (r *Reference) JudgeTargets() []Verdict {
 	return verdicts
 }
 
-func (r *Reference) judgeTarget(t *Target, networks map[string]*network) Verdict {
+func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict {
 	v := Verdict{Target: t, Verdict: booksim.NotJudged}
 	if law, ok := laws[t.ID]; ok {
-		if fault := law(); fault != nil {
-			v.Verdict, v.Note = booksim.Differs, fault.Error()
+		if problem := law(); problem != nil {
+			v.Verdict, v.Note = booksim.Differs, problem.Error()
 		} else {
 			v.Verdict, v.Own, v.Note = booksim.Agrees, t.Value, "a formula: holds on weft's networks of several sizes"
 		}

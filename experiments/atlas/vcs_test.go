@@ -3,7 +3,7 @@ package atlas
 import (
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/param"
@@ -107,7 +107,7 @@ func checkChannels(t *testing.T, row *channelRow, x topology.Topology, family, n
 	if built.VCs() > row.vcs {
 		t.Errorf("%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
 	}
-	if c, err := experiments.Certify(x.Graph(), built, built.VCs()); err != nil || !c.Acyclic || !c.Exact {
+	if c, err := network.Certify(x.Graph(), built, built.VCs()); err != nil || !c.Acyclic || !c.Exact {
 		t.Errorf("%s on %s: %v %s%s", name, family, err, c.Text, c.Cycle)
 	}
 }

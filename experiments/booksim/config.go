@@ -27,15 +27,15 @@ type setting struct {
 
 // ParseConfig reads a configuration file: settings "name = value;", comments from //
 // to the end of the line. A later value of a name replaces an earlier one. The error
-// is of type experiments.Faults and holds everything that is wrong.
+// is of type experiments.Problems and holds everything that is wrong.
 func ParseConfig(file, text string) (*Config, error) {
 	if err := input.CheckUTF8([]byte(text)); err != nil {
-		return nil, experiments.Faults{{At: file, Message: err.Error()}}
+		return nil, experiments.Problems{{At: file, Message: err.Error()}}
 	}
 	c := &Config{file, map[string]setting{}}
-	var faults experiments.Faults
-	fault := func(line int, key, format string, args ...any) {
-		faults = append(faults, &experiments.Fault{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
+	var problems experiments.Problems
+	problem := func(line int, key, format string, args ...any) {
+		problems = append(problems, &experiments.Problem{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
 	}
 	var statement strings.Builder
 	first := 0 // line of the statement
@@ -48,13 +48,13 @@ func ParseConfig(file, text string) (*Config, error) {
 		switch {
 		case text == "":
 		case !found || name == "":
-			fault(first, "", "%s is not a setting; want name = value;", shown(text))
+			problem(first, "", "%s is not a setting; want name = value;", shown(text))
 		case !known:
-			fault(first, name, "is not a setting of BookSim2%s", didYouMean(name))
+			problem(first, name, "is not a setting of BookSim2%s", didYouMean(name))
 		case value == "":
-			fault(first, name, "has no value; want %s", k.kind)
+			problem(first, name, "has no value; want %s", k.kind)
 		case !k.kind.allows(value):
-			fault(first, name, "= %s: want %s", shown(value), k.kind)
+			problem(first, name, "= %s: want %s", shown(value), k.kind)
 		default:
 			c.set[name] = setting{value, first}
 		}
@@ -75,10 +75,10 @@ func ParseConfig(file, text string) (*Config, error) {
 		}
 	}
 	if rest := strings.TrimSpace(statement.String()); rest != "" {
-		fault(first, "", "%s has no ; at its end", shown(rest))
+		problem(first, "", "%s has no ; at its end", shown(rest))
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return c, nil
 }

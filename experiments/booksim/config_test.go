@@ -30,7 +30,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-func TestParseConfigFaults(t *testing.T) {
+func TestParseConfigProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"k = 8;\nvc_buffers = 4;", `a.cfg:2: vc_buffers is not a setting of BookSim2`},
 		{"num_vc = 4;", `a.cfg:1: num_vc is not a setting of BookSim2 (did you mean "num_vcs"?)`},
@@ -45,16 +45,16 @@ func TestParseConfigFaults(t *testing.T) {
 		{"k\x00 = 8\x00;\x00", "a.cfg: the file is UTF-16"},
 	} {
 		_, err := ParseConfig("a.cfg", c.text)
-		if _, ok := err.(experiments.Faults); !ok || !strings.HasPrefix(err.Error(), c.want) {
+		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
 	}
 	if _, err := ParseConfig("a.cfg", "x_y = 1;\nnum_vcs = z;"); err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("not all faults together: %v", err)
+		t.Errorf("not all problems together: %v", err)
 	}
 }
 
-// FuzzParseConfig: any text is a configuration or faults that name the file, and a
+// FuzzParseConfig: any text is a configuration or problems that name the file, and a
 // configuration is carried over or refused.
 func FuzzParseConfig(f *testing.F) {
 	for _, text := range []string{"k = 8;", "topology = mesh;\nrouting_function = dim_order;\nk = 4; // c", "sw_allocator = islip(2);", "packet_size={8};x", "\ufeffk=1;"} {
@@ -63,9 +63,9 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseConfig("a.cfg", text)
 		if err != nil {
-			for _, fault := range err.(experiments.Faults) {
-				if !strings.HasPrefix(fault.At, "a.cfg") {
-					t.Errorf("fault %v names no place", fault)
+			for _, problem := range err.(experiments.Problems) {
+				if !strings.HasPrefix(problem.At, "a.cfg") {
+					t.Errorf("problem %v names no place", problem)
 				}
 			}
 			return

@@ -69,11 +69,11 @@ const largestFile = 64 << 20
 // ReadFolder reads all tables of curves in a folder and the configurations beside
 // them. Tables without any of the columns of a curve are left aside, and named in
 // ignored. name is what the folder is called in messages. The error is of type
-// experiments.Faults and holds everything that is wrong with all files.
+// experiments.Problems and holds everything that is wrong with all files.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return nil, nil, experiments.Faults{{At: name, Message: "cannot be read: " + reason(err)}}
+		return nil, nil, experiments.Problems{{At: name, Message: "cannot be read: " + reason(err)}}
 	}
 	r := &reader{folder: folder, name: name, configs: map[string]*Config{}}
 	for _, entry := range entries {
@@ -86,11 +86,11 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 		}
 		curves = append(curves, found...)
 	}
-	if len(curves) == 0 && len(r.faults) == 0 {
-		r.fault(name, "", "holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))
+	if len(curves) == 0 && len(r.problems) == 0 {
+		r.problem(name, "", "holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))
 	}
-	if len(r.faults) > 0 {
-		return nil, nil, r.faults
+	if len(r.problems) > 0 {
+		return nil, nil, r.problems
 	}
 	slices.SortStableFunc(curves, func(a, b Curve) int { return strings.Compare(a.Name, b.Name) })
 	return curves, ignored, nil
@@ -98,14 +98,14 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 
 // reader reads a folder and collects what is wrong with it.
 type reader struct {
-	folder  fs.FS
-	name    string
-	configs map[string]*Config // by curve; nil: faulty
-	faults  experiments.Faults
+	folder   fs.FS
+	name     string
+	configs  map[string]*Config // by curve; nil: has problems
+	problems experiments.Problems
 }
 
-func (r *reader) fault(at, key, format string, args ...any) {
-	r.faults = append(r.faults, &experiments.Fault{At: at, Key: key, Message: fmt.Sprintf(format, args...)})
+func (r *reader) problem(at, key, format string, args ...any) {
+	r.problems = append(r.problems, &experiments.Problem{At: at, Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
 // read is the text of a file of the folder.
@@ -123,7 +123,7 @@ func (r *reader) read(file string) (text string, ok bool) {
 		content, err = fs.ReadFile(r.folder, file)
 	}
 	if err != nil {
-		r.fault(at, "", "cannot be read: %s", reason(err))
+		r.problem(at, "", "cannot be read: %s", reason(err))
 	}
 	return string(content), err == nil
 }
@@ -154,7 +154,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		return nil, false
 	}
 	if err != nil {
-		r.fault(at, "", "not a CSV table: %v", err)
+		r.problem(at, "", "not a CSV table: %v", err)
 		return nil, true
 	}
 	columns := map[string]int{}
@@ -171,7 +171,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		return nil, false
 	}
 	if len(missing) > 0 {
-		r.fault(place(at, 1), "", "has no column %s; a curve has %s", strings.Join(missing, ", "), strings.Join(wanted, ", "))
+		r.problem(place(at, 1), "", "has no column %s; a curve has %s", strings.Join(missing, ", "), strings.Join(wanted, ", "))
 		return nil, true
 	}
 	of := map[string]int{} // curves by name
@@ -181,7 +181,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 			break
 		}
 		if err != nil {
-			r.fault(at, "", "not a CSV table: %v", err)
+			r.problem(at, "", "not a CSV table: %v", err)
 			return nil, true
 		}
 		line, _ := c.FieldPos(0)
@@ -190,7 +190,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 			name = row[i]
 		}
 		if !curveName.MatchString(name) {
-			r.fault(place(at, line), "", "%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
+			r.problem(place(at, line), "", "%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
 			continue
 		}
 		p, ok := r.point(place(at, line), row, columns)
@@ -206,25 +206,25 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		}
 		for _, q := range curves[i].Points {
 			if q.Load == p.Load && q.Seed == p.Seed {
-				r.fault(place(at, line), "", "repeats the load and the seed of line %d", q.line)
+				r.problem(place(at, line), "", "repeats the load and the seed of line %d", q.line)
 			}
 		}
 		curves[i].Points = append(curves[i].Points, p)
 	}
 	if len(curves) == 0 {
-		r.fault(at, "", "holds no point")
+		r.problem(at, "", "holds no point")
 	}
 	return curves, true
 }
 
 // point reads a row.
 func (r *reader) point(at string, row []string, columns map[string]int) (p Point, ok bool) {
-	before := len(r.faults)
+	before := len(r.problems)
 	cell := func(name string) string { return strings.TrimSpace(row[columns[name]]) }
 	number := func(name string, most float64, want string) float64 {
 		x, err := strconv.ParseFloat(cell(name), 64)
 		if err != nil || !(x >= 0 && x <= most) {
-			r.fault(at, "", "%s = %s: want %s", name, shown(cell(name)), want)
+			r.problem(at, "", "%s = %s: want %s", name, shown(cell(name)), want)
 		}
 		return x
 	}
@@ -235,10 +235,10 @@ func (r *reader) point(at string, row []string, columns map[string]int) (p Point
 	case "overloaded":
 		p.Overloaded = true
 	default:
-		r.fault(at, "", "%s = %s: want stable, overloaded or saturated", statusColumn, shown(status))
+		r.problem(at, "", "%s = %s: want stable, overloaded or saturated", statusColumn, shown(status))
 	}
-	if p.Load = number(loadColumn, 1, "a load above 0, at most 1"); p.Load == 0 && len(r.faults) == before {
-		r.fault(at, "", "%s = %s: want a load above 0, at most 1", loadColumn, shown(cell(loadColumn)))
+	if p.Load = number(loadColumn, 1, "a load above 0, at most 1"); p.Load == 0 && len(r.problems) == before {
+		r.problem(at, "", "%s = %s: want a load above 0, at most 1", loadColumn, shown(cell(loadColumn)))
 	}
 	p.Accepted = number(acceptedColumn, 1.5, "a load from 0 on, in flits per node and cycle")
 	if p.Latency = noLatency; !p.Saturated || !slices.Contains([]string{"", "nan", "-nan", "inf"}, strings.ToLower(cell(latencyColumn))) {
@@ -247,7 +247,7 @@ func (r *reader) point(at string, row []string, columns map[string]int) (p Point
 	if _, there := columns[seedColumn]; there {
 		p.Seed = cell(seedColumn)
 	}
-	return p, len(r.faults) == before
+	return p, len(r.problems) == before
 }
 
 // config reads the configuration of a curve, once.
@@ -258,7 +258,7 @@ func (r *reader) config(name, at string) *Config {
 	r.configs[name] = nil
 	file := name + ".cfg"
 	if _, err := fs.Stat(r.folder, file); errors.Is(err, fs.ErrNotExist) {
-		r.fault(at, "", "is of curve %s, and there is no %s beside it", name, path.Join(r.name, file))
+		r.problem(at, "", "is of curve %s, and there is no %s beside it", name, path.Join(r.name, file))
 		return nil
 	}
 	text, ok := r.read(file)
@@ -266,9 +266,9 @@ func (r *reader) config(name, at string) *Config {
 		return nil
 	}
 	c, err := ParseConfig(path.Join(r.name, file), text)
-	var faults experiments.Faults
-	if errors.As(err, &faults) {
-		r.faults = append(r.faults, faults...)
+	var problems experiments.Problems
+	if errors.As(err, &problems) {
+		r.problems = append(r.problems, problems...)
 	}
 	r.configs[name] = c
 	return c

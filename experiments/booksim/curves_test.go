@@ -56,7 +56,7 @@ func TestReadFolder(t *testing.T) {
 	}
 }
 
-func TestReadFolderFaults(t *testing.T) {
+func TestReadFolderProblems(t *testing.T) {
 	one := func(table string) map[string]string { return map[string]string{"a.cfg": mesh, "a.csv": table} }
 	for _, c := range []struct {
 		files map[string]string
@@ -79,17 +79,17 @@ func TestReadFolderFaults(t *testing.T) {
 		{one("\xff\xfea\x00"), `data/a.csv: not a CSV table: the file is UTF-16`},
 	} {
 		_, _, err := ReadFolder(folder(c.files), "data")
-		if _, ok := err.(experiments.Faults); !ok || !strings.HasPrefix(err.Error(), c.want) {
+		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.files, err, c.want)
 		}
 	}
 	_, _, err := ReadFolder(folder(map[string]string{"a.cfg": "x_y = 1;", "a.csv": header + "2,fine,20,0.1\n"}), "data")
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("not all faults of all files together: %v", err)
+		t.Errorf("not all problems of all files together: %v", err)
 	}
 }
 
-// FuzzReadFolder: any table is curves, or something else, or faults that name it.
+// FuzzReadFolder: any table is curves, or something else, or problems that name it.
 func FuzzReadFolder(f *testing.F) {
 	f.Add(header + "0.1,stable,20,0.1\n")
 	f.Add("curve,seed," + header + "a,1,0.1,saturated,,0.1\n")
@@ -97,9 +97,9 @@ func FuzzReadFolder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, table string) {
 		curves, _, err := ReadFolder(folder(map[string]string{"a.cfg": mesh, "a.csv": table}), "data")
 		if err != nil {
-			for _, fault := range err.(experiments.Faults) {
-				if !strings.HasPrefix(fault.At, "data") {
-					t.Errorf("fault %v names no place", fault)
+			for _, problem := range err.(experiments.Problems) {
+				if !strings.HasPrefix(problem.At, "data") {
+					t.Errorf("problem %v names no place", problem)
 				}
 			}
 			return

@@ -173,7 +173,7 @@ func (c *Config) core() (string, error) {
 	if stages["vc_alloc_delay"] < 1 {
 		return "", refusal("vc_alloc_delay = 0: without that stage weft's heads take a virtual channel by winning the switch")
 	}
-	return fmt.Sprintf("vcs = %d\nbuffer_flits = %d\nroute_cycles = %d\nvc_alloc_cycles = %d\nswitch_alloc_cycles = %d\ncrossbar_cycles = %d\ncredit_cycles = %d\nspeedup = %s\nallocator = \"islip\"\niterations = %s\ncredits_per_cycle = 1\n",
+	return fmt.Sprintf("vcs = %d\nbuffer_flits = %d\nroute_cycles = %d\nvc_alloc_cycles = %d\nswitch_alloc_cycles = %d\ncrossbar_cycles = %d\ncredit_cycles = %d\nspeedup = %s\nallocator = \"islip\"\niterations = %s\ncredits_per_cycle = 1\npipeline = \"serial\"\n",
 		c.whole("num_vcs"), c.whole("vc_buf_size"), stages["routing_delay"], stages["vc_alloc_delay"], stages["sw_alloc_delay"],
 		stages["st_prepare_delay"]+stages["st_final_delay"], c.whole("credit_delay"), strconv.FormatFloat(speedup, 'f', -1, 64), iterations["sw_allocator"]), nil
 }

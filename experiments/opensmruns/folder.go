@@ -32,11 +32,11 @@ type Run struct {
 
 // Folder is a folder of runs.
 type Folder struct {
-	Runs   []Run
-	path   string
-	name   string // for messages
-	faults experiments.Faults
-	// Files with faults, each read once.
+	Runs     []Run
+	path     string
+	name     string // for messages
+	problems experiments.Problems
+	// Files with problems, each read once.
 	checked map[string]bool
 }
 
@@ -48,30 +48,30 @@ var columns = []string{"fabric", "variant", "engine", "options", "status", "engi
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
-// the index. The error is of type experiments.Faults and holds everything that is
+// the index. The error is of type experiments.Problems and holds everything that is
 // wrong, each with file and line.
 func ReadFolder(path string) (*Folder, error) {
 	f := &Folder{path: path, name: path, checked: map[string]bool{}}
 	file := f.file("index.tsv")
 	text, err := input.ReadInput(file, input.MaxInput)
 	if err != nil {
-		return nil, experiments.Faults{{At: file, Message: fmt.Sprintf("cannot be read: %v; want a table of runs, see weft reproduce --help", err)}}
+		return nil, experiments.Problems{{At: file, Message: fmt.Sprintf("cannot be read: %v; want a table of runs, see weft reproduce --help", err)}}
 	}
 	f.readIndex(file, string(text))
 	for _, r := range f.Runs {
 		f.checkFiles(&r)
 	}
-	if len(f.Runs) == 0 && len(f.faults) == 0 {
-		f.fault(file, "holds no runs")
+	if len(f.Runs) == 0 && len(f.problems) == 0 {
+		f.problem(file, "holds no runs")
 	}
-	if len(f.faults) > 0 {
-		return nil, f.faults
+	if len(f.problems) > 0 {
+		return nil, f.problems
 	}
 	return f, nil
 }
 
-func (f *Folder) fault(at, format string, args ...any) {
-	f.faults = append(f.faults, &experiments.Fault{At: at, Message: fmt.Sprintf(format, args...)})
+func (f *Folder) problem(at, format string, args ...any) {
+	f.problems = append(f.problems, &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // file is the path of a file in the folder.
@@ -87,10 +87,10 @@ func (f *Folder) readIndex(file, text string) {
 	}
 	for _, name := range columns {
 		if _, there := column[name]; !there {
-			f.fault(file+":1", "no column %s: want a table separated by tabs with the columns %s", name, strings.Join(columns, ", "))
+			f.problem(file+":1", "no column %s: want a table separated by tabs with the columns %s", name, strings.Join(columns, ", "))
 		}
 	}
-	if len(f.faults) > 0 {
+	if len(f.problems) > 0 {
 		return
 	}
 	seen := map[string]string{}
@@ -101,7 +101,7 @@ func (f *Folder) readIndex(file, text string) {
 		}
 		cells := strings.Split(line, "\t")
 		if len(cells) < len(column) {
-			f.fault(at, "%d cells, want %d: the line is cut", len(cells), len(column))
+			f.problem(at, "%d cells, want %d: the line is cut", len(cells), len(column))
 			continue
 		}
 		cell := func(name string) string {
@@ -114,11 +114,11 @@ func (f *Folder) readIndex(file, text string) {
 			LFT: cell("lft_sha256"), Levels: cell("SLs_used"), SL: cell("sl_sha256"), SL2VL: cell("sl2vl"), SameAs: cell("same_as"),
 			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: at}
 		if !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant) {
-			f.fault(at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
+			f.problem(at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
 			continue
 		}
 		if first, twice := seen[r.Fabric+"/"+r.Variant]; twice {
-			f.fault(at, "%s/%s again: it is in %s, too", r.Fabric, r.Variant, first)
+			f.problem(at, "%s/%s again: it is in %s, too", r.Fabric, r.Variant, first)
 			continue
 		}
 		seen[r.Fabric+"/"+r.Variant] = at
@@ -131,27 +131,27 @@ var hash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // readRow takes what needs a check.
 func (f *Folder) readRow(r *Run, status, used, entries string) {
-	before := len(f.faults)
+	before := len(f.problems)
 	switch {
 	case status == "ok" && used != r.Engine:
-		f.fault(r.at, "status ok, but engine %q and engine_used %q differ", r.Engine, used)
+		f.problem(r.at, "status ok, but engine %q and engine_used %q differ", r.Engine, used)
 	case status == "refused":
 		r.Refused = true
 	case status != "ok":
-		f.fault(r.at, "status %q: want ok or refused", status)
+		f.problem(r.at, "status %q: want ok or refused", status)
 	}
 	n, err := strconv.Atoi(entries)
 	if err != nil || n < 0 {
-		f.fault(r.at, "lft_entries %q: want a number", entries)
+		f.problem(r.at, "lft_entries %q: want a number", entries)
 	}
 	r.Entries = n
 	if !r.Refused && !hash.MatchString(r.LFT) {
-		f.fault(r.at, "lft_sha256 %q: want 16 hexadecimal digits", r.LFT)
+		f.problem(r.at, "lft_sha256 %q: want 16 hexadecimal digits", r.LFT)
 	}
 	if r.SL != "" && !hash.MatchString(r.SL) {
-		f.fault(r.at, "sl_sha256 %q: want 16 hexadecimal digits", r.SL)
+		f.problem(r.at, "sl_sha256 %q: want 16 hexadecimal digits", r.SL)
 	}
-	if len(f.faults) == before {
+	if len(f.problems) == before {
 		f.Runs = append(f.Runs, *r)
 	}
 }
@@ -192,22 +192,22 @@ func (f *Folder) checkFiles(r *Run) {
 	if f.net(r.Fabric) == "" {
 		if file := f.file("nets", r.Fabric+".net"); !f.checked[file] {
 			f.checked[file] = true
-			f.fault(file, "is not there, nor compressed; %s needs it", r.at)
+			f.problem(file, "is not there, nor compressed; %s needs it", r.at)
 		}
 	}
 	if r.Refused {
 		return
 	}
 	if path := f.kept(r, ".lft"); path != "" {
-		t, faults := readLFT(path)
-		if f.faults = append(f.faults, faults...); len(faults) == 0 && (t.sum != r.LFT || t.entries() != r.Entries) {
-			f.fault(r.at, "%s has %d entries and SHA-256 %s, the index says %d and %s", path, t.entries(), t.sum, r.Entries, r.LFT)
+		t, problems := readLFT(path)
+		if f.problems = append(f.problems, problems...); len(problems) == 0 && (t.sum != r.LFT || t.entries() != r.Entries) {
+			f.problem(r.at, "%s has %d entries and SHA-256 %s, the index says %d and %s", path, t.entries(), t.sum, r.Entries, r.LFT)
 		}
 	}
 	if path := f.kept(r, ".sl"); path != "" {
-		t, faults := readSL(path)
-		if f.faults = append(f.faults, faults...); len(faults) == 0 && t.sum != r.SL {
-			f.fault(r.at, "%s has rows of SHA-256 %s, the index says %s", path, t.sum, r.SL)
+		t, problems := readSL(path)
+		if f.problems = append(f.problems, problems...); len(problems) == 0 && t.sum != r.SL {
+			f.problem(r.at, "%s has rows of SHA-256 %s, the index says %s", path, t.sum, r.SL)
 		}
 	}
 }

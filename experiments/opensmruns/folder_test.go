@@ -71,7 +71,7 @@ func TestJudge(t *testing.T) {
 }
 
 // Damaged folders are told with file and line.
-func TestReadFolderFaults(t *testing.T) {
+func TestReadFolderProblems(t *testing.T) {
 	good := tinyIndex + tinyRow("minhop", "-", sum(tinyLFT))
 	for _, c := range []struct{ name, file, text, want string }{
 		{"no index", "index.tsv", "", "index.tsv:1: no column fabric"},
@@ -95,7 +95,7 @@ func TestReadFolderFaults(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	// Faults of the fabric and of options show when they are used.
+	// Problems of the fabric and of options show when they are used.
 	f, err := ReadFolder(write(t, map[string]string{"index.tsv": tinyIndex + tinyRow("updn", "root_guid_file nets/none", sum(tinyLFT)), "nets/tiny.net": tinyNet}))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func FuzzTables(f *testing.F) {
 	f.Add("# CA LID of: 1 3\n1 00\n3 01\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &tableReader{file: "x"}
-		if table := parseLFT(text, r); len(r.faults) == 0 {
+		if table := parseLFT(text, r); len(r.problems) == 0 {
 			if d := compare(table, table); d.cells > 0 || d.shape != "" {
 				t.Fatalf("differs from itself: %+v", d)
 			}

@@ -83,7 +83,7 @@ func (f *Folder) subnet(r *Run) (*opensm.Subnet, *opensm.Config, error) {
 		return nil, nil, err
 	}
 	if len(c.Warnings) > 0 {
-		return nil, nil, &experiments.Fault{At: r.at, Message: strings.Join(c.Warnings, "; ")}
+		return nil, nil, &experiments.Problem{At: r.at, Message: strings.Join(c.Warnings, "; ")}
 	}
 	manager, err := f.manager(r, network.Graph())
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *Folder) subnet(r *Run) (*opensm.Subnet, *opensm.Config, error) {
 	}
 	s, err := opensm.NewSubnet(network.Graph(), manager, c.LMC)
 	if err != nil {
-		return nil, nil, &experiments.Fault{At: r.at, Message: err.Error()}
+		return nil, nil, &experiments.Problem{At: r.at, Message: err.Error()}
 	}
 	return s, c, nil
 }
@@ -124,19 +124,19 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 		}
 		cells := strings.Split(line, "\t")
 		if len(cells) < 6 {
-			t.fault("%d cells, want at least 6: LID, kind, ports, node GUID, port GUID, port", len(cells))
+			t.problem("%d cells, want at least 6: LID, kind, ports, node GUID, port GUID, port", len(cells))
 			continue
 		}
 		lid, errLID := strconv.Atoi(cells[0])
 		guid, errGUID := strconv.ParseUint(cells[4], 16, 64)
 		if errLID != nil || errGUID != nil || !slices.Contains([]string{"SW", "CA", "CA-SM", "SW-SM"}, cells[1]) {
-			t.fault("LID %q, kind %q, port GUID %q: want a number, SW, CA or CA-SM, and 16 hexadecimal digits", cells[0], cells[1], cells[4])
+			t.problem("LID %q, kind %q, port GUID %q: want a number, SW, CA or CA-SM, and 16 hexadecimal digits", cells[0], cells[1], cells[4])
 			continue
 		}
 		list = append(list, portLine{lid, cells[1], guid})
 	}
-	if len(t.faults) > 0 {
-		return nil, t.faults
+	if len(t.problems) > 0 {
+		return nil, t.problems
 	}
 	return list, nil
 }
@@ -221,9 +221,9 @@ func (f *Folder) explainLFT(r *Run, t *opensm.Tables, own string) (string, error
 	if path == "" {
 		return fmt.Sprintf("forwarding tables: SHA-256 %s with %d entries, OpenSM %s with %d; its table was not kept", sum(own), t.Entries(), r.LFT, r.Entries), nil
 	}
-	peer, faults := readLFT(path)
-	if len(faults) > 0 {
-		return "", faults
+	peer, problems := readLFT(path)
+	if len(problems) > 0 {
+		return "", problems
 	}
 	d := compare(parseLFT(own, &tableReader{}), peer)
 	if d.shape != "" {
@@ -239,9 +239,9 @@ func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (string, error)
 	if path == "" {
 		return fmt.Sprintf("service levels: rows of SHA-256 %s, OpenSM %s; its rows were not kept", sum(withoutComments(own)), r.SL), nil
 	}
-	peer, faults := readSL(path)
-	if len(faults) > 0 {
-		return "", faults
+	peer, problems := readSL(path)
+	if len(problems) > 0 {
+		return "", problems
 	}
 	mine := parseSL(own, &tableReader{})
 	if r.Random {
@@ -271,7 +271,7 @@ func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (stri
 	}
 	peer, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
-		return "", &experiments.Fault{At: path, Message: "cannot be read: " + err.Error()}
+		return "", &experiments.Problem{At: path, Message: "cannot be read: " + err.Error()}
 	}
 	var b strings.Builder
 	if err := t.WriteSL2VL(&b, o); err != nil {

@@ -41,16 +41,16 @@ type table struct {
 	sum     string
 }
 
-// tableReader collects the faults of one file.
+// tableReader collects the problems of one file.
 type tableReader struct {
-	file   string
-	line   int
-	faults experiments.Faults
+	file     string
+	line     int
+	problems experiments.Problems
 }
 
-func (r *tableReader) fault(format string, args ...any) {
-	if len(r.faults) < 20 {
-		r.faults = append(r.faults, &experiments.Fault{At: r.file + ":" + strconv.Itoa(r.line), Message: fmt.Sprintf(format, args...)})
+func (r *tableReader) problem(format string, args ...any) {
+	if len(r.problems) < 20 {
+		r.problems = append(r.problems, &experiments.Problem{At: r.file + ":" + strconv.Itoa(r.line), Message: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -59,18 +59,18 @@ func readText(file string) (string, *tableReader) {
 	r := &tableReader{file: file, line: 1}
 	text, err := input.ReadInput(file, input.MaxInput)
 	if err != nil {
-		r.fault("cannot be read: %v", err)
+		r.problem("cannot be read: %v", err)
 	}
 	return string(text), r
 }
 
 // readLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
-func readLFT(file string) (*table, experiments.Faults) {
+func readLFT(file string) (*table, experiments.Problems) {
 	text, r := readText(file)
-	if len(r.faults) > 0 {
-		return nil, r.faults
+	if len(r.problems) > 0 {
+		return nil, r.problems
 	}
-	return parseLFT(text, r), r.faults
+	return parseLFT(text, r), r.problems
 }
 
 func parseLFT(text string, r *tableReader) *table {
@@ -80,7 +80,7 @@ func parseLFT(text string, r *tableReader) *table {
 	for line := range strings.Lines(text) {
 		r.line++
 		if !strings.HasSuffix(line, "\n") {
-			r.fault("the file ends in the middle of a line")
+			r.problem("the file ends in the middle of a line")
 		}
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
@@ -88,14 +88,14 @@ func parseLFT(text string, r *tableReader) *table {
 		head, list, ok := strings.Cut(line, ":")
 		names := strings.Fields(head)
 		if !ok || len(names) != 2 {
-			r.fault("want a switch's GUID and LID, a colon and its ports")
+			r.problem("want a switch's GUID and LID, a colon and its ports")
 			continue
 		}
 		if _, err := strconv.ParseUint(names[0], 16, 64); err != nil {
-			r.fault("%q is no GUID of 16 hexadecimal digits", names[0])
+			r.problem("%q is no GUID of 16 hexadecimal digits", names[0])
 		}
 		if seen[names[0]] {
-			r.fault("switch %s again", names[0])
+			r.problem("switch %s again", names[0])
 		}
 		seen[names[0]] = true
 		cells := strings.Fields(list)
@@ -104,16 +104,16 @@ func parseLFT(text string, r *tableReader) *table {
 				continue
 			}
 			if port, err := strconv.ParseUint(c, 10, 8); err != nil || port > 254 {
-				r.fault("LID %d: port %q, want 0 to 254 or -", i+1, c)
+				r.problem("LID %d: port %q, want 0 to 254 or -", i+1, c)
 			}
 		}
 		if len(t.rows) > 0 && len(cells) != len(t.rows[0].cells) {
-			r.fault("%d LIDs, the lines before have %d", len(cells), len(t.rows[0].cells))
+			r.problem("%d LIDs, the lines before have %d", len(cells), len(t.rows[0].cells))
 		}
 		t.rows = append(t.rows, row{names[0], cells})
 	}
 	if len(t.rows) == 0 {
-		r.fault("no forwarding table")
+		r.problem("no forwarding table")
 	}
 	return t
 }
@@ -132,12 +132,12 @@ func (t *table) entries() int {
 }
 
 // readSL reads service levels as [opensm.Tables.WriteSL] writes them.
-func readSL(file string) (*table, experiments.Faults) {
+func readSL(file string) (*table, experiments.Problems) {
 	text, r := readText(file)
-	if len(r.faults) > 0 {
-		return nil, r.faults
+	if len(r.problems) > 0 {
+		return nil, r.problems
 	}
-	return parseSL(text, r), r.faults
+	return parseSL(text, r), r.problems
 }
 
 func parseSL(text string, r *tableReader) *table {
@@ -146,7 +146,7 @@ func parseSL(text string, r *tableReader) *table {
 	for line := range strings.Lines(text) {
 		r.line++
 		if !strings.HasSuffix(line, "\n") {
-			r.fault("the file ends in the middle of a line")
+			r.problem("the file ends in the middle of a line")
 		}
 		if line = strings.TrimSpace(line); line == "" {
 			continue
@@ -159,22 +159,22 @@ func parseSL(text string, r *tableReader) *table {
 		}
 		words := strings.Fields(line)
 		if len(words) != 2 {
-			r.fault("want a LID and a row of hexadecimal digits")
+			r.problem("want a LID and a row of hexadecimal digits")
 			continue
 		}
 		if lid, err := strconv.Atoi(words[0]); err != nil || lid < 1 {
-			r.fault("%q is no LID", words[0])
+			r.problem("%q is no LID", words[0])
 		}
 		if i := strings.IndexFunc(words[1], func(c rune) bool { return !strings.ContainsRune("0123456789abcdef-", c) }); i >= 0 {
-			r.fault("service level %q in column %d: want a hexadecimal digit", words[1][i:i+1], i+1)
+			r.problem("service level %q in column %d: want a hexadecimal digit", words[1][i:i+1], i+1)
 		}
 		if len(words[1]) != len(t.columns) {
-			r.fault("%d service levels, the header lists %d LIDs", len(words[1]), len(t.columns))
+			r.problem("%d service levels, the header lists %d LIDs", len(words[1]), len(t.columns))
 		}
 		t.rows = append(t.rows, row{words[0], strings.Split(words[1], "")})
 	}
 	if len(t.rows) == 0 {
-		r.fault("no service levels")
+		r.problem("no service levels")
 	}
 	return t
 }

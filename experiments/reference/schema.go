@@ -19,7 +19,7 @@ type object = map[string]any
 // with their documentation, types, bounds and names, made from the declarations that
 // read the files.
 //
-// It accepts every file that weft accepts, and finds fewer faults than weft check:
+// It accepts every file that weft accepts, and finds fewer problems than weft check:
 // bounds of times and sizes, and what settings come to together, are beyond a schema.
 func Schema() ([]byte, error) {
 	kinds := experiments.DescribeKinds()

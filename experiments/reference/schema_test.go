@@ -82,7 +82,7 @@ func TestSchema(t *testing.T) {
 		{"titel = \"x\"", "titel"},
 	} {
 		if err := check(c.text); err == nil || !strings.Contains(err.Error(), c.want+":") {
-			t.Errorf("%q: %v, want a fault at %s", c.text, err, c.want)
+			t.Errorf("%q: %v, want a problem at %s", c.text, err, c.want)
 		}
 	}
 	for _, good := range []string{"", "[traffic]\npacket_flits = 4\n[channel.global]\nlatency = \"100 ns\"", "kind = \"mpi\"\n[job]\nranks = 4",

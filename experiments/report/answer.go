@@ -52,7 +52,7 @@ func bound(f *experiments.Folder, point int) float64 {
 		if p.Index != point {
 			continue
 		}
-		if n, err := f.File.NetworkOf(p); err != nil || n.Graph().Terminals() > mostBound {
+		if t, err := f.File.TopologyOf(p); err != nil || t.Graph().Terminals() > mostBound {
 			return 0
 		}
 		return f.File.LoadBound(p)

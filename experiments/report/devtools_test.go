@@ -85,18 +85,18 @@ func startBrowser(t *testing.T, path string) (b *browser, said func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults, err := os.Create(filepath.Join(profile, "errors.txt"))
+	problems, err := os.Create(filepath.Join(profile, "errors.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	command.Stderr = faults
+	command.Stderr = problems
 	command.ExtraFiles = []*os.File{theirs, answers} // descriptors 3 and 4
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	theirs.Close()
 	answers.Close()
-	faults.Close()
+	problems.Close()
 	end := func() { syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	// A browser that hangs ends with its pipe.
 	b = &browser{t: t, in: in, out: bufio.NewReader(out)}

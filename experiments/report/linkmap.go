@@ -145,17 +145,17 @@ func atMost(f *experiments.Folder, chosen []*variant, most int, all string) (kep
 func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.ChannelLoad, top float64) linkMap {
 	last := v.highest()
 	m := linkMap{Variant: v.name, Caption: describe(file, last), Top: top}
-	network, err := file.NetworkOf(last)
+	network, err := file.TopologyOf(last)
 	if err != nil {
 		m.Caption += "; the network cannot be drawn: " + err.Error()
 		m.Hottest = []hottest{{Shown: true, Channels: hottestOf(loads[last.Index])}}
 		return m
 	}
 	order := loads[last.Index]
-	picture, how := (&view{network.Topology, order, top}).draw(nil, false)
+	picture, how := (&view{network, order, top}).draw(nil, false)
 	m.Picture = svg(picture)
 	m.Caption += ". " + how
-	m.frames(network.Topology, v, loads, order)
+	m.frames(network, v, loads, order)
 	return m
 }
 

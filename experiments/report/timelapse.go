@@ -90,16 +90,16 @@ func seriesMean(s *experiments.LoadSeries) []experiments.ChannelLoad {
 
 func newTimelapse(file *experiments.File, p *experiments.Point, s *experiments.LoadSeries, top float64) timelapse {
 	l := timelapse{Caption: describe(file, p), Last: len(s.Ends) - 1, Top: top}
-	network, err := file.NetworkOf(p)
+	network, err := file.TopologyOf(p)
 	if err != nil {
 		l.Caption += "; the network cannot be drawn: " + err.Error()
 		return l
 	}
 	mean := seriesMean(s)
-	whole, how := (&view{network.Topology, mean, top}).draw(nil, false)
+	whole, how := (&view{network, mean, top}).draw(nil, false)
 	l.Picture = svg(whole)
 	if whole != nil {
-		l.animate(network.Topology, s, mean)
+		l.animate(network, s, mean)
 	}
 	l.Caption += ". " + how
 	return l

@@ -100,11 +100,11 @@ func (c *Configured) Refused() error {
 // also OpenSM's own forms of the first and the last.
 func (c *Configured) Files(dumps bool) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	var fault error
+	var problem error
 	write := func(name string, to func(io.Writer) error) {
 		var b bytes.Buffer
 		if err := to(&b); err != nil {
-			fault = err
+			problem = err
 		}
 		files[name] = b.Bytes()
 	}
@@ -122,7 +122,7 @@ func (c *Configured) Files(dumps bool) (map[string][]byte, error) {
 		write("opensm-lfts.dump", c.Tables.WriteLFTDump)
 		write("opensm-sl2vl.dump", func(w io.Writer) error { return c.Tables.WriteSL2VL(w, c.options) })
 	}
-	return files, fault
+	return files, problem
 }
 
 // FileNames are all names that [Configured.Files] can give.

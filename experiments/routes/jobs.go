@@ -53,7 +53,7 @@ func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, f
 // out; LOAD is the share of its full rate that each terminal sends, 1 if left out. A job of
 // one host sends nothing. What follows a "#" is a comment.
 //
-// name is the file's name for messages; faults are returned together with their lines.
+// name is the file's name for messages; problems are returned together with their lines.
 func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
 	p := newJobParser(network.Graph(), name, seed)
 	lines := bufio.NewScanner(input.Text(r))
@@ -67,25 +67,25 @@ func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) 
 	}
 	if err := lines.Err(); err != nil {
 		p.line++
-		p.fault("%w", err)
+		p.problem("%w", err)
 	}
-	if len(p.jobs) == 0 && len(p.faults) == 0 {
-		p.faults = append(p.faults, fmt.Errorf("%s: no jobs", name))
+	if len(p.jobs) == 0 && len(p.problems) == 0 {
+		p.problems = append(p.problems, fmt.Errorf("%s: no jobs", name))
 	}
-	return p.jobs, errors.Join(p.faults...)
+	return p.jobs, errors.Join(p.problems...)
 }
 
 type jobParser struct {
-	graph  *topology.Graph
-	name   string
-	line   int
-	faults []error
-	jobs   []Job
-	hosts  [][]topology.TerminalID
-	names  []string       // by terminal
-	byName map[string]int // host, or ambiguous
-	taken  []string       // by host: job that has it
-	random sim.Stream
+	graph    *topology.Graph
+	name     string
+	line     int
+	problems []error
+	jobs     []Job
+	hosts    [][]topology.TerminalID
+	names    []string       // by terminal
+	byName   map[string]int // host, or ambiguous
+	taken    []string       // by host: job that has it
+	random   sim.Stream
 }
 
 // ambiguous stands for a name that several hosts have.
@@ -114,24 +114,24 @@ func newJobParser(g *topology.Graph, name string, seed uint64) *jobParser {
 	return p
 }
 
-func (p *jobParser) fault(format string, args ...any) {
-	p.faults = append(p.faults, fmt.Errorf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
+func (p *jobParser) problem(format string, args ...any) {
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
 }
 
 func (p *jobParser) parse(words []string) {
 	job := Job{Name: words[0], Pattern: "uniform", Load: 1, rank: map[topology.TerminalID]place{}}
 	if len(words) < 2 || len(words) > 4 {
-		p.fault("%d words: want NAME HOSTS [PATTERN [LOAD]]", len(words))
+		p.problem("%d words: want NAME HOSTS [PATTERN [LOAD]]", len(words))
 		return
 	}
 	if slices.ContainsFunc(p.jobs, func(j Job) bool { return j.Name == job.Name }) {
-		p.fault("job %s is a duplicate", job.Name)
+		p.problem("job %s is a duplicate", job.Name)
 	}
-	faults := len(p.faults)
+	problems := len(p.problems)
 	list := p.choose(words[1])
 	for _, h := range list {
 		if p.taken[h] != "" {
-			p.fault("host %s is in job %s already", p.names[p.hosts[h][0]], p.taken[h])
+			p.problem("host %s is in job %s already", p.names[p.hosts[h][0]], p.taken[h])
 			continue
 		}
 		p.taken[h] = job.Name
@@ -146,11 +146,11 @@ func (p *jobParser) parse(words []string) {
 	if len(words) > 3 {
 		load, err := strconv.ParseFloat(words[3], 64)
 		if err != nil || !(load > 0 && load <= 1) {
-			p.fault("load %s: want a number above 0, at most 1", words[3])
+			p.problem("load %s: want a number above 0, at most 1", words[3])
 		}
 		job.Load = load
 	}
-	if len(p.faults) > faults {
+	if len(p.problems) > problems {
 		return
 	}
 	if len(job.Hosts) == 1 {
@@ -160,7 +160,7 @@ func (p *jobParser) parse(words []string) {
 	}
 	matrix, err := patternMatrix(ranks(len(job.Hosts)), job.Pattern, uint64(len(p.jobs)+1))
 	if err != nil {
-		p.fault("job %s of %d hosts: %w", job.Name, len(job.Hosts), err)
+		p.problem("job %s of %d hosts: %w", job.Name, len(job.Hosts), err)
 		return
 	}
 	job.matrix = matrix
@@ -189,7 +189,7 @@ func (p *jobParser) choose(text string) []int {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
-		p.fault("%s: want a number of hosts, at least 1, after the colon", text)
+		p.problem("%s: want a number of hosts, at least 1, after the colon", text)
 		return nil
 	}
 	var free []int
@@ -199,7 +199,7 @@ func (p *jobParser) choose(text string) []int {
 		}
 	}
 	if n > len(free) {
-		p.fault("%s: %d of the %d hosts are free", text, len(free), len(p.hosts))
+		p.problem("%s: %d of the %d hosts are free", text, len(free), len(p.hosts))
 		return nil
 	}
 	switch rule {
@@ -209,7 +209,7 @@ func (p *jobParser) choose(text string) []int {
 	case "spread":
 		free = p.spread(free)
 	default:
-		p.fault("%s: want block, spread or random before the colon", text)
+		p.problem("%s: want block, spread or random before the colon", text)
 		return nil
 	}
 	return free[:n]
@@ -232,16 +232,16 @@ func (p *jobParser) spread(hosts []int) []int {
 func (p *jobParser) listed(text string) (list []int) {
 	names, err := expand(text)
 	if err != nil {
-		p.fault("%w", err)
+		p.problem("%w", err)
 		return nil
 	}
 	for _, name := range names {
 		h, known := p.byName[name]
 		switch {
 		case !known:
-			p.fault("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]])
+			p.problem("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]])
 		case h == ambiguous:
-			p.fault("several hosts are called %q", name)
+			p.problem("several hosts are called %q", name)
 		default:
 			list = append(list, h)
 		}

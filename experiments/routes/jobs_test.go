@@ -98,7 +98,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-func TestJobFaults(t *testing.T) {
+func TestJobProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "x: no jobs"},
 		{"a", "x:1: 1 words: want NAME HOSTS"},

@@ -85,13 +85,13 @@ func (d *Design) Verify() error {
 	if d.sigma*(d.points-1) != d.size*(d.size-1) {
 		return fmt.Errorf("topology: (%d, %d, %d) is not a symmetric design: sigma(N-1) differs from m(m-1)", d.points, d.size, d.sigma)
 	}
-	var faults []error
+	var problems []error
 	together := make([]int32, d.points*d.points)
 	for b := range d.points {
 		for i := range d.size {
 			x := d.Point(b, i)
 			if back := d.Block(x, i); back != b {
-				faults = append(faults, fmt.Errorf("topology: port %d of block %d leads to point %d, whose port %d leads to block %d", i, b, x, i, back))
+				problems = append(problems, fmt.Errorf("topology: port %d of block %d leads to point %d, whose port %d leads to block %d", i, b, x, i, back))
 			}
 			for j := range d.size {
 				together[x*d.points+d.Point(b, j)]++
@@ -105,9 +105,9 @@ func (d *Design) Verify() error {
 				want = d.size
 			}
 			if got := int(together[x*d.points+y]); got != want {
-				faults = append(faults, fmt.Errorf("topology: points %d and %d share %d blocks, want %d", x, y, got, want))
+				problems = append(problems, fmt.Errorf("topology: points %d and %d share %d blocks, want %d", x, y, got, want))
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }

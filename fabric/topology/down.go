@@ -42,6 +42,11 @@ func (d *Down) Port(p PortID) bool { return d != nil && d.port[p] }
 // Switch tells whether switch s is down.
 func (d *Down) Switch(s SwitchID) bool { return d != nil && d.switches[s] }
 
+// None tells whether nothing is down.
+func (d *Down) None() bool {
+	return d == nil || !slices.Contains(d.port, true) && !slices.Contains(d.switches, true)
+}
+
 // Links is the number of cables between switches that are down.
 func (d *Down) Links() int {
 	n := 0

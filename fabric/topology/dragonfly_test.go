@@ -155,9 +155,9 @@ func TestDragonflyRefuses(t *testing.T) {
 		{"arrangement", DragonflyConfig{4, 8, 4, 0, "palmtree"}},
 	} {
 		_, err := Registry.Build("dragonfly", &c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

@@ -73,17 +73,17 @@ func ReadEdges(name string, data []byte, terminals int) (*Graph, error) {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		r.read(i+1, line)
 	}
-	if len(r.faults) == 0 {
-		if g := r.graph(terminals); len(r.faults) == 0 {
+	if len(r.problems) == 0 {
+		if g := r.graph(terminals); len(r.problems) == 0 {
 			return g, nil
 		}
 	}
-	return nil, errors.Join(r.faults...)
+	return nil, errors.Join(r.problems...)
 }
 
 // edgeReader collects cables.
 type edgeReader struct {
-	fileReader // its faults
+	fileReader // its problems
 	names      []string
 	number     map[string]int // switch of a name
 	classNames []string
@@ -116,7 +116,7 @@ func (r *edgeReader) read(line int, text string) {
 	case len(fields) == 3:
 		r.cable(line, fields[0], fields[1], fields[2])
 	default:
-		r.fault(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
+		r.problem(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
 	}
 }
 
@@ -132,24 +132,24 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 		at, _, _ = strings.Cut(at, "[")
 		l := strings.LastIndexByte(at, 'l')
 		if l <= 0 || l == len(at)-1 || !strings.HasPrefix(at, "c") {
-			r.fault(line, "%q: want a tile such as c0-0c0s0a0l00, unused or processor", end)
+			r.problem(line, "%q: want a tile such as c0-0c0s0a0l00, unused or processor", end)
 			return
 		}
 		ends[i], router[i] = at, at[:l]
 	}
 	switch here, known := r.tiles[ends[0]]; {
 	case known && here.stated:
-		r.fault(line, "tile %s stands in line %d already", ends[0], here.line)
+		r.problem(line, "tile %s stands in line %d already", ends[0], here.line)
 		return
 	case known && here.peer != ends[1]:
-		r.fault(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
+		r.problem(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
 		return
 	case known: // the cable is known from the other end
 		r.tiles[ends[0]] = tile{line, ends[1], true}
 		return
 	}
 	if there, known := r.tiles[ends[1]]; known {
-		r.fault(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
+		r.problem(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
 		return
 	}
 	r.tiles[ends[0]], r.tiles[ends[1]] = tile{line, ends[1], true}, tile{line, ends[0], false}
@@ -161,13 +161,13 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 
 func (r *edgeReader) cable(line int, a, b, class string) {
 	if a == b {
-		r.fault(line, "a cable from %q to itself", a)
+		r.problem(line, "a cable from %q to itself", a)
 		return
 	}
 	id, known := r.class[class]
 	if !known {
 		if class == "terminal" || input.HasControl(class) || len(r.classNames) == maxClasses-1 {
-			r.fault(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
+			r.problem(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
 			return
 		}
 		r.classNames = append(r.classNames, class)
@@ -201,7 +201,7 @@ func (r *edgeReader) numbers() (own []int, all bool) {
 // graph makes the graph, or records why it cannot.
 func (r *edgeReader) graph(terminals int) *Graph {
 	if len(r.cables) == 0 {
-		r.fault(1, "no cables: want a line with two switches for each")
+		r.problem(1, "no cables: want a line with two switches for each")
 		return nil
 	}
 	own, numbered := r.numbers()
@@ -209,23 +209,23 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		seen := map[int]string{}
 		for i, n := range own {
 			if before, twice := seen[n]; twice {
-				r.fault(1, "switches %q and %q have one number", before, r.names[i])
+				r.problem(1, "switches %q and %q have one number", before, r.names[i])
 			}
 			seen[n] = r.names[i]
 		}
-		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && len(r.faults) == 0 {
+		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && len(r.problems) == 0 {
 			missing := 0
 			for seen[missing] != "" {
 				missing++
 			}
-			r.fault(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
+			r.problem(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
 		}
-		if len(r.faults) > 0 {
+		if len(r.problems) > 0 {
 			return nil
 		}
 	}
 	if err := checkPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
-		r.faults = append(r.faults, err)
+		r.problems = append(r.problems, err)
 		return nil
 	}
 	at := func(i int) SwitchID {
@@ -245,7 +245,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	}
 	g := b.Freeze()
 	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.fault(1, "no path from switch 0 to switch %d: the network is not connected", lost)
+		r.problem(1, "no path from switch 0 to switch %d: the network is not connected", lost)
 	}
 	if !numbered {
 		g.Names = &Names{Switch: r.names}

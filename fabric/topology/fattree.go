@@ -24,7 +24,7 @@ func (c *FatTreeConfig) Validate() error {
 		return &param.ParamError{Key: "k", Value: c.K, Want: "an even number: half the ports lead up"}
 	}
 	tree := c.xgft()
-	if tree.Validate() != nil { // its only possible fault: too large
+	if tree.Validate() != nil { // its only possible problem: too large
 		return &param.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, maxPorts)}
 	}
 	return nil

@@ -80,7 +80,7 @@ func init() {
 		})
 }
 
-// Unreadable is the fault of a file that cannot be read.
+// Unreadable is the problem of a file that cannot be read.
 func (c *FileConfig) Unreadable(err error) error {
 	return &param.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
 }
@@ -126,23 +126,23 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	}
 	r := &fileReader{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	r.parse()
-	if len(r.faults) == 0 {
-		if g := r.build(); len(r.faults) == 0 {
+	if len(r.problems) == 0 {
+		if g := r.build(); len(r.problems) == 0 {
 			return g, nil
 		}
 	}
-	return nil, errors.Join(r.faults...)
+	return nil, errors.Join(r.problems...)
 }
 
-// maxFaults bounds the messages about one file.
-const maxFaults = 20
+// maxProblems bounds the messages about one file.
+const maxProblems = 20
 
 // fileReader collects the elements of a file, each with its line, then builds
 // the graph from them.
 type fileReader struct {
 	name      string
 	data      []byte
-	faults    []error
+	problems  []error
 	classes   []located[fileClass]
 	switches  []located[fileSwitch]
 	terminals []located[fileTerminal]
@@ -156,17 +156,17 @@ type located[E any] struct {
 	value E
 }
 
-func (r *fileReader) fault(line int, format string, args ...any) {
+func (r *fileReader) problem(line int, format string, args ...any) {
 	switch {
-	case len(r.faults) < maxFaults:
-		r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.name, line, fmt.Sprintf(format, args...)))
-	case len(r.faults) == maxFaults:
-		r.faults = append(r.faults, fmt.Errorf("%s: further faults left out", r.name))
+	case len(r.problems) < maxProblems:
+		r.problems = append(r.problems, fmt.Errorf("%s:%d: %s", r.name, line, fmt.Sprintf(format, args...)))
+	case len(r.problems) == maxProblems:
+		r.problems = append(r.problems, fmt.Errorf("%s: further problems left out", r.name))
 	}
 }
 
 // parse checks the syntax of the whole file first, so that the walk over its
-// elements that follows meets faults of contents only.
+// elements that follows meets problems of contents only.
 func (r *fileReader) parse() {
 	var whole json.RawMessage
 	if err := json.Unmarshal(r.data, &whole); err != nil {
@@ -174,13 +174,13 @@ func (r *fileReader) parse() {
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			line = 1 + bytes.Count(r.data[:min(int(syntax.Offset), len(r.data))], []byte("\n"))
 		}
-		r.fault(line, "not JSON: %v", err)
+		r.problem(line, "not JSON: %v", err)
 		return
 	}
 	d := &elementDecoder{Decoder: json.NewDecoder(bytes.NewReader(r.data)), data: r.data, line: 1}
 	d.DisallowUnknownFields()
 	if token, _ := d.Token(); token != json.Delim('{') {
-		r.fault(d.next(), "want an object")
+		r.problem(d.next(), "want an object")
 		return
 	}
 	var format string
@@ -191,7 +191,7 @@ func (r *fileReader) parse() {
 		token, _ := d.Token()
 		key := token.(string) // the syntax is known to be right
 		if seen[key] {
-			r.fault(line, "%q twice", key)
+			r.problem(line, "%q twice", key)
 		}
 		seen[key] = true
 		switch key {
@@ -210,13 +210,13 @@ func (r *fileReader) parse() {
 		case "aggregation_nodes":
 			r.aggregation = decodeList[fileAggregation](r, d)
 		default:
-			r.fault(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
+			r.problem(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
 			var skipped json.RawMessage
 			d.Decode(&skipped) // cannot fail: the syntax is known to be right
 		}
 	}
-	if len(r.faults) == 0 && (format != fileFormat || version != fileVersion) {
-		r.fault(1, "format %q, version %d: want %q, version %d", format, version, fileFormat, fileVersion)
+	if len(r.problems) == 0 && (format != fileFormat || version != fileVersion) {
+		r.problem(1, "format %q, version %d: want %q, version %d", format, version, fileFormat, fileVersion)
 	}
 }
 
@@ -245,13 +245,13 @@ func decodeElement[E any](r *fileReader, d *elementDecoder, e *E) int {
 		x.blank()
 	}
 	if err := d.Decode(e); err != nil {
-		r.fault(line, "%s", jsonFault(err))
+		r.problem(line, "%s", jsonProblem(err))
 	}
 	return line
 }
 
-// jsonFault words an error of the JSON package without the types of this one.
-func jsonFault(err error) string {
+// jsonProblem words an error of the JSON package without the types of this one.
+func jsonProblem(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
 		return strings.TrimPrefix(err.Error(), "json: ")
@@ -273,7 +273,7 @@ func jsonFault(err error) string {
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	line := d.next()
 	if d.data[d.counted] != '[' {
-		r.fault(line, "want a list")
+		r.problem(line, "want a list")
 		var skipped json.RawMessage
 		d.Decode(&skipped) // cannot fail: the syntax is known to be right
 		return nil

@@ -60,13 +60,13 @@ func TestFilePaths(t *testing.T) {
 		}
 	}
 	_, err := Registry.Build("file", &FileConfig{"testdata/absent.json"}, struct{}{})
-	if fault := (*param.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "path" {
+	if problem := (*param.ParamError)(nil); !errors.As(err, &problem) || problem.Key != "path" {
 		t.Errorf("absent file: %v", err)
 	}
 }
 
-// Every fault is reported with its line, and all of them together.
-func TestFileFaults(t *testing.T) {
+// Every problem is reported with its line, and all of them together.
+func TestFileProblems(t *testing.T) {
 	const (
 		head    = "{\n\"format\": \"weft-topology\", \"version\": 1,\n"
 		classes = "\"classes\": [{\"name\": \"x\", \"latency\": 1}],\n"
@@ -125,8 +125,8 @@ func TestFileFaults(t *testing.T) {
 	}
 	many.WriteString("]}")
 	_, err := ReadJSON("f", []byte(many.String()))
-	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.HasSuffix(err.Error(), "further faults left out") {
-		t.Errorf("100 faults: %v", err)
+	if err == nil || strings.Count(err.Error(), "\n") != maxProblems || !strings.HasSuffix(err.Error(), "further problems left out") {
+		t.Errorf("100 problems: %v", err)
 	}
 }
 

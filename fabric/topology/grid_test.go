@@ -78,9 +78,9 @@ func TestGridRefuses(t *testing.T) {
 		{"dims", GridConfig{[]int{32767, 3}, 1}},
 	} {
 		_, err := Registry.Build("mesh", &c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

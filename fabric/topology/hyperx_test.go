@@ -81,9 +81,9 @@ func TestHyperXRefuses(t *testing.T) {
 		{"dims", HyperXConfig{[]int{400, 400, 20}, nil, 1}},
 	} {
 		_, err := Registry.Build("hyperx", &c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

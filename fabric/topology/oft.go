@@ -57,9 +57,9 @@ var (
 func newOFT(c OFTConfig) (Topology, error) {
 	plane, err := NewDesign(c.K, 1)
 	if err != nil {
-		fault := *err.(*param.ParamError) // of "m", the block size
-		fault.Key = "k"
-		return nil, &fault
+		problem := *err.(*param.ParamError) // of "m", the block size
+		problem.Key = "k"
+		return nil, &problem
 	}
 	if c.P == 0 {
 		c.P = c.K

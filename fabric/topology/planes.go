@@ -28,7 +28,7 @@ func (c *PlanesConfig) Validate() error {
 		return err
 	}
 	tree := c.xgft()
-	if tree.Validate() != nil { // its only possible fault: too large, or 17 levels
+	if tree.Validate() != nil { // its only possible problem: too large, or 17 levels
 		return &param.ParamError{Key: "planes", Value: c.Planes, Want: fmt.Sprintf("a network of at most %d switch ports and 16 levels, nodes among them", maxPorts)}
 	}
 	return nil

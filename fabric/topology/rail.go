@@ -36,7 +36,7 @@ func (c *RailConfig) Validate() error {
 		return &param.ParamError{Key: "spine_uplinks", Value: c.SpineUplinks, Want: fmt.Sprintf("a multiple of cores/spines = %d", c.Cores/c.Spines)}
 	}
 	tree := c.xgft()
-	if tree.Validate() != nil { // its only possible fault: too large
+	if tree.Validate() != nil { // its only possible problem: too large
 		return &param.ParamError{Key: "units", Value: c.Units, Want: fmt.Sprintf("a network of at most %d switch ports", maxPorts)}
 	}
 	return nil

@@ -97,9 +97,9 @@ func TestRandomRegularRefuses(t *testing.T) {
 		{"terminals", RandomRegularConfig{8, 3, 0, 1}},
 	} {
 		_, err := Registry.Build("random-regular", &c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestSingleSwitch(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	_, err = Registry.Build("single-switch", &SingleSwitchConfig{0}, struct{}{})
-	if fault := (*param.ParamError)(nil); !errors.As(err, &fault) || fault.Key != "terminals" {
+	if problem := (*param.ParamError)(nil); !errors.As(err, &problem) || problem.Key != "terminals" {
 		t.Errorf("no terminals: %v", err)
 	}
 }

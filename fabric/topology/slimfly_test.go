@@ -31,9 +31,9 @@ func build[C any](t testing.TB, name string, set func(*C)) Topology {
 func refuses[C any](t *testing.T, name, key string, set func(*C)) {
 	t.Helper()
 	_, err := param.Make(Registry, name, struct{}{}, set)
-	var fault *param.ParamError
-	if !errors.As(err, &fault) || fault.Key != key {
-		t.Errorf("%s: %v, want a fault of %s", name, err, key)
+	var problem *param.ParamError
+	if !errors.As(err, &problem) || problem.Key != key {
+		t.Errorf("%s: %v, want a problem of %s", name, err, key)
 	}
 }
 

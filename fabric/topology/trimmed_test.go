@@ -130,9 +130,9 @@ func TestTrimmedTreeRefuses(t *testing.T) {
 		{"top_wiring", TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "relative"}},
 	} {
 		_, err := Registry.Build("trimmed-tree", &c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%+v: %v, want a fault of %s", c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

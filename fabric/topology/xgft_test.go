@@ -134,9 +134,9 @@ func TestTreesRefuse(t *testing.T) {
 		{"fat-tree", "n", &FatTreeConfig{64, 16}},
 	} {
 		_, err := Registry.Build(c.topology, c.config, struct{}{})
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || fault.Key != c.key {
-			t.Errorf("%s %+v: %v, want a fault of %s", c.topology, c.config, err, c.key)
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || problem.Key != c.key {
+			t.Errorf("%s %+v: %v, want a problem of %s", c.topology, c.config, err, c.key)
 		}
 	}
 }

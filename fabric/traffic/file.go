@@ -36,8 +36,8 @@ func newFile(config FileConfig, env Env) (Pattern, error) {
 	return readDestinations(config.Path, data, env.Topology.Graph().Terminals())
 }
 
-// mostFaults bounds the faults of a file that are listed.
-const mostFaults = 20
+// mostProblems bounds the problems of a file that are listed.
+const mostProblems = 20
 
 // readDestinations reads the destinations of n terminals, a line each. Empty lines and
 // those that begin with # are left aside. Several may have one destination, and it may be
@@ -47,23 +47,23 @@ func readDestinations(name string, data []byte, n int) (fixed, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var f fixed
-	var faults []error
+	var problems []error
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		dst, err := strconv.ParseInt(line, 10, 32)
-		if (err != nil || dst < 0 || int(dst) >= n) && len(faults) < mostFaults {
-			faults = append(faults, fmt.Errorf("%s:%d: %q, want a terminal, 0 to %d", name, i+1, input.Printable(line), n-1))
+		if (err != nil || dst < 0 || int(dst) >= n) && len(problems) < mostProblems {
+			problems = append(problems, fmt.Errorf("%s:%d: %q, want a terminal, 0 to %d", name, i+1, input.Printable(line), n-1))
 		}
 		f = append(f, topology.TerminalID(dst))
 	}
-	if len(f) != n && len(faults) == 0 {
-		faults = append(faults, fmt.Errorf("%s: %d destinations, want %d, one for each terminal", name, len(f), n))
+	if len(f) != n && len(problems) == 0 {
+		problems = append(problems, fmt.Errorf("%s: %d destinations, want %d, one for each terminal", name, len(f), n))
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	return f, nil
 }

@@ -32,26 +32,26 @@ type hotSpot struct {
 
 func newHotSpot(config HotSpotConfig, env Env) (Pattern, error) {
 	n := env.Topology.Graph().Terminals()
-	var faults []error
+	var problems []error
 	if n < 2 {
-		faults = append(faults, needs("hot-spot", "at least two terminals; this topology has %d", n))
+		problems = append(problems, needs("hot-spot", "at least two terminals; this topology has %d", n))
 	}
 	if len(config.Targets) == 0 {
-		faults = append(faults, &param.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
+		problems = append(problems, &param.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
 	}
 	h := &hotSpot{config.Fraction, nil, uniform{n, false}}
 	for i, t := range config.Targets {
 		key := fmt.Sprintf("targets[%d]", i)
 		switch id := topology.TerminalID(t); {
 		case t < 0 || t >= n:
-			faults = append(faults, &param.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
+			problems = append(problems, &param.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
 		case slices.Contains(h.targets, id):
-			faults = append(faults, &param.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
+			problems = append(problems, &param.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
 		default:
 			h.targets = append(h.targets, id)
 		}
 	}
-	return h, errors.Join(faults...)
+	return h, errors.Join(problems...)
 }
 
 func (h *hotSpot) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {

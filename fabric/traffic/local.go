@@ -33,27 +33,27 @@ func newLocal(config LocalConfig, env Env) (Pattern, error) {
 	if n < 2 {
 		return nil, needs("local", "at least two terminals; this topology has %d", n)
 	}
-	var faults []error
+	var problems []error
 	if config.Switch+config.Group > 1 {
-		faults = append(faults, &param.ParamError{Key: "group", Value: config.Group, Want: "at most what switch leaves of 1"})
+		problems = append(problems, &param.ParamError{Key: "group", Value: config.Group, Want: "at most what switch leaves of 1"})
 	}
 	l := &local{atSwitch: config.Switch, inGroup: config.Group, all: uniform{n, false}}
 	l.switches = neighboursOf(divide(g, g.Switches(), func(s topology.SwitchID) int { return int(s) }))
 	if config.Switch > 0 && l.switches.lonely() {
-		faults = append(faults, needs("local", "two terminals or more at every switch that has any, where packets stay at their switch"))
+		problems = append(problems, needs("local", "two terminals or more at every switch that has any, where packets stay at their switch"))
 	}
 	if config.Group > 0 {
 		groupOf, count := groups(env.Topology)
 		if groupOf == nil {
-			faults = append(faults, lacks("local", "groups or pods", env))
-			return nil, errors.Join(faults...)
+			problems = append(problems, lacks("local", "groups or pods", env))
+			return nil, errors.Join(problems...)
 		}
 		l.groups = neighboursOf(divide(g, count, groupOf))
 		if l.groups.lonely() {
-			faults = append(faults, needs("local", "two terminals or more in every group that has any, where packets stay in them"))
+			problems = append(problems, needs("local", "two terminals or more in every group that has any, where packets stay in them"))
 		}
 	}
-	return l, errors.Join(faults...)
+	return l, errors.Join(problems...)
 }
 
 // lonely tells whether some class has one member only.

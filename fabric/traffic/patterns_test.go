@@ -91,8 +91,8 @@ func TestPatternConformance(t *testing.T) {
 				for range draws {
 					count[p.Destination(src, &stream)]++
 				}
-				if fault := chiSquare(count, share, draws, 1e-9); fault != "" {
-					t.Errorf("%s on %s from %d: %s", name, on, src, fault)
+				if problem := chiSquare(count, share, draws, 1e-9); problem != "" {
+					t.Errorf("%s on %s from %d: %s", name, on, src, problem)
 				}
 			}
 		}
@@ -186,8 +186,8 @@ func TestUniformSelf(t *testing.T) {
 			count[p.Destination(1, &stream)]++
 		}
 		p.(Matrix).Weights(1, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
-		if fault := chiSquare(count, share, 30000, 1e-9); fault != "" {
-			t.Error(fault)
+		if problem := chiSquare(count, share, 30000, 1e-9); problem != "" {
+			t.Error(problem)
 		}
 		if self != (share[1] > 0) || self && share[1] != 0.25 {
 			t.Errorf("self = %v: share of itself %v", self, share[1])

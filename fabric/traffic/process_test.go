@@ -191,8 +191,8 @@ func TestProcessErrors(t *testing.T) {
 		} else {
 			_, err = param.Make(Processes, c.name, c.env, c.set)
 		}
-		var fault *param.ParamError
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
+		var problem *param.ParamError
+		if !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %+v: %v, want %s", c.name, c.env, err, c.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizesErrors: all faults together.
+// TestSizesErrors: all problems together.
 func TestSizesErrors(t *testing.T) {
 	_, err := NewSizes([]int{1, 0, -3}, []float64{1, -1})
 	for _, want := range []string{"packet_flits[1] = 0", "packet_flits[2] = -3", "packet_weights = [1 -1]: want one weight for each of the 3 sizes", "packet_weights[1] = -1"} {

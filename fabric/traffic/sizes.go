@@ -19,34 +19,34 @@ type Sizes struct {
 }
 
 // NewSizes makes a distribution: packets of flits[i] flits occur in proportion
-// to weights[i], counted in packets. Nil weights are equal ones. All faults are
+// to weights[i], counted in packets. Nil weights are equal ones. All problems are
 // returned together, as *param.ParamError with keys "packet_flits" and
 // "packet_weights".
 func NewSizes(flits []int, weights []float64) (*Sizes, error) {
-	var faults []error
+	var problems []error
 	if len(flits) == 0 {
-		faults = append(faults, &param.ParamError{Key: "packet_flits", Value: "[]", Want: "at least one size"})
+		problems = append(problems, &param.ParamError{Key: "packet_flits", Value: "[]", Want: "at least one size"})
 	}
 	for i, n := range flits {
 		if n < 1 || n > math.MaxInt32 {
-			faults = append(faults, &param.ParamError{Key: fmt.Sprintf("packet_flits[%d]", i), Value: n, Want: "1 to 2147483647 flits"})
+			problems = append(problems, &param.ParamError{Key: fmt.Sprintf("packet_flits[%d]", i), Value: n, Want: "1 to 2147483647 flits"})
 		}
 	}
 	if weights != nil && len(weights) != len(flits) {
-		faults = append(faults, &param.ParamError{Key: "packet_weights", Value: weights, Want: fmt.Sprintf("one weight for each of the %d sizes", len(flits))})
+		problems = append(problems, &param.ParamError{Key: "packet_weights", Value: weights, Want: fmt.Sprintf("one weight for each of the %d sizes", len(flits))})
 	}
 	total := 0.0
 	for i, w := range weights {
 		if !(w > 0 && w < math.Inf(1)) {
-			faults = append(faults, &param.ParamError{Key: fmt.Sprintf("packet_weights[%d]", i), Value: w, Want: "a positive number"})
+			problems = append(problems, &param.ParamError{Key: fmt.Sprintf("packet_weights[%d]", i), Value: w, Want: "a positive number"})
 		}
 		total += w
 	}
-	if len(faults) == 0 && math.IsInf(total, 1) {
-		faults = append(faults, &param.ParamError{Key: "packet_weights", Value: weights, Want: "weights with a finite sum"})
+	if len(problems) == 0 && math.IsInf(total, 1) {
+		problems = append(problems, &param.ParamError{Key: "packet_weights", Value: weights, Want: "weights with a finite sum"})
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	s := &Sizes{flits: slices.Clone(flits)}
 	sum := 0.0

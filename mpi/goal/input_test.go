@@ -9,7 +9,7 @@ import (
 )
 
 // TestBounds: a line without end and more operations than there is memory for
-// are faults, found on the way. An operation takes 40 bytes: in
+// are problems, found on the way. An operation takes 40 bytes: in
 // 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
 	_, err := Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1)))

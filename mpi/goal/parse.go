@@ -25,14 +25,14 @@ const (
 	rankBytes = 4 * 9 / 4
 )
 
-// maxFaults is the number of faults after which the parser gives up.
-const maxFaults = 10
+// maxProblems is the number of problems after which the parser gives up.
+const maxProblems = 10
 
 // mostOperations is the number of operations that 31 bits can count.
 const mostOperations = math.MaxInt32 - 1
 
 // Parse reads a schedule in the GOAL text format; name stands for it in
-// messages. All faults are reported (up to ten), each as name:line: what is
+// messages. All problems are reported (up to ten), each as name:line: what is
 // wrong: syntax, labels that are not defined above, ranks that are missing,
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
@@ -48,8 +48,8 @@ func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 		most:  input.Memory(),
 	}
 	p.parse()
-	if len(p.faults) > 0 {
-		return nil, errors.Join(p.faults...)
+	if len(p.problems) > 0 {
+		return nil, errors.Join(p.problems...)
 	}
 	g := p.goal
 	g.onStart = newDependents(g.ops.len(), &p.onStart)
@@ -71,7 +71,7 @@ type parser struct {
 	onStart, onDone list[edge]
 	ranks           int // of the file's header; -1 before it
 	openedAt        int // line of the open rank block, 0 outside
-	faults          []error
+	problems        []error
 	most            int64 // bytes that it may take
 	plain           bool  // no line is read by fast
 }
@@ -81,20 +81,20 @@ func (p *parser) held() int64 {
 	return opBytes*int64(p.goal.ops.len()) + edgeBytes*int64(p.onStart.len()+p.onDone.len()) + rankBytes*int64(len(p.goal.first))
 }
 
-func (p *parser) fault(format string, args ...any) {
-	p.faultAt(p.line, format, args...)
+func (p *parser) problem(format string, args ...any) {
+	p.problemAt(p.line, format, args...)
 }
 
-func (p *parser) faultAt(line int, format string, args ...any) {
-	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
+func (p *parser) problemAt(line int, format string, args ...any) {
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
 }
 
 func (p *parser) parse() {
 	g := p.goal
-	for len(p.faults) < maxFaults {
+	for len(p.problems) < maxProblems {
 		line, err := p.readLine()
 		if err != nil && err != io.EOF {
-			p.fault("%v", err)
+			p.problem("%v", err)
 			return
 		}
 		if p.plain || p.openedAt == 0 || p.comment != 0 || !p.fast(line) {
@@ -104,22 +104,22 @@ func (p *parser) parse() {
 			break
 		}
 		if p.held() > p.most {
-			p.fault("%d operations so far take %d bytes, more than the memory of this machine", p.goal.ops.len(), p.held())
+			p.problem("%d operations so far take %d bytes, more than the memory of this machine", p.goal.ops.len(), p.held())
 			return
 		}
 	}
-	if len(p.faults) >= maxFaults {
+	if len(p.problems) >= maxProblems {
 		return
 	}
 	switch {
 	case p.comment != 0:
-		p.fault("the file ends inside the comment that begins on line %d", p.comment)
+		p.problem("the file ends inside the comment that begins on line %d", p.comment)
 	case p.openedAt != 0:
-		p.fault("the file ends inside rank %d, whose block begins on line %d: is it truncated?", len(g.first)-1, p.openedAt)
+		p.problem("the file ends inside rank %d, whose block begins on line %d: is it truncated?", len(g.first)-1, p.openedAt)
 	case p.ranks < 0:
-		p.fault("no schedule: the file must begin with \"num_ranks N\"")
-	case len(g.first) != p.ranks && len(p.faults) == 0:
-		p.fault("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
+		p.problem("no schedule: the file must begin with \"num_ranks N\"")
+	case len(g.first) != p.ranks && len(p.problems) == 0:
+		p.problem("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
 	}
 	g.first = append(g.first, int32(g.ops.len()))
 }
@@ -127,7 +127,7 @@ func (p *parser) parse() {
 // slow reads any line.
 func (p *parser) slow(line []byte) {
 	if t := tokenize(line); t.err != "" {
-		p.fault("%s", t.err)
+		p.problem("%s", t.err)
 	} else if t.n > 0 {
 		p.statement(&t)
 	}
@@ -186,13 +186,13 @@ func (p *parser) statement(t *tokens) {
 	switch {
 	case p.ranks < 0:
 		if !t.word("num_ranks") {
-			p.fault("the file must begin with \"num_ranks N\", not %q", t.text())
+			p.problem("the file must begin with \"num_ranks N\", not %q", t.text())
 			p.ranks = math.MaxInt32 // report it once
 			return
 		}
 		n, ok := t.integer(1, math.MaxInt32-1)
 		if !ok || !t.end() {
-			p.fault("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
+			p.problem("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
 			p.ranks = math.MaxInt32
 			return
 		}
@@ -203,20 +203,20 @@ func (p *parser) statement(t *tokens) {
 			n, ok = t.integer(0, math.MaxInt32-1)
 		}
 		if !ok || !t.punctuation('{') || !t.end() {
-			p.fault("want \"rank %d {\", not %q", len(g.first), t.text())
+			p.problem("want \"rank %d {\", not %q", len(g.first), t.text())
 			return
 		}
 		p.openedAt = p.line
 		if int(n) != len(g.first) {
-			p.fault("rank %d stands where rank %d belongs: ranks stand in order, none missing", n, len(g.first))
+			p.problem("rank %d stands where rank %d belongs: ranks stand in order, none missing", n, len(g.first))
 		} else if int(n) >= p.ranks {
-			p.fault("rank %d, but num_ranks is %d", n, p.ranks)
+			p.problem("rank %d, but num_ranks is %d", n, p.ranks)
 		}
 		g.first = append(g.first, int32(g.ops.len()))
 		p.labels.reset()
 	case t.punctuation('}'):
 		if !t.end() {
-			p.fault("\"}\" stands on a line of its own")
+			p.problem("\"}\" stands on a line of its own")
 		}
 		p.openedAt = 0
 	default:
@@ -238,12 +238,12 @@ func (p *parser) inRank(t *tokens) {
 		}
 	}
 	if p.goal.ops.len() == mostOperations {
-		p.fault("more than %d operations", p.goal.ops.len())
+		p.problem("more than %d operations", p.goal.ops.len())
 		return
 	}
 	op := operation{line: int32(min(p.line, math.MaxInt32))}
 	if err := p.operation(t, &op); err != "" {
-		p.fault("%s", err)
+		p.problem("%s", err)
 		return
 	}
 	p.add(label, op)
@@ -273,16 +273,16 @@ func (p *parser) depend(edges *list[edge], before, after int32) {
 
 func (p *parser) dependency(t *tokens) {
 	if t.n != 3 || t.kind[2] != tokenWord {
-		p.fault("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
+		p.problem("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
 		return
 	}
 	after, okAfter := p.labels.find(t.tok[0])
 	before, okBefore := p.labels.find(t.tok[2])
 	if !okAfter {
-		p.fault("label %q is not defined above in this rank", t.tok[0])
+		p.problem("label %q is not defined above in this rank", t.tok[0])
 	}
 	if !okBefore {
-		p.fault("label %q is not defined above in this rank", t.tok[2])
+		p.problem("label %q is not defined above in this rank", t.tok[2])
 	}
 	if !okAfter || !okBefore {
 		return

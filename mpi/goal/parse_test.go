@@ -57,7 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
 		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
 		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
-		{"all faults", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
+		{"all problems", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("x.goal", strings.NewReader(c.text))

@@ -76,6 +76,9 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 			}
 		}
 		c.Terminal.InjectionCycles = some(0, 3)
+		if stream.IntN(3) == 0 {
+			s.Pipeline = fabric.Serial
+		}
 		c.Channels = map[string]fabric.ChannelConfig{}
 		for _, class := range n.Topology.Graph().Classes {
 			c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}

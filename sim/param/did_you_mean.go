@@ -1,6 +1,9 @@
 package param
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nearest returns the candidate that differs from name by the fewest edits, if
 // those are few enough for a typing error; otherwise "".
@@ -15,6 +18,14 @@ func Nearest(name string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean is ` (did you mean "x"?)` if [Nearest] finds one, otherwise "".
+func DidYouMean(name string, candidates []string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
 }
 
 // editDistance counts insertions, deletions, substitutions and swaps of

@@ -32,15 +32,15 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	}
 	fields := map[string]reflect.Value{}
 	EachSetting(config, func(f reflect.StructField, v reflect.Value) { fields[f.Tag.Get("toml")] = v })
-	var faults []error
+	var problems []error
 	for _, s := range settings {
 		if v, known := fields[s.Key]; !known {
-			faults = append(faults, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, keysOf(config))})
+			problems = append(problems, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, keysOf(config))})
 		} else if err := assign(v, s.Value); err != nil {
-			faults = append(faults, &ParamError{s.Key, s.Value, err.Error()})
+			problems = append(problems, &ParamError{s.Key, s.Value, err.Error()})
 		}
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return zero, err
 	}
 	built, err := r.Build(name, config, env)
@@ -50,11 +50,11 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	unused := r.Unused(name, env, built)
 	for _, s := range settings {
 		if slices.Contains(unused, s.Key) {
-			faults = append(faults, &ParamError{s.Key, s.Value, r.LeftOut(name)})
+			problems = append(problems, &ParamError{s.Key, s.Value, r.LeftOut(name)})
 		}
 	}
-	if len(faults) > 0 {
-		return zero, errors.Join(faults...)
+	if len(problems) > 0 {
+		return zero, errors.Join(problems...)
 	}
 	return built, nil
 }

@@ -290,38 +290,38 @@ type ParamError struct {
 func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.Key, e.Value, e.Want) }
 
 // Validate checks a pointer to a configuration against its tags (min, max,
-// choices) and, if those hold, its own Validate method. All faults are
+// choices) and, if those hold, its own Validate method. All problems are
 // returned together, each a *ParamError.
 func Validate(config any) error {
-	var faults []error
+	var problems []error
 	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		faults = append(faults, checkTags(f, v)...)
+		problems = append(problems, checkTags(f, v)...)
 	})
-	if len(faults) == 0 {
+	if len(problems) == 0 {
 		if c, ok := config.(interface{ Validate() error }); ok {
 			return c.Validate()
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }
 
 func checkTags(f reflect.StructField, v reflect.Value) []error {
 	key := f.Tag.Get("toml")
 	if v.Kind() == reflect.Slice {
-		var faults []error
+		var problems []error
 		for i := range v.Len() {
 			for _, err := range checkTags(f, v.Index(i)) {
 				p := err.(*ParamError)
 				p.Key = fmt.Sprintf("%s[%d]", key, i)
-				faults = append(faults, p)
+				problems = append(problems, p)
 			}
 		}
-		return faults
+		return problems
 	}
-	var faults []error
-	fault := func() { faults = append(faults, &ParamError{key, strings.Trim(formatValue(v), "\n"), allowed(f)}) }
+	var problems []error
+	problem := func() { problems = append(problems, &ParamError{key, strings.Trim(formatValue(v), "\n"), allowed(f)}) }
 	if c := choices(f); c != nil && v.Kind() == reflect.String && !slices.Contains(c, v.String()) {
-		fault()
+		problem()
 	}
 	var x float64
 	switch {
@@ -332,13 +332,13 @@ func checkTags(f reflect.StructField, v reflect.Value) []error {
 	case v.CanFloat():
 		x = v.Float()
 	default:
-		return faults
+		return problems
 	}
 	lo, hi := bound(f, v, "min"), bound(f, v, "max")
 	if lo != nil && !(x >= *lo) || hi != nil && !(x <= *hi) { // NaN fails both
-		fault()
+		problem()
 	}
-	return faults
+	return problems
 }
 
 // bound reads a min or max tag, in the unit of the field's type.

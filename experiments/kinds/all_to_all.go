@@ -1,0 +1,95 @@
+package kinds
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// exchange is the source and the sink of an all-to-all through the fabric:
+// every terminal sends one packet to every other, back to back, as fast as the
+// network takes them. All packets are born in cycle 0.
+type exchange struct {
+	terminals int
+	flits     int32
+	order     [][]int32 // by terminal: destinations; nil: in ring order
+	sent      []int32   // by terminal
+
+	missing            []int32 // by destination: packets not yet there
+	packets            int64
+	last               int64 // cycle of the last arrival
+	latency            int64 // in the network, sum
+	latencyMax         int64
+	hops, channelFlits int64
+}
+
+// newExchange prepares the order in which terminals send: "ring": terminal i
+// to i+1, i+2, ..., so that at each step all destinations differ; "random":
+// each terminal in an order of its own.
+func newExchange(terminals, flits int, order string, seed uint64) *exchange {
+	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: make([]int32, terminals)}
+	for t := range x.missing {
+		x.missing[t] = int32(terminals - 1)
+	}
+	if order == "random" {
+		x.order = make([][]int32, terminals)
+		for t := range x.order {
+			for i := range terminals - 1 {
+				x.order[t] = append(x.order[t], x.ring(t, i))
+			}
+			stream := sim.NewStream(seed, "exchange-order", t)
+			sim.Shuffle(&stream, x.order[t])
+		}
+	}
+	return x
+}
+
+func (x *exchange) ring(t, i int) int32 { return int32((t + 1 + i) % x.terminals) }
+
+// Next implements fabric.Source.
+func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	i := int(x.sent[t])
+	*spec = fabric.PacketSpec{}
+	switch {
+	case i == x.terminals-1:
+		spec.Birth = fabric.Never
+		return false
+	case until < 0:
+		return false
+	}
+	x.sent[t]++
+	to := x.ring(int(t), i)
+	if x.order != nil {
+		to = x.order[t][i]
+	}
+	spec.Dst, spec.Flits = topology.TerminalID(to), x.flits
+	return true
+}
+
+// Deliver implements fabric.Sink.
+func (x *exchange) Deliver(d *fabric.Delivery) {
+	x.packets++
+	x.missing[d.Dst]--
+	x.last = max(x.last, d.Cycle)
+	latency := d.Cycle - d.Inject
+	x.latency += latency
+	x.latencyMax = max(x.latencyMax, latency)
+	x.hops += int64(d.Hops)
+	x.channelFlits += int64(d.Hops+1) * int64(d.Flits)
+}
+
+// complete finds out whether the terminals have all of their packets but those
+// that faults have had given up. Every packet was sent once, so that counting
+// them is enough.
+func (x *exchange) complete(givenUp int64) error {
+	missing := int64(0)
+	for _, n := range x.missing {
+		missing += int64(n)
+	}
+	if missing != givenUp {
+		return fmt.Errorf("the network came to rest while terminals still lacked %d packets, of which %d were given up", missing, givenUp)
+	}
+	return nil
+}

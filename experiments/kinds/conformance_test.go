@@ -1,0 +1,79 @@
+package kinds
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Keys are lower case, or one of the capitals by which the LogGP models name their
+// parameters (L, G, O, S beside o and g).
+var (
+	kindName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	keyName  = regexp.MustCompile(`^([a-z][a-z0-9_]*|[A-Z])$`)
+)
+
+// TestConformance is the conformance suite of kinds: names that files and CSV can
+// carry, everything documented, defaults that are valid, and no parameter of a
+// choice hidden behind a key of its table or of another choice.
+func TestConformance(t *testing.T) {
+	for _, k := range experiments.DescribeKinds() {
+		t.Run(k.Name, func(t *testing.T) {
+			if !kindName.MatchString(k.Name) || k.Doc == "" {
+				t.Errorf("documented %q", k.Doc)
+			}
+			seen := map[string]bool{"point": true, "seed": true, "replications": true}
+			for _, c := range k.Columns {
+				if !keyName.MatchString(c.Name) || c.Doc == "" || seen[c.Name] {
+					t.Errorf("column %q, documented %q, or twice", c.Name, c.Doc)
+				}
+				seen[c.Name] = true
+			}
+			for _, table := range k.Tables {
+				checkTable(t, &table)
+			}
+			f, err := experiments.Load("defaults", fmt.Sprintf("kind = %q", k.Name), experiments.Options{})
+			if err != nil {
+				t.Fatalf("the defaults are not valid: %v", err)
+			}
+			if _, err := experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}); err != nil {
+				t.Errorf("the defaults spelt out cannot be read again: %v", err)
+			}
+		})
+	}
+}
+
+func checkTable(t *testing.T, table *experiments.TableDescription) {
+	t.Helper()
+	if table.Doc == "" {
+		t.Errorf("table %s has no documentation", table.Name)
+	}
+	own := map[string]bool{}
+	for _, p := range table.Params {
+		checkParam(t, table.Name, p)
+		own[p.Key] = true
+	}
+	others := map[string]string{}
+	for _, c := range table.Choices {
+		for _, e := range c.Entries {
+			for _, p := range e.Params {
+				where := table.Name + " " + e.Name
+				checkParam(t, where, p)
+				if own[p.Key] || others[p.Key] != "" && others[p.Key] != c.Key {
+					t.Errorf("%s: %s is hidden by another key of the table", where, p.Key)
+				}
+				others[p.Key] = c.Key
+			}
+		}
+	}
+}
+
+func checkParam(t *testing.T, where string, p param.Param) {
+	t.Helper()
+	if !keyName.MatchString(p.Key) || p.Doc == "" {
+		t.Errorf("%s: key %q, documented %q", where, p.Key, p.Doc)
+	}
+}

@@ -1,0 +1,191 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func init() {
+	experiments.Register(experiments.Kind[mpiConfig, mpiRow]{
+		Name:   "mpi",
+		Doc:    "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Tables: []string{"ranks"},
+		Asked:  map[string]string{"ranks": "job.finish_times"},
+		Defaults: func() mpiConfig {
+			d := fabric.DefaultConfig()
+			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below
+			return mpiConfig{
+				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
+				Workload:    mpiWorkload{Type: experiments.Choose(skeletons.Registry, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
+				Protocol:    mpi.DefaultProtocols,
+				Connections: mpi.DefaultConnections,
+				HCA:         hcaTable{experiments.Choose(hca.Registry, "qdr")},
+				LogGP:       mpi.DefaultLogGP,
+				LogGOPS:     mpi.DefaultLogGOPS,
+				Noise:       mpi.DefaultNoise,
+				Memory:      mpi.DefaultMemory,
+				Measure:     mpiMeasure{Replications: 1},
+				Topology:    network.TopologyTable{Type: experiments.Choose(topology.Registry, "single-switch")},
+				Routing:     network.RoutingTable{Type: experiments.Choose(routing.Registry, "table")},
+				Fabric:      d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
+			}
+		},
+		Complete: func(c *mpiConfig, given func(string) bool) {
+			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
+		},
+		Check:     checkMPI,
+		Preflight: preflightMPI,
+		Run:       runMPI,
+		Revision:  1,
+	})
+}
+
+type mpiConfig struct {
+	Job         mpiJob          `toml:"job" doc:"ranks and machine"`
+	Workload    mpiWorkload     `toml:"workload" doc:"what the ranks do"`
+	Placement   mpi.Placement   `toml:"placement" doc:"ranks on nodes"`
+	Protocol    mpi.Protocols   `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
+	Connections mpi.Connections `toml:"connections" doc:"how processes are connected"`
+	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
+	Noise       mpi.Noise       `toml:"noise" doc:"what puts ranks out of step; not for machine loggops"`
+	Memory      mpi.Memory      `toml:"memory" doc:"a node's memory, which its processes share; not for machine loggops"`
+	Measure     mpiMeasure      `toml:"measure" doc:"how often a point is run"`
+	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
+	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
+
+	Topology network.TopologyTable           `toml:"topology" doc:"machine fabric: switches, terminals and channels; nodes are terminals"`
+	Routing  network.RoutingTable            `toml:"routing" doc:"machine fabric: the way of packets"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"machine fabric: what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"machine fabric: input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"machine fabric: end points"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"machine fabric: channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+}
+
+type mpiJob struct {
+	Ranks       int    `toml:"ranks" doc:"ranks of a skeleton; a GOAL schedule has its own" min:"1"`
+	Machine     string `toml:"machine" doc:"loggp: runtime, adapters, a network without contention; fabric: runtime, adapters, switches and channels flit by flit; loggops: the LogGOPS machine, which knows none of the tables but its own" choices:"loggp|fabric|loggops"`
+	Extrapolate int    `toml:"extrapolate" doc:"iterations of the whole program: total_s is the first simulated one, and the mean of the others for the rest; 0: as many as are simulated" min:"0"`
+	FinishTimes bool   `toml:"finish_times" doc:"write ranks.csv, the finish time of every rank"`
+}
+
+type mpiWorkload struct {
+	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
+	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+}
+
+type mpiMeasure struct {
+	Replications int `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
+}
+
+type hcaTable struct {
+	Preset experiments.Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from"`
+}
+
+type mpiRow struct {
+	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
+	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one, as the next three"`
+	Total        float64 `column:"total_s" doc:"the same extrapolated to job.extrapolate iterations"`
+	TotalCI95    float64 `column:"total_ci95_s" doc:"the same for total_s"`
+	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
+	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"the same for first_iteration_s"`
+	Steady       float64 `column:"steady_iteration_s" doc:"mean of the others; empty with fewer than two iterations"`
+	SteadyCI95   float64 `column:"steady_iteration_ci95_s" doc:"the same for steady_iteration_s"`
+	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
+	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
+	Control      int64   `column:"control_messages" doc:"RTS, CTS, FIN and what an algorithm sends to synchronise"`
+	Handshakes   int64   `column:"handshakes" doc:"requests for a connection on demand"`
+	QPs          float64 `column:"qps_on_demand_mean" doc:"QPs made on demand per process"`
+	QPsPeak      int64   `column:"qps_on_demand_peak" doc:"QPs made on demand and open at once, of the process with the most"`
+	KernelTime   float64 `column:"qp_kernel_per_rank_s" doc:"CPU time per process for making QPs"`
+	ConnectWait  float64 `column:"connect_wait_per_rank_s" doc:"time that messages waited for their connection, summed, per process"`
+	Misses       int64   `column:"context_misses" doc:"QP contexts that an adapter had to load"`
+	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
+	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
+	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
+	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
+	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
+}
+
+func (c *mpiConfig) program() (skeletons.Program, error) {
+	program, err := c.Workload.Type.BuildShared(skeletons.Env{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	var problems []error
+	for _, problem := range param.Errors(err) {
+		var p *param.ParamError
+		if errors.As(problem, &p) && p.Key == "workload.ranks" { // which stands elsewhere
+			problem = &param.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
+		}
+		problems = append(problems, problem)
+	}
+	return program, errors.Join(problems...)
+}
+
+// leaders is the number of leaders a node in an alltoall by leaders, otherwise
+// NaN.
+func (c *mpiConfig) leaders() float64 {
+	if p, err := c.program(); err == nil {
+		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 {
+			return float64(l.Leaders())
+		}
+	}
+	return math.NaN()
+}
+
+// build makes the workload in the time unit of its machine.
+func (c *mpiConfig) build() (mpi.Workload, error) {
+	program, err := c.program()
+	if err != nil {
+		return nil, err
+	}
+	unit := sim.Picosecond
+	if c.Job.Machine == "loggops" {
+		unit = sim.Nanosecond
+	}
+	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
+}
+
+func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
+	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
+	w, err := c.build()
+	if err != nil || c.Job.Machine == "loggops" {
+		return nil, err
+	}
+	if w.CPUs() > 1 || w.NICs() > 1 {
+		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+	}
+	if bad := c.Noise.Check(); bad != nil {
+		return nil, experiments.Under("noise", "noise", bad)
+	}
+	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
+	if bad != nil {
+		return nil, experiments.Under("placement", "placement", bad)
+	}
+	adapter, err := c.HCA.Preset.Build(struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	var warnings []experiments.Warning
+	if adapter.MTU > adapter.Quantum {
+		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
+	}
+	if c.Job.Machine == "fabric" {
+		more, err := c.checkNetwork(&adapter, nodes, seed)
+		return append(warnings, more...), err
+	}
+	return warnings, nil
+}

@@ -1,0 +1,100 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+func (c *mpiConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *mpiConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+
+func preflightMPI(c *mpiConfig, p *experiments.Preflight) error {
+	if c.Job.Machine != "fabric" {
+		return nil
+	}
+	return network.CheckCertified(p, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.Fabric.AllowDeadlock).Through(&c.Switch), c.Fabric.AllowDeadlock)
+}
+
+// fabricParts builds what the fabric of an adapter is made of.
+func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topology, fabric.Config, fabric.Routing, error) {
+	t, err := c.Topology.Type.BuildShared(struct{}{})
+	if err != nil {
+		return nil, fabric.Config{}, nil, err
+	}
+	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
+	return t, config, r, err
+}
+
+// channels gives the channels to terminals the pace of the adapters' engines,
+// which is what holds up the network when they are slower than the link.
+func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
+	all := maps.Clone(c.Channel)
+	if all == nil {
+		all = map[string]fabric.ChannelConfig{}
+	}
+	for p := range g.NumPorts() {
+		if _, terminal := g.PeerTerminal(topology.PortID(p)); !terminal {
+			continue
+		}
+		name := g.Classes[g.PortClass[p]].Name
+		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
+			channel.Rate = adapter.Rate()
+			all[name] = channel
+		}
+	}
+	return all
+}
+
+// checkNetwork finds what is wrong with the fabric for so many nodes.
+func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([]experiments.Warning, error) {
+	t, config, r, err := c.fabricParts(adapter, seed)
+	if err != nil {
+		return nil, network.ExplainVCs(err, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch))
+	}
+	g := t.Graph()
+	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
+	problems := []error{config.Check(g, r), network.CheckFit(&c.Switch, packet)}
+	if n := len(g.Hosts()); nodes > n {
+		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
+	}
+	var warnings []experiments.Warning
+	for _, message := range config.BufferWarnings(g) {
+		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return warnings, errors.Join(problems...)
+}
+
+// overFabric makes the transport through the fabric, and what is to be done when
+// the run is over: find out whether the network came to rest for good.
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64) (mpi.NewTransport, func(mpi.Result, error) (mpi.Result, error), error) {
+	t, config, r, err := c.fabricParts(adapter, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := fabric.New(t.Graph(), config, r, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := func(k *sim.Kernel, nodes int, sink mpi.Sink) (mpi.Transport, error) {
+		return newFabricTransport(k, f, c.Fabric.FlitBytes, adapter, nodes, sink)
+	}
+	return open, func(result mpi.Result, err error) (mpi.Result, error) {
+		fabricCounter(f, run)()
+		if errors.Is(err, mpi.ErrStopped) {
+			return result, err
+		}
+		return result, errors.Join(f.Rest(), err)
+	}, nil
+}

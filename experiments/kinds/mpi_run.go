@@ -1,0 +1,192 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// runMPI computes a point: the means over its replications.
+func runMPI(ctx context.Context, c *mpiConfig, run *experiments.Run) (mpiRow, error) {
+	var sum mpiSum
+	for i := range c.Measure.Replications {
+		row, err := c.simulate(ctx, run, i)
+		if err != nil {
+			return mpiRow{}, err
+		}
+		sum.add(&row)
+	}
+	run.Replications = c.Measure.Replications
+	return sum.row(), nil
+}
+
+// mpiSum sums up the rows of replications.
+type mpiSum struct {
+	fields []stats.Running // by field of mpiRow; truth counts as 1
+}
+
+func (s *mpiSum) add(row *mpiRow) {
+	v := reflect.ValueOf(row).Elem()
+	if s.fields == nil {
+		s.fields = make([]stats.Running, v.NumField())
+	}
+	for i := range s.fields {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Float64:
+			s.fields[i].Add(f.Float())
+		case reflect.Int64:
+			s.fields[i].Add(float64(f.Int()))
+		case reflect.Bool:
+			if s.fields[i].Add(0); f.Bool() {
+				s.fields[i].Add(1)
+			}
+		}
+	}
+}
+
+// row has the means; half-widths in the fields whose names end in CI95; and what
+// is true of any replication.
+func (s *mpiSum) row() mpiRow {
+	var row mpiRow
+	v := reflect.ValueOf(&row).Elem()
+	for i := range s.fields {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Float64:
+			of, interval := strings.CutSuffix(v.Type().Field(i).Name, "CI95")
+			if !interval {
+				f.SetFloat(s.fields[i].Mean())
+				continue
+			}
+			mean, _ := v.Type().FieldByName(of)
+			f.SetFloat(stats.Finite(s.fields[mean.Index[0]].HalfWidth(0.95)))
+		case reflect.Int64:
+			f.SetInt(int64(math.Round(s.fields[i].Mean())))
+		case reflect.Bool:
+			f.SetBool(s.fields[i].Max() > 0)
+		}
+	}
+	return row
+}
+
+// simulate runs a replication.
+func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int) (mpiRow, error) {
+	seed := replicationSeed(run.Seed, replication)
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
+	}
+	counted := int64(0)
+	progress := func(events int64) (stop bool) {
+		run.Count(events-counted, 0)
+		counted = events
+		run.Advance(events, 0, "events")
+		return ctx.Err() != nil
+	}
+	if c.Job.Machine == "loggops" {
+		r, err := c.LogGOPS.Run(w, progress)
+		if err != nil {
+			return mpiRow{}, stopped(ctx, err)
+		}
+		progress(r.Events)
+		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
+		row.times(c, w, r.Finish, 1e-9)
+		if replication == 0 {
+			c.finishTimes(run, r.Finish, 1)
+		}
+		return row, nil
+	}
+	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
+	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
+		return mpiRow{}, err
+	}
+	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
+	if c.Job.Machine == "fabric" {
+		if config.Transport, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
+			return mpiRow{}, err
+		}
+	} else {
+		network := c.LogGP
+		network.HCA = config.Adapter
+		config.Transport = network.New
+	}
+	r, err := over(config.Run(w))
+	if err != nil {
+		return mpiRow{}, stopped(ctx, err)
+	}
+	progress(int64(r.Stats.Events))
+	ranks := float64(w.Ranks())
+	row := mpiRow{
+		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
+		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
+		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
+		NotReady: r.Stats.NotReady, Leaders: c.leaders(),
+	}
+	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
+	row.Static, row.Memory = memory.ProcessStatic, memory.Process
+	finish := make([]int64, len(r.Finish))
+	for i, t := range r.Finish {
+		finish[i] = int64(t)
+	}
+	row.times(c, w, finish, 1e-12)
+	if replication == 0 {
+		c.finishTimes(run, finish, 1000)
+	}
+	return row, nil
+}
+
+// stopped is the context's error if it ended the run.
+func stopped(ctx context.Context, err error) error {
+	if errors.Is(err, mpi.ErrStopped) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// times fills in the times of a run, given in a unit of so many seconds.
+func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds float64) {
+	last := int64(0)
+	for _, t := range finish {
+		last = max(last, t)
+	}
+	row.Elapsed = float64(last) * seconds
+	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
+	s, ok := w.(*mpi.ScheduleRun)
+	if !ok || len(s.PhaseEnds()) == 0 {
+		return
+	}
+	ends := s.PhaseEnds()
+	row.First = float64(ends[0]) * seconds
+	rest := len(ends) - 1
+	if rest == 0 {
+		return
+	}
+	row.Steady = float64(ends[rest]-ends[0]) * seconds / float64(rest)
+	if n := c.Job.Extrapolate; n > len(ends) {
+		row.Extrapolated = true
+		row.Total = row.Elapsed + row.Steady*float64(n-len(ends))
+	}
+}
+
+// finishTimes writes ranks.csv if asked for, from times in units of which a
+// nanosecond has 1 or 1000: every digit, and none that is not known.
+func (c *mpiConfig) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
+	if !c.Job.FinishTimes {
+		return
+	}
+	t := run.Table("ranks", "rank", "finish_ns")
+	for r, at := range finish {
+		text := strconv.FormatInt(at/unitsPerNanosecond, 10)
+		if fraction := at % unitsPerNanosecond; fraction != 0 {
+			text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
+		}
+		t.Add(r, text)
+	}
+}

@@ -1,0 +1,140 @@
+package kinds
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// hostTable is the [host] table: what lies between a process and the network.
+type hostTable struct {
+	SendOverhead    sim.Time  `toml:"send_overhead" doc:"from the post of a work request until the adapter begins to read the message" min:"0ns"`
+	ReceiveOverhead sim.Time  `toml:"receive_overhead" doc:"from the last byte in memory until the process has the completion" min:"0ns"`
+	DMARate         sim.Rate  `toml:"dma_rate" doc:"rate at which the adapter moves data: a packet is read whole before it is sent; one that arrives is written while it comes in" min:"1kb/s"`
+	MTU             sim.Bytes `toml:"mtu" doc:"payload of a full packet; longer messages are cut" min:"1B"`
+}
+
+// hosts are the adapters on the terminals of a fabric: they read messages, send
+// them as packets, take packets in, and drop those of groups that nobody behind
+// them has joined. Sending and receiving are engines of their own, each one
+// packet at a time. Bytes travel in whole flits; headers are not modelled: rates
+// are those left to the payload.
+type hosts struct {
+	hostTable
+	fabric     *fabric.Fabric
+	clock      sim.Time
+	flit       int64      // bytes
+	incoming   []sim.Time // by terminal: time of a flit on its channel
+	nodes      []host
+	background *fabric.OpenLoop // unicast packets beside the messages; may be nil
+	handler    arrivals
+	unicast    backgroundMeter
+}
+
+// host is the adapter of a terminal.
+type host struct {
+	reading sim.Time // until then
+	writing sim.Time // likewise
+	packets []hostPacket
+	head    int
+}
+
+type hostPacket struct {
+	birth int64 // cycle
+	spec  fabric.PacketSpec
+}
+
+// hostPacketBytes is the least that a packet takes while its message is sent.
+const hostPacketBytes = 48
+
+// arrivals hears of packets of messages that have arrived at a terminal, at their
+// own time. keep tells whether the terminal takes the packet.
+type arrivals interface {
+	keep(message int32, t topology.TerminalID) bool
+	arrived(message int32, t topology.TerminalID, done sim.Time)
+}
+
+// backgroundMeter sums up the background's packets.
+type backgroundMeter struct{ packets, latency int64 }
+
+// backgroundTag marks the background's packets; messages are numbered below.
+const backgroundTag = 0
+
+func newHosts(c hostTable, f *fabric.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
+	g := f.Graph()
+	h := &hosts{hostTable: c, fabric: f, clock: f.Clock(), flit: int64(flit), nodes: make([]host, g.Terminals())}
+	h.incoming = make([]sim.Time, g.Terminals())
+	for t := range h.incoming {
+		h.incoming[t] = sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
+	}
+	return h
+}
+
+// packetsOf is the number of packets of a message.
+func (c *hostTable) packetsOf(bytes int64) int {
+	return int(max(1, (bytes+int64(c.MTU)-1)/int64(c.MTU)))
+}
+
+// send posts a message at time now and returns when its last byte has been read.
+// to says where it goes; number comes back with its packets.
+func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec, bytes int64, number int32) (read sim.Time) {
+	n := &h.nodes[src]
+	if n.head == len(n.packets) {
+		n.packets, n.head = n.packets[:0], 0
+	}
+	first := len(n.packets)
+	n.reading = max(n.reading, now+h.SendOverhead)
+	for left := bytes; ; left -= int64(h.MTU) {
+		size := min(left, int64(h.MTU))
+		n.reading += sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(size)))
+		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
+		to.Flits = int32(max(1, (size+h.flit-1)/h.flit))
+		to.Tag = uint64(number+1)<<32 | uint64(size)
+		n.packets = append(n.packets, hostPacket{to.Birth, to})
+		if left <= int64(h.MTU) {
+			break
+		}
+	}
+	h.fabric.WakeAt(src, n.packets[first].birth)
+	return n.reading
+}
+
+// Next implements fabric.Source: messages first.
+func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	n := &h.nodes[t]
+	next := fabric.PacketSpec{Birth: fabric.Never}
+	if n.head < len(n.packets) {
+		next = n.packets[n.head].spec
+		if next.Birth <= until {
+			n.head++
+			*spec = next
+			return true
+		}
+	}
+	if h.background != nil {
+		ok := h.background.Next(t, until, spec)
+		if ok || spec.Birth < next.Birth {
+			return ok
+		}
+	}
+	*spec = next
+	return false
+}
+
+// Deliver implements fabric.Sink.
+func (h *hosts) Deliver(d *fabric.Delivery) {
+	if d.Tag>>32 == backgroundTag {
+		h.unicast.packets++
+		h.unicast.latency += d.Cycle - d.Birth
+		return
+	}
+	message, bytes := int32(d.Tag>>32)-1, int64(uint32(d.Tag))
+	if !h.handler.keep(message, d.Dst) {
+		return
+	}
+	n := &h.nodes[d.Dst]
+	now := sim.Time(d.Cycle) * h.clock
+	begun := now - sim.Time(d.Flits-1)*h.incoming[d.Dst]
+	n.writing = max(now, max(n.writing, begun)+sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(bytes))))
+	h.handler.arrived(message, d.Dst, n.writing+h.ReceiveOverhead)
+}

@@ -1,0 +1,214 @@
+package kinds
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// latencySimulation is a point of kind multicast-latency at work.
+type latencySimulation struct {
+	kernel   *sim.Kernel
+	fabric   *fabric.Fabric
+	hosts    *hosts
+	loop     *multicastLoop
+	hardware *hardwareCarrier // one of these
+	software *softwareCarrier
+	plan     *multicastPlan // nil without multicast
+	timings  []fabric.ChannelTiming
+}
+
+// simulation builds the point.
+func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*latencySimulation, error) {
+	s := &latencySimulation{kernel: sim.NewKernel(), timings: p.timings}
+	config := p.fabric
+	config.Switch.VCs = p.unicast
+	m := &c.Messages
+	if m.Carrier == "multicast" {
+		var err error
+		if s.plan, err = c.plan(p, run.Seed, run.Threads); err != nil {
+			return nil, err
+		}
+		config.Switch.VCs += s.plan.layers.Count
+	}
+	var err error
+	if s.fabric, err = fabric.New(p.topology.Graph(), config, p.routing, run.Seed); err != nil {
+		return nil, err
+	}
+	s.loop = &multicastLoop{rotate: m.Rotate, think: m.Think, warmup: m.Warmup, wanted: m.Count}
+	for i, g := range p.groups[:c.active(p)] {
+		s.loop.groups = append(s.loop.groups, loopGroup{members: g.Terminals, random: sim.NewStream(run.Seed, "multicast group", i)})
+	}
+	s.hosts = newHosts(c.Host, s.fabric, c.Fabric.FlitBytes, p.timings)
+	if s.plan != nil {
+		err = s.openHardware(c, p)
+	} else {
+		s.software, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
+		s.hosts.handler, s.loop.carrier = s.software, s.software
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m.UnicastLoad > 0 {
+		if s.hosts.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.fabric.Attach(s.hosts, s.hosts); err != nil {
+		return nil, err
+	}
+	s.kernel.RegisterClocked(s.fabric)
+	return s, nil
+}
+
+// openHardware gives the switches their tables and every group its way.
+func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) error {
+	if err := s.fabric.SetMulticast(s.plan.tables(), p.unicast); err != nil {
+		return err
+	}
+	s.hardware = &hardwareCarrier{hosts: s.hosts, loop: s.loop, bytes: int64(c.Messages.Bytes), packets: c.Host.packetsOf(int64(c.Messages.Bytes))}
+	for i := range s.loop.groups {
+		tree, err := s.plan.forest.Planted(p.groups[i].ID)
+		if err != nil {
+			return err
+		}
+		members := len(s.loop.groups[i].members)
+		s.hardware.routes = append(s.hardware.routes, groupRoute{
+			mlid: int32(tree.Colour), vcs: 1 << (p.unicast + s.plan.layers.Of[s.plan.index[tree]]),
+			heard: make([]int64, members), sent: make([]int64, members),
+		})
+	}
+	s.hosts.handler, s.loop.carrier = s.hardware, s.hardware
+	return nil
+}
+
+// unicastSource is the unicast traffic beside the messages.
+func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) (*fabric.OpenLoop, error) {
+	sizes, err := traffic.NewSizes([]int{m.UnicastFlits}, nil)
+	if err != nil {
+		return nil, err
+	}
+	process, err := param.Make(traffic.Processes, "bernoulli", traffic.ProcessEnv{Load: m.UnicastLoad, MeanFlits: sizes.Mean()}, func(*struct{}) {})
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := param.Make(traffic.Patterns, "uniform", traffic.Env{Topology: p.topology, TopologyName: name, Seed: seed}, func(*traffic.UniformConfig) {})
+	if err != nil {
+		return nil, err
+	}
+	return fabric.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
+}
+
+// watchCycles is how often a run looks for signs of life.
+const watchCycles = 1000
+
+// run goes on until every group has had its messages and the network is empty.
+func (s *latencySimulation) run(ctx context.Context, spread sim.Time, progress func()) error {
+	s.loop.start(s.kernel, spread)
+	watch := s.fabric.Watch()
+	for more := true; more; {
+		more = s.kernel.Run(s.kernel.Now() + watchCycles*s.fabric.Clock())
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress()
+		if err := watch.Look(); err != nil {
+			return err
+		}
+		if s.loop.left == 0 && s.hosts.background != nil {
+			s.hosts.background.Stop(0)
+		}
+	}
+	if err := s.fabric.Rest(); err != nil {
+		return err
+	}
+	if s.loop.left > 0 {
+		panic(fmt.Sprintf("kinds: %d groups stopped before they had their messages", s.loop.left))
+	}
+	if s.hardware != nil {
+		return s.hardware.verify()
+	}
+	return nil
+}
+
+func (s *latencySimulation) row() latencyRow {
+	l := s.loop
+	row := latencyRow{Groups: len(l.groups), MeanTFI: math.NaN(), Unicast: math.NaN(), Cycles: s.fabric.Cycle()}
+	row.Messages = l.latency.N()
+	row.LatencyMean = l.sum.Nanoseconds() / float64(row.Messages)
+	row.LatencyP50 = l.latency.Quantile(0.5) / 1e3
+	row.LatencyP99 = l.latency.Quantile(0.99) / 1e3
+	row.LatencyMax = l.longest.Nanoseconds()
+	row.GroupMin, row.GroupMax = math.Inf(1), math.Inf(-1)
+	for i := range l.groups {
+		mean := l.groups[i].mean()
+		row.GroupMin, row.GroupMax = min(row.GroupMin, mean), max(row.GroupMax, mean)
+	}
+	row.Rate = float64(row.Messages) / (l.last - l.first).Nanoseconds() * 1e3
+	if s.plan != nil {
+		m := s.plan.forest.Measure()
+		row.Trees, row.Colours, row.Layers = m.Trees, m.Colours, s.plan.layers.Count
+		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
+		row.Deliveries, row.Redundant = s.hardware.delivered, s.hardware.redundant
+	} else {
+		row.Deliveries = s.software.delivered
+	}
+	row.LinkMax, row.LinkMean = s.utilisation()
+	if u := &s.hosts.unicast; u.packets > 0 {
+		row.Unicast = float64(u.latency) / float64(u.packets) * s.fabric.Clock().Nanoseconds()
+	}
+	return row
+}
+
+// utilisation is the share of the run for which channels carried flits: the most
+// and the mean.
+func (s *latencySimulation) utilisation() (most, mean float64) {
+	g, vcs := s.fabric.Graph(), s.fabric.VCs()
+	flits := s.fabric.ChannelFlits()
+	channels := len(flits) / vcs
+	for i := range channels {
+		port := i
+		if i >= g.NumPorts() {
+			port = int(g.TerminalPort[i-g.NumPorts()])
+		}
+		sum := 0.0
+		for _, n := range flits[i*vcs : (i+1)*vcs] {
+			sum += float64(n)
+		}
+		share := sum * s.timings[g.PortClass[port]].CyclesPerFlit / float64(s.fabric.Cycle())
+		most = max(most, share)
+		mean += share / float64(channels)
+	}
+	return most, mean
+}
+
+// mean is the mean latency of a group in ns.
+func (g *loopGroup) mean() float64 {
+	sum := sim.Time(0)
+	for _, x := range g.latency {
+		sum += x
+	}
+	return sum.Nanoseconds() / float64(len(g.latency))
+}
+
+// writeGroups keeps the latency of every group: groups.csv.
+func (s *latencySimulation) writeGroups(run *experiments.Run) {
+	t := run.Table("groups", "group", "members", "messages", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+	for i := range s.loop.groups {
+		g := &s.loop.groups[i]
+		var h stats.Histogram
+		longest := sim.Time(0)
+		for _, x := range g.latency {
+			h.Add(int64(x))
+			longest = max(longest, x)
+		}
+		t.Add(i, len(g.members), len(g.latency), g.mean(), h.Quantile(0.5)/1e3, h.Quantile(0.99)/1e3, longest.Nanoseconds())
+	}
+}

@@ -1,0 +1,222 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/terminal"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+)
+
+func init() {
+	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
+		Name:   "traffic",
+		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets"},
+		Asked: map[string]string{
+			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets",
+		},
+		Silent: []string{"measure.series", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
+		Defaults: func() trafficConfig {
+			d := fabric.DefaultConfig()
+			return trafficConfig{
+				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")},
+				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
+				Routing: network.RoutingTable{Type: experiments.Choose(routing.Registry, "min")}, Recovery: network.DefaultRecovery(),
+				Traffic: trafficTable{
+					Pattern: experiments.Choose(traffic.Patterns, "uniform"), Process: experiments.Choose(traffic.Processes, "bernoulli"),
+					Load: defaultLoad, PacketFlits: []int{1},
+				},
+				Program: programTable{experiments.Choose(terminal.Registry, openLoop)},
+				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
+				Trace:   traceTable{Choose: "first", Every: 1},
+			}
+		},
+		Complete: func(c *trafficConfig, given func(string) bool) {
+			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
+		},
+		Check:     checkTraffic,
+		Preflight: preflightTraffic,
+		Run:       runTraffic,
+	})
+}
+
+// defaultLoad is the offered load of a file that gives none.
+const defaultLoad = 0.1
+
+type trafficConfig struct {
+	Topology network.TopologyTable           `toml:"topology" doc:"switches, terminals and channels"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"sources and sinks"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names, such as terminal, local and global"`
+	Routing  network.RoutingTable            `toml:"routing" doc:"the way of packets"`
+	Fault    map[string]network.FaultTable   `toml:"fault" names:"NAME" doc:"things that fail, under names of your own: links and switches that are down from the start, or for some time"`
+	Recovery network.RecoveryTable           `toml:"recovery" doc:"what is done about faults"`
+	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
+	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
+	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
+	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
+}
+
+func (c *trafficConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
+
+func (c *trafficConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+
+type trafficTable struct {
+	Pattern       experiments.Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
+	Process       experiments.Choice[traffic.ProcessEnv, traffic.Process] `toml:"process" doc:"times of packets"`
+	Load          float64                                                 `toml:"load" doc:"offered load" unit:"flits per terminal and cycle" min:"0" max:"1"`
+	PacketFlits   []int                                                   `toml:"packet_flits" doc:"size of packets, or a list of sizes to mix" unit:"flits" min:"1"`
+	PacketWeights []float64                                               `toml:"packet_weights" doc:"how often each size of packet_flits occurs; default: equally often"`
+}
+
+type measureTable struct {
+	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0" max:"1000000000000"`
+	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
+	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
+	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
+	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
+	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network is steady, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
+	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
+	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
+	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
+	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
+	Levels        bool    `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
+	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
+	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
+}
+
+type trafficRow struct {
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed"`
+	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
+	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail"`
+	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
+	LatencyP50      float64 `column:"latency_p50_ns" doc:"median packet latency"`
+	LatencyP95      float64 `column:"latency_p95_ns" doc:"95th percentile of packet latency"`
+	LatencyP99      float64 `column:"latency_p99_ns" doc:"99th percentile of packet latency"`
+	LatencyMax      float64 `column:"latency_max_ns" doc:"largest packet latency"`
+	NetworkLatency  float64 `column:"network_latency_mean_ns" doc:"mean latency without the time in the source queue"`
+	Hops            float64 `column:"hops_mean" doc:"mean number of switches crossed"`
+	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets sent by a minimal path"`
+	Packets         int64   `column:"packets_measured" doc:"packets born in the window and delivered"`
+	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain, of all replications"`
+	State           string  `column:"state" doc:"whether the network keeps up: steady, saturated (latencies grow with the length of the run) or undecided"`
+	StateReason     string  `column:"state_reason" doc:"what state follows from"`
+	Saturated       bool    `column:"saturated" doc:"state is saturated"`
+	Converged       bool    `column:"converged" doc:"state is steady, the warm-up settled, and precision was reached within the budget"`
+	Dropped         int64   `column:"packets_dropped" doc:"transmissions of packets that faults discarded in the network, in the whole run, as the next three columns"`
+	Retransmitted   int64   `column:"packets_retransmitted" doc:"transmissions that repeated another one"`
+	Lost            int64   `column:"packets_lost" doc:"packets given up after their last transmission was dropped"`
+	Unreachable     int64   `column:"packets_unreachable" doc:"packets given up because no path led to their destination"`
+}
+
+// trafficParts is what a configuration builds before its fabric.
+type trafficParts struct {
+	topology topology.Topology
+	fabric   fabric.Config
+	network.Routed
+	pattern  traffic.Pattern
+	sizes    *traffic.Sizes
+	workload fabric.Workload
+	trace    fabric.TracePlan
+}
+
+// build constructs everything that is cheap; all problems are returned together.
+func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
+	parts := &trafficParts{fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
+	var problems []error
+	var err error
+	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
+		problems = append(problems, experiments.Under("traffic", "traffic.packet_flits", err))
+	} else if c.Program.Type.Name() == openLoop { // known before the topology is built
+		if _, err := c.process(parts.sizes.Mean()); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if err := network.CheckFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+		problems = append(problems, err)
+	}
+	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
+		return nil, errors.Join(append(problems, err)...) // nothing else can be built
+	}
+	name := c.Topology.Type.Name()
+	if parts.trace, err = c.Trace.plan(parts.topology.Graph().Terminals()); err != nil {
+		problems = append(problems, err)
+	}
+	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
+		problems = append(problems, err)
+	}
+	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
+		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
+	}
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
+	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
+		problems = append(problems, err)
+	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
+		problems = append(problems, err)
+	}
+	if err := parts.fabric.CheckWith(fabric.Observers); err != nil && (c.Measure.Blame || c.Trace.Packets > 0) {
+		problems = append(problems, err)
+	}
+	if err := parts.fabric.CheckWith(fabric.Faults); err != nil && len(parts.Eras) > 0 {
+		problems = append(problems, err)
+	}
+	if len(parts.Eras) > 1 && c.Measure.Blame {
+		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
+	}
+	if c.Program.Type.Name() != openLoop && len(parts.Eras) > 0 {
+		problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
+	}
+	if len(problems) == 0 {
+		if parts.workload, err = c.workload(parts, seed); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return parts, errors.Join(problems...)
+}
+
+func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) {
+	var warnings []experiments.Warning
+	if c.Measure.Find != "" {
+		if c.Traffic.Load != defaultLoad {
+			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: "is not used: measure.find looks for the load"})
+		}
+		c = c.atLoad(c.Measure.LoadPrecision)
+	}
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, network.ExplainVCs(err, c.Network(seed))
+	}
+	if parts.workload.Closed() {
+		if c.Measure.Find != "" {
+			return nil, experiments.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
+		}
+		if c.Traffic.Load != defaultLoad {
+			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
+		}
+	}
+	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
+		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return append(warnings, c.warmupWarnings(parts)...), nil
+}
+
+// fabricCounter tells run, on every call, what f has done since the last.
+func fabricCounter(f *fabric.Fabric, run *experiments.Run) func() {
+	var counted fabric.Counters
+	return func() {
+		now := f.Counters
+		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
+		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
+		counted = now
+	}
+}

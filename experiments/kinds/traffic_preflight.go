@@ -1,0 +1,293 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+)
+
+// network names what the point's packets are routed through.
+func (c *trafficConfig) Network(seed uint64) *network.Spec {
+	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch).WithFaults(c.Faults())
+}
+
+func (c *trafficConfig) Faults() *network.Faults {
+	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery}
+}
+
+func (parts *trafficParts) opened() routing.Routed {
+	return network.Opened(parts.topology.Graph(), parts.Routing, parts.fabric.Switch.VCs)
+}
+
+func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
+	n := c.Network(p.Seed)
+	if err := network.CheckCertified(p, n, c.Fabric.AllowDeadlock); err != nil || !p.Thorough {
+		return err
+	}
+	parts, err := c.build(p.Seed)
+	if err != nil {
+		return err
+	}
+	for _, era := range parts.Eras {
+		p.Note("faults", "%s", network.DescribeEra(era))
+	}
+	o := parts.opened()
+	p.Note("channels", "virtual channels: %d, needed %d", o.VCs, o.Routing.VCs())
+	timings, err := parts.fabric.ChannelTimings(o.Graph)
+	if err != nil {
+		return err
+	}
+	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
+		if bound, cut := bisectionBound(parts.topology, timings); bound > 0 && bound < 1 {
+			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
+		}
+	}
+	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
+	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
+	if err != nil {
+		p.Note("throughput", "no bound from channel loads: %v", err)
+	} else {
+		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
+		f.even = even
+		hops, bound = f.hops, f.bound
+		f.note(p, o.Graph, c.Fabric.Clock.Nanoseconds())
+		name := n.Fingerprint() + c.Traffic.Pattern.Fingerprint() + fmt.Sprint(f.bound)
+		p.Load(name, c.Traffic.Load, f.bound)
+	}
+	c.predictWork(p, o, parts.workload, hops, bound)
+	return nil
+}
+
+// Where a routing hashes the ends of packets, the loads of every pair are followed by
+// themselves only up to so many terminals. Above, flows count as split evenly.
+const (
+	evenEnds  = 1000 // where a forecast is wanted at once
+	exactEnds = 1700 // where a bound must be proven: some seconds
+)
+
+// loads computes the channel loads of the point's traffic, once for all points
+// with the same network and pattern. even tells that flows were split evenly over
+// paths that the routing hashes them to, for there are more than most terminals: no
+// proof of a bound, but what is to be expected.
+func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts *trafficParts, most int) (loads *routing.Load, even bool, err error) {
+	if c.Program.Type.Name() != openLoop {
+		return nil, false, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
+	}
+	matrix, ok := parts.pattern.(traffic.Matrix)
+	if !ok {
+		return nil, false, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
+	}
+	if len(parts.Eras) > 1 {
+		return nil, false, fmt.Errorf("faults come and go")
+	}
+	o := parts.opened()
+	wide := routing.Widened(o.Routing)
+	if even = wide != nil && o.Graph.Terminals() > most; even {
+		o.Routing = wide
+	} else if c, err := n.Prove(shared); err == nil && !c.Exact {
+		return nil, false, fmt.Errorf("too many paths to follow all of them")
+	}
+	if len(parts.Eras) == 1 {
+		matrix = network.Joined(matrix, parts.Eras[0].Down, parts.topology.Graph())
+	}
+	key := fmt.Sprintf("loads %v %s\n%s", even, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
+	load, err := shared.Get(key, func() (any, error) {
+		return routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
+	})
+	if err != nil {
+		return nil, even, err
+	}
+	return load.(*routing.Load), even, nil
+}
+
+// bisectionBound bounds uniform traffic by the channels between two halves: of n
+// terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
+// to the other, over as many channels as cables are cut. 0: no bound is known.
+func bisectionBound(topo topology.Topology, timings []fabric.ChannelTiming) (bound float64, cut int) {
+	for _, t := range timings {
+		if t.CyclesPerFlit != 1 {
+			return 0, 0 // which classes are cut is not known
+		}
+	}
+	cut = topo.Facts().Bisection
+	n := float64(topo.Graph().Terminals())
+	return max(0, float64(cut)*4*(n-1)/(n*n)), cut
+}
+
+// LoadBound is the highest load that the point's channels can carry, proven: by the
+// channel loads of an oblivious routing, or by the bisection under uniform
+// traffic. 0: none is known. Cost: that of the channel loads, once for all points
+// that share network and pattern.
+func (c *trafficConfig) LoadBound(seed uint64) (float64, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return 0, err
+	}
+	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
+	if err != nil {
+		return 0, err
+	}
+	shared := c.Topology.Type.Shared()
+	least := math.Inf(1)
+	if load, even, err := c.loads(shared, c.Network(seed), parts, exactEnds); err == nil {
+		if even {
+			load = load.Terminals()
+		}
+		least, _ = load.Bound(cyclesPerFlit(timings))
+	}
+	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
+		if bound, _ := bisectionBound(parts.topology, timings); bound > 0 {
+			least = min(least, bound)
+		}
+	}
+	if math.IsInf(least, 0) {
+		return 0, nil
+	}
+	return least, nil
+}
+
+// forecast is what channel loads tell about an oblivious routing.
+type forecast struct {
+	bound   float64 // flits per terminal and cycle
+	worst   topology.PortID
+	hops    float64 // switches crossed, mean over packets
+	latency float64 // cycles, mean over packets, in an idle network
+	even    bool    // flows were split evenly: the routing's own paths come to a little more
+	least   bool    // latency may be longer: flits wait for credits, or for room behind the crossbar
+	most    bool    // latency may be shorter
+}
+
+// newForecast sums the hand formula of docs/model.md over all channels,
+// weighted by the share of packets that take them. Flits behind the head add
+// the interval of the slowest channel in use, in whole cycles: where rates
+// differ not all packets meet it, and where an interval is no whole number only
+// some flits wait so long. So it is where a cycle of the switch core has no fixed
+// number of steps: latency is then an upper bound. Where a packet is longer than
+// the buffers, and these are shorter than the credit round trip, it is a lower one.
+func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
+	cycles := cyclesPerFlit(timings)
+	f := forecast{most: config.Switch.CyclesVary()}
+	long := sizes.Max() > config.Switch.BufferFlits
+	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
+	uneven := false
+	f.bound, f.worst = load.Bound(cycles)
+	packets, slowest := 0.0, 0.0
+	channel := func(class topology.ClassID, share, stages float64) {
+		f.latency += share * (stages + float64(timings[class].Latency))
+		if share > 0 {
+			uneven = uneven || slowest != 0 && slowest != cycles[class] || cycles[class] != math.Ceil(cycles[class])
+			slowest = max(slowest, cycles[class])
+			trip := config.Switch.RoundTrip(timings[class].Latency)
+			f.least = f.least || queued || long && float64(config.Switch.BufferFlits)*cycles[class] < float64(trip)
+		}
+	}
+	for t, share := range load.Injection {
+		packets += share
+		channel(g.PortClass[g.TerminalPort[t]], share, 0)
+	}
+	for p, share := range load.Port {
+		f.hops += share
+		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
+	}
+	f.hops /= packets
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
+	f.most = f.most || uneven && sizes.Max() > 1
+	return f
+}
+
+// cyclesPerFlit is the capacity of the channel classes.
+func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
+	cycles := make([]float64, len(timings))
+	for i, t := range timings {
+		cycles[i] = t.CyclesPerFlit
+	}
+	return cycles
+}
+
+// note writes the bound and the latency down.
+func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float64) {
+	full := "only the terminals' own channels are full"
+	if f.worst != topology.NoPort {
+		full = g.PortName(f.worst) + " is full first"
+		if peer, ok := g.PeerPort(f.worst); ok {
+			full += ", the channel to " + g.SwitchName(g.PortSwitch[peer])
+		}
+	}
+	how := "channel loads of this traffic, exact"
+	if f.even {
+		how = "channel loads of this traffic if its flows split evenly; hashed to single paths they come to a little more somewhere"
+	}
+	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (%s)", f.bound, full, how)
+	bound := ""
+	switch {
+	case f.least && f.most:
+		bound = "about "
+	case f.least:
+		bound = "at least "
+	case f.most:
+		bound = "at most "
+	}
+	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
+}
+
+// predictWork estimates what the point costs, all its replications, and of a
+// search all loads tried. A run whose window is not fixed takes some thousand
+// cycles at least and its budget at most.
+func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, w fabric.Workload, hops, bound float64) {
+	least, most := c.cycles()
+	loads := []float64{c.Traffic.Load}
+	if w.Closed() {
+		loads[0] = 1 // at most
+	}
+	if c.Measure.Find != "" {
+		loads = c.searchedLoads(bound)
+	}
+	terminals, ports := float64(o.Graph.Terminals()), float64(o.Graph.NumPorts())
+	hopsPerCycle, highest := 0.0, 0.0
+	for _, load := range loads {
+		hopsPerCycle += min(load, bound) * terminals * hops * float64(c.Measure.Replications)
+		highest = max(highest, load)
+	}
+	// Records of a port, of its virtual channels, and of a terminal with its
+	// random streams; of a flit in a buffer or on a channel.
+	bytes := ports*(100+60*float64(o.VCs)) + terminals*400
+	bytes += 60 * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*100)
+	if c.Measure.Blame {
+		p.Slower(blameTimes)
+		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
+		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
+	}
+	p.Work(hopsPerCycle*float64(least), hopsPerCycle*float64(most), bytes)
+}
+
+// cycles is how long a replication takes at least and at most, warm-up and
+// window. Beside a fixed one of the two the budget bounds the other.
+func (c *trafficConfig) cycles() (least, most int64) {
+	const shortWarmup, shortWindow = 2000, 4000
+	warmup, window := c.Measure.Warmup, c.Measure.Window
+	least = warmup + window
+	if warmup > 0 && window > 0 {
+		return least, least
+	}
+	if warmup == 0 {
+		least += shortWarmup
+	}
+	if window == 0 {
+		least += shortWindow
+	}
+	budget := c.Measure.Budget
+	if budget == 0 {
+		budget = fabric.DefaultBudget
+	}
+	return least, max(least, budget)
+}
+
+// blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
+// 0.7.
+const blameTimes = 1.3

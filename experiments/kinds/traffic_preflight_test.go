@@ -1,0 +1,312 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+)
+
+// only72 is a dragonfly of 72 terminals under fixed measurement.
+const only72 = `
+[topology]
+type = "dragonfly"
+p = 2
+a = 4
+h = 2
+[measure]
+warmup = 1000
+window = 4000
+`
+
+// forecastOf computes what preflight says of the only point of f.
+func forecastOf(t *testing.T, f *experiments.File) forecast {
+	t.Helper()
+	c := f.Points[0].Config().(*trafficConfig)
+	parts, err := c.build(f.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := parts.topology.Graph()
+	timings, err := parts.fabric.ChannelTimings(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
+}
+
+// single is the cell of a table of one row.
+func single(t *testing.T, o *experiments.Outcome, column string) float64 {
+	t.Helper()
+	x, err := o.Results.Numbers(column)
+	if err != nil || len(x) != 1 {
+		t.Fatal(x, err)
+	}
+	return x[0]
+}
+
+// TestBound: MIN saturates at no more than the bound and comes within 10 % of
+// it. In the worst case the eight terminals of a group share its one channel to
+// the next: 1/8. Under uniform traffic, terminals' channels are the first to be
+// full: 1; iSLIP with speedup 2 and buffers of 64 flits carries nine tenths.
+// What a window counts may exceed what entered in it by the drain of buffers,
+// at most the flits in flight at its beginning: less than 1 % here.
+func TestBound(t *testing.T) {
+	for _, c := range []struct {
+		pattern      string
+		load, wanted float64
+	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
+		f := load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", experiments.Options{Set: []string{"traffic.load=" + fmt.Sprint(c.load)}})
+		bound := forecastOf(t, f).bound
+		if math.Abs(bound-c.wanted) > 1e-9 {
+			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
+		}
+		if accepted := single(t, execute(t, f, experiments.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
+			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
+		}
+	}
+}
+
+// TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one.
+// 9,000 packets and more leave an error of the mean below 0.4 %, queues add as
+// much: 1.2 % in all.
+func TestIdleLatency(t *testing.T) {
+	for _, set := range []string{
+		"",
+		"routing.type=val",
+		"traffic.pattern=worst-case",
+		"traffic.packet_flits=4 switch.route_cycles=2 switch.speedup=1",
+		"channel.global.latency=70ns terminal.injection_cycles=9",
+		"channel.local.cycles_per_flit=2 channel.global.cycles_per_flit=2 channel.terminal.cycles_per_flit=2 traffic.packet_flits=3",
+	} {
+		f := load(t, only72, experiments.Options{Set: append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")})
+		want := forecastOf(t, f)
+		if want.least || want.most {
+			t.Errorf("%s: not exact", set)
+		}
+		o := execute(t, f, experiments.Execution{})
+		if got := single(t, o, "latency_mean_ns"); math.Abs(got/want.latency-1) > 0.012 {
+			t.Errorf("%s: mean latency %v, predicted %v", set, got, want.latency)
+		}
+		if got := single(t, o, "hops_mean"); math.Abs(got/want.hops-1) > 0.01 {
+			t.Errorf("%s: %v switches in the mean, predicted %v", set, got, want.hops)
+		}
+	}
+}
+
+// TestIdleLatencyBounds: where the formula is only a bound, it says so. On one
+// switch, with 2 cycles to and from it:
+//
+//   - 5 steps at a speedup of 1.5 are cycles of 1, 2, 1 and 2 steps or of 2, 1
+//     and 2: 4 or 3 cycles, so 1+2+4+2 = 9 at most, 8.5 in the mean;
+//   - at 3 steps, any 2 cycles have them: exactly 7;
+//   - 4 flits with a buffer of one wait for three credits, of 2 cycles each way, a
+//     cycle in the switch and one to be used: far above 1+2+2+2 + 3;
+//   - crossing takes two cycles: with room for two flits behind the crossbar, one may
+//     be granted every other cycle, 1+2+2+2 + 3*2, with room for three every cycle;
+//     towards a terminal there always is that room.
+func TestIdleLatencyBounds(t *testing.T) {
+	const file = "kind = \"traffic\"\n[topology]\ntype = \"single-switch\"\n[routing]\ntype = \"table\"\n[channel.terminal]\nlatency = \"2ns\"\n" +
+		"[traffic]\nload = 0.002\n[measure]\nwarmup = 100\nwindow = 100000\n"
+	for _, c := range []struct {
+		set         string
+		least, most bool
+		want        float64 // of the forecast
+		low, high   float64 // of the simulation
+	}{
+		{"switch.speedup=1.5 switch.route_cycles=3", false, true, 9, 8.4, 8.6},
+		{"switch.speedup=1.5 switch.route_cycles=1", false, false, 7, 7, 7.01},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=1", true, false, 10, 15, 30},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=4", false, false, 10, 10, 10.05},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=2", true, false, 10, 13, 13.05},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=3", false, false, 10, 10, 10.05},
+		{"switch.speedup=1 traffic.packet_flits=2 switch.buffer_flits=2", false, false, 8, 8, 8.01},
+	} {
+		f := load(t, file, experiments.Options{Set: strings.Fields(c.set)})
+		if got := forecastOf(t, f); got.least != c.least || got.most != c.most || got.latency != c.want {
+			t.Errorf("%s: %v cycles, at least %v, at most %v", c.set, got.latency, got.least, got.most)
+		}
+		if got := single(t, execute(t, f, experiments.Execution{}), "latency_mean_ns"); got < c.low || got > c.high {
+			t.Errorf("%s: mean latency %v", c.set, got)
+		}
+	}
+}
+
+// blind hides that the decisions of a routing can be listed.
+type blind struct{ fabric.Routing }
+
+// TestUncertified: a routing that cannot list its decisions is no proof, and no
+// obstacle.
+func TestUncertified(t *testing.T) {
+	f := load(t, only72, experiments.Options{})
+	c := f.Points[0].Config().(*trafficConfig)
+	parts, err := c.build(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Network(1)
+	n.Open = func() (routing.Routed, error) {
+		o := parts.opened()
+		o.Routing = blind{o.Routing}
+		return o, nil
+	}
+	p := &experiments.Preflight{}
+	if err := network.CheckCertified(p, n, false); err != nil || len(p.Notes()) != 0 || len(p.Warnings()) != 1 || !strings.Contains(p.Warnings()[0].Message, "has no certificate") {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
+
+// TestSample: a certificate that stops at its budget says so, finds the cycles
+// of what it has seen, and leaves the channel loads alone. To a destination leads a
+// hop at least from each of the 36 switches, so that a budget of 36 is spent after
+// the first.
+func TestSample(t *testing.T) {
+	f := load(t, only72, experiments.Options{})
+	c := f.Points[0].Config().(*trafficConfig)
+	parts, err := c.build(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := network.CertifyWithin(parts.opened(), 36, true)
+	if err != nil || !sample.Acyclic || sample.Exact || !strings.HasSuffix(sample.Text, "no cycle (sample: 1 of 36 destinations)") {
+		t.Errorf("%+v", sample)
+	}
+	n := c.Network(1)
+	if _, err := c.Topology.Type.Shared().Get("certificate "+n.Fingerprint(), func() (any, error) { return sample, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.loads(c.Topology.Type.Shared(), n, parts, exactEnds); err == nil || !strings.Contains(err.Error(), "too many paths") {
+		t.Error(err)
+	}
+	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n", experiments.Options{})
+	o, err := ring.Points[0].Config().(*trafficConfig).Network(1).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
+	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
+	// spent after 7, and one step of the cycle is on the way to three
+	// destinations: all 8 steps have been seen.
+	if p, err := network.CertifyWithin(o, 105, true); err != nil || p.Acyclic || p.Exact || p.Text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestEvenLoads: where there are too many pairs to hash, the loads are those of flows
+// that split evenly, and nothing but the terminals' own channels counts as proven. The
+// certificate is that of all shortest paths at any size.
+func TestEvenLoads(t *testing.T) {
+	const text = "[topology]\ntype = \"random-regular\"\nswitches = 24\ndegree = 4\n[routing]\ntype = \"table\"\nties = "
+	loads := func(ties string, most int) (*routing.Load, bool, network.Certificate) {
+		f := load(t, text+ties+"\n", experiments.Options{})
+		c := f.Points[0].Config().(*trafficConfig)
+		parts, err := c.build(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, even, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proof, err := c.Network(1).Prove(c.Topology.Type.Shared())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, even, proof
+	}
+	exact, even, hashed := loads(`"hashed"`, 1000)
+	if even {
+		t.Error("few terminals, but split evenly")
+	}
+	split, even, _ := loads(`"hashed"`, 10)
+	random, _, all := loads(`"random"`, 10)
+	if !even || !slices.Equal(split.Port, random.Port) || slices.Equal(split.Port, exact.Port) {
+		t.Errorf("even %v: %v\nrandom %v\nexact %v", even, split.Port, random.Port, exact.Port)
+	}
+	if hashed != all || !hashed.Exact || !hashed.Acyclic {
+		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
+	}
+	f := load(t, text+`"random"`+"\n", experiments.Options{})
+	network, err := f.TopologyOf(f.Points[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := network.Graph()
+	proven := split.Terminals()
+	bound, worst := proven.Bound(nil)
+	if math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection) {
+		t.Errorf("bound %v at port %d", bound, worst)
+	}
+	for p, x := range proven.Port {
+		if _, ok := graph.PeerTerminal(topology.PortID(p)); ok != (x != 0) || ok && x != split.Port[p] {
+			t.Errorf("port %d: load %v, of all %v", p, x, split.Port[p])
+		}
+	}
+}
+
+// TestBisection: the bound of the cut is not below the channel loads' bound of
+// any routing, which a perfect network reaches.
+func TestBisection(t *testing.T) {
+	for _, topology := range []string{
+		"dragonfly topology.p=2 topology.a=4 topology.h=2", "dragonfly topology.p=1 topology.a=3 topology.h=1",
+		"torus topology.dims=[4,6]", "torus topology.dims=[5,3]", "mesh topology.dims=[4,4]", "mesh topology.dims=[3,2,2]",
+		"fat-tree topology.k=4", "xgft topology.m=[4,4] topology.w=[1,2]", "random-regular topology.switches=24 topology.degree=4",
+	} {
+		judged := 0
+		for _, name := range routing.Registry.Names() {
+			f, err := experiments.Load("x", "", experiments.Options{Set: append(strings.Fields("topology.type="+topology), "routing.type="+name)})
+			if err != nil {
+				continue // the topology does not carry it
+			}
+			c := f.Points[0].Config().(*trafficConfig)
+			parts, err := c.build(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, exactEnds)
+			if err != nil {
+				continue // adaptive
+			}
+			judged++
+			bound, _ := load.Bound(nil)
+			cut, n := float64(parts.topology.Facts().Bisection), float64(parts.topology.Graph().Terminals())
+			if cut > 0 && cut*4*(n-1)/(n*n) < bound*(1-1e-9) {
+				t.Errorf("%s: bisection bounds by %v, the channel loads of %s by %v", topology, cut*4*(n-1)/(n*n), name, bound)
+			}
+		}
+		if judged == 0 {
+			t.Errorf("%s: no routing", topology)
+		}
+	}
+}
+
+// TestEveryFabricIsCertified: every kind that runs a fabric refuses the torus
+// without datelines, and takes it with AllowDeadlock.
+func TestEveryFabricIsCertified(t *testing.T) {
+	for _, kind := range []string{"traffic", "exchange"} {
+		text := "kind = \"" + kind + "\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n"
+		_, err := load(t, text, experiments.Options{}).Preflight(false)
+		if err == nil || !strings.Contains(err.Error(), "can deadlock: a cycle of 4 channels (exact)") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		f := load(t, text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true})
+		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
+			t.Errorf("%s: %+v, %v", kind, report, err)
+		}
+		_, err = experiments.Load("x", strings.Replace(text, "none", "dateline", 1)+"[switch]\nvcs = 1\n", experiments.Options{})
+		if err == nil || !strings.Contains(err.Error(), "switch.vcs = 1: want at least 2") || !strings.Contains(err.Error(), "a cycle of 4 channels (exact)\n  switch ") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}

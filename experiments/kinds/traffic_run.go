@@ -1,0 +1,222 @@
+package kinds
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (trafficRow, error) {
+	var o *trafficOutcome
+	var err error
+	if c.Measure.Find == "" {
+		o, err = c.replicate(ctx, run)
+	} else {
+		o, err = c.findSaturation(ctx, run)
+	}
+	if err != nil {
+		return trafficRow{}, err
+	}
+	run.Replications = c.Measure.Replications
+	if c.Measure.Links {
+		writeLinks(run, o.topology.Graph(), &o.carried)
+	}
+	if grouped, ok := o.topology.(topology.Grouped); ok && c.Measure.Global {
+		writeGlobalChannels(run, grouped, &o.carried)
+	}
+	if c.Measure.Blame {
+		writeBlame(run, o.topology.Graph(), o.blame, c.Fabric.Clock.Nanoseconds())
+	}
+	if c.Measure.Series > 0 {
+		writeSeries(run, o.topology.Graph(), o.series)
+	}
+	if c.Trace.Packets > 0 {
+		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
+		writePackets(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
+	}
+	writeProgram(run, o.measures, c.Fabric.Clock.Nanoseconds())
+	if c.Measure.Histogram {
+		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
+	}
+	if c.Measure.Levels {
+		writeLevels(run, o.levels, o.carried.window, c.Fabric.Clock.Nanoseconds())
+	}
+	if c.Measure.Fairness {
+		writeFairness(run, o.topology.Graph(), &o.carried)
+	}
+	return o.row(c.Fabric.Clock.Nanoseconds()), nil
+}
+
+// atLoad is the configuration with another offered load.
+func (c *trafficConfig) atLoad(load float64) *trafficConfig {
+	other := *c
+	other.Traffic.Load = load
+	return &other
+}
+
+// trafficOutcome sums up the replications of a point. Times are in cycles.
+type trafficOutcome struct {
+	topology topology.Topology
+	offered  float64
+	carried  carried
+	latency  *stats.Histogram      // of all replications
+	blame    *fabric.Blame         // likewise; nil unless asked for
+	traces   []*fabric.PacketTrace // of the first replication
+	series   *fabric.Series        // likewise; nil unless asked for
+
+	// Across replications, each counting as much as the others.
+	accepted, mean, network, hops, minimal stats.Running
+
+	measures        []fabric.Measure    // of all replications
+	levels          []fabric.LevelTally // likewise; nil unless asked for
+	halfWidth       float64             // of a single replication, by batch means
+	packets, cycles int64
+	window          int64           // the longest
+	evidence        fabric.Evidence // of all
+	settled         bool            // all: warm-up and precision
+	faults          fabric.FaultTally
+}
+
+// replicationSeed is the seed of replication i: the point's own for the first,
+// so that a single one is the point itself.
+func replicationSeed(seed uint64, i int) uint64 {
+	if i == 0 {
+		return seed
+	}
+	stream := sim.NewStream(seed, "replication", i)
+	return stream.Uint64()
+}
+
+// replicate runs all replications of a point.
+func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true}
+	bound, err := c.LoadBound(run.Seed)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Measure.Replications {
+		built, result, err := c.simulate(ctx, run, bound, i)
+		if err != nil {
+			return nil, err
+		}
+		o.topology = built
+		o.add(result)
+	}
+	return o, nil
+}
+
+// simulate runs one replication.
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *fabric.Result, error) {
+	seed := replicationSeed(run.Seed, replication)
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	graph := parts.topology.Graph()
+	f, err := parts.Routed.Fabric(graph, parts.fabric, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	count := fabricCounter(f, run)
+	progress := func() {
+		count()
+		c.advance(run, replication, f.Cycle())
+	}
+	result, err := f.Run(ctx, parts.workload, c.Traffic.Load, fabric.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Levels: c.Measure.Levels, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: progress,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	count()
+	return parts.topology, result, nil
+}
+
+// advance tells how far a replication has come. The drain, short where the network
+// keeps up, does not count.
+func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int64) {
+	m := &c.Measure
+	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
+	if !fixed {
+		total = max(total, m.Budget)
+		if m.Budget == 0 {
+			total = max(total, fabric.DefaultBudget)
+		}
+	}
+	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
+	switch {
+	case m.Find != "":
+		run.Advance(cycle, 0, "cycles at load "+strconv.FormatFloat(c.Traffic.Load, 'g', -1, 64)) // how many loads there will be is not known
+	case fixed:
+		run.Advance(done, all, "cycles")
+	default:
+		run.AdvanceAtMost(done, all, "cycles")
+	}
+}
+
+// steady tells whether the network keeps up with the load.
+func (o *trafficOutcome) steady() bool {
+	state, _ := o.evidence.Judge()
+	return state == fabric.Steady
+}
+
+// add enters a replication.
+func (o *trafficOutcome) add(r *fabric.Result) {
+	o.carried.add(r)
+	o.latency.Merge(r.Latency())
+	if o.blame == nil {
+		o.blame = r.Blame
+	} else {
+		o.blame.Add(r.Blame)
+	}
+	if o.mean.N() == 0 {
+		o.traces, o.series = r.Traces, r.Series
+	}
+	o.addMeasures(r.Measures)
+	o.addLevels(r)
+	if r.Closed {
+		o.offered = math.NaN()
+	}
+	o.accepted.Add(r.Accepted)
+	o.mean.Add(r.MeanLatency())
+	o.network.Add(r.MeanNetworkLatency())
+	o.hops.Add(r.MeanHops())
+	o.minimal.Add(r.MinimalFraction())
+	o.halfWidth = r.HalfWidth()
+	if o.mean.N() > 1 {
+		o.halfWidth = o.mean.HalfWidth(0.95)
+	}
+	o.packets += r.Packets()
+	o.cycles += r.Cycles
+	o.window = max(o.window, r.Window)
+	o.faults.Add(r.Faults)
+	o.evidence.Add(r.Evidence)
+	o.settled = o.settled && r.Settled
+}
+
+// row is the outcome in the columns of the results; clock is the length of a
+// cycle in nanoseconds.
+func (o *trafficOutcome) row(clock float64) trafficRow {
+	state, reason := o.evidence.Judge()
+	return trafficRow{
+		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
+		LatencyMean: o.mean.Mean() * clock, LatencyCI95: stats.Finite(o.halfWidth * clock),
+		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
+		LatencyMax:     float64(o.latency.Max()) * clock,
+		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
+		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == fabric.Saturated, Converged: o.settled && state == fabric.Steady,
+		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
+	}
+}
+
+// writeHistogram keeps the distribution of latencies.
+func writeHistogram(run *experiments.Run, h *stats.Histogram, clock float64) {
+	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
+	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
+}

@@ -1,0 +1,142 @@
+package kinds
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+const smallTorus = `
+seed = 3
+[topology]
+type = "torus"
+dims = [8]
+[routing]
+type = "dor"
+[traffic]
+pattern = "tornado"
+load = 0.2
+[measure]
+warmup = 300
+window = 1000
+`
+
+// TestReplications: the row sums up runs with the derived seeds. Of three
+// means the half-width is Student's t of 2 degrees of freedom, 4.30265, times
+// their standard error.
+func TestReplications(t *testing.T) {
+	f := load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n", experiments.Options{})
+	o := execute(t, f, experiments.Execution{})
+	c := f.Points[0].Config().(*trafficConfig)
+	var means [3]float64
+	var mean, accepted, packets, flits, window float64
+	for i := range means {
+		_, r, err := c.simulate(t.Context(), &experiments.Run{Seed: 3}, 0, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		means[i] = r.MeanLatency()
+		mean += r.MeanLatency() / 3
+		accepted += r.Accepted / 3
+		packets += float64(r.Packets())
+		window += float64(r.Window)
+		for _, n := range r.ChannelFlits {
+			flits += float64(n)
+		}
+	}
+	if means[0] == means[1] || means[1] == means[2] {
+		t.Error("replications are not independent")
+	}
+	variance := 0.0
+	for _, x := range means {
+		variance += (x - mean) * (x - mean) / 2
+	}
+	sum := func(x *experiments.Table, name string) (s float64) {
+		for _, v := range numbers(t, x, name) {
+			s += v
+		}
+		return s
+	}
+	for _, x := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"replications", sum(o.Results, "replications"), 3},
+		{"mean", sum(o.Results, "latency_mean_ns"), mean},
+		{"half-width", sum(o.Results, "latency_ci95_ns"), 4.302653 * math.Sqrt(variance/3)},
+		{"accepted", sum(o.Results, "accepted_load"), accepted},
+		{"packets", sum(o.Results, "packets_measured"), packets},
+		{"histogram", sum(o.Tables["histogram"], "packets"), packets},
+		{"links", sum(o.Tables["links"], "flits"), flits},
+		{"rate", sum(o.Tables["links"], "flits_per_cycle"), flits / window},
+	} {
+		if math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want) {
+			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
+		}
+	}
+	single := execute(t, load(t, smallTorus, experiments.Options{}), experiments.Execution{})
+	if got := numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
+		t.Errorf("a single replication gives %v, the first of three %v", got, means[0])
+	}
+}
+
+// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2,
+// 3 it is 36/(3*14).
+func TestJainIndex(t *testing.T) {
+	for _, c := range []struct {
+		shares []float64
+		want   float64
+	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
+		if got := jainIndex(c.shares); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: %v, want %v", c.shares, got, c.want)
+		}
+	}
+	if !math.IsNaN(jainIndex([]float64{0, 0})) {
+		t.Error("nothing shared has an index")
+	}
+}
+
+// TestFairness: with all packets for terminal 0, whose own go to the others,
+// it receives the most, and what it does is most of all that arrives: 7 of 8
+// terminals send to it alone. Jain's index is then near that of one share of
+// 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
+func TestFairness(t *testing.T) {
+	f := load(t, `
+[topology]
+type = "single-switch"
+[routing]
+type = "table"
+[traffic]
+pattern = "hot-spot"
+fraction = 1.0
+load = 0.1
+[measure]
+warmup = 500
+window = 20000
+fairness = true
+`, experiments.Options{})
+	o := execute(t, f, experiments.Execution{})
+	x := o.Tables["fairness"]
+	rows := x.Rows
+	at, err := x.Column("max_terminal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || !slices.Contains(rows[1], "received") || rows[1][at] != "terminal 0" {
+		t.Fatalf("%v", rows)
+	}
+	jain, mean := numbers(t, x, "jain_index"), numbers(t, x, "mean_flits_per_cycle")
+	if jain[0] < 0.99 || math.Abs(jain[1]-0.163) > 0.01 {
+		t.Errorf("Jain's index %v of sent, %v of received", jain[0], jain[1])
+	}
+	for i := range mean {
+		if math.Abs(mean[i]-0.1) > 0.005 {
+			t.Errorf("mean %v of %s", mean[i], rows[i])
+		}
+	}
+	if most, least := numbers(t, x, "max_flits_per_cycle"), numbers(t, x, "min_flits_per_cycle"); math.Abs(most[1]-0.7) > 0.02 || math.Abs(least[1]-0.1/7) > 0.005 {
+		t.Errorf("received from %v to %v", least[1], most[1])
+	}
+}

@@ -1,0 +1,185 @@
+package kinds
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation.csv and its figure (takes a minute)")
+
+// peerCase is a curve of BookSim2 with the settings that give the same switch
+// and traffic here. booksim/curves holds the curves; they were measured with
+// the public snapshot of 2017-06-27.
+type peerCase struct {
+	name, file, curve string
+	set               []string
+}
+
+var peerCases = []peerCase{
+	{"dragonfly, uniform, speedup 2", "examples/booksim-dragonfly", "dragonfly_k2_min_uniform_buf256_speedup2", []string{"switch.speedup=2", "traffic.pattern=uniform", "traffic.self=true"}},
+	{"dragonfly, uniform, speedup 1", "examples/booksim-dragonfly", "dragonfly_k2_min_uniform_buf256_speedup1", []string{"switch.speedup=1", "traffic.pattern=uniform", "traffic.self=true"}},
+	{"dragonfly, bad_dragon, speedup 2", "examples/booksim-dragonfly", "dragonfly_k2_min_bad_dragon_buf256_speedup2", []string{"switch.speedup=2", "traffic.pattern=worst-case"}},
+	{"mesh, 1 flit, speedup 1", "examples/booksim-mesh", "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1", []string{"switch.speedup=1", "traffic.packet_flits=1"}},
+	{"mesh, 1 flit, speedup 2", "examples/booksim-mesh", "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup2", []string{"switch.speedup=2", "traffic.packet_flits=1"}},
+	{"mesh, 8 flits, speedup 1", "examples/booksim-mesh", "mesh_8x8_dor_uniform_8flit_vc2_buf16_speedup1", []string{"switch.speedup=1", "traffic.packet_flits=8"}},
+}
+
+// peerPoint is a measured point of the peer's curve.
+type peerPoint struct {
+	load, latency, accepted float64
+	saturated               bool
+}
+
+func (c peerCase) points(t *testing.T) []peerPoint {
+	t.Helper()
+	name := filepath.Join("../booksim", "curves", c.curve+".csv")
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	table, err := experiments.ReadTable(name, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(name string) []float64 {
+		x, err := table.Numbers(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	load, latency, accepted := column("offered_flits_per_node_cycle"), column("avg_packet_latency_cycles"), column("accepted_flits_per_node_cycle")
+	status, err := table.Column("status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := make([]peerPoint, len(load))
+	for i := range points {
+		points[i] = peerPoint{load[i], latency[i], accepted[i], table.Rows[i][status] == "saturated"}
+	}
+	return points
+}
+
+// saturation is the highest accepted load of a curve.
+func saturation(points []peerPoint) float64 {
+	most := 0.0
+	for _, p := range points {
+		most = max(most, p.accepted)
+	}
+	return most
+}
+
+// run computes the case at the given loads.
+func (c peerCase) run(t *testing.T, window int, loads []float64) []peerPoint {
+	t.Helper()
+	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
+	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
+	f, err := experiments.Open(c.file, experiments.Options{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := f.Execute(context.Background(), experiments.Execution{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(name string) []float64 {
+		x, err := outcome.Results.Numbers(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	load, latency, accepted := number("offered_load"), number("latency_mean_ns"), number("accepted_load")
+	points := make([]peerPoint, len(load))
+	for i := range points {
+		points[i] = peerPoint{load[i], latency[i], accepted[i], accepted[i] < 0.95*load[i]}
+	}
+	return points
+}
+
+// TestAgainstBookSim holds the switch model against the peer's curves: mean
+// latency within 3 % up to 80 % of the peer's saturation load, accepted load
+// within 5 % where the peer is most overloaded.
+func TestAgainstBookSim(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates some seconds")
+	}
+	for _, c := range peerCases {
+		t.Run(c.name, func(t *testing.T) {
+			peer := c.points(t)
+			limit := 0.8 * saturation(peer)
+			var loads []float64
+			for _, p := range peer {
+				if p.load <= limit {
+					loads = append(loads, p.load)
+				}
+			}
+			for i, got := range c.run(t, 5000, loads) {
+				if d := got.latency/peer[i].latency - 1; math.Abs(d) > 0.03 {
+					t.Errorf("load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.load, got.latency, peer[i].latency, 100*d)
+				}
+			}
+			last := peer[len(peer)-1]
+			got := c.run(t, 5000, []float64{last.load})[0]
+			if d := got.accepted/last.accepted - 1; math.Abs(d) > 0.05 {
+				t.Errorf("load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.load, got.accepted, last.accepted, 100*d)
+			}
+		})
+	}
+}
+
+// TestValidationTable rewrites the table and figure of docs/validation.md, on
+// request.
+func TestValidationTable(t *testing.T) {
+	if !*updateValidation {
+		t.Skip("-update-validation rewrites the documentation")
+	}
+	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "accepted_load", "latency_mean_ns", "saturated"}}
+	for _, c := range peerCases {
+		peer := c.points(t)
+		var loads []float64
+		for _, p := range peer {
+			loads = append(loads, p.load)
+		}
+		for simulator, points := range [][]peerPoint{c.run(t, 10_000, loads), peer} {
+			for _, p := range points {
+				table.Rows = append(table.Rows, []string{c.name, []string{"weft", "BookSim2"}[simulator],
+					fmt.Sprint(p.load), fmt.Sprintf("%.4f", p.accepted), fmt.Sprintf("%.2f", p.latency), fmt.Sprint(p.saturated)})
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	docs := filepath.Join("..", "..", "docs")
+	if err := experiments.WriteFile(filepath.Join(docs, "validation.csv"), b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range []string{"dragonfly", "mesh"} {
+		part := &experiments.Table{Columns: table.Columns}
+		for _, row := range table.Rows {
+			if strings.HasPrefix(row[0], family) {
+				part.Rows = append(part.Rows, row)
+			}
+		}
+		p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
+		picture, err := p.Picture(part, "png")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := experiments.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

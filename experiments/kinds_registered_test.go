@@ -1,0 +1,6 @@
+package experiments_test
+
+import _ "github.com/weft-sim/weft/experiments/kinds"
+
+// The tests of package experiments read files of every kind. A test of the package itself
+// cannot import kinds, which imports it; this one, linked with them, can.

@@ -1,0 +1,205 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// certificateBudget is the number of hops that a certificate follows
+// before it stops at a sample of the destinations: a second or two.
+// Within it, a certificate is exact: for a dragonfly of 16,512 terminals under
+// minimal routing, of 1,056 under Valiant routing.
+const certificateBudget = 20_000_000
+
+// AllowHint ends the message about a network that is refused because it can deadlock: it
+// tells how to run it all the same.
+const AllowHint = "; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same"
+
+// Certificate is what is known of a network's freedom from deadlock.
+type Certificate struct {
+	Acyclic bool   // no cycle among the dependencies that were followed
+	Exact   bool   // all of them were
+	Text    string // a sentence
+	Cycle   string // by channel, indented lines; empty if there is none
+}
+
+// CertifyWithin is [Certify] of a network that has been built, within a budget of hops.
+// wormhole: packets hold the channels behind their heads. Where the routing
+// has a wider one that leaves no cycle, that is the proof.
+func CertifyWithin(o routing.Routed, budget int, wormhole bool) (Certificate, error) {
+	if wide := routing.Widened(o.Routing); wide != nil {
+		if c, err := CertifyWithin(routing.Routed{Graph: o.Graph, Routing: wide, VCs: o.VCs}, budget, wormhole); err == nil && c.Acyclic && c.Exact {
+			return c, nil
+		}
+	}
+	dependencies := certify.New(o.VCs)
+	walk := func(add func(topology.Dependency)) (int, int, error) {
+		return routing.Dependencies(o.Graph, o.Routing, o.VCs, budget, add)
+	}
+	if escape, ok := o.Routing.(fabric.EscapeRouting); ok {
+		dependencies = certify.NewEscape(o.VCs)
+		walk = func(add func(topology.Dependency)) (int, int, error) {
+			return routing.EscapeDependencies(o.Graph, escape, o.VCs, wormhole, budget, add)
+		}
+	}
+	walked, all, err := walk(dependencies.Add)
+	if err != nil {
+		return Certificate{}, err
+	}
+	found := dependencies.Certify(walked, all)
+	c := Certificate{Acyclic: found.Acyclic(), Exact: found.Exact(), Text: found.Describe(o.Graph)}
+	if !c.Acyclic { // the cycle stands below the sentence, which goes on
+		c.Text, c.Cycle, _ = strings.Cut(c.Text, "\n")
+		c.Cycle = "\n" + c.Cycle
+	}
+	return c, nil
+}
+
+// Certify builds the channel dependency graph of a routing with so many virtual channels,
+// under wormhole flow control, and looks for cycles; where there are too many paths, among a
+// sample of the destinations.
+func Certify(g *topology.Graph, r fabric.Routing, vcs int) (Certificate, error) {
+	return CertifyWithin(Opened(g, r, vcs), certificateBudget, true)
+}
+
+// Spec names a network by the tables of an experiment file, without building it: what
+// certificates and channel loads are computed of.
+type Spec struct {
+	topology *TopologyTable
+	routing  *RoutingTable
+	vcs      int // as set; 0: as many as the routing needs
+	seed     uint64
+	faults   *Faults // nil: none
+	// Open builds the network.
+	Open func() (routing.Routed, error)
+	// cutThrough: packets hold no channel but the one that their head is in.
+	cutThrough bool
+}
+
+// NewSpec names the network of a kind's tables. vcs is switch.vcs, 0 for as many as the
+// routing needs; with allowDeadlock the routing is built with fewer than it needs, too.
+func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *Spec {
+	n := &Spec{topology: t, routing: r, vcs: vcs, seed: seed}
+	n.Open = func() (routing.Routed, error) {
+		topo, err := t.Type.BuildShared(struct{}{})
+		if err != nil {
+			return routing.Routed{}, err
+		}
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		var built fabric.Routing
+		if n.faults == nil {
+			built, err = r.Type.Build(env)
+		} else {
+			built, err = n.faults.route(r, env)
+		}
+		if err != nil {
+			return routing.Routed{}, err
+		}
+		return Opened(topo.Graph(), built, vcs), nil
+	}
+	return n
+}
+
+// Through is n with the flow control of switches like s.
+func (n *Spec) Through(s *fabric.SwitchConfig) *Spec {
+	n.cutThrough = s.FlowControl == "cut-through"
+	return n
+}
+
+// WithFaults is n with the faults of a kind's tables, around which it routes.
+func (n *Spec) WithFaults(x *Faults) *Spec {
+	if len(x.Tables) > 0 {
+		n.faults = x
+	}
+	return n
+}
+
+// Opened is a network that has been built, with so many virtual channels a channel; with
+// vcs = 0, as many as the routing needs, at least one.
+func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
+	if vcs == 0 {
+		vcs = max(1, r.VCs())
+	}
+	return routing.Routed{Graph: g, Routing: r, VCs: vcs}
+}
+
+// Fingerprint names the network: equal for points that share it.
+func (n *Spec) Fingerprint() string {
+	name := fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.seed)
+	if n.faults != nil {
+		name += "\n" + n.faults.fingerprint()
+	}
+	return name
+}
+
+// Prove certifies the network as [Certify] does, once for all points that share it; the others
+// do not even open it. The error says why there is no certificate.
+func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
+	c, err := shared.Get("certificate "+n.Fingerprint(), func() (any, error) {
+		o, err := n.Open()
+		if err != nil {
+			return nil, err
+		}
+		return CertifyWithin(o, certificateBudget, !n.cutThrough)
+	})
+	if err != nil {
+		return Certificate{}, err
+	}
+	return c.(Certificate), nil
+}
+
+// CheckCertified notes the certificate of a network in a preflight. It refuses one that can
+// deadlock, unless that is allowed. Cost: that of [Certify], once for points that share a network.
+func CheckCertified(p *experiments.Preflight, n *Spec, allowed bool) error {
+	c, err := n.Prove(p.Shared())
+	switch {
+	case err != nil:
+		p.Warn("routing.type", "= %q has no certificate of freedom from deadlock: %v", n.routing.Type.Name(), err)
+	case c.Acyclic:
+		p.Note("deadlock", "%s", c.Text)
+	case allowed:
+		p.Warn("routing.type", "= %q %s", n.routing.Type.Name(), c.Text+c.Cycle)
+		p.MayDeadlock(fmt.Sprintf("%s on %s %s%s", n.routing.Type.Name(), n.topology.Type.Name(), c.Text, c.Cycle))
+	default:
+		return experiments.At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.Text, AllowHint, c.Cycle))
+	}
+	return nil
+}
+
+// ExplainVCs adds to a complaint about too few virtual channels, if err is
+// nothing else, the cycle of channels that they leave on n.
+func ExplainVCs(err error, n *Spec) error {
+	var problem *param.ParamError
+	for _, e := range param.Errors(err) {
+		if !errors.As(e, &problem) || problem.Key != "switch.vcs" {
+			return err
+		}
+	}
+	if problem == nil {
+		return nil
+	}
+	unsafe := NewSpec(n.topology, n.routing, n.vcs, n.seed, true)
+	unsafe.cutThrough = n.cutThrough
+	unsafe.faults = n.faults
+	if c, err := unsafe.Prove(n.topology.Type.Shared()); err == nil && !c.Acyclic {
+		problem.Want += AllowHint + ": " + c.Text + c.Cycle
+	}
+	return err
+}
+
+// CheckFit refuses packets of up to most flits that no buffer of the switch holds, where its
+// flow control needs one to (cut-through). The error is a *param.ParamError.
+func CheckFit(s *fabric.SwitchConfig, most int) error {
+	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
+		return nil
+	}
+	return &param.ParamError{Key: "switch.buffer_flits", Value: s.BufferFlits, Want: fmt.Sprintf("at least %d: under cut-through a packet goes on only where it fits whole", most)}
+}

@@ -1,0 +1,238 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// FaultTable is a [fault.NAME] table.
+type FaultTable struct {
+	Links    []string `toml:"links" doc:"cables between switches that fail: \"switch 0 port 3\", the one at that port, or \"switch 0 - switch 1\", all between the two"`
+	Switches []string `toml:"switches" doc:"switches that fail, with all of their cables"`
+	Fraction float64  `toml:"fraction" doc:"share of all cables between switches that fails, drawn at random" min:"0" max:"1"`
+	Seed     int64    `toml:"seed" doc:"of the draw; with the same seed, a larger fraction contains the cables of a smaller one" min:"0"`
+	At       int64    `toml:"at" doc:"first cycle of the fault; 0: down from the start" unit:"cycles" min:"0"`
+	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0"`
+}
+
+// RecoveryTable is the [recovery] table.
+type RecoveryTable struct {
+	Unreachable string   `toml:"unreachable" doc:"terminals that no path joins at some time: refuse to run, or count the packets between them" choices:"refuse|count"`
+	Reroute     int64    `toml:"reroute" doc:"from a fault, or its end, during the run until the routing goes by it; until then packets that meet the fault are dropped" unit:"cycles" min:"0" max:"1000000000"`
+	Retries     int      `toml:"retries" doc:"how often a terminal sends a packet again that has not been acknowledged; 0: dropped packets are lost" min:"0" max:"1000"`
+	Timeout     sim.Time `toml:"timeout" doc:"from the departure of a packet until it is sent again"`
+}
+
+// DefaultRecovery is [recovery] where a file has none: networks that faults divide are refused,
+// nothing is sent again.
+func DefaultRecovery() RecoveryTable {
+	return RecoveryTable{Unreachable: "refuse", Timeout: 10 * sim.Microsecond}
+}
+
+// Faults are the tables of a kind about faults: things that fail, and what is done about it.
+type Faults struct {
+	Tables   map[string]FaultTable
+	Recovery RecoveryTable
+}
+
+// names lists the tables in order.
+func (x *Faults) names() []string { return slices.Sorted(maps.Keys(x.Tables)) }
+
+// fingerprint names them: equal for points that share them.
+func (x *Faults) fingerprint() string {
+	var b strings.Builder
+	for _, name := range x.names() {
+		fmt.Fprintf(&b, "%+v\n", x.Tables[name])
+	}
+	return b.String()
+}
+
+// Eras divides time by the faults; none without faults. All that is wrong with
+// the tables is returned together.
+func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
+	var list []topology.Failure
+	var problems []error
+	directory := topology.NewDirectory(g)
+	for _, name := range x.names() {
+		t, key := x.Tables[name], "fault."+name
+		failure := topology.Failure{At: t.At, Until: t.Until, Links: g.RandomLinks(t.Fraction, uint64(t.Seed))}
+		for _, s := range t.Switches {
+			id, err := directory.Switch(s)
+			problems = append(problems, experiments.At(key+".switches", err))
+			failure.Switches = append(failure.Switches, id)
+		}
+		for _, link := range t.Links {
+			ports, err := directory.Links(link)
+			problems = append(problems, experiments.At(key+".links", err))
+			failure.Links = append(failure.Links, ports...)
+		}
+		if t.Until != 0 && t.Until <= t.At {
+			problems = append(problems, &param.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
+		}
+		list = append(list, failure)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return topology.Eras(g, list), nil
+}
+
+// checkReach refuses eras in which terminals cannot reach each other, unless
+// packets between them are to be counted.
+func (x *Faults) checkReach(eras []topology.Era, g *topology.Graph) error {
+	if x.Recovery.Unreachable == "count" {
+		return nil
+	}
+	for _, era := range eras {
+		pairs, src, dst := era.Down.Cut()
+		if pairs == 0 {
+			continue
+		}
+		key := "fault"
+		if len(x.Tables) == 1 {
+			key = "fault." + x.names()[0]
+		}
+		return experiments.At(key, fmt.Errorf("leaves %d pairs of terminals without a path from cycle %d on, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
+			pairs, era.From, g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
+	}
+	return nil
+}
+
+// around builds a routing around faults: for every era the routing of its own,
+// and all of them together; nil without faults.
+func (r *RoutingTable) around(eras []topology.Era, env routing.Env) (*routing.Eras, error) {
+	if name := r.Type.Name(); len(eras) > 0 && !slices.Contains(routing.AroundFaults(), name) {
+		worst := slices.MaxFunc(eras, func(a, b topology.Era) int { return a.Down.Links() - b.Down.Links() })
+		return nil, experiments.At("routing.type", fmt.Errorf("= %q does not route around faults (%s); routings that do: %s",
+			name, worst.Down.Describe(), strings.Join(routing.AroundFaults(), ", ")))
+	}
+	return routing.BuildEras(env, eras, r.Type.Build)
+}
+
+// plan is what the fabric is told about faults; nil if there is nothing to
+// tell: the routing alone goes around faults that last for the whole run and
+// cut nobody off.
+func (x *Faults) plan(eras []topology.Era, routings *routing.Eras, clock sim.Time) *fabric.FaultPlan {
+	if len(eras) == 0 {
+		return nil
+	}
+	if pairs, _, _ := eras[0].Down.Cut(); len(eras) == 1 && pairs == 0 {
+		return nil
+	}
+	plan := &fabric.FaultPlan{Eras: eras, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
+	for i := range eras {
+		plan.Routing = append(plan.Routing, routings.During(i))
+	}
+	return plan
+}
+
+// DescribeEra says what is down in an era.
+func DescribeEra(era topology.Era) string {
+	text := fmt.Sprintf("from cycle %d on %s", era.From, era.Down.Describe())
+	if links := era.Down.Links(); links > 0 {
+		text += fmt.Sprintf("; %d links in all", links)
+	}
+	if pairs, _, _ := era.Down.Cut(); pairs > 0 {
+		text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
+	}
+	return text
+}
+
+// route builds a routing around the faults for all of their eras.
+func (x *Faults) route(r *RoutingTable, env routing.Env) (fabric.Routing, error) {
+	eras, err := x.Eras(env.Topology.Graph())
+	if err != nil {
+		return nil, err
+	}
+	return r.around(eras, env)
+}
+
+// sensesCredits tells whether the switch delays credits by what it measures.
+func sensesCredits(s *fabric.SwitchConfig, r fabric.Routing) bool {
+	if mode := s.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	senser, ok := r.(fabric.CreditSenser)
+	return ok && senser.SensesCredits()
+}
+
+// Routed is a routing of a network that may have faults.
+type Routed struct {
+	Routing fabric.Routing    // of all times, as the certificate needs it
+	first   fabric.Routing    // from cycle 0 on
+	Eras    []topology.Era    // none without faults
+	faults  *fabric.FaultPlan // nil: nothing for the fabric to know of
+}
+
+// Build builds a routing, around the faults if there are any, for a switch of
+// some settings and a flit clock.
+func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig, clock sim.Time) (b Routed, err error) {
+	if len(x.Tables) == 0 {
+		b.Routing, err = r.Type.Build(env)
+		b.first = b.Routing
+		return b, err
+	}
+	g := env.Topology.Graph()
+	if b.Eras, err = x.Eras(g); err != nil {
+		return b, err
+	}
+	if err := x.checkReach(b.Eras, g); err != nil {
+		return b, err
+	}
+	routings, err := r.around(b.Eras, env)
+	if err != nil {
+		return b, err
+	}
+	b.Routing, b.first = routings, routings.During(0)
+	b.faults = x.plan(b.Eras, routings, clock)
+	switch {
+	case len(b.Eras) > 1 && sensesCredits(s, b.first):
+		return b, experiments.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
+	case x.Recovery.Retries > 0 && x.Recovery.Timeout <= 0:
+		return b, &param.ParamError{Key: "recovery.timeout", Value: x.Recovery.Timeout, Want: "more than nothing, where there are retries"}
+	}
+	return b, nil
+}
+
+// Fabric builds the fabric of a routing, with its faults.
+func (b *Routed) Fabric(g *topology.Graph, config fabric.Config, seed uint64) (*fabric.Fabric, error) {
+	f, err := fabric.New(g, config, b.first, seed)
+	if err == nil && b.faults != nil {
+		err = f.SetFaults(b.faults)
+	}
+	return f, err
+}
+
+// joined is a traffic matrix without the pairs of terminals that have no path.
+type joined struct {
+	traffic.Matrix
+	graph *topology.Graph
+	part  []int32
+}
+
+// Joined is the traffic matrix m without the pairs of terminals that have no path while down
+// lasts.
+func Joined(m traffic.Matrix, down *topology.Down, g *topology.Graph) traffic.Matrix {
+	return &joined{m, g, down.Components()}
+}
+
+// Weights implements [traffic.Matrix].
+func (j *joined) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	from := j.part[j.graph.TerminalSwitch(src)]
+	j.Matrix.Weights(src, func(dst topology.TerminalID, weight float64) {
+		if from >= 0 && j.part[j.graph.TerminalSwitch(dst)] == from {
+			yield(dst, weight)
+		}
+	})
+}

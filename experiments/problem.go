@@ -1,0 +1,243 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// origin is where a setting was made: a place in a file, or an option of the
+// command line.
+type origin struct {
+	file   string
+	line   int // from 1; 0: the file as a whole; of options, their rank
+	column int // from 1
+	option string
+}
+
+func (o origin) String() string {
+	switch {
+	case o.option != "":
+		return o.option
+	case o.line == 0:
+		return o.file
+	}
+	return fmt.Sprintf("%s:%d:%d", o.file, o.line, o.column)
+}
+
+// Problem is one thing wrong with an experiment file: where, which key, what is
+// there, and what would be allowed.
+type Problem struct {
+	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"
+	Key     string // dotted; empty for problems of the whole file
+	Message string
+	order   origin
+}
+
+func (f *Problem) Error() string {
+	text := f.Message
+	if f.Key != "" {
+		text = f.Key + " " + text
+	}
+	return Legible(cut(f.At, longestPlace) + ": " + cut(text, longestProblem))
+}
+
+// Bounds on what is said about an input, however large it is: bytes of a place,
+// bytes of a problem, problems of a file, bytes of a message altogether.
+const (
+	longestPlace   = 1000
+	longestProblem = 8 << 10
+	mostProblems   = 50
+	longestMessage = 64 << 10
+)
+
+// Legible is a message as it may be shown on a terminal: control characters spelt
+// out, and cut if it is very long.
+func Legible(message string) string { return input.Printable(cut(message, longestMessage)) }
+
+// cut shortens a text to so many bytes and says how long it was.
+func cut(s string, longest int) string {
+	if len(s) <= longest {
+		return s
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
+}
+
+// Problems is all that is wrong with a file, in the order of the file.
+type Problems []*Problem
+
+func (fs Problems) Error() string {
+	lines := make([]string, min(len(fs), mostProblems))
+	for i := range lines {
+		lines[i] = fs[i].Error()
+	}
+	if more := len(fs) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more problems", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err sorts the problems, drops repetitions (the points of a sweep share most
+// settings) and returns them as an error, nil if there are none.
+func (fs Problems) err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(fs)
+	slices.SortStableFunc(sorted, func(a, b *Problem) int {
+		if (a.order.option == "") != (b.order.option == "") {
+			return strings.Compare(a.order.option, b.order.option) // the file first
+		}
+		if a.order.line != b.order.line {
+			return a.order.line - b.order.line
+		}
+		return a.order.column - b.order.column
+	})
+	seen := map[string]bool{}
+	sorted = slices.DeleteFunc(sorted, func(f *Problem) bool {
+		text := f.Error()
+		defer func() { seen[text] = true }()
+		return seen[text]
+	})
+	return sorted
+}
+
+// keyed says that an error belongs to a dotted key of the file.
+type keyed struct {
+	key string
+	err error
+}
+
+func (k *keyed) Error() string { return k.key + ": " + k.err.Error() }
+func (k *keyed) Unwrap() error { return k.err }
+
+// At attaches err, found by other means than a setting's bounds, to the dotted
+// key that the user would change to mend it: At("routing.type", err). A nil
+// error stays nil.
+func At(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &keyed{key, err}
+}
+
+// Under prefixes the keys of all *param.ParamError in err with a table's name:
+// what a constructor calls "p" the file calls "topology.p". Keys with a dot
+// belong to another table already and stay. Errors without a key are attached
+// to fallback.
+func Under(table, fallback string, err error) error {
+	var out []error
+	for _, e := range param.Errors(err) {
+		var p *param.ParamError
+		if errors.As(e, &p) {
+			q := *p
+			if !strings.Contains(p.Key, ".") {
+				q.Key = join(table, p.Key)
+			}
+			out = append(out, &q)
+		} else {
+			out = append(out, At(fallback, e))
+		}
+	}
+	return errors.Join(out...)
+}
+
+// problem records something wrong with a dotted key.
+func (d *document) problem(key, format string, args ...any) {
+	at := d.originOf(key)
+	d.problems = append(d.problems, &Problem{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), order: at})
+}
+
+// originOf is where a key was set, or else where its table begins.
+func (d *document) originOf(key string) origin {
+	for k := unquoted(key); k != ""; k = parent(k) {
+		if o, ok := d.swept[k]; ok {
+			return o
+		}
+		if o, ok := d.origins[k]; ok {
+			return o
+		}
+	}
+	return origin{file: d.name}
+}
+
+// unknown records a key that no point of the sweep knows, at the place where
+// it was written or is swept.
+func (d *document) unknown(key, message string, sweep []axis) {
+	place := key
+	for _, a := range sweep {
+		for i, swept := range a.keys {
+			if swept == key {
+				place = a.places[i]
+			}
+		}
+	}
+	at := d.originOf(place)
+	d.problems = append(d.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
+}
+
+// problemFrom records an error under the key that it names. table prefixes the
+// keys of *param.ParamError.
+func (d *document) problemFrom(table string, err error) {
+	switch e := err.(type) {
+	case *param.ParamError:
+		d.problem(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
+	case *keyed:
+		d.problem(e.key, "%v", e.err)
+	default:
+		d.problem(table, "%v", err)
+	}
+}
+
+// showParameter prints the value of a *param.ParamError: lists as TOML has them,
+// the rest as it is, for it may be a remark such as "2 cycles a flit".
+func showParameter(value any) string {
+	v := reflect.ValueOf(value)
+	if v.Kind() != reflect.Slice {
+		return brief(fmt.Sprint(value))
+	}
+	list := make([]any, v.Len())
+	for i := range list {
+		list[i] = v.Index(i).Interface()
+	}
+	return show(list)
+}
+
+// brief cuts a value that is too long for a message.
+func brief(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "..."
+}
+
+// show prints a TOML value for messages.
+func show(raw any) string { return brief(showAll(raw, 0)) }
+
+func showAll(raw any, depth int) string {
+	switch x := raw.(type) {
+	case map[string]any, []map[string]any:
+		return "a table"
+	case string:
+		return fmt.Sprintf("%q", x)
+	case time.Time:
+		return "a date"
+	case []any:
+		if depth > 8 {
+			return "[...]"
+		}
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = showAll(element, depth+1)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(raw)
+}

@@ -1,0 +1,3 @@
+package report
+
+import _ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files

@@ -1,0 +1,95 @@
+package routes
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// MulticastFiles is multicast routing on the files of a real subnet: its fabric
+// and its groups, as its subnet manager wrote them.
+type MulticastFiles struct {
+	Topology string // ibnetdiscover output, ibsim netlist, or weft's JSON form
+	Groups   string // OpenSM SA dump
+	MinHops  string // OpenSM min-hop ("lid matrix") dump for minhop-mc; "" for shortest paths
+	Tables   string // forwarding tables that the subnet has, as OpenSM dumps them (opensm.mcfdbs); "" if not known
+	Engine   string // whose forwarding tables are wanted
+	Entries  int    // forwarding-table entries of every switch; 0: as many as it takes
+	Threads  int
+}
+
+// MulticastOutcome is what the engines made of the files.
+type MulticastOutcome struct {
+	Warnings []string // what was strange but could be read
+	report   *multicast.JobReport
+}
+
+// Run reads the files, routes the groups with every engine and compares them.
+// Every error is one of the input.
+func (m MulticastFiles) Run() (*MulticastOutcome, error) {
+	entries := m.Entries
+	if entries == 0 {
+		entries = multicast.Unlimited
+	}
+	if _, err := multicast.Registry.Config(m.Engine); err != nil {
+		return nil, fmt.Errorf("--engine: %w", err)
+	}
+	network, err := network.Import(m.Topology)
+	if err != nil {
+		return nil, err
+	}
+	job := multicast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	var problems []error
+	problems = append(problems, readWith(m.Groups, func(r io.Reader) (err error) {
+		job.Groups, err = multicast.ReadSADump(r, m.Groups, job.Graph)
+		return err
+	}))
+	if m.MinHops != "" {
+		problems = append(problems, readWith(m.MinHops, func(r io.Reader) (err error) {
+			job.Matrix, err = multicast.ReadLIDMatrix(r, m.MinHops, job.Graph)
+			return err
+		}))
+	}
+	if m.Tables != "" {
+		problems = append(problems, readWith(m.Tables, func(r io.Reader) (err error) {
+			job.Tables, err = multicast.ReadMCFDBs(r, m.Tables, job.Graph)
+			return err
+		}))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	report, err := job.Run()
+	if err != nil {
+		return nil, err
+	}
+	return &MulticastOutcome{Warnings: network.Warnings, report: report}, nil
+}
+
+// readWith opens a file for a reader.
+func readWith(path string, read func(io.Reader) error) error {
+	f, err := input.OpenInput(path, input.MaxStream)
+	if err != nil {
+		return fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	defer f.Close()
+	return read(f)
+}
+
+// Summary describes what was routed in a line.
+func (o *MulticastOutcome) Summary() string {
+	g := o.report.Graph
+	return fmt.Sprintf("%d switches, %d terminals, %d switch cables; %d groups routed, %d with fewer than two members left out",
+		g.Switches(), g.Terminals(), g.SwitchLinks(), len(o.report.Routed), o.report.Small)
+}
+
+// WriteTable writes the comparison of the engines for people.
+func (o *MulticastOutcome) WriteTable(w io.Writer) error { return o.report.WriteTable(w) }
+
+// WriteFiles writes the comparison as CSV and the forwarding tables and groups
+// of the wanted engine into a folder.
+func (o *MulticastOutcome) WriteFiles(dir string) error { return o.report.WriteFiles(dir) }
