@@ -25,7 +25,7 @@ type LFTConfig struct {
 }
 
 func init() {
-	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, newLFT)
+	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{Fixed: true}, LFTConfig{}, newLFT)
 }
 
 var _ topology.PathConfig = (*LFTConfig)(nil)

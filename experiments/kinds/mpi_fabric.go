@@ -33,7 +33,7 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topo
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
-	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
+	r, err := c.Routing.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
 	return t, config, r, err
 }
 

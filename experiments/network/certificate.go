@@ -97,7 +97,7 @@ func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadl
 		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
 		var built fabric.Routing
 		if n.faults == nil {
-			built, err = r.Type.Build(env)
+			built, err = r.Build(env)
 		} else {
 			built, err = n.faults.route(r, env)
 		}

@@ -47,7 +47,7 @@ var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true
 
 // registerRouting adds an engine as a routing of weft.
 func registerRouting(e Engine) {
-	use := routing.Use{NetworkDecides: !acyclicEngines[e.Name]}
+	use := routing.Use{NetworkDecides: !acyclicEngines[e.Name], Fixed: true}
 	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
 	if e.Levels {
 		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
