@@ -49,6 +49,7 @@ race-all: ## run all tests with the race detector and 4 threads (over an hour)
 
 soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/... -run 'FilesOnThreads$$' -count 1 -timeout 0 -v
 
 fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)

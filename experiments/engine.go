@@ -64,6 +64,9 @@ type Outcome struct {
 	Reused   int               // points taken from the journal
 	Points   int               // with those that refinement has added
 	Finished int               // points with a row
+	// OnOneThread counts the points that one thread simulated although there were
+	// more, by the reason.
+	OnOneThread map[string]int
 }
 
 // Execute computes the points of a file and draws its figures. The points that
@@ -295,7 +298,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		return
 	}
 	finished := &record{
-		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables, Files: run.files,
+		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables, Files: run.files, OnOneThread: run.onOne,
 		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
 		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
 	}

@@ -28,6 +28,7 @@ type record struct {
 	FlitHops     int64        `json:"flit_hops"`
 	WallSeconds  float64      `json:"wall_seconds"`
 	PeakBytes    int64        `json:"peak_bytes"`
+	OnOneThread  string       `json:"on_one_thread,omitempty"` // why, where there were more threads
 }
 
 // journal keeps finished points safe: an append-only file of lines, each a

@@ -36,7 +36,10 @@ type Manifest struct {
 	Tables  []string `json:"tables"`                 // CSV files of the kind beside results.csv, without extension
 	Files   []string `json:"files,omitempty"`        // further files of points, such as traces/0.txt
 	Cyclic  []string `json:"can_deadlock,omitempty"` // networks that can deadlock and were allowed to, each with a cycle of channels
-	Formats []string `json:"formats,omitempty"`      // other forms of these and of results.csv, such as parquet
+	// OnOneThread counts the points that one thread simulated although Threads are
+	// more, by the reason.
+	OnOneThread map[string]int `json:"on_one_thread,omitempty"`
+	Formats     []string       `json:"formats,omitempty"` // other forms of these and of results.csv, such as parquet
 	// Bounds are the highest loads that the channels can carry, proven, of the first
 	// point of each variant of a load sweep, by its index, as far as they are known.
 	Bounds   map[int]float64 `json:"bounds,omitempty"`
@@ -81,7 +84,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 	return Manifest{
 		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
-		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1),
+		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1), OnOneThread: o.OnOneThread,
 		Tables:  sortedKeys(o.Tables),
 		Formats: r.formats(),
 		Files:   sortedKeys(o.Files),

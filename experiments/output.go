@@ -118,8 +118,8 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	outcome := &Outcome{
 		Results: &Table{Columns: f.columnNames()},
 		Tables:  map[string]*Table{},
-		Files:   map[string]string{},
-		Reused:  r.reused, Points: len(r.points), Finished: r.finished(),
+		Files:   map[string]string{}, OnOneThread: map[string]int{},
+		Reused: r.reused, Points: len(r.points), Finished: r.finished(),
 	}
 	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
 	for _, p := range r.points {
@@ -140,6 +140,9 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			lead[0], strconv.FormatInt(rec.Events, 10), strconv.FormatInt(rec.FlitHops, 10),
 			strconv.FormatFloat(rec.WallSeconds, 'f', 3, 64), strconv.FormatInt(rec.PeakBytes>>20, 10),
 		})
+		if rec.OnOneThread != "" {
+			outcome.OnOneThread[rec.OnOneThread]++
+		}
 		for _, o := range rec.Tables {
 			outcome.add(f, lead, o)
 		}

@@ -19,6 +19,7 @@ type Run struct {
 
 	tables   []*Output
 	files    []Attachment
+	onOne    string // why the point was simulated by one thread, where Threads are more
 	events   atomic.Int64
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
@@ -33,6 +34,13 @@ type way struct {
 	done, total int64  // total 0: not known
 	unit        string // of both, such as cycles
 	most        bool   // total is the most that it can be
+}
+
+// OnOneThread notes why a point is simulated by one thread although it may use more.
+func (r *Run) OnOneThread(why string) {
+	if r.Threads > 1 {
+		r.onOne = why
+	}
 }
 
 // Advance tells how far the point has come: so many of a total, which may be 0 where

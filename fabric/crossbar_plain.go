@@ -6,7 +6,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// neverPlain, which only tests set, lets requestCrossbar do what requestPlainly can.
+// neverPlain, which only tests set, lets requestCrossbar and evaluate do what requestPlainly
+// and evaluatePlainly can.
 var neverPlain bool
 
 // requestsPlainly tells whether requestPlainly serves: heads take their virtual
@@ -39,10 +40,9 @@ func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 // predicts is computed without branches.
 func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
-	accepts, waits := check.Of(d.acceptOV).From(uint32(sw.queue0)), check.Of(d.waitNext).From(uint32(sw.queue0))
 	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refusals, refused := check.Of(d.matcher.refusals), uint32(0)
+	refused := uint32(0)
 	now := d.cycle << intervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
@@ -70,28 +70,28 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 					lov = first + uint32(bits.TrailingZeros32(free))
 					several := free&(free-1) != 0
 					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
-						lov = nextVC(accepts.At(local), first, free)
+						lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), first, free)
 					}
 				} else if sw.outVC(lov).credits == 0 {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
 					m.sa &^= left & -left
-					*waits.At(local) = o.waiters
+					*check.At(d.waitNext, uint32(sw.queue0)+local) = o.waiters
 					o.waiters = sw.queue0 + int32(local) + 1
-					*refusals.At(refused) = refusal{local, wants}
+					*check.At(d.matcher.refusals, refused) = refusal{local, wants}
 					refused++
 					continue
 				}
 				v.out = int32(lov)
 			} else if sw.outVC(uint32(v.out)).credits == 0 {
 				m.sa &^= left & -left
-				*refusals.At(refused) = refusal{local, PartCredit}
+				*check.At(d.matcher.refusals, refused) = refusal{local, PartCredit}
 				refused++
 				continue
 			}
 			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
-				*refusals.At(refused) = refusal{local, PartSerial}
+				*check.At(d.matcher.refusals, refused) = refusal{local, PartSerial}
 				refused++
 				continue
 			}

@@ -10,9 +10,8 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// simulate is [Fabric.Advance] for a domain, until it hears of others.
-func (d *domain) simulate(cycles int64) {
-	end := d.cycle + cycles
+// simulate is [Fabric.Advance] for a domain, up to a cycle, until it hears of others.
+func (d *domain) simulate(end int64) {
 	if d.purged == d.cycle+1 { // who waited for what was discarded is awake
 		d.tick(d.purged)
 	}
@@ -109,7 +108,7 @@ func (f *Fabric) Tick(now sim.Time) {
 // the switches that have work, by number. What a switch does reaches others at
 // least one cycle later.
 func (d *domain) tick(c int64) {
-	d.cycle = c
+	d.cycle, d.worked = c, c
 	if d.faults != nil && d.alone {
 		d.faults.tick(c)
 	}

@@ -13,7 +13,8 @@ import (
 type domain struct {
 	network
 	state
-	cycle int64 // being simulated, or last simulated
+	cycle  int64 // being simulated, or last simulated
+	worked int64 // last in which anything happened
 	extras
 	mine []int32 // its switches, ascending
 	ends []int32 // its terminals, likewise
@@ -69,7 +70,7 @@ const (
 // newDomain makes an idle domain of the network of f, one of as many as f has tasks.
 func newDomain(f *Fabric) *domain {
 	d := &domain{
-		network: f.network, state: f.state, extras: f.extras, cycle: -1, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
+		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
 		active:  make([]uint64, (len(f.masks)+63)/64),
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
 		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),

@@ -65,22 +65,23 @@ var worthThreads = int64(4000)
 // domainsPerThread is the number of domains that a thread begins with.
 const domainsPerThread = 4
 
-// split divides the network among threads, if that is possible and pays. Call it
-// before the first cycle, with all observers in place.
-func (f *Fabric) split(threads int) {
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on, which is of so many cycles at most. Call it before
+// the first cycle, with all observers in place.
+func (f *Fabric) split(threads int, window, worth int64) {
 	threads = min(threads, maxDomains, len(f.switches))
 	if threads < 2 {
 		return
 	}
 	domain, lookahead := f.divide(threads)
-	work := lookahead * int64(len(f.terminals))
+	work := min(lookahead, window) * int64(len(f.terminals))
 	if f.faults != nil {
 		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
 	}
-	if lookahead == 0 || work < worthThreads || !f.readsWithin(domain) {
+	if lookahead == 0 || work < worth || !f.readsWithin(domain) {
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worthThreads && f.readsWithin(finer) {
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worth && f.readsWithin(finer) {
 		domain = finer
 	}
 	domainOf := make([]uint8, len(domain))
@@ -218,6 +219,9 @@ func (f *Fabric) openWindow() {
 	if f.faults != nil && len(f.domains) > 1 {
 		f.until = f.faults.window(f.from, f.until)
 	}
+	if f.conductor != nil {
+		f.conduct()
+	}
 }
 
 // work is a thread's share of Advance.
@@ -239,7 +243,7 @@ func (f *Fabric) work(me int) {
 			}
 		})
 		f.barrier.wait(false) // all have taken it
-		f.each(me, number+1, func(i int) { f.domains[i].simulate(until - from) })
+		f.each(me, number+1, func(i int) { f.domains[i].simulate(until) })
 	}
 }
 

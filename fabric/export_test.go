@@ -37,7 +37,7 @@ func TunedNever(cleanup func(func())) {
 
 // Divide divides f among threads, and AttachMeter is Attach with a meter that gets a part
 // for each domain.
-func (f *Fabric) Divide(threads int) { f.split(threads) }
+func (f *Fabric) Divide(threads int) { f.split(threads, Never, worthThreads) }
 
 func (f *Fabric) AttachMeter(source Source, m *Meter) error {
 	if err := f.ready(source); err != nil {

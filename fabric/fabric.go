@@ -20,9 +20,10 @@ type Fabric struct {
 	unit    *packetUnit // likewise; nil: flits are simulated
 	domains []*domain
 	crew
-	cycle   int64 // that all domains have simulated
-	checkAt int64 // cycle of the next check of all, in the checked build
-	source  Source
+	cycle     int64 // that all domains have simulated
+	checkAt   int64 // cycle of the next check of all, in the checked build
+	source    Source
+	conductor Conductor // nil: none
 	Counters
 }
 

@@ -44,24 +44,19 @@ type observer interface {
 	next() int64
 }
 
-// bystander is an observer that takes no notice of anything.
+// bystander stands for moments that an observer takes no notice of.
 type bystander struct{}
 
-func (bystander) opens()                                                    {}
-func (bystander) gather()                                                   {}
-func (bystander) injects(*domain, int32)                                    {}
-func (bystander) injected(*domain, int32)                                   {}
-func (bystander) arrived(*domain, []flit)                                   {}
-func (bystander) sleeps(*domain, int32, Part)                               {}
-func (bystander) resumes(*domain, int32, Part)                              {}
-func (bystander) blocked(*domain, int32, *outPort)                          {}
-func (bystander) grantedVC(*domain, *switchState, []request, uint32)        {}
-func (bystander) grantedSwitch(*domain, *switchState, []request, *stepTime) {}
-func (bystander) delivered(*domain, int32, *Delivery)                       {}
-func (bystander) discarded(*domain, int32)                                  {}
-func (bystander) uncovered(*domain, int32)                                  {}
-func (bystander) endCycle(*domain)                                          {}
-func (bystander) next() int64                                               { return Never }
+func (bystander) opens()                           {}
+func (bystander) gather()                          {}
+func (bystander) injects(*domain, int32)           {}
+func (bystander) sleeps(*domain, int32, Part)      {}
+func (bystander) resumes(*domain, int32, Part)     {}
+func (bystander) blocked(*domain, int32, *outPort) {}
+func (bystander) discarded(*domain, int32)         {}
+func (bystander) uncovered(*domain, int32)         {}
+func (bystander) endCycle(*domain)                 {}
+func (bystander) next() int64                      { return Never }
 
 // observe adds an observer. Only before the first cycle, and before the network is
 // divided among threads.

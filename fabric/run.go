@@ -81,7 +81,7 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if plan.Trace.Packets > 0 {
 		trace = f.StartTrace(r.result.Meter, plan.Trace)
 	}
-	f.split(plan.Threads)
+	f.split(plan.Threads, Never, worthThreads)
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	responder, responds := source.(Responder)
 	if responds {

@@ -7,8 +7,50 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
+// evaluatePlainly is evaluate for a switch of no more than 64 queues, with flits as the
+// unit and without multicast.
+func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
+	m := &sw.masks[0]
+	if m.route != 0 {
+		d.routeArrivals(sw, s, 0)
+		if n := d.matcher.routed; n > 0 {
+			d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+			d.matcher.routed = 0
+		}
+		if len(d.decided) > 0 {
+			d.countDecisions(sw)
+		}
+	}
+	for i := range d.steps.n {
+		if m.va != 0 {
+			d.allocateVCs(sw, d.steps.at[i].number)
+		}
+		if m.sa != 0 {
+			d.allocateSwitch(sw, &d.steps.at[i])
+		}
+		m.sa |= m.next
+		m.next = 0
+		if m.va|m.sa == 0 {
+			break // nothing is left to do in later steps
+		}
+	}
+	word := sw.queue0 >> 6
+	if bit := uint64(1) << (word & 63); m.va|m.sa == 0 {
+		d.active[word>>6] &^= bit
+	} else {
+		d.active[word>>6] |= bit
+	}
+	if check.On {
+		d.checkSwitch(sw)
+	}
+}
+
 // evaluate runs the steps of this cycle at switch s.
 func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
+	if len(sw.masks) == 1 && d.unit == nil && d.multicast == nil && !neverPlain {
+		d.evaluatePlainly(sw, s)
+		return
+	}
 	var va, sa uint64
 	for w := range sw.masks {
 		if sw.masks[w].route != 0 {

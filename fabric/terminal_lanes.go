@@ -131,7 +131,7 @@ func (f *Fabric) TerminalTables(t topology.TerminalID) *arbitration.Tables {
 }
 
 // InjectionLanes is the set of virtual channels on which a packet from src to dst may
-// enter the network, as the routing says now. Not while threads simulate.
+// enter the network, as the routing says now. It is for the thread that simulates src.
 func (f *Fabric) InjectionLanes(src, dst topology.TerminalID) uint32 {
 	if f.injection != 0 {
 		return f.injection

@@ -111,7 +111,7 @@ func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
 		return b, true
 	}
 	settings := &c.rt.Connections
-	m := &c.rt.messages[id]
+	m := c.rt.messages.At(id)
 	switch {
 	case m.stage >= stageRequest && settings.OnDemand:
 		c.rt.stats.Connecting++
@@ -156,7 +156,7 @@ type waitingFor struct {
 // wait keeps a message until a is connected to b. The rank holds the messages for
 // one connection itself, which are all as long as a program sends one by one.
 func (c *connector) wait(id, a, b int32) {
-	c.rt.messages[id].next = 0
+	c.rt.messages.At(id).next = 0
 	peer := c.peer(b)
 	own := &c.rt.ranks[a].waiting
 	key := uint64(a)<<32 | uint64(peer)
@@ -173,7 +173,7 @@ func (c *connector) wait(id, a, b int32) {
 	if to.head == 0 {
 		to.head = id + 1
 	} else {
-		c.rt.messages[to.tail-1].next = id + 1
+		c.rt.messages.At(to.tail - 1).next = id + 1
 	}
 	to.tail = id + 1
 	if other {
@@ -212,7 +212,7 @@ func (c *connector) asked(a, b int32) int32 {
 	if first == 0 || c.rt.ranks[a].waiting.peer != peer {
 		first = c.waiting[uint64(a)<<32|uint64(peer)].head
 	}
-	_, to := c.rt.messages[first-1].ends()
+	_, to := c.rt.messages.At(first - 1).ends()
 	return to
 }
 
@@ -237,13 +237,13 @@ func (c *connector) request(a, b int32, now sim.Time) {
 	c.rt.stats.Handshakes++
 	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
 	id := c.rt.allocate()
-	c.rt.messages[id] = message{from: a, to: b, stage: stageRequest, open: 1}
+	*c.rt.messages.At(id) = message{from: a, to: b, stage: stageRequest, open: 1}
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, c.firstHop(a, b)))
 }
 
 // arrive takes in a request or a reply.
 func (c *connector) arrive(id int32, now sim.Time) {
-	m := &c.rt.messages[id]
+	m := c.rt.messages.At(id)
 	a, b := m.from, m.to // a asked
 	if m.stage == stageReply {
 		at := c.rt.takeIn(a, m, now, c.rt.Protocols.RecvOverhead)
@@ -278,7 +278,7 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	c.set(a, b, linkReady)
 	for next := c.released(a, b); next != 0; {
 		id := next - 1
-		m := &c.rt.messages[id]
+		m := c.rt.messages.At(id)
 		next = m.next
 		c.rt.stats.ConnectWait += at - m.ready
 		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))

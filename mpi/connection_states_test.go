@@ -40,7 +40,7 @@ func TestLinks(t *testing.T) {
 // order, whichever was waited for first.
 func TestWaiting(t *testing.T) {
 	config := GroupedConfig()
-	rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond))
+	rt, err := config.whole(RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestWaiting(t *testing.T) {
 			continue
 		}
 		var got []int32
-		for next := c.released(1, b); next != 0; next = rt.messages[next-1].next {
+		for next := c.released(1, b); next != 0; next = rt.messages.At(next - 1).next {
 			got = append(got, next-1)
 		}
 		if !slices.Equal(got, want[b]) {

@@ -146,7 +146,7 @@ func TestWay(t *testing.T) {
 				}
 				config := QDRConfig(perNode)
 				config.Connections.Mode, config.Connections.OnDemand, config.Connections.Group = mode, onDemand, group
-				rt, err := newRuntime(sim.NewKernel(), config, RunSchedule(collectives.Uniform(ranks, 0, nil), Costs{}, sim.Picosecond))
+				rt, err := config.whole(RunSchedule(collectives.Uniform(ranks, 0, nil), Costs{}, sim.Picosecond))
 				if err != nil {
 					t.Fatal(err)
 				}

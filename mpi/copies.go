@@ -43,9 +43,10 @@ func newCopies(rt *runtime, nodes int) *copies {
 	if rt.Memory.Bandwidth == 0 {
 		return nil
 	}
-	c := &copies{ranks: make([]copier, len(rt.ranks))}
-	c.memory = newMemory(rt.kernel, &rt.Memory, rt.nodeOf, nodes, rt.moved)
-	return c
+	if first := rt.parts[0].copies; first != nil {
+		return &copies{first.memory.of(rt.kernel, rt.moved), first.ranks}
+	}
+	return &copies{newMemory(rt.kernel, &rt.Memory, rt.nodeOf, nodes, rt.moved), make([]copier, len(rt.ranks))}
 }
 
 // held tells whether the CPU of r copies, or is booked for a copy.
@@ -107,7 +108,7 @@ func (rt *runtime) copied(r int32, now sim.Time) {
 		c.stepped = true
 		rt.done(r, c.id, now)
 	case thenMatched, thenEarly:
-		rt.putBuffer(&rt.messages[c.id], now)
+		rt.putBuffer(rt.messages.At(c.id), now)
 		rt.taken(c.id, c.then == thenMatched, now)
 	case thenUnpacked:
 		rt.complete(c.id, now)

@@ -34,6 +34,15 @@ func QDRConfig(perNode int) Config {
 	}
 }
 
+// whole is the runtime of a run in one part.
+func (c Config) whole(w Workload) (*runtime, error) {
+	m, _, err := c.begin(w)
+	if err != nil {
+		return nil, err
+	}
+	return m.parts[0], nil
+}
+
 // GroupedConfig puts eight ranks on eight nodes, in groups of four.
 func GroupedConfig() Config {
 	c := QDRConfig(1)
@@ -44,3 +53,11 @@ func GroupedConfig() Config {
 
 // Skew is the time at which a rank starts.
 func (n *Noise) Skew(seed uint64, rank int) sim.Time { return n.skew(seed, rank) }
+
+// DivideAlways lets programs of any size run on several threads until the function that
+// it returns is called.
+func DivideAlways() (end func()) {
+	before := worthParts
+	worthParts = 0
+	return func() { worthParts = before }
+}

@@ -42,22 +42,9 @@ type LogGOPSResult struct {
 // depend on the number of waiting receives.
 // Progress may be nil.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
-	m := &loggopsMachine{
-		LogGOPS: p, work: w,
-		cpus: int32(w.CPUs()), nics: int32(w.NICs()),
-		lists: make([]rankLists, w.Ranks()),
-	}
-	if m.cpus == 1 && m.nics == 1 {
-		m.groups = make([]parkGroup, 3*w.Ranks())
-	} else {
-		m.sparse = map[int64]*parkGroup{}
-	}
-	m.queue.anyTime = p.Compatible && m.cpus > 1
-	m.stride = m.cpus + 2*m.nics
-	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
+	m := p.machine(w)
 	for r := range int32(w.Ranks()) {
-		m.ready = w.Start(r, m.ready[:0])
-		m.release(r)
+		m.start(r)
 	}
 	for m.queue.size > 0 && m.err == nil {
 		m.handle(m.queue.pop())
@@ -72,7 +59,36 @@ func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 	if m.err != nil {
 		return LogGOPSResult{}, m.err
 	}
-	m.result.Finish = make([]int64, w.Ranks())
+	return m.finish()
+}
+
+// machine is one at time 0.
+func (p LogGOPS) machine(w Workload) *loggopsMachine {
+	m := &loggopsMachine{
+		LogGOPS: p, work: w,
+		cpus: int32(w.CPUs()), nics: int32(w.NICs()),
+		lists: make([]rankLists, w.Ranks()),
+	}
+	if m.cpus == 1 && m.nics == 1 {
+		m.groups = make([]parkGroup, 3*w.Ranks())
+	} else {
+		m.sparse = map[int64]*parkGroup{}
+	}
+	m.queue.anyTime = p.Compatible && m.cpus > 1
+	m.stride = m.cpus + 2*m.nics
+	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
+	return m
+}
+
+// start begins the program of a rank.
+func (m *loggopsMachine) start(rank int32) {
+	m.ready = m.work.Start(rank, m.ready[:0])
+	m.release(rank)
+}
+
+// finish is the result of a run that has come to its end, with the counts so far.
+func (m *loggopsMachine) finish() (LogGOPSResult, error) {
+	m.result.Finish = make([]int64, m.work.Ranks())
 	for r := range m.result.Finish {
 		for _, t := range m.clocks[r*int(m.stride):][:m.cpus] {
 			m.result.Finish[r] = max(m.result.Finish[r], t)
@@ -120,6 +136,7 @@ type loggopsMachine struct {
 	other      []Op  // the same for the second rank of a rendezvous
 	result     LogGOPSResult
 	err        error
+	window     *loggopsWindow // nil: the machine is not a part of one
 }
 
 func (m *loggopsMachine) cpu(rank int32, c uint8) *int64 {
@@ -160,7 +177,12 @@ func (m *loggopsMachine) enqueue(rank int32, op *Op) {
 	m.push(at, op.Kind, m.keep(rank, op))
 }
 
+// push files an event for an operation, under the next number.
 func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
+	if m.window != nil {
+		m.pushInWindow(at, kind, op)
+		return
+	}
 	m.queue.push(timedEvent{at, m.numbers, op, kind, false})
 	m.live[op].number = m.numbers
 	m.numbers++

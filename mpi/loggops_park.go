@@ -54,7 +54,7 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 			return false // stale
 		}
 		if free > e.time {
-			m.queue.push(timedEvent{free, e.number, e.op, e.kind, true})
+			m.put(timedEvent{free, e.number, e.op, e.kind, true})
 			return false
 		}
 		g.heap.pop()
@@ -64,14 +64,17 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 		return true
 	}
 	if m.queue.anyTime {
-		m.queue.push(timedEvent{free, e.number, e.op, e.kind, false})
+		m.put(timedEvent{free, e.number, e.op, e.kind, false})
 		return false
 	}
 	if len(g.heap) == 0 || e.number < g.first {
 		g.first = e.number
-		m.queue.push(timedEvent{free, e.number, e.op, e.kind, true})
+		m.put(timedEvent{free, e.number, e.op, e.kind, true})
 	}
 	g.heap.push(timedEvent{0, e.number, e.op, e.kind, true})
+	if m.window != nil {
+		m.window.parked(g, e.number)
+	}
 	return false
 }
 
@@ -81,6 +84,15 @@ func (m *loggopsMachine) unpark(e *timedEvent, g *parkGroup, free int64) {
 	if e.parked && len(g.heap) > 0 {
 		next := g.heap[0]
 		g.first = next.number
-		m.queue.push(timedEvent{max(free, e.time), next.number, next.op, e.kind, true})
+		m.put(timedEvent{max(free, e.time), next.number, next.op, e.kind, true})
 	}
+}
+
+// put files an event that has a number.
+func (m *loggopsMachine) put(e timedEvent) {
+	if m.window != nil && e.time >= m.window.end {
+		m.window.later = append(m.window.later, e)
+		return
+	}
+	m.queue.push(e)
 }

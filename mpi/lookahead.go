@@ -48,18 +48,20 @@ func (rt *runtime) progress(r int32) unsafe.Pointer {
 // that of its transfer.
 func (rt *runtime) expectArrival(id, r, asks int32) {
 	rank := unsafe.Pointer(&rt.ranks[r])
-	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(&rt.messages[id]))
+	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(r), unsafe.Pointer(rt.messages.At(id)))
 	if asks != 0 {
 		rt.connect.links.expect(r, rt.connect.peer(asks-1))
 		return
 	}
-	mem.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
+	if len(rt.parts) == 1 { // otherwise r is not the number of the rank in its part
+		mem.Prefetch(unsafe.Pointer(&rt.match.nodes[rt.firstOwn+r*ownNodes]))
+	}
 }
 
 // expectTransfer asks for what sending a message touches.
 func (rt *runtime) expectTransfer(id, from, to int32) {
 	rank := unsafe.Pointer(&rt.ranks[from])
-	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(&rt.messages[id]))
+	mem.Prefetch4(rank, unsafe.Add(rank, 64), rt.progress(from), unsafe.Pointer(rt.messages.At(id)))
 	a, b := rt.nodeOf[from], rt.nodeOf[to]
 	if a == b || rt.expecter == nil {
 		return

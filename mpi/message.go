@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weft-sim/weft/collectives"
@@ -22,8 +23,8 @@ type message struct {
 	protocol       Protocol
 	shared         bool // through the memory of their node
 	segment        collectives.Segment
-	open           int8 // sides for which it is not over
-	_              [7]byte
+	open           int32 // sides for which it is not over
+	_              [4]byte
 }
 
 // stage is what the present transfer of a message is.
@@ -42,7 +43,7 @@ const (
 // newMessage makes the message of a send.
 func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	i := rt.allocate()
-	m := &rt.messages[i]
+	m := rt.messages.At(i)
 	*m = message{}
 	m.from, m.to, m.sendID, m.tag, m.bytes, m.protocol, m.open = from, op.Peer, op.ID, op.Tag, op.Size, op.Protocol, 1
 	if op.Control {
@@ -98,33 +99,45 @@ func (rt *runtime) copiedOut(m *message) bool {
 // allocate returns the number of a message to be filled in.
 func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
-		rt.freeMsg = rt.messages[i].next
+		rt.freeMsg = rt.messages.At(i).next
 		if rt.freeMsg != 0 {
-			mem.Prefetch(unsafe.Pointer(&rt.messages[rt.freeMsg-1]))
+			mem.Prefetch(unsafe.Pointer(rt.messages.At(rt.freeMsg - 1)))
 		}
 		return i
 	}
-	if n := len(rt.messages); n == cap(rt.messages) {
-		more := mem.HugePages(make([]message, n, max(64, 2*n)))
-		copy(more, rt.messages)
-		rt.messages = more
+	if rt.newMsg == rt.endMsg {
+		most := 0
+		if len(rt.parts) > 1 {
+			most = 1024
+		}
+		rt.newMsg, rt.endMsg = rt.messages.Take(most)
 	}
-	rt.messages = append(rt.messages, message{})
-	return int32(len(rt.messages) - 1)
+	rt.newMsg++
+	return rt.newMsg - 1
 }
 
-// close ends the message for one of its sides.
+// close ends the message for one of its sides, which must not look at it any more.
 func (rt *runtime) close(i int32) {
-	m := &rt.messages[i]
-	if m.open--; m.open == 0 {
+	m := rt.messages.At(i)
+	if rt.closed(m) {
 		m.next = rt.freeMsg
 		rt.freeMsg = i + 1
 	}
 }
 
+// closed takes one off the sides for which a message is not over, and tells whether it
+// was the last. The sides may be in different parts.
+func (rt *runtime) closed(m *message) bool {
+	if len(rt.parts) > 1 {
+		return atomic.AddInt32(&m.open, -1) == 0
+	}
+	m.open--
+	return m.open == 0
+}
+
 // leave posts a message of the program, on which the CPU has spent its time.
 func (rt *runtime) leave(i int32, now sim.Time) {
-	m := &rt.messages[i]
+	m := rt.messages.At(i)
 	from, id, eager := m.from, m.sendID, m.stage == stageEager
 	rt.post(i, now)
 	if eager {
@@ -143,7 +156,7 @@ func (m *message) ends() (from, to int32) {
 // post sends the present stage of a message on its way: straight, over a relay,
 // or once there is a connection.
 func (rt *runtime) post(i int32, now sim.Time) {
-	m := &rt.messages[i]
+	m := rt.messages.At(i)
 	from, to := m.ends()
 	if m.shared {
 		m.hop = to
@@ -157,7 +170,7 @@ func (rt *runtime) post(i int32, now sim.Time) {
 
 // transmit hands the present stage of a message to the transport.
 func (rt *runtime) transmit(i, from, hop int32) {
-	m := &rt.messages[i]
+	m := rt.messages.At(i)
 	m.hop = hop
 	bytes := m.bytes
 	if m.stage != stageEager && m.stage != stageData {
@@ -188,15 +201,20 @@ func (rt *runtime) transmit(i, from, hop int32) {
 // Written implements Sink: the data of message id are in the receiver's memory at a
 // time.
 func (rt *runtime) Written(id int32, at sim.Time) {
-	m := &rt.messages[id]
-	rt.kernel.Schedule(at+rt.Protocols.Acknowledge, rt.handler, evWritten, m.from, messageAndPeer(id, m.to))
+	m := rt.messages.At(id)
+	rt.acknowledge(acknowledgement{
+		at: at + rt.Protocols.Acknowledge, to: m.from, message: messageAndPeer(id, m.to),
+		// Of one operation's messages to one rank, which come to the same for its
+		// sender, any may be the first.
+		key: uint64(uint32(m.sendID))<<31 | uint64(m.to),
+	})
 }
 
 // Delivered implements Sink: the present stage of message id is in the memory
 // of the node that it went to.
 func (rt *runtime) Delivered(id int32) {
 	now := rt.kernel.Now()
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
 		rt.stats.NotReady++
 		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, messageAndPeer(id, m.from))
@@ -212,7 +230,7 @@ func (rt *runtime) Delivered(id int32) {
 
 // handle is what the CPU of the process does to which a message was delivered.
 func (rt *runtime) handle(id int32, now sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	if _, to := m.ends(); m.hop != to {
 		rt.relay(id, now)
 		return
@@ -254,7 +272,7 @@ func (rt *runtime) putBuffer(m *message, at sim.Time) {
 
 // relay passes a message on: the relay's CPU takes it in and posts it again.
 func (rt *runtime) relay(id int32, now sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	rt.stats.Relayed++
 	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead + rt.noise.call(m.hop)
 	if m.stage == stageEager || m.stage == stageData {
@@ -268,7 +286,7 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 
 // passOn is the rest of relay, when the CPU is through at time at.
 func (rt *runtime) passOn(id int32, at sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	if m.stage != stageData {
 		rt.putBuffer(m, at)
 	}
@@ -278,7 +296,7 @@ func (rt *runtime) passOn(id int32, at sim.Time) {
 // arrive matches a message that the receiver did not clear: eager data, a
 // request to send, a direct write.
 func (rt *runtime) arrive(id int32, now sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	posted, ok := rt.match.take(&rt.ranks[m.to].posted, m.from, m.tag)
 	if ok {
 		m.recvID = posted
@@ -306,7 +324,7 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 
 // taken is the rest of arrive, when the message is taken in at time at.
 func (rt *runtime) taken(id int32, matched bool, at sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	switch {
 	case !matched:
 		m.ready = at
@@ -327,7 +345,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 		rt.keepRecv(rt.match.add(&q.posted, op.Peer, op.Tag, op.ID), op.Size)
 		return
 	}
-	m := &rt.messages[early]
+	m := rt.messages.At(early)
 	m.recvID = op.ID
 	switch {
 	case m.stage == stageRTS:
@@ -343,7 +361,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 
 // clear answers a request to send that is matched.
 func (rt *runtime) clear(id int32, at sim.Time) {
-	m := &rt.messages[id]
+	m := rt.messages.At(id)
 	m.stage = stageCTS
 	rt.stats.Control++
 	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to))
@@ -352,14 +370,14 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 
 // complete ends a message for its receiver at time at.
 func (rt *runtime) complete(id int32, at sim.Time) {
-	to, recvID := rt.messages[id].to, rt.messages[id].recvID
+	to, recvID := rt.messages.At(id).to, rt.messages.At(id).recvID
 	rt.close(id)
 	rt.done(to, recvID, at)
 }
 
 // written ends a message for its sender, who did not copy it.
 func (rt *runtime) written(id int32, now sim.Time) {
-	from, sendID := rt.messages[id].from, rt.messages[id].sendID
+	from, sendID := rt.messages.At(id).from, rt.messages.At(id).sendID
 	rt.close(id)
 	rt.done(from, sendID, max(now, rt.ranks[from].cpu))
 }
@@ -374,23 +392,26 @@ func (rt *runtime) keepRecv(node int32, bytes int64) {
 }
 
 // stuck reports what is left when no events are, or nil.
-func (rt *runtime) stuck() error {
+func stuck(parts []*runtime, w Workload) error {
+	first := parts[0]
 	var left []waiting
-	for r := range rt.ranks {
+	for r := range first.ranks {
+		rt := first.of(int32(r))
 		rt.match.items(&rt.ranks[r].posted, func(n int32) {
 			node := &rt.match.nodes[n]
 			op := Op{ID: node.item, Kind: Recv, Peer: node.source, Tag: node.tag, Size: rt.recvBytes[n]}
-			left = append(left, waiting{Op: op, rank: int32(r), where: rt.work.Where(int32(r), op.ID)})
+			left = append(left, waiting{Op: op, rank: int32(r), where: w.Where(int32(r), op.ID)})
 		})
 	}
-	for r := range rt.ranks {
+	for r := range first.ranks {
+		rt := first.of(int32(r))
 		rt.match.items(&rt.ranks[r].early, func(n int32) {
-			m := &rt.messages[rt.match.nodes[n].item]
+			m := rt.messages.At(rt.match.nodes[n].item)
 			left = append(left, waiting{
 				Op:   Op{ID: m.sendID, Kind: Send, Peer: m.to, Tag: m.tag, Size: m.bytes},
-				rank: m.from, where: rt.work.Where(m.from, m.sendID), sent: m.open == 1,
+				rank: m.from, where: w.Where(m.from, m.sendID), sent: m.open == 1,
 			})
 		})
 	}
-	return newStuckError(left, rt.work.Unreleased())
+	return newStuckError(left, w.Unreleased())
 }

@@ -36,7 +36,7 @@ type memory struct {
 	ended     func(rank int32) // told when a rank's copy is done
 	bandwidth float64          // of a domain, bytes a picosecond
 	domains   []domain
-	of        []int32 // domain of each rank
+	domainOf  []int32 // by rank
 }
 
 // domain has the copies that are going on, in the order in which they began.
@@ -56,7 +56,7 @@ type copying struct {
 func newMemory(k *sim.Kernel, config *Memory, nodeOf []int32, nodes int, ended func(rank int32)) *memory {
 	m := &memory{
 		kernel: k, ended: ended, bandwidth: bytesPerPicosecond(config.Bandwidth),
-		domains: make([]domain, nodes*config.Domains), of: make([]int32, len(nodeOf)),
+		domains: make([]domain, nodes*config.Domains), domainOf: make([]int32, len(nodeOf)),
 	}
 	on := make([]int, nodes)
 	for _, node := range nodeOf {
@@ -64,21 +64,29 @@ func newMemory(k *sim.Kernel, config *Memory, nodeOf []int32, nodes int, ended f
 	}
 	index := make([]int, nodes)
 	for r, node := range nodeOf {
-		m.of[r] = node*int32(config.Domains) + int32(index[node]*config.Domains/on[node])
+		m.domainOf[r] = node*int32(config.Domains) + int32(index[node]*config.Domains/on[node])
 		index[node]++
 	}
 	m.handler = k.Register(m)
 	return m
 }
 
+// of is the same memory for another part of the run, which uses its nodes' only.
+func (m *memory) of(k *sim.Kernel, ended func(rank int32)) *memory {
+	other := *m
+	other.kernel, other.ended = k, ended
+	other.handler = k.Register(&other)
+	return &other
+}
+
 func bytesPerPicosecond(r sim.Rate) float64 { return float64(r) / 8e12 }
 
 // copy begins to copy so many bytes for a rank now, at most at the given rate.
 func (m *memory) copy(rank int32, bytes, most float64) {
-	d := &m.domains[m.of[rank]]
+	d := &m.domains[m.domainOf[rank]]
 	d.count(m.kernel.Now())
 	d.copies = append(d.copies, copying{rank: rank, left: bytes, most: most})
-	m.share(m.of[rank])
+	m.share(m.domainOf[rank])
 }
 
 // count enters what was copied up to now.

@@ -46,16 +46,38 @@ type ScheduleRun struct {
 	phaseEnd []int64
 	// phaseOver, if not nil, is called when a rank is through with a phase.
 	phaseOver func(rank int32, now int64)
+	parts     []*ScheduleRun
+}
+
+// Part implements [Divisible].
+func (w *ScheduleRun) Part() Workload {
+	p := *w
+	p.ops, p.left, p.phaseEnd = nil, 0, make([]int64, len(w.phaseEnd))
+	w.parts = append(w.parts, &p)
+	return &p
 }
 
 // PhaseEnds are the times, in the machine's unit, at which the last rank left
 // each phase of a schedule that is Phased.
-func (w *ScheduleRun) PhaseEnds() []int64 { return w.phaseEnd }
+func (w *ScheduleRun) PhaseEnds() []int64 {
+	for _, p := range w.parts {
+		for i, end := range p.phaseEnd {
+			w.phaseEnd[i] = max(w.phaseEnd[i], end)
+		}
+	}
+	return w.phaseEnd
+}
 
-func (w *ScheduleRun) Ranks() int        { return w.s.Ranks() }
-func (w *ScheduleRun) CPUs() int         { return 1 }
-func (w *ScheduleRun) NICs() int         { return 1 }
-func (w *ScheduleRun) Unreleased() int64 { return w.left }
+func (w *ScheduleRun) Ranks() int { return w.s.Ranks() }
+func (w *ScheduleRun) CPUs() int  { return 1 }
+func (w *ScheduleRun) NICs() int  { return 1 }
+func (w *ScheduleRun) Unreleased() int64 {
+	left := w.left
+	for _, p := range w.parts { // which count down from 0
+		left += p.left
+	}
+	return left
+}
 
 func (w *ScheduleRun) Where(rank, id int32) string { return fmt.Sprintf("round %d", id) }
 

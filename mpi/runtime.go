@@ -8,7 +8,6 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config is all that a run needs besides its workload.
@@ -20,8 +19,10 @@ type Config struct {
 	Memory      Memory
 	// Adapter gives the CPU times of connecting and the RNR delay.
 	Adapter   hca.Config
-	Transport NewTransport
-	Seed      uint64
+	Transport NewTransport // unless Divide is there
+	// Divide makes a network whose parts threads simulate side by side.
+	Divide Divide
+	Seed   uint64
 	// Progress, if not nil, is called now and then with the number of events
 	// so far; the run ends with ErrStopped if it returns true.
 	Progress Progress
@@ -46,23 +47,22 @@ type Result struct {
 	HCA     hca.Stats
 }
 
-// Stats count what the runtime did.
-type Stats struct {
-	Messages    int64 // point-to-point messages of the program
-	Bytes       int64 // of these
-	Shared      int64 // of these, through shared memory
-	Rendezvous  int64 // of these, by RTS and CTS
-	Control     int64 // RTS, CTS and FIN sent, and what else only synchronises
-	NotReady    int64 // arrivals that found no receive buffer
-	Handshakes  int64 // connections made on demand
-	Relayed     int64 // messages that a relay passed on
-	Connecting  int64 // messages of handshakes, each way over a relay counted once per hop
-	QPs         int64 // created on demand
-	QPsClosed   int64 // of these
-	QPsPeak     int64 // open at once, of the process with the most
-	KernelTime  sim.Time
-	ConnectWait sim.Time // of messages, for their connection, summed
-	Events      uint64
+// add adds the counts of another part.
+func (s *Stats) add(o *Stats) {
+	s.Messages += o.Messages
+	s.Bytes += o.Bytes
+	s.Shared += o.Shared
+	s.Rendezvous += o.Rendezvous
+	s.Control += o.Control
+	s.NotReady += o.NotReady
+	s.Handshakes += o.Handshakes
+	s.Relayed += o.Relayed
+	s.Connecting += o.Connecting
+	s.QPs += o.QPs
+	s.QPsClosed += o.QPsClosed
+	s.QPsPeak = max(s.QPsPeak, o.QPsPeak)
+	s.KernelTime += o.KernelTime
+	s.ConnectWait += o.ConnectWait
 }
 
 // latest bounds the ends of computations, so that what follows them cannot
@@ -76,59 +76,59 @@ var errTooLate = errors.New("a computation ends after more than 53 days of simul
 
 // Run executes a workload whose times are in picoseconds.
 func (c Config) Run(w Workload) (Result, error) {
-	k := sim.NewKernel()
-	rt, err := newRuntime(k, c, w)
+	m, network, err := c.begin(w)
 	if err != nil {
 		return Result{}, err
 	}
-	rt.start()
-	for more := k.Run(sim.MaxTime); more; more = k.Run(sim.MaxTime) {
-		if c.Progress(int64(k.Handled())) {
-			return Result{}, ErrStopped
-		}
+	kernels := make([]*sim.Kernel, len(m.parts))
+	for i, rt := range m.parts {
+		kernels[i] = rt.kernel
+		rt.start()
 	}
-	if rt.fault != nil {
-		return Result{}, rt.fault
-	}
-	if err := rt.stuck(); err != nil {
-		return Result{}, err
-	}
-	r := Result{Finish: make([]sim.Time, len(rt.ranks)), Stats: rt.stats, HCA: rt.transport.Stats()}
-	r.Stats.Events = k.Handled()
-	for i := range rt.ranks {
-		r.Finish[i] = rt.ranks[i].cpu
-		r.Elapsed = max(r.Elapsed, rt.ranks[i].cpu)
-	}
-	return r, nil
+	network.Run(kernels, m)
+	return m.result(w)
 }
 
-// runtime is the state of a run. Every rank has one CPU, which computes, posts
-// and takes in messages one after another; it makes progress on messages
+// runtime is the state of a part of a run. Every rank has one CPU, which computes,
+// posts and takes in messages one after another; it makes progress on messages
 // whenever it does not compute.
 type runtime struct {
-	Config
+	shared
+	number    int // of the part
 	kernel    *sim.Kernel
 	handler   sim.HandlerID
 	work      Workload
 	transport Transport
-	nodeOf    []int32
-	ranks     []rank
 	match     matcher
-	messages  []message
 	freeMsg   int32   // list of free messages, by number+1
+	newMsg    int32   // first of the messages that nobody had, and of those behind them
+	endMsg    int32   // likewise
 	recvBytes []int64 // of posted receives, by node of match
 	connect   connector
 	ready     []Op
-	inOrder   bool
 	schedule  *ScheduleRun // the workload, if it is one
-	queues    []Op         // the first memory of ranks' queues, shortQueue each
-	firstOwn  int32        // node of match, of rank 0
-	noise     *noise       // nil: none
+	firstOwn  int32        // node of match, of the first rank
 	copies    *copies      // nil: memory without limit
 	expecter  expecter     // the transport, if it is one and rt looks ahead
-	fault     error        // what a rank stopped at, in place of its next event
-	handled   int          // of its own events
+	fault     fault
+	handled   int // of its own events
 	stats     Stats
+	sent      [][]acknowledgement // by part that they are for
+	nextSent  sim.Time            // the time of the first of them
+}
+
+// shared is what the parts of a run have in common. Of what belongs to a rank or a
+// message a part touches its own only.
+type shared struct {
+	Config
+	parts    []*runtime
+	partOf   []uint8 // by node
+	nodeOf   []int32
+	ranks    []rank
+	messages *mem.Records[message]
+	inOrder  bool
+	queues   []Op   // the first memory of ranks' queues, shortQueue each
+	noise    *noise // nil: none
 }
 
 // rank is the state of a process, in two cache lines of 64 bytes.
@@ -160,59 +160,6 @@ const (
 	evCopy                  // target rank: a copy begins
 	evCopied                // target rank: a copy is over
 )
-
-func newRuntime(k *sim.Kernel, c Config, w Workload) (*runtime, error) {
-	if err := param.Validate(&c.Protocols); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
-		return nil, err
-	}
-	if w.CPUs() > 1 || w.NICs() > 1 {
-		return nil, fmt.Errorf("the program uses %d CPUs and %d NICs a rank; the runtime has one of each (the LogGOPS machine has them all)", w.CPUs(), w.NICs())
-	}
-	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
-	if err != nil {
-		return nil, err
-	}
-	rt := &runtime{Config: c, kernel: k, work: w, nodeOf: nodeOf, ranks: mem.HugePages(make([]rank, w.Ranks()))}
-	rt.handler = k.Register(rt)
-	rt.noise = newNoise(&c.Noise, c.Seed, w.Ranks())
-	if rt.transport, err = c.Transport(k, nodes, rt); err != nil {
-		return nil, err
-	}
-	rt.copies = newCopies(rt, nodes)
-	rt.connect = newConnector(rt, nodes)
-	rt.firstOwn = rt.match.reserve(len(rt.ranks))
-	rt.recvBytes = make([]int64, len(rt.match.nodes))
-	rt.queues = mem.HugePages(make([]Op, shortQueue*len(rt.ranks)))
-	if s, ok := w.(*ScheduleRun); ok {
-		rt.inOrder, rt.schedule = true, s
-		if c.Connections.TearDown {
-			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
-		}
-	}
-	if rt.looksAhead() {
-		k.LookAhead(rt.handler)
-		if rt.expecter, _ = rt.transport.(expecter); rt.expecter != nil {
-			rt.expecter.lookAhead(rt.expectArrival)
-		}
-	}
-	for r := range rt.ranks {
-		q := &rt.ranks[r]
-		q.posting, q.posted.own = -1, rt.firstOwn+int32(r)*ownNodes
-		q.cpu = c.Noise.skew(c.Seed, r)
-		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
-	}
-	return rt, nil
-}
-
-func (rt *runtime) start() {
-	for r := range rt.ranks {
-		rt.ready = rt.work.Start(int32(r), rt.ready[:0])
-		rt.release(int32(r))
-	}
-}
 
 // release queues the operations in rt.ready for the CPU of r. Those of a
 // schedule's round keep their order; of others, which are concurrent, sends go
@@ -257,7 +204,7 @@ func (q *rank) wait(ops []Op) {
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
-	if rt.handled++; rt.handled%progressInterval == 0 && rt.Progress != nil {
+	if rt.handled++; rt.handled%progressInterval == 0 && rt.Progress != nil && len(rt.parts) == 1 {
 		k.Stop()
 	}
 	switch e.Kind {
@@ -269,7 +216,7 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 		rt.Delivered(int32(e.Arg >> 32))
 	case evRelay:
 		m := int32(e.Arg >> 32)
-		_, to := rt.messages[m].ends()
+		_, to := rt.messages.At(m).ends()
 		rt.transmit(m, e.Target, to)
 	case evWritten:
 		if id := int32(e.Arg >> 32); !rt.putsOff(e.Target, ^id) {
@@ -334,7 +281,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		}
 		q.cpu = rt.noise.end(r, start, t)
 		if q.cpu >= latest {
-			rt.fault = errTooLate
+			rt.fail(r, errTooLate)
 			return true
 		}
 		if rt.inOrder {
@@ -345,7 +292,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, -1)
 	case Send:
 		if op.Size > maxMessage {
-			rt.fault = fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID))
+			rt.fail(r, fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID)))
 			return true
 		}
 		if !rt.inOrder {
@@ -353,7 +300,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		}
 		q.posting = rt.newMessage(r, op)
 		t := rt.Protocols.SendOverhead + rt.noise.call(r)
-		m := &rt.messages[q.posting]
+		m := rt.messages.At(q.posting)
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -45,6 +46,7 @@ type walker struct {
 	e     fabric.Explorer
 	vcs   int
 	blind bool
+	limit int // of hops to a destination; 0: none
 }
 
 func newWalker(g *topology.Graph, r fabric.Routing, vcs int) (*walker, error) {
@@ -52,7 +54,7 @@ func newWalker(g *topology.Graph, r fabric.Routing, vcs int) (*walker, error) {
 	if !ok {
 		return nil, fmt.Errorf("the paths of this routing cannot be listed: %T has no method Explore", r)
 	}
-	return &walker{g, r, e, vcs, ignoresTerminals(r)}, nil
+	return &walker{g, r, e, vcs, ignoresTerminals(r), 0}, nil
 }
 
 // ends lists the terminals that stand for all as sources and destinations.
@@ -158,7 +160,10 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 			for set := hop.VCs; err == nil; {
 				vc := uint8(bits.TrailingZeros32(set))
 				next, arrived, problem := w.follow(h, hop, state, vc)
-				followed++
+				if followed++; w.limit > 0 && followed > w.limit {
+					err = errEnough
+					return
+				}
 				if err = problem; err != nil || arrived {
 					return
 				}
@@ -177,3 +182,43 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 	}
 	return followed, err
 }
+
+// Ends is the number of destinations that [Dependencies] walks to: terminals, or where r
+// ignores these, switches with terminals.
+func Ends(g *topology.Graph, r fabric.Routing) int {
+	return len((&walker{graph: g, blind: ignoresTerminals(r)}).ends())
+}
+
+// samples is the number of destinations by which WalkExceeds judges.
+const samples = 4
+
+// WalkExceeds tells whether [Dependencies] would follow more hops than a budget, by its
+// first destinations; so it is, without a look, where there are more pairs of ends than
+// that. Routings without a walk are said not to. Cost: the budget times the share of those
+// destinations at most.
+func WalkExceeds(g *topology.Graph, r fabric.Routing, vcs, budget int) bool {
+	w, err := newWalker(g, r, vcs)
+	if err != nil {
+		return false
+	}
+	ends := w.ends()
+	each := budget / len(ends)
+	if len(ends) > each {
+		return true
+	}
+	seen, total, walked := newHeadNumbers(g.NumPorts(), vcs), 0, 0
+	_, _, err = sample(ends, 0, func(dst topology.TerminalID) (int, error) {
+		if walked++; walked > samples {
+			return 0, errEnough
+		}
+		seen.reset()
+		w.limit = max(1, samples*each-total)
+		followed, err := w.dependenciesTo(dst, ends, seen, func(topology.Dependency) {})
+		total += followed
+		return followed, err
+	})
+	return (err == nil || err == errEnough) && total > each*min(walked, samples)
+}
+
+// errEnough ends a walk that has shown enough.
+var errEnough = errors.New("routing: walked far enough")

@@ -23,6 +23,9 @@ type dimensionWalk interface {
 	// homes is the switch of each terminal.
 	homes() []topology.SwitchID
 	Graph() *topology.Graph
+	// axes and came are for [Staged] routings.
+	axes() *axes
+	came(in topology.PortID) uint8
 	UnusedSettings() []string
 }
 

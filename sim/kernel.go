@@ -58,6 +58,29 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 	k.queue.push(at, h, kind, target, arg, k.seq)
 }
 
+// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from
+// the model, as that of events which other kernels send: among the events for one target
+// at one time, they come behind those of Schedule, in ascending order of their keys, which
+// must be below 2^63.
+func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, arg int64, key uint64) {
+	if at < k.now {
+		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
+	}
+	k.queue.push(at, h, kind, target, arg, 1<<63|key)
+}
+
+// Next is the time of the next event or tick; MaxTime if there is none.
+func (k *Kernel) Next() Time {
+	next := MaxTime
+	for _, c := range k.clocked {
+		next = min(next, c.NextTick())
+	}
+	if at, any := k.queue.peek(); any {
+		next = min(next, at)
+	}
+	return next
+}
+
 // After schedules an event a delay from now.
 func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg int64) {
 	k.Schedule(k.now+delay, h, kind, target, arg)

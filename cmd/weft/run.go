@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -358,6 +359,9 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		return outcome, a.print(string(text))
 	}
 	if !flags.quiet {
+		for _, why := range slices.Sorted(maps.Keys(outcome.OnOneThread)) {
+			fmt.Fprintf(a.stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
+		}
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)

@@ -76,9 +76,14 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	return warnings, errors.Join(problems...)
 }
 
-// overFabric makes the transport through the fabric, and what is to be done when
+// worthCoupled, which only tests change, is the number of terminals times cycles of a
+// window from which a second thread pays: fewer than for packets alone, as the processes
+// keep it busy, too.
+var worthCoupled = int64(1000)
+
+// overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.
-func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64) (mpi.NewTransport, func(mpi.Result, error) (mpi.Result, error), error) {
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
 		return nil, nil, err
@@ -87,10 +92,14 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	if err != nil {
 		return nil, nil, err
 	}
-	open := func(k *sim.Kernel, nodes int, sink mpi.Sink) (mpi.Transport, error) {
-		return newFabricTransport(k, f, c.Fabric.FlitBytes, adapter, nodes, sink)
+	divide := func(nodes int, alone sim.Time, why string) (mpi.Division, error) {
+		if alone > 0 {
+			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthCoupled)
+		}
+		run.OnOneThread(why)
+		return newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
 	}
-	return open, func(result mpi.Result, err error) (mpi.Result, error) {
+	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		fabricCounter(f, run)()
 		if errors.Is(err, mpi.ErrStopped) {
 			return result, err

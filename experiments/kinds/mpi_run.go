@@ -79,10 +79,6 @@ func (s *mpiSum) row() mpiRow {
 // simulate runs a replication.
 func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int) (mpiRow, error) {
 	seed := replicationSeed(run.Seed, replication)
-	w, err := c.build()
-	if err != nil {
-		return mpiRow{}, err
-	}
 	counted := int64(0)
 	progress := func(events int64) (stop bool) {
 		run.Count(events-counted, 0)
@@ -91,10 +87,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return ctx.Err() != nil
 	}
 	if c.Job.Machine == "loggops" {
-		r, err := c.LogGOPS.Run(w, progress)
+		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
+		run.OnOneThread(why)
 		progress(r.Events)
 		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
 		row.times(c, w, r.Finish, 1e-9)
@@ -103,16 +100,21 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		}
 		return row, nil
 	}
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
+	}
 	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
 	if config.Adapter, err = c.adapter(); err != nil {
 		return mpiRow{}, err
 	}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Transport, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
 			return mpiRow{}, err
 		}
 	} else {
+		run.OnOneThread("a receiving adapter that is behind holds back its senders in the same instant (machine loggp)")
 		network := c.LogGP
 		network.HCA = config.Adapter
 		config.Transport = network.New

@@ -27,8 +27,8 @@ type hosts struct {
 	incoming   []sim.Time // by terminal: time of a flit on its channel
 	nodes      []host
 	background *fabric.OpenLoop // unicast packets beside the messages; may be nil
-	handler    arrivals
-	unicast    backgroundMeter
+	carrier    carrier
+	sinks      []*hostSink // by domain of the fabric
 }
 
 // host is the adapter of a terminal.
@@ -40,18 +40,26 @@ type host struct {
 }
 
 type hostPacket struct {
-	birth int64 // cycle
-	spec  fabric.PacketSpec
+	posted int64 // cycle from which the terminal knows of it; not later than its birth
+	spec   fabric.PacketSpec
 }
 
 // hostPacketBytes is the least that a packet takes while its message is sent.
 const hostPacketBytes = 48
 
-// arrivals hears of packets of messages that have arrived at a terminal, at their
-// own time. keep tells whether the terminal takes the packet.
+// arrivals hears of packets of messages that have arrived at terminals of a domain, on its
+// thread. keep tells whether the terminal takes the packet, and as which member of its
+// group; the process has it at done.
 type arrivals interface {
-	keep(message int32, t topology.TerminalID) bool
-	arrived(message int32, t topology.TerminalID, done sim.Time)
+	keep(message int32, t topology.TerminalID) (member int, keeps bool)
+	arrived(message int32, member int, done sim.Time)
+}
+
+// hostSink takes in what arrives at the terminals of a domain.
+type hostSink struct {
+	*hosts
+	arrivals
+	unicast backgroundMeter
 }
 
 // backgroundMeter sums up the background's packets.
@@ -82,7 +90,7 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 	if n.head == len(n.packets) {
 		n.packets, n.head = n.packets[:0], 0
 	}
-	first := len(n.packets)
+	first, posted := len(n.packets), int64((now+h.clock-1)/h.clock)
 	n.reading = max(n.reading, now+h.SendOverhead)
 	for left := bytes; ; left -= int64(h.MTU) {
 		size := min(left, int64(h.MTU))
@@ -90,22 +98,27 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
 		to.Flits = int32(max(1, (size+h.flit-1)/h.flit))
 		to.Tag = uint64(number+1)<<32 | uint64(size)
-		n.packets = append(n.packets, hostPacket{to.Birth, to})
+		n.packets = append(n.packets, hostPacket{posted, to})
 		if left <= int64(h.MTU) {
 			break
 		}
 	}
-	h.fabric.WakeAt(src, n.packets[first].birth)
+	h.fabric.WakeAt(src, n.packets[first].spec.Birth)
 	return n.reading
 }
 
-// Next implements fabric.Source: messages first.
+// leastDelay is the shortest time from a packet's arrival until another that it gives rise
+// to is born.
+func (h *hosts) leastDelay() sim.Time { return h.ReceiveOverhead + h.SendOverhead }
+
+// Next implements fabric.Source: messages first. A message may have been posted ahead of
+// the terminal's time: it is not sent, in place of the background, before it is known.
 func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	n := &h.nodes[t]
 	next := fabric.PacketSpec{Birth: fabric.Never}
 	if n.head < len(n.packets) {
 		next = n.packets[n.head].spec
-		if next.Birth <= until {
+		if next.Birth <= until && n.packets[n.head].posted <= h.fabric.Present(t) {
 			n.head++
 			*spec = next
 			return true
@@ -121,20 +134,37 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
+// sink is what hears of arrivals in a domain.
+func (h *hosts) sink() *hostSink {
+	s := &hostSink{hosts: h, arrivals: h.carrier.part()}
+	h.sinks = append(h.sinks, s)
+	return s
+}
+
+// unicast sums up the background's packets.
+func (h *hosts) unicast() (all backgroundMeter) {
+	for _, s := range h.sinks {
+		all.packets += s.unicast.packets
+		all.latency += s.unicast.latency
+	}
+	return all
+}
+
 // Deliver implements fabric.Sink.
-func (h *hosts) Deliver(d *fabric.Delivery) {
+func (h *hostSink) Deliver(d *fabric.Delivery) {
 	if d.Tag>>32 == backgroundTag {
 		h.unicast.packets++
 		h.unicast.latency += d.Cycle - d.Birth
 		return
 	}
 	message, bytes := int32(d.Tag>>32)-1, int64(uint32(d.Tag))
-	if !h.handler.keep(message, d.Dst) {
+	member, keeps := h.keep(message, d.Dst)
+	if !keeps {
 		return
 	}
 	n := &h.nodes[d.Dst]
 	now := sim.Time(d.Cycle) * h.clock
 	begun := now - sim.Time(d.Flits-1)*h.incoming[d.Dst]
 	n.writing = max(now, max(n.writing, begun)+sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(bytes))))
-	h.handler.arrived(message, d.Dst, n.writing+h.ReceiveOverhead)
+	h.arrived(message, member, n.writing+h.ReceiveOverhead)
 }

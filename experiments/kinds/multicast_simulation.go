@@ -51,7 +51,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 		err = s.openHardware(c, p)
 	} else {
 		s.software, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
-		s.hosts.handler, s.loop.carrier = s.software, s.software
+		s.hosts.carrier, s.loop.carrier = s.software, s.software
 	}
 	if err != nil {
 		return nil, err
@@ -61,11 +61,29 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 			return nil, err
 		}
 	}
-	if err := s.fabric.Attach(s.hosts, s.hosts); err != nil {
-		return nil, err
+	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthCoupled))
+	return s, s.fabric.Conduct(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
+}
+
+// Before implements fabric.Conductor: what happens at the hosts, as far as it is known
+// before cycle first, which is until the earliest time at which something that arrives in
+// it can be complete.
+func (s *latencySimulation) Before(first, end int64) int64 {
+	clock := s.fabric.Clock()
+	s.catchUp(min(sim.Time(first)*clock+s.hosts.ReceiveOverhead-1, sim.Time(end)*clock))
+	if next := s.kernel.Next(); next < sim.MaxTime {
+		return max(first, int64(next/clock))
 	}
-	s.kernel.RegisterClocked(s.fabric)
-	return s, nil
+	return fabric.Never
+}
+
+// catchUp has the hosts do what they do until a time.
+func (s *latencySimulation) catchUp(until sim.Time) {
+	s.loop.carrier.take()
+	if until >= s.kernel.Now() {
+		s.kernel.Run(until)
+	}
 }
 
 // openHardware gives the switches their tables and every group its way.
@@ -85,7 +103,7 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 			heard: make([]int64, members), sent: make([]int64, members),
 		})
 	}
-	s.hosts.handler, s.loop.carrier = s.hardware, s.hardware
+	s.hosts.carrier, s.loop.carrier = s.hardware, s.hardware
 	return nil
 }
 
@@ -113,8 +131,11 @@ const watchCycles = 1000
 func (s *latencySimulation) run(ctx context.Context, spread sim.Time, progress func()) error {
 	s.loop.start(s.kernel, spread)
 	watch := s.fabric.Watch()
+	s.fabric.Advance(1)
 	for more := true; more; {
-		more = s.kernel.Run(s.kernel.Now() + watchCycles*s.fabric.Clock())
+		s.fabric.Advance(watchCycles)
+		s.catchUp(sim.Time(s.fabric.Cycle()-1) * s.fabric.Clock())
+		more = s.kernel.Pending() > 0 || !s.fabric.Still()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -126,6 +147,7 @@ func (s *latencySimulation) run(ctx context.Context, spread sim.Time, progress f
 			s.hosts.background.Stop(0)
 		}
 	}
+	s.fabric.Rewind()
 	if err := s.fabric.Rest(); err != nil {
 		return err
 	}
@@ -156,12 +178,12 @@ func (s *latencySimulation) row() latencyRow {
 		m := s.plan.forest.Measure()
 		row.Trees, row.Colours, row.Layers = m.Trees, m.Colours, s.plan.layers.Count
 		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
-		row.Deliveries, row.Redundant = s.hardware.delivered, s.hardware.redundant
+		row.Deliveries, row.Redundant = s.hardware.counts()
 	} else {
-		row.Deliveries = s.software.delivered
+		row.Deliveries = s.software.delivered()
 	}
 	row.LinkMax, row.LinkMean = s.utilisation()
-	if u := &s.hosts.unicast; u.packets > 0 {
+	if u := s.hosts.unicast(); u.packets > 0 {
 		row.Unicast = float64(u.latency) / float64(u.packets) * s.fabric.Clock().Nanoseconds()
 	}
 	return row

@@ -14,14 +14,27 @@ import (
 type softwareCarrier struct {
 	kernel *sim.Kernel
 	name   sim.HandlerID
+	heard  sim.HandlerID // of arrivals: behind all else of the same time
 	hosts  *hosts
 	loop   *multicastLoop
 	groups []softwareGroup
 	flows  []softwareFlow
 	free   []int32 // of flows
 	ops    []collectives.Op
+	parts  []*softwarePart
+}
 
-	delivered int64 // packets
+// softwarePart is what is heard in a domain of the fabric.
+type softwarePart struct {
+	*softwareCarrier
+	whole     []wholeFlow // since the last take
+	delivered int64       // packets
+}
+
+// wholeFlow is a message all packets of which have arrived.
+type wholeFlow struct {
+	flow int32
+	done sim.Time
 }
 
 // softwareGroup is a broadcast under way. Its ranks are the members in a circle
@@ -43,7 +56,7 @@ type softwareRank struct {
 
 type softwareFlow struct {
 	group, from, to int32
-	packets         int
+	packets         int // still to come; the receiver's domain counts
 }
 
 // Events of the carrier.
@@ -54,7 +67,7 @@ const (
 
 func newSoftwareCarrier(k *sim.Kernel, h *hosts, l *multicastLoop, algorithm string, bytes int64) (*softwareCarrier, error) {
 	c := &softwareCarrier{kernel: k, hosts: h, loop: l}
-	c.name = k.Register(c)
+	c.name, c.heard = k.Register(c), k.Register(c)
 	config, err := collectives.Registry.Config(algorithm)
 	if err != nil {
 		return nil, err
@@ -159,12 +172,35 @@ func (c *softwareCarrier) Handle(k *sim.Kernel, e sim.Event) {
 	c.proceed(k.Now(), group, rank)
 }
 
-// keep implements arrivals.
-func (c *softwareCarrier) keep(int32, topology.TerminalID) bool { return true }
+func (c *softwareCarrier) part() arrivals {
+	p := &softwarePart{softwareCarrier: c}
+	c.parts = append(c.parts, p)
+	return p
+}
 
-func (c *softwareCarrier) arrived(flow int32, _ topology.TerminalID, done sim.Time) {
-	c.delivered++
-	if c.flows[flow].packets--; c.flows[flow].packets == 0 {
-		c.kernel.Schedule(max(done, c.kernel.Now()), c.name, softwareArrived, flow, 0)
+// keep implements arrivals.
+func (p *softwarePart) keep(int32, topology.TerminalID) (int, bool) { return 0, true }
+
+func (p *softwarePart) arrived(flow int32, _ int, done sim.Time) {
+	p.delivered++
+	if p.flows[flow].packets--; p.flows[flow].packets == 0 {
+		p.whole = append(p.whole, wholeFlow{flow, done})
 	}
+}
+
+func (c *softwareCarrier) take() {
+	for _, p := range c.parts {
+		for _, f := range p.whole {
+			c.kernel.Schedule(f.done, c.heard, softwareArrived, f.flow, 0)
+		}
+		p.whole = p.whole[:0]
+	}
+}
+
+// delivered is the number of packets that have arrived.
+func (c *softwareCarrier) delivered() (packets int64) {
+	for _, p := range c.parts {
+		packets += p.delivered
+	}
+	return packets
 }

@@ -90,7 +90,7 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 	wide := routing.Widened(o.Routing)
 	if even = wide != nil && o.Graph.Terminals() > most; even {
 		o.Routing = wide
-	} else if c, err := n.Prove(shared); err == nil && !c.Exact {
+	} else if c, err := n.Prove(shared); err == nil && !c.Fits {
 		return nil, false, fmt.Errorf("too many paths to follow all of them")
 	}
 	if len(parts.Eras) == 1 {

@@ -8,34 +8,51 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
-// fabricTransport carries the messages of package mpi through the flit-level
+// fabricNetwork carries the messages of package mpi through the flit-level
 // fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
 // cuts each burst into packets of an MTU; a packet is born when the engine begins
 // to read it, and the engine takes up the next burst when it has read this one
 // and the last packet of it has begun to enter the network. The
 // receiving engine takes in packets whole. A message is complete when all of its
-// packets have arrived, and messages of one QP complete in the order in which
+// packets have arrived, and messages between two QPs complete in the order in which
 // they were sent, whatever ways their packets took.
 //
 // A packet's bytes travel in whole flits; headers are not modelled (the link
 // rate of an adapter leaves them out, too).
-type fabricTransport struct {
-	kernel  *sim.Kernel
-	handler sim.HandlerID
-	sink    mpi.Sink
+//
+// It has a part for each domain of the fabric, with the adapters there. A flight, and
+// the order of those between two QPs, are shared by the parts at both ends, each of
+// which has fields of its own in them.
+type fabricNetwork struct {
 	fabric  *fabric.Fabric
+	adapter *hca.Config
 	clock   sim.Time
 	flit    int64 // bytes
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
 	nodeAt  []int32               // len = terminals; -1: none
-	flights []flight
-	free    []int32 // of flights
-	queues  []qpOrder
-	queueOf map[qpName]int32
+	flights mem.Records[flight]
+	orders  mem.Records[qpOrder]
+	parts   []*fabricTransport
 }
+
+// fabricTransport is a part of a fabricNetwork.
+type fabricTransport struct {
+	*fabricNetwork
+	kernel   *sim.Kernel
+	handler  sim.HandlerID
+	sink     mpi.Sink
+	adapters []hca.HCA // of which those of nodes are copies
+	free     []int32   // of flights
+	order    idRange   // of orders that nobody had
+	orderOf  map[qpPair]int32
+}
+
+// idRange is the numbers from first on and below end.
+type idRange struct{ first, end int32 }
 
 // sender is a node's adapter, with the packets of the present burst.
 type sender struct {
@@ -57,39 +74,44 @@ type outgoing struct {
 type flight struct {
 	id      int32 // the sink's name for it; it may have several under way by one name
 	to      int32
+	process int32
+	order   int32  // of orders
+	number  uint32 // in that
 	peer    hca.QP
-	queue   int32    // of queues
-	next    int32    // flight sent after it on the same QP; -1: none
-	packets int32    // that have not arrived; negative until the last has been cut
-	done    sim.Time // all in memory; 0: not yet
-	lane    uint8
+	lane    uint8 // of the sender
 	quiet   bool
+
+	// For the receiver.
+	missing int64    // bytes
+	done    sim.Time // all in memory
+	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is what is under way on a QP, in order.
-type qpOrder struct{ first, last int32 }
-
-type qpName struct {
-	node int32
-	qp   hca.QP
+// qpOrder is the order of the flights from one QP to another.
+type qpOrder struct {
+	sent     uint32 // by the sender
+	expected uint32 // by the receiver
+	ahead    int32  // flights that are there and wait for earlier ones, + 1
 }
+
+type qpPair struct{ from, to hca.QP }
 
 // Events of the transport.
 const (
 	engineFree       uint16 = iota // target node
-	messageDelivered               // target flight
+	messageDelivered               // target process, argument flight
 )
 
-// newFabricTransport puts adapters on the terminals of f. Channels to terminals
-// must not be faster than the adapters: see adapterRate.
-func newFabricTransport(k *sim.Kernel, f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, sink mpi.Sink) (*fabricTransport, error) {
+// newFabricNetwork puts adapters on the terminals of f, which is divided by then.
+// Channels to terminals must not be faster than the adapters: see adapterRate.
+func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int) (*fabricNetwork, error) {
 	hosts := f.Graph().Hosts()
 	if nodes > len(hosts) {
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
-	t := &fabricTransport{
-		kernel: k, sink: sink, fabric: f, clock: f.Clock(), flit: int64(flit),
-		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()), queueOf: map[qpName]int32{},
+	t := &fabricNetwork{
+		fabric: f, adapter: adapter, clock: f.Clock(), flit: int64(flit),
+		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
 	}
 	for i := range t.nodeAt {
 		t.nodeAt[i] = -1
@@ -98,47 +120,83 @@ func newFabricTransport(k *sim.Kernel, f *fabric.Fabric, flit sim.Bytes, adapter
 		t.at = append(t.at, rails[0])
 		t.nodeAt[rails[0]] = int32(i)
 	}
-	for i, h := range hca.New(adapter, nodes) {
-		t.nodes[i].HCA, t.nodes[i].lanes = h, newSenderLanes(f.TerminalTables(t.at[i]), adapter)
-	}
-	t.handler = k.Register(t)
-	if err := f.Attach(t, t); err != nil {
-		return nil, err
-	}
-	k.RegisterClocked(f)
 	return t, nil
+}
+
+// Parts implements mpi.Division.
+func (t *fabricNetwork) Parts() int { return t.fabric.Domains() }
+
+// PartOf implements mpi.Division.
+func (t *fabricNetwork) PartOf(node int32) int { return t.fabric.DomainOf(t.at[node]) }
+
+// Transport implements mpi.Division.
+func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
+	p := &fabricTransport{fabricNetwork: t, kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	var own []int
+	for node := range t.nodes {
+		if t.PartOf(int32(node)) == part {
+			own = append(own, node)
+		}
+	}
+	p.adapters = hca.New(t.adapter, len(own))
+	for i, node := range own {
+		t.nodes[node].HCA, t.nodes[node].lanes = p.adapters[i], newSenderLanes(t.fabric.TerminalTables(t.at[node]), t.adapter)
+	}
+	p.handler = k.Register(p)
+	k.RegisterClocked(t.fabric.Clocked(part))
+	if t.parts = append(t.parts, p); len(t.parts) < t.Parts() {
+		return p, nil
+	}
+	var sources []fabric.Source
+	var sinks []fabric.Sink
+	for _, p := range t.parts {
+		sources, sinks = append(sources, p), append(sinks, p)
+	}
+	return p, t.fabric.AttachEach(sources, sinks)
+}
+
+// Run implements mpi.Division.
+func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
+	if len(kernels) == 1 {
+		mpi.RunWhole(kernels[0], m)
+		return
+	}
+	t.fabric.RunKernels(kernels, m)
 }
 
 // Send implements mpi.Transport.
 func (t *fabricTransport) Send(x mpi.Transfer) {
-	name := qpName{x.From, x.QP}
-	q, ok := t.queueOf[name]
-	if !ok {
-		q = int32(len(t.queues))
-		t.queues = append(t.queues, qpOrder{-1, -1})
-		t.queueOf[name] = q
+	order := t.orderFor(qpPair{x.QP, x.PeerQP})
+	if len(t.free) == 0 {
+		first, end := t.flights.Take(256)
+		for id := end - 1; id >= first; id-- {
+			t.free = append(t.free, id)
+		}
 	}
-	id := int32(len(t.flights))
-	if n := len(t.free); n > 0 {
-		id, t.free = t.free[n-1], t.free[:n-1]
-	} else {
-		t.flights = append(t.flights, flight{})
+	id := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
+	*t.flights.At(id) = flight{
+		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
 	}
-	lane := t.laneOf(x.From, x.To)
-	t.flights[id] = flight{id: x.ID, to: x.To, peer: x.PeerQP, queue: q, next: -1, packets: uncut, lane: lane, quiet: x.Quiet}
-	order := &t.queues[q]
-	if order.first < 0 {
-		order.first = id
-	} else {
-		t.flights[order.last].next = id
-	}
-	order.last = id
+	q.sent++
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
 	t.serve(t.kernel.Now(), x.From)
 }
 
-// uncut is added to the number of a transfer's packets until all are cut.
-const uncut = -1 << 30
+// orderFor is the order of the flights from one QP to another.
+func (t *fabricTransport) orderFor(pair qpPair) int32 {
+	order, known := t.orderOf[pair]
+	if !known {
+		if t.order.first == t.order.end {
+			t.order.first, t.order.end = t.orders.Take(256)
+		}
+		order = t.order.first
+		t.order.first++
+		t.orderOf[pair] = order
+	}
+	return order
+}
 
 // serve begins the next burst of a node, if its engine is free and the network
 // has taken the one before; otherwise that is tried again when it is.
@@ -163,7 +221,7 @@ func (t *fabricTransport) serve(now sim.Time, node int32) {
 
 // cut makes the packets of a burst that the engine reads from time first to end.
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
-	f := &t.flights[b.ID]
+	dst := t.at[t.flights.At(b.ID).to]
 	if n.head == len(n.packets) {
 		n.packets, n.head = n.packets[:0], 0
 	}
@@ -176,13 +234,9 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 			begin += sim.Time(float64(end-first) * float64(offset) / float64(b.Size))
 		}
 		n.packets = append(n.packets, outgoing{
-			birth: int64((begin + t.clock - 1) / t.clock), dst: t.at[f.to],
+			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
 			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
-		f.packets++
-	}
-	if b.Last {
-		f.packets -= uncut
 	}
 }
 
@@ -213,44 +267,55 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 // Deliver implements fabric.Sink.
 func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 	id, bytes := int32(d.Tag>>32), int64(uint32(d.Tag))
-	f := &t.flights[id]
+	f := t.flights.At(id)
 	n := &t.nodes[f.to].HCA
 	now := sim.Time(d.Cycle) * t.clock
 	// The packet has been coming in for as long as the engine needs for it:
 	// channels to terminals go at the pace of adapters.
 	in := n.Receive(f.peer, bytes, now-n.Config().TimeOf(bytes), now)
-	if f.packets--; f.packets == 0 {
+	if f.missing -= bytes; f.missing == 0 {
 		f.done = in + n.Config().RecvLatency
-		t.complete(f.queue)
+		t.complete(id)
 	}
 }
 
-// complete delivers the messages at the head of a QP that are all there.
-func (t *fabricTransport) complete(queue int32) {
-	q := &t.queues[queue]
-	for q.first >= 0 {
-		id := q.first
-		f := &t.flights[id]
-		if f.done == 0 {
+// complete delivers a message that is all there, and those behind it that have waited
+// for it, unless it has to wait for another one.
+func (t *fabricTransport) complete(id int32) {
+	f := t.flights.At(id)
+	q := t.orders.At(f.order)
+	if f.number != q.expected {
+		f.next, q.ahead = q.ahead, id+1
+		return
+	}
+	for {
+		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
+		q.expected++
+		link := &q.ahead
+		for *link != 0 && t.flights.At(*link-1).number != q.expected {
+			link = &t.flights.At(*link - 1).next
+		}
+		if *link == 0 {
 			return
 		}
-		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, id, 0)
-		if q.first = f.next; q.first >= 0 {
-			next := &t.flights[q.first]
-			if next.done > 0 {
-				next.done = max(next.done, f.done)
-			}
-		}
+		id = *link - 1
+		next := t.flights.At(id)
+		*link = next.next
+		next.done = max(next.done, f.done)
+		f = next
 	}
 }
 
 func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == messageDelivered {
-		t.free = append(t.free, e.Target)
-		if f := &t.flights[e.Target]; f.quiet {
-			t.sink.Written(f.id, k.Now())
+		flight := int32(e.Arg)
+		f := t.flights.At(flight)
+		id, quiet := f.id, f.quiet
+		t.free = append(t.free, flight)
+		if quiet {
+			t.sink.Written(id, k.Now())
 		} else {
-			t.sink.Delivered(f.id)
+			t.sink.Delivered(id)
 		}
 		return
 	}
@@ -259,4 +324,9 @@ func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 }
 
 // Stats implements mpi.Transport.
-func (t *fabricTransport) Stats() hca.Stats { return t.nodes[0].Stats() }
+func (t *fabricTransport) Stats() hca.Stats {
+	if len(t.adapters) == 0 {
+		return hca.Stats{}
+	}
+	return t.adapters[0].Stats()
+}

@@ -90,7 +90,7 @@ func (t *fabricTransport) wakeWhenFree(node int32) {
 func (t *fabricTransport) Departed(terminal topology.TerminalID, tag uint64) {
 	node := t.nodeAt[terminal]
 	n := &t.nodes[node]
-	lane := t.flights[tag>>32].lane
+	lane := t.flights.At(int32(tag >> 32)).lane
 	if n.lanes.unsent[lane]--; n.lanes.unsent[lane] == n.lanes.ahead-1 && n.Waiting() && !n.waking {
 		t.wakeWhenFree(node)
 	}

@@ -69,7 +69,11 @@ func lanesTransport(t *testing.T, terminals int, low string) (*sim.Kernel, *lane
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
 	adapter := lanesAdapter()
-	transport, err := newFabricTransport(k, f, 64, &adapter, terminals, sink)
+	adapters, err := newFabricNetwork(f, 64, &adapter, terminals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := adapters.Transport(0, k, sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,14 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/routing/proof"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// certificateBudget is the number of hops that a certificate follows
-// before it stops at a sample of the destinations: a second or two.
-// Within it, a certificate is exact: for a dragonfly of 16,512 terminals under
-// minimal routing, of 1,056 under Valiant routing.
+// certificateBudget is the number of hops that a certificate follows, destination by
+// destination, before it stops at a sample of these: a second or two. Routings that are
+// followed goal by goal need no sample.
 const certificateBudget = 20_000_000
 
 // AllowHint ends the message about a network that is refused because it can deadlock: it
@@ -28,35 +27,19 @@ const AllowHint = "; --allow-deadlock, or fabric.allow_deadlock = true, runs it 
 type Certificate struct {
 	Acyclic bool   // no cycle among the dependencies that were followed
 	Exact   bool   // all of them were
+	Fits    bool   // a walk of all paths is no more than a certificate may cost
 	Text    string // a sentence
 	Cycle   string // by channel, indented lines; empty if there is none
 }
 
 // CertifyWithin is [Certify] of a network that has been built, within a budget of hops.
-// wormhole: packets hold the channels behind their heads. Where the routing
-// has a wider one that leaves no cycle, that is the proof.
+// wormhole: packets hold the channels behind their heads.
 func CertifyWithin(o routing.Routed, budget int, wormhole bool) (Certificate, error) {
-	if wide := routing.Widened(o.Routing); wide != nil {
-		if c, err := CertifyWithin(routing.Routed{Graph: o.Graph, Routing: wide, VCs: o.VCs}, budget, wormhole); err == nil && c.Acyclic && c.Exact {
-			return c, nil
-		}
-	}
-	dependencies := certify.New(o.VCs)
-	walk := func(add func(topology.Dependency)) (int, int, error) {
-		return routing.Dependencies(o.Graph, o.Routing, o.VCs, budget, add)
-	}
-	if escape, ok := o.Routing.(fabric.EscapeRouting); ok {
-		dependencies = certify.NewEscape(o.VCs)
-		walk = func(add func(topology.Dependency)) (int, int, error) {
-			return routing.EscapeDependencies(o.Graph, escape, o.VCs, wormhole, budget, add)
-		}
-	}
-	walked, all, err := walk(dependencies.Add)
+	found, err := proof.Of(o, proof.Settings{Budget: budget, Wormhole: wormhole})
 	if err != nil {
 		return Certificate{}, err
 	}
-	found := dependencies.Certify(walked, all)
-	c := Certificate{Acyclic: found.Acyclic(), Exact: found.Exact(), Text: found.Describe(o.Graph)}
+	c := Certificate{Acyclic: found.Acyclic(), Exact: found.Exact(), Fits: found.Fits, Text: found.Describe(o.Graph)}
 	if !c.Acyclic { // the cycle stands below the sentence, which goes on
 		c.Text, c.Cycle, _ = strings.Cut(c.Text, "\n")
 		c.Cycle = "\n" + c.Cycle

@@ -39,6 +39,17 @@ type Stats struct {
 	MissTime         sim.Time // of both engines, loading contexts
 }
 
+// Add adds the counts of adapters that were made apart.
+func (s *Stats) Add(o Stats) {
+	s.Requests += o.Requests
+	s.Bursts += o.Bursts
+	s.Bytes += o.Bytes
+	s.ContextMisses += o.ContextMisses
+	s.SendBusy += o.SendBusy
+	s.RecvBusy += o.RecvBusy
+	s.MissTime += o.MissTime
+}
+
 // New makes n adapters.
 func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}

@@ -162,11 +162,26 @@ type replay struct {
 	needs []int32 // dependencies not yet met, per operation
 	ready []int64 // when the last one met so far was, per operation
 	left  int64
+	parts []*replay
 }
 
-func (w *replay) CPUs() int         { return w.cpus }
-func (w *replay) NICs() int         { return w.nics }
-func (w *replay) Unreleased() int64 { return w.left }
+// Part implements [mpi.Divisible].
+func (w *replay) Part() mpi.Workload {
+	p := *w
+	p.left = 0
+	w.parts = append(w.parts, &p)
+	return &p
+}
+
+func (w *replay) CPUs() int { return w.cpus }
+func (w *replay) NICs() int { return w.nics }
+func (w *replay) Unreleased() int64 {
+	left := w.left
+	for _, p := range w.parts { // which count down from 0
+		left += p.left
+	}
+	return left
+}
 
 func (w *replay) Where(rank, id int32) string {
 	return fmt.Sprintf("%s:%d", w.name, w.ops.at(w.first[rank]+id).line)

@@ -58,6 +58,7 @@ func (g *Graph) Has(d topology.Dependency) bool {
 type Certificate struct {
 	Channels     int // virtual channels that occur in a dependency
 	Dependencies int
+	AtMost       bool // channels and dependencies may be fewer: some may belong to no packet
 	Escape       bool // the channels are escape channels of an adaptive routing
 	// Cycle is a cycle of dependencies, the last channel waiting for the
 	// first; nil if there is none.
@@ -81,7 +82,11 @@ func (c Certificate) Describe(g *topology.Graph) string {
 		kind = "escape channels"
 	}
 	if c.Acyclic() {
-		fmt.Fprintf(&b, "free from deadlock: %s %s, %s dependencies, no cycle", grouped(c.Channels), kind, grouped(c.Dependencies))
+		most := ""
+		if c.AtMost {
+			most = "at most "
+		}
+		fmt.Fprintf(&b, "free from deadlock: %s%s %s, %s dependencies, no cycle", most, grouped(c.Channels), kind, grouped(c.Dependencies))
 	} else {
 		fmt.Fprintf(&b, "can deadlock: a cycle of %d %s", len(c.Cycle), kind)
 	}

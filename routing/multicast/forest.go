@@ -111,40 +111,40 @@ func (f *Forest) EFI(p topology.PortID) int { return int(f.efi[p]) }
 func (f *Forest) Through(s topology.SwitchID) int { return int(f.through[s]) }
 
 // Admissible checks a group before it is routed: it has members, they exist,
-// it is not carried already, and its members are connected. All faults are
+// it is not carried already, and its members are connected. All problems are
 // returned together.
 func (f *Forest) Admissible(g *Group) error {
-	var faults []error
-	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("group %d: "+format, append([]any{g.ID}, args...)...))
+	var problems []error
+	problem := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("group %d: "+format, append([]any{g.ID}, args...)...))
 	}
 	if _, twice := f.groups[g.ID]; twice {
-		fault("has joined already")
+		problem("has joined already")
 	}
 	if g.Size() == 0 {
-		fault("has no members")
+		problem("has no members")
 	}
 	graph := f.env.Graph
 	for _, t := range g.Terminals {
 		if t < 0 || int(t) >= graph.Terminals() {
-			fault("terminal %d: want 0 to %d", t, graph.Terminals()-1)
+			problem("terminal %d: want 0 to %d", t, graph.Terminals()-1)
 		}
 	}
 	for _, s := range g.Switches {
 		if s < 0 || int(s) >= graph.Switches() {
-			fault("switch %d: want 0 to %d", s, graph.Switches()-1)
+			problem("switch %d: want 0 to %d", s, graph.Switches()-1)
 		}
 	}
-	if len(faults) > 0 {
-		return errors.Join(faults...)
+	if len(problems) > 0 {
+		return errors.Join(problems...)
 	}
 	span := g.Span(graph)
 	for _, s := range span[1:] {
 		if f.env.Hops.Hops(span[0], s) == Unreachable {
-			fault("%s and %s are not connected", graph.SwitchName(span[0]), graph.SwitchName(s))
+			problem("%s and %s are not connected", graph.SwitchName(span[0]), graph.SwitchName(s))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }
 
 // Plant records a tree with the groups that use it. It panics if a tree of

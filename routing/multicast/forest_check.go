@@ -8,8 +8,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// maxFaults is the number of faults after which a check gives up.
-const maxFaults = 20
+// maxProblems is the number of problems after which a check gives up.
+const maxProblems = 20
 
 // Check verifies the forest from the trees and the forwarding tables alone,
 // without the engines' bookkeeping: every tree is a tree of cables that exist,
@@ -18,7 +18,7 @@ const maxFaults = 20
 // rows from any member of a group reach every member of every group on its
 // tree once and nobody else; colours are within the limit; and the counts of
 // groups on cables, trees through switches and groups per colour are right.
-// All faults are returned together, up to twenty. Cost: linear in the trees,
+// All problems are returned together, up to twenty. Cost: linear in the trees,
 // and for each sender linear in its tree.
 func (f *Forest) Check() error {
 	c := &checker{f: f, graph: f.env.Graph, used: map[cellColour]*Planted{}}
@@ -30,8 +30,8 @@ func (f *Forest) Check() error {
 		c.structure(p)
 		c.exclusive(p)
 	}
-	if len(c.faults) > 0 {
-		return errors.Join(c.faults...)
+	if len(c.problems) > 0 {
+		return errors.Join(c.problems...)
 	}
 	tables := f.Tables()
 	for p := range f.byColour() {
@@ -48,30 +48,30 @@ func (f *Forest) Check() error {
 		groups += len(p.Groups)
 		for _, g := range p.Groups {
 			if f.groups[g.ID] != p {
-				c.fault("group %d is not filed under its tree", g.ID)
+				c.problem("group %d is not filed under its tree", g.ID)
 			}
 		}
 	}
 	if groups != len(f.groups) || f.NumTrees() != c.trees {
-		c.fault("%d groups on %d trees, filed are %d on %d", groups, c.trees, len(f.groups), f.NumTrees())
+		c.problem("%d groups on %d trees, filed are %d on %d", groups, c.trees, len(f.groups), f.NumTrees())
 	}
 	for port, n := range efi {
 		if n != f.efi[port] {
-			c.fault("%s carries %d groups, counted are %d", c.graph.PortName(topology.PortID(port)), n, f.efi[port])
+			c.problem("%s carries %d groups, counted are %d", c.graph.PortName(topology.PortID(port)), n, f.efi[port])
 		}
 	}
 	for s, n := range through {
 		if n != f.through[s] {
-			c.fault("%s is in %d trees, counted are %d", c.graph.SwitchName(topology.SwitchID(s)), n, f.through[s])
+			c.problem("%s is in %d trees, counted are %d", c.graph.SwitchName(topology.SwitchID(s)), n, f.through[s])
 		}
 	}
 	for colour, n := range perColour {
 		if n.Groups != f.colours[colour].groups {
-			c.fault("colour %d has %d groups, counted are %d", colour, n.Groups, f.colours[colour].groups)
+			c.problem("colour %d has %d groups, counted are %d", colour, n.Groups, f.colours[colour].groups)
 		}
 	}
 	c.occupancy()
-	return errors.Join(c.faults...)
+	return errors.Join(c.problems...)
 }
 
 type cellColour struct {
@@ -80,16 +80,16 @@ type cellColour struct {
 }
 
 type checker struct {
-	f      *Forest
-	graph  *topology.Graph
-	trees  int
-	used   map[cellColour]*Planted
-	faults []error
+	f        *Forest
+	graph    *topology.Graph
+	trees    int
+	used     map[cellColour]*Planted
+	problems []error
 }
 
-func (c *checker) fault(format string, args ...any) {
-	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, fmt.Errorf(format, args...))
+func (c *checker) problem(format string, args ...any) {
+	if len(c.problems) < maxProblems {
+		c.problems = append(c.problems, fmt.Errorf(format, args...))
 	}
 }
 
@@ -97,31 +97,31 @@ func (c *checker) fault(format string, args ...any) {
 func (c *checker) structure(p *Planted) {
 	c.trees++
 	if p.Colour < 0 || c.f.env.Entries != Unlimited && int(p.Colour) >= c.f.env.Entries {
-		c.fault("colour %d: want 0 to %d", p.Colour, c.f.env.Entries-1)
+		c.problem("colour %d: want 0 to %d", p.Colour, c.f.env.Entries-1)
 	}
 	if len(p.Groups) == 0 {
-		c.fault("a tree of colour %d carries no group", p.Colour)
+		c.problem("a tree of colour %d carries no group", p.Colour)
 	}
 	depth := map[topology.SwitchID]int{}
 	for i, s := range p.Switches {
 		if _, twice := depth[s]; twice {
-			c.fault("%s is twice in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
+			c.problem("%s is twice in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
 		}
 		if i == 0 {
 			if p.Up[0] != topology.NoPort {
-				c.fault("the root %s of group %d has a parent", c.graph.SwitchName(s), p.Groups[0].ID)
+				c.problem("the root %s of group %d has a parent", c.graph.SwitchName(s), p.Groups[0].ID)
 			}
 			depth[s] = 0
 			continue
 		}
 		peer, ok := c.graph.PeerPort(p.Up[i])
 		if !ok || c.graph.PortSwitch[p.Up[i]] != s {
-			c.fault("%s does not lead from %s to a switch", c.graph.PortName(p.Up[i]), c.graph.SwitchName(s))
+			c.problem("%s does not lead from %s to a switch", c.graph.PortName(p.Up[i]), c.graph.SwitchName(s))
 			continue
 		}
 		above, in := depth[c.graph.PortSwitch[peer]]
 		if !in {
-			c.fault("%s comes before its parent in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
+			c.problem("%s comes before its parent in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
 		}
 		depth[s] = above + 1
 	}
@@ -129,13 +129,13 @@ func (c *checker) structure(p *Planted) {
 	for i := range p.Groups {
 		for _, s := range p.Groups[i].Span(c.graph) {
 			if _, in := depth[s]; !in {
-				c.fault("the tree of group %d lacks %s", p.Groups[i].ID, c.graph.SwitchName(s))
+				c.problem("the tree of group %d lacks %s", p.Groups[i].ID, c.graph.SwitchName(s))
 			}
 		}
 		height = max(height, heightAt(c.graph, depth, &p.Groups[i]))
 	}
 	if height != p.Height {
-		c.fault("the tree of group %d has height %d, claimed is %d", p.Groups[0].ID, height, p.Height)
+		c.problem("the tree of group %d has height %d, claimed is %d", p.Groups[0].ID, height, p.Height)
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *checker) exclusive(p *Planted) {
 	for _, cell := range c.f.cellsOf(p.Tree, p.Groups, nil) {
 		key := cellColour{cell, p.Colour}
 		if other := c.used[key]; other != nil {
-			c.fault("groups %d and %d both have colour %d in cell %d", other.Groups[0].ID, p.Groups[0].ID, p.Colour, cell)
+			c.problem("groups %d and %d both have colour %d in cell %d", other.Groups[0].ID, p.Groups[0].ID, p.Colour, cell)
 		}
 		c.used[key] = p
 	}
@@ -158,13 +158,13 @@ func (c *checker) occupancy() {
 			if busy.has(int(colour)) {
 				marked++
 				if c.used[cellColour{int32(cell), colour}] == nil || !c.f.colours[colour].taken.has(cell) {
-					c.fault("cell %d holds on to colour %d", cell, colour)
+					c.problem("cell %d holds on to colour %d", cell, colour)
 				}
 			}
 		}
 	}
 	if marked != len(c.used) {
-		c.fault("%d cells are in use, marked are %d", len(c.used), marked)
+		c.problem("%d cells are in use, marked are %d", len(c.used), marked)
 	}
 }
 
@@ -196,13 +196,13 @@ func (c *checker) send(p *Planted, tables []Rows, listeners *Group, in topology.
 	queue := []arrival{{in, s}}
 	for head := 0; head < len(queue); head++ {
 		if head > len(p.Switches) {
-			c.fault("packets of group %d run in a circle", p.Groups[0].ID)
+			c.problem("packets of group %d run in a circle", p.Groups[0].ID)
 			return
 		}
 		a := queue[head]
 		row := tables[a.sw].find(p.Colour, a.in, c.f.env.PerPort)
 		if row < 0 {
-			c.fault("%s has no row for colour %d", c.graph.SwitchName(a.sw), p.Colour)
+			c.problem("%s has no row for colour %d", c.graph.SwitchName(a.sw), p.Colour)
 			return
 		}
 		if tables[a.sw].Local[row] {
@@ -219,7 +219,7 @@ func (c *checker) send(p *Planted, tables []Rows, listeners *Group, in topology.
 	slices.Sort(got.Terminals)
 	slices.Sort(got.Switches)
 	if !slices.Equal(got.Terminals, listeners.Terminals) || !slices.Equal(got.Switches, listeners.Switches) {
-		c.fault("a packet of group %d from %s reaches terminals %d and switches %d in place of %d and %d",
+		c.problem("a packet of group %d from %s reaches terminals %d and switches %d in place of %d and %d",
 			p.Groups[0].ID, c.graph.SwitchName(s), got.Terminals, got.Switches, listeners.Terminals, listeners.Switches)
 	}
 }

@@ -13,9 +13,9 @@ type Installed struct {
 	Entries int     // MLIDs of the groups that some switch has a row for
 	MaxEFI  int     // most groups over one cable between switches, both directions together
 	MeanEFI float64 // over all such cables
-	// Faults name the groups whose packets do not reach all of their members once
+	// Problems name the groups whose packets do not reach all of their members once
 	// and nobody else, or that have no rows.
-	Faults []string
+	Problems []string
 }
 
 // Inspect follows the packets of groups through forwarding tables, such as those of
@@ -36,8 +36,8 @@ func Inspect(graph *topology.Graph, tables MFTs, groups []SAGroup) *Installed {
 		if x.count(groups[i].MLID) {
 			found.Entries++
 		}
-		if fault := x.group(&groups[i]); fault != "" {
-			found.Faults = append(found.Faults, fmt.Sprintf("MLID %#x: %s", groups[i].MLID, fault))
+		if problem := x.group(&groups[i]); problem != "" {
+			found.Problems = append(found.Problems, fmt.Sprintf("MLID %#x: %s", groups[i].MLID, problem))
 		}
 	}
 	cables, total := 0, 0
@@ -106,14 +106,14 @@ func (x *inspector) port(s topology.SwitchID, number uint8) topology.PortID {
 func (x *inspector) group(g *SAGroup) string {
 	for i := 0; i < len(g.Terminals); i += 1 + len(g.Terminals)/maxSenders {
 		t := g.Terminals[i]
-		if fault := x.send(g, x.graph.TerminalPort[t], x.graph.TerminalSwitch(t)); fault != "" {
-			return fmt.Sprintf("from %s %s", x.graph.TerminalName(t), fault)
+		if problem := x.send(g, x.graph.TerminalPort[t], x.graph.TerminalSwitch(t)); problem != "" {
+			return fmt.Sprintf("from %s %s", x.graph.TerminalName(t), problem)
 		}
 	}
 	for i := 0; i < len(g.Switches); i += 1 + len(g.Switches)/maxSenders {
 		s := g.Switches[i]
-		if fault := x.send(g, topology.NoPort, s); fault != "" {
-			return fmt.Sprintf("from %s %s", x.graph.SwitchName(s), fault)
+		if problem := x.send(g, topology.NoPort, s); problem != "" {
+			return fmt.Sprintf("from %s %s", x.graph.SwitchName(s), problem)
 		}
 	}
 	return ""

@@ -86,7 +86,7 @@ func (j Job) Run() (*JobReport, error) {
 		return nil, err
 	}
 	r := &JobReport{Job: j}
-	var faults []error
+	var problems []error
 	var groups []Group
 	for _, g := range j.Groups {
 		if g.Size() < 2 {
@@ -94,13 +94,13 @@ func (j Job) Run() (*JobReport, error) {
 			continue
 		}
 		if err := first.Admissible(&g.Group); err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err))
+			problems = append(problems, fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err))
 		}
 		r.Routed = append(r.Routed, g)
 		groups = append(groups, g.Group)
 	}
 	if len(r.Routed) == 0 {
-		faults = append(faults, fmt.Errorf("%s: none of its %d groups has two members or more, so there is nothing to route", j.GroupsName, len(j.Groups)))
+		problems = append(problems, fmt.Errorf("%s: none of its %d groups has two members or more, so there is nothing to route", j.GroupsName, len(j.Groups)))
 	}
 	names := j.Engines
 	if names == nil {
@@ -112,11 +112,11 @@ func (j Job) Run() (*JobReport, error) {
 	}
 	for _, name := range names {
 		if _, err := Registry.Config(name); err != nil {
-			faults = append(faults, err)
+			problems = append(problems, err)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	r.ColourBound = ColourBound(env, groups)
 	if j.Tables != nil {
@@ -210,7 +210,7 @@ type joinError struct {
 func (e *joinError) Error() string { return e.err.Error() }
 func (e *joinError) Unwrap() error { return e.err }
 
-// located puts the place of the group at fault, if known, before an error.
+// located puts the place of the group that an error is about, if known, before an error.
 func (j Job) located(err error) error {
 	var join *joinError
 	if errors.As(err, &join) {
@@ -259,8 +259,8 @@ func (r *JobReport) installedRow(columns int) []string {
 	x := r.Installed
 	row := make([]string, columns)
 	copy(row, []string{"installed", strconv.Itoa(x.Entries), strconv.Itoa(r.ColourBound), strconv.Itoa(x.MaxEFI), strconv.FormatFloat(x.MeanEFI, 'f', 2, 64)})
-	if n := len(x.Faults); n > 0 {
-		row[columns-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Faults[0])
+	if n := len(x.Problems); n > 0 {
+		row[columns-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Problems[0])
 	}
 	return row
 }

@@ -124,7 +124,7 @@ func TestJobWithSharedEntries(t *testing.T) {
 	}
 }
 
-func TestJobFaults(t *testing.T) {
+func TestJobProblems(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "local"})
 	for s := range topology.SwitchID(3) {
 		b.AddTerminal(s, 0)

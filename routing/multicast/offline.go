@@ -34,11 +34,11 @@ func (e *offline) JoinAll(groups []Group) error {
 	if f.NumGroups() > 0 {
 		panic("multicast: JoinAll of an engine that has groups")
 	}
-	var faults []error
+	var problems []error
 	for i := range groups {
-		faults = append(faults, f.Admissible(&groups[i]))
+		problems = append(problems, f.Admissible(&groups[i]))
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return err
 	}
 	if err := e.fill(groups); err != nil {

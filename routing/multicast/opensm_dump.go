@@ -1,63 +1,19 @@
 package multicast
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // Whose rows come in a dump that lists rows switch by switch, where it is no
 // switch of the fabric.
 const (
-	noSwitch     topology.SwitchID = -1 // before the first
-	faultySwitch topology.SwitchID = -2 // after one that is a fault: its rows say nothing new
+	noSwitch      topology.SwitchID = -1 // before the first
+	unknownSwitch topology.SwitchID = -2 // after one that the fabric does not have: its rows say nothing new
 )
-
-// dumpReader reads a text dump line by line and collects faults.
-type dumpReader struct {
-	in     *bufio.Scanner
-	name   string
-	line   int
-	text   string
-	faults []error
-}
-
-func newDumpReader(r io.Reader, name string) *dumpReader {
-	d := &dumpReader{in: bufio.NewScanner(input.Text(r)), name: name}
-	d.in.Buffer(nil, 1<<20)
-	return d
-}
-
-// next moves to the next line; text is without surrounding space. It ends early when there are too many faults.
-func (d *dumpReader) next() bool {
-	if len(d.faults) >= maxFaults || !d.in.Scan() {
-		return false
-	}
-	d.line++
-	d.text = strings.TrimSpace(d.in.Text())
-	return true
-}
-
-func (d *dumpReader) fault(format string, args ...any) {
-	d.faults = append(d.faults, fmt.Errorf("%s:%d: "+format, append([]any{d.name, d.line}, args...)...))
-}
-
-// finish returns the faults and errors of reading.
-func (d *dumpReader) finish() error {
-	if err := d.in.Err(); err != nil {
-		d.faults = append(d.faults, fmt.Errorf("%s:%d: %w", d.name, d.line+1, err))
-	} else if len(d.faults) >= maxFaults {
-		d.fault("too many faults, the rest of the file was not read")
-	}
-	return errors.Join(d.faults...)
-}
 
 // cutHex reads the hexadecimal number after prefix, with or without 0x, up to a
 // space, colon or the end.
@@ -72,13 +28,6 @@ func cutHex(text, prefix string) (uint64, bool) {
 	}
 	v, err := strconv.ParseUint(rest, 16, 64)
 	return v, err == nil
-}
-
-func quoteShort(s string) string {
-	if len(s) > 60 {
-		s = s[:60] + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // identities finds switches and terminals by GUID.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // LIDMatrix is the min-hop table that a subnet manager holds after its unicast
@@ -35,7 +36,7 @@ func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 }
 
 // ReadLIDMatrix reads the dump of a subnet whose switches and ports are those
-// of graph, matched by GUID. name is the file's name for messages; faults are
+// of graph, matched by GUID. name is the file's name for messages; problems are
 // returned together with their lines. A matrix must have a row for every pair
 // of switches; rows of hosts (which some engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
@@ -44,78 +45,78 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 	for i := range m.least {
 		m.least[i], m.lowest[i] = Unreachable, topology.NoPort
 	}
-	in := newDumpReader(r, name)
+	in := input.NewLines(r, name)
 	ids := newIdentities(graph)
 	from := noSwitch
 	rows := make([]int, n) // per switch: rows read
 	seen := make([]bool, n*n)
-	for in.next() {
-		text := in.text
+	for in.Next() {
+		text := in.Text
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.HasPrefix(text, "Switch:"):
-			from = faultySwitch
+			from = unknownSwitch
 			guid, ok := cutHex(text, "guid ")
 			if !ok {
-				in.fault("a switch without a GUID: %s", quoteShort(text))
+				in.Problem("a switch without a GUID: %s", input.Quote(text))
 			} else if s, known := ids.switches[guid]; !known {
-				in.fault("switch %016x is not in the fabric", guid)
+				in.Problem("switch %016x is not in the fabric", guid)
 			} else {
 				from = s
 			}
 		case strings.HasPrefix(text, "0x"):
 			m.readRow(in, ids, from, rows, seen)
 		default:
-			in.fault("%s is not a line of a min-hop table", quoteShort(text))
+			in.Problem("%s is not a line of a min-hop table", input.Quote(text))
 		}
 	}
-	if err := in.finish(); err != nil {
+	if err := in.Finish(); err != nil {
 		return nil, err
 	}
-	var faults []error
+	var problems []error
 	for s, have := range rows {
 		if have != n {
-			faults = append(faults, fmt.Errorf("%s: %s has rows for %d of %d switches: the file is cut or of another fabric", name, graph.SwitchName(topology.SwitchID(s)), have, n))
+			problems = append(problems, fmt.Errorf("%s: %s has rows for %d of %d switches: the file is cut or of another fabric", name, graph.SwitchName(topology.SwitchID(s)), have, n))
 		}
-		if len(faults) == maxFaults {
+		if len(problems) == maxProblems {
 			break
 		}
 	}
-	return m, errors.Join(faults...)
+	return m, errors.Join(problems...)
 }
 
 // readRow reads "0x0003: 02 ff ff ff ff 02 # portguid 0x0000000000200001":
 // destination LID, smallest count, count by port.
-func (m *LIDMatrix) readRow(in *dumpReader, ids *identities, from topology.SwitchID, rows []int, seen []bool) {
-	values, comment, _ := strings.Cut(in.text, "#")
+func (m *LIDMatrix) readRow(in *input.Lines, ids *identities, from topology.SwitchID, rows []int, seen []bool) {
+	values, comment, _ := strings.Cut(in.Text, "#")
 	guid, ok := cutHex(comment, "portguid ")
 	if !ok {
-		in.fault("row without a port GUID: %s", quoteShort(in.text))
+		in.Problem("row without a port GUID: %s", input.Quote(in.Text))
 		return
 	}
 	to, isSwitch := ids.switches[guid]
 	if _, isHost := ids.terminals[guid]; !isSwitch && !isHost {
-		in.fault("port %016x is not in the fabric", guid)
+		in.Problem("port %016x is not in the fabric", guid)
 		return
 	}
 	switch from {
 	case noSwitch:
-		in.fault("row before any switch")
+		in.Problem("row before any switch")
 		return
-	case faultySwitch:
+	case unknownSwitch:
 		return
 	}
 	_, list, ok := strings.Cut(values, ":")
 	fields := strings.Fields(list)
 	if want := int(ids.names.SwitchPorts[from]) + 1; !ok || len(fields) != want {
-		in.fault("%d hop counts, want %d: the smallest, then one for each port of %s", len(fields), want, m.graph.SwitchName(from))
+		in.Problem("%d hop counts, want %d: the smallest, then one for each port of %s", len(fields), want, m.graph.SwitchName(from))
 		return
 	}
 	counts := make([]uint8, len(fields))
 	for i, f := range fields {
 		v, err := strconv.ParseUint(f, 16, 8)
 		if err != nil {
-			in.fault("hop count %s: want two hex digits", quoteShort(f))
+			in.Problem("hop count %s: want two hex digits", input.Quote(f))
 			return
 		}
 		counts[i] = uint8(v)
@@ -125,7 +126,7 @@ func (m *LIDMatrix) readRow(in *dumpReader, ids *identities, from topology.Switc
 	}
 	cell := int(to)*m.n + int(from)
 	if seen[cell] {
-		in.fault("a second row from %s to %016x", m.graph.SwitchName(from), guid)
+		in.Problem("a second row from %s to %016x", m.graph.SwitchName(from), guid)
 		return
 	}
 	seen[cell] = true

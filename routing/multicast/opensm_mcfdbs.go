@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // memberGUIDs lists the port GUIDs of a group's members, ascending.
@@ -33,7 +34,7 @@ func parseHex(s string, bits int) (uint64, error) {
 		digits, ok = strings.CutPrefix(s, "0X")
 	}
 	if !ok {
-		return 0, fmt.Errorf("%s: want 0x and hex digits", quoteShort(s))
+		return 0, fmt.Errorf("%s: want 0x and hex digits", input.Quote(s))
 	}
 	return strconv.ParseUint(digits, 16, bits)
 }
@@ -104,29 +105,29 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 }
 
 // ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of
-// graph, matched by GUID. Faults are returned together, each with file and
+// graph, matched by GUID. Problems are returned together, each with file and
 // line.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
-	in := newDumpReader(r, name)
+	in := input.NewLines(r, name)
 	ids := newIdentities(graph)
 	tables := make(MFTs, graph.Switches())
 	listed := make([]bool, graph.Switches())
 	at := noSwitch
-	for in.next() {
-		text := in.text
+	for in.Next() {
+		text := in.Text
 		switch {
 		case text == "" || strings.HasPrefix(text, "LID"):
 		case strings.HasPrefix(text, "Switch "):
-			at = faultySwitch
+			at = unknownSwitch
 			guid, err := parseHex(strings.TrimSpace(text[len("Switch "):]), 64)
 			s, known := ids.switches[guid]
 			switch {
 			case err != nil:
-				in.fault("switch without a GUID: %s", quoteShort(text))
+				in.Problem("switch without a GUID: %s", input.Quote(text))
 			case !known:
-				in.fault("switch %016x is not in the fabric", guid)
+				in.Problem("switch %016x is not in the fabric", guid)
 			case listed[s]:
-				in.fault("switch %016x is a duplicate", guid)
+				in.Problem("switch %016x is a duplicate", guid)
 			default:
 				at = s
 				listed[s] = true
@@ -135,20 +136,20 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 			row, err := parseMFTRow(text)
 			switch {
 			case err != nil:
-				in.fault("%v", err)
+				in.Problem("%v", err)
 			case at == noSwitch:
-				in.fault("row before any switch")
-			case at == faultySwitch:
+				in.Problem("row before any switch")
+			case at == unknownSwitch:
 			case len(tables[at]) > 0 && tables[at][len(tables[at])-1].MLID >= row.MLID:
-				in.fault("row %#x is out of order", row.MLID)
+				in.Problem("row %#x is out of order", row.MLID)
 			case int32(slices.Max(row.Ports)) > ids.names.SwitchPorts[at]:
-				in.fault("row %#x has a port beyond %d", row.MLID, ids.names.SwitchPorts[at])
+				in.Problem("row %#x has a port beyond %d", row.MLID, ids.names.SwitchPorts[at])
 			default:
 				tables[at] = append(tables[at], row)
 			}
 		}
 	}
-	return tables, in.finish()
+	return tables, in.Finish()
 }
 
 // parseMFTRow reads "0xC001 : 0x001  0x002 ".
@@ -156,13 +157,13 @@ func parseMFTRow(text string) (MFTRow, error) {
 	key, list, ok := strings.Cut(text, ":")
 	mlid, err := parseHex(strings.TrimSpace(key), 16)
 	if !ok || err != nil || mlid < BroadcastMLID {
-		return MFTRow{}, fmt.Errorf("%s: want an MLID from 0xC000, a colon and ports", quoteShort(text))
+		return MFTRow{}, fmt.Errorf("%s: want an MLID from 0xC000, a colon and ports", input.Quote(text))
 	}
 	row := MFTRow{MLID: uint16(mlid)}
 	for _, word := range strings.Fields(list) {
 		port, err := parseHex(word, 8)
 		if err != nil || len(row.Ports) > 0 && row.Ports[len(row.Ports)-1] >= uint8(port) {
-			return MFTRow{}, fmt.Errorf("row %#x: port %s: want ascending port numbers up to 0x0FE", mlid, quoteShort(word))
+			return MFTRow{}, fmt.Errorf("row %#x: port %s: want ascending port numbers up to 0x0FE", mlid, input.Quote(word))
 		}
 		row.Ports = append(row.Ports, uint8(port))
 	}

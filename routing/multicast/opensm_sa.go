@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // MLIDs of OpenSM's multicast groups (InfiniBand Architecture Specification,
@@ -33,13 +34,13 @@ type SAGroup struct {
 // GUIDs of hosts or GUIDs of switches; a port that the fabric does not have is
 // an error. Records of services and subscriptions are skipped. Two groups on
 // one MLID are an error, as in OpenSM, but for IPv6 solicited-node groups,
-// which become one group. Faults are returned together, each with file and
+// which become one group. Problems are returned together, each with file and
 // line.
 func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, error) {
-	in := newDumpReader(r, name)
+	in := input.NewLines(r, name)
 	p := saParser{in: in, ids: newIdentities(graph), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
-	for in.next() {
-		text := in.text
+	for in.Next() {
+		text := in.Text
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.HasPrefix(text, "MC Group"):
@@ -50,10 +51,10 @@ func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, err
 			p.current = -1
 			p.skipped = true
 		default:
-			in.fault("%s is not a record of an SA dump", quoteShort(text))
+			in.Problem("%s is not a record of an SA dump", input.Quote(text))
 		}
 	}
-	if err := in.finish(); err != nil {
+	if err := in.Finish(); err != nil {
 		return nil, err
 	}
 	for i := range p.groups {
@@ -65,13 +66,13 @@ func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, err
 }
 
 type saParser struct {
-	in      *dumpReader
+	in      *input.Lines
 	ids     *identities
 	groups  []SAGroup
 	byMLID  map[uint16]int
 	byMGID  map[[2]uint64]int
 	current int  // group whose members come, -1 none
-	skipped bool // the last record was of another kind, or faulty
+	skipped bool // the last record was of another kind, or has a problem
 }
 
 // saGroupFields are the fields of a group's record, in the order in which
@@ -90,14 +91,14 @@ func (p *saParser) group(text string) {
 	head, fields, ok := strings.Cut(text, ": ")
 	mlid, isNumber := cutHex(head+" ", "MC Group ")
 	if !ok || !isNumber || mlid < BroadcastMLID || mlid > LastMLID {
-		p.in.fault("group record without an MLID of 0xc000 to 0xfffe: %s", quoteShort(text))
+		p.in.Problem("group record without an MLID of 0xc000 to 0xfffe: %s", input.Quote(text))
 		return
 	}
-	g := SAGroup{MLID: uint16(mlid), Line: p.in.line}
+	g := SAGroup{MLID: uint16(mlid), Line: p.in.Number}
 	for _, f := range saGroupFields {
 		rest, value, err := saField(fields, f.key, f.bits)
 		if err != nil {
-			p.in.fault("group %#x: %v", mlid, err)
+			p.in.Problem("group %#x: %v", mlid, err)
 			return
 		}
 		fields = rest
@@ -106,18 +107,18 @@ func (p *saParser) group(text string) {
 			g.MGID = value
 		case "mlid":
 			if value[0] != mlid {
-				p.in.fault("group %#x has mlid=%#x", mlid, value[0])
+				p.in.Problem("group %#x has mlid=%#x", mlid, value[0])
 				return
 			}
 		}
 	}
 	if first, twice := p.byMGID[g.MGID]; twice {
-		p.in.fault("MGID %016x:%016x is a duplicate: first in line %d", g.MGID[0], g.MGID[1], p.groups[first].Line)
+		p.in.Problem("MGID %016x:%016x is a duplicate: first in line %d", g.MGID[0], g.MGID[1], p.groups[first].Line)
 		return
 	}
 	if first, taken := p.byMLID[g.MLID]; taken {
 		if !solicitedNode(g.MGID) || !solicitedNode(p.groups[first].MGID) {
-			p.in.fault("MLID %#x is a duplicate: the group in line %d has it", mlid, p.groups[first].Line)
+			p.in.Problem("MLID %#x is a duplicate: the group in line %d has it", mlid, p.groups[first].Line)
 			return
 		}
 		p.byMGID[g.MGID] = first
@@ -140,13 +141,13 @@ func solicitedNode(mgid [2]uint64) bool {
 func (p *saParser) member(text string) {
 	if p.current < 0 {
 		if !p.skipped {
-			p.in.fault("member record before any group")
+			p.in.Problem("member record before any group")
 		}
 		return
 	}
 	_, fields, ok := strings.Cut(text, ":")
 	if !ok {
-		p.in.fault("%s: a member record has a colon after mcm_port", quoteShort(text))
+		p.in.Problem("%s: a member record has a colon after mcm_port", input.Quote(text))
 		return
 	}
 	var guid uint64
@@ -157,7 +158,7 @@ func (p *saParser) member(text string) {
 		}
 		rest, value, err := saField(fields, key, bits)
 		if err != nil {
-			p.in.fault("member: %v", err)
+			p.in.Problem("member: %v", err)
 			return
 		}
 		fields = rest
@@ -171,7 +172,7 @@ func (p *saParser) member(text string) {
 	} else if s, known := p.ids.switches[guid]; known {
 		g.Switches = append(g.Switches, s)
 	} else {
-		p.in.fault("group %#x: port %016x is not in the fabric", g.MLID, guid)
+		p.in.Problem("group %#x: port %016x is not in the fabric", g.MLID, guid)
 	}
 }
 

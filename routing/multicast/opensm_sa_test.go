@@ -96,7 +96,7 @@ func TestReadSADump(t *testing.T) {
 	}
 }
 
-func TestReadSADumpFaults(t *testing.T) {
+func TestReadSADumpProblems(t *testing.T) {
 	graph := chain(4)
 	good := saRecord("0xc001", "0x1:0x1")
 	for _, c := range []struct{ name, text, want string }{
@@ -122,7 +122,7 @@ func TestReadSADumpFaults(t *testing.T) {
 	}
 }
 
-func TestReadMCFDBsFaults(t *testing.T) {
+func TestReadMCFDBsProblems(t *testing.T) {
 	graph := chain(4)
 	head := "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
 	if tables, err := ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph); err != nil ||
@@ -144,12 +144,12 @@ func TestReadMCFDBsFaults(t *testing.T) {
 		if _, err := ReadMCFDBs(strings.NewReader(c.text), "x", graph); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		} else if strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want one fault", c.name, err)
+			t.Errorf("%s: %v, want one problem", c.name, err)
 		}
 	}
 }
 
-// What reads without fault reads the same after being written; faults name
+// What reads without problem reads the same after being written; problems name
 // file and line.
 func FuzzReadSADump(f *testing.F) {
 	graph := chain(4)

@@ -313,7 +313,7 @@ func TestLIDMatrix(t *testing.T) {
 			if _, err := ReadLIDMatrix(strings.NewReader(c.text), net, env.Graph); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %s: %v, want %q", net, c.name, err, c.want)
 			} else if c.name == "unknown switch" && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: the rows of an unknown switch are faults of their own: %v", net, err)
+				t.Errorf("%s: the rows of an unknown switch are problems of their own: %v", net, err)
 			}
 		}
 	}

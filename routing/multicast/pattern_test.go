@@ -138,9 +138,9 @@ func TestFixedSizePattern(t *testing.T) {
 	}
 }
 
-// TestPatternFaults: sizes out of range are told by the setting that is at
-// fault, even where their products would overflow.
-func TestPatternFaults(t *testing.T) {
+// TestPatternProblems: sizes out of range are told by the setting that is
+// wrong, even where their products would overflow.
+func TestPatternProblems(t *testing.T) {
 	env := PatternEnv{Terminals: 9}
 	blocks := func(edit func(*BlocksConfig)) error {
 		_, err := param.Make(Patterns, "blocks", env, edit)

@@ -33,36 +33,36 @@ func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs:
 // writes: a key and its value a line. Files that it names are read, too; their
 // paths are relative to dir. Keys that have nothing to do with unicast tables are
 // passed over, unknown ones with a warning. Values that would change the tables in
-// ways that are not modelled are faults. name is the file's name for messages;
-// faults are returned together, with file and line.
+// ways that are not modelled are problems. name is the file's name for messages;
+// problems are returned together, with file and line.
 func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
 	c := DefaultConfig()
-	p := configReader{lineReader: newLineReader(r, name), config: c, dir: dir}
+	p := configReader{Lines: input.NewLines(r, name), config: c, dir: dir}
 	seen := map[string]int{}
-	for p.next() {
-		key, value := p.words[0], strings.Trim(strings.Join(p.words[1:], " "), `"`)
+	for words := p.NextWords(); words != nil; words = p.NextWords() {
+		key, value := words[0], strings.Trim(strings.Join(words[1:], " "), `"`)
 		if line, twice := seen[key]; twice {
 			p.warn("%s again; the value of line %d is lost", key, line)
 		}
-		seen[key] = p.line
+		seen[key] = p.Number
 		if value == "(null)" {
 			continue
 		}
 		set, known := settings[key]
 		switch {
 		case known && value == "":
-			p.fault("%s without a value", key)
+			p.Problem("%s without a value", key)
 		case known:
 			set(&p, key, value)
 		case key == "max_op_vls":
 			c.MaxVLs = lanesOfCode(p.number(key, value, 0, 5))
 		case ignored(key):
 		default:
-			p.warn("unknown key %s: passed over", shown(key))
+			p.warn("unknown key %s: passed over", input.Quote(key))
 		}
 	}
 	c.OperationalVLs = min(c.OperationalVLs, c.MaxVLs)
-	return c, p.finish()
+	return c, p.Finish()
 }
 
 // lanesOfCode is the number of data lanes that InfiniBand's code stands for
@@ -77,14 +77,14 @@ func lanesOfCode(code int) int {
 }
 
 type configReader struct {
-	*lineReader
+	*input.Lines
 	config *Config
 	dir    string
 }
 
 func (p *configReader) warn(format string, args ...any) {
-	if len(p.config.Warnings) < maxFaults {
-		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
+	if len(p.config.Warnings) < input.MostProblems {
+		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{p.Name, p.Number}, args...)...))
 	}
 }
 
@@ -135,7 +135,7 @@ var settings = map[string]func(p *configReader, key, value string){
 func (p *configReader) number(key, value string, low, high int) int {
 	v, err := strconv.ParseInt(value, 0, 64)
 	if err != nil || v < int64(low) || v > int64(high) {
-		p.fault("%s = %s: want %d to %d", key, shown(value), low, high)
+		p.Problem("%s = %s: want %d to %d", key, input.Quote(value), low, high)
 		return low
 	}
 	return int(v)
@@ -148,14 +148,14 @@ func (p *configReader) boolean(key, value string) bool {
 	case "FALSE":
 		return false
 	}
-	p.fault("%s = %s: want TRUE or FALSE", key, shown(value))
+	p.Problem("%s = %s: want TRUE or FALSE", key, input.Quote(value))
 	return false
 }
 
 func (p *configReader) guid(key, value string) uint64 {
 	v, err := parseGUID(value)
 	if err != nil {
-		p.fault("%s = %s: want a GUID, such as 0x0002c90200001234", key, shown(value))
+		p.Problem("%s = %s: want a GUID, such as 0x0002c90200001234", key, input.Quote(value))
 	}
 	return v
 }
@@ -169,7 +169,7 @@ func (p *configReader) engines(key, value string) {
 			continue
 		}
 		if _, err := EngineOf(name); err != nil {
-			p.fault("%s: %v", key, err)
+			p.Problem("%s: %v", key, err)
 			continue
 		}
 		if !slices.Contains(p.config.Engines, name) {
@@ -186,7 +186,7 @@ func (p *configReader) open(key, value string) (io.ReadCloser, string) {
 	}
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
-		p.fault("%s: %s cannot be read: %v", key, path, err)
+		p.Problem("%s: %s cannot be read: %v", key, path, err)
 		return nil, path
 	}
 	return f, path
@@ -199,9 +199,7 @@ func (p *configReader) guids(key, value string) ([]uint64, bool) {
 	}
 	defer f.Close()
 	guids, err := ReadGUIDs(f, path)
-	if err != nil {
-		p.faults = append(p.faults, err)
-	}
+	p.Add(err)
 	return guids, true
 }
 
@@ -212,9 +210,7 @@ func (p *configReader) torus(key, value string) {
 	}
 	defer f.Close()
 	config, err := ReadTorusConfig(f, path)
-	if err != nil {
-		p.faults = append(p.faults, err)
-	}
+	p.Add(err)
 	p.config.Torus = config
 }
 
@@ -223,13 +219,13 @@ func (p *configReader) table(key, value string) *[16]uint8 {
 	words := strings.Split(value, ",")
 	var table [16]uint8
 	if len(words) != len(table) {
-		p.fault("%s: %d lanes, want 16", key, len(words))
+		p.Problem("%s: %d lanes, want 16", key, len(words))
 		return nil
 	}
 	for sl, word := range words {
 		v, err := strconv.ParseUint(strings.TrimSpace(word), 0, 8)
 		if err != nil || v > dropped {
-			p.fault("%s: lane %s of SL %d: want 0 to 15", key, shown(word), sl)
+			p.Problem("%s: lane %s of SL %d: want 0 to 15", key, input.Quote(word), sl)
 			return nil
 		}
 		table[sl] = uint8(v)
@@ -238,11 +234,11 @@ func (p *configReader) table(key, value string) *[16]uint8 {
 }
 
 func (p *configReader) unset(key, value string) {
-	p.fault("%s = %s: it changes the tables and is not modelled; want (null)", key, shown(value))
+	p.Problem("%s = %s: it changes the tables and is not modelled; want (null)", key, input.Quote(value))
 }
 
 func (p *configReader) off(key, value string) {
 	if p.boolean(key, value) {
-		p.fault("%s = %s: it changes the tables and is not modelled; want FALSE", key, shown(value))
+		p.Problem("%s = %s: it changes the tables and is not modelled; want FALSE", key, input.Quote(value))
 	}
 }

@@ -48,7 +48,7 @@ shiny 1
 	}
 }
 
-func TestReadConfigFaults(t *testing.T) {
+func TestReadConfigProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"routing_engine best\n": `x:1: routing_engine: no routing engine "best": want dfsssp`,
 		"lmc 8\n":               "x:1: lmc = \"8\": want 0 to 7",
@@ -99,7 +99,7 @@ func TestReadGUIDs(t *testing.T) {
 		t.Errorf("%v, %v", guids, err)
 	}
 	if _, err := ReadGUIDs(strings.NewReader("0x1f\ncore\n0x1 0x2\n"), "g"); err == nil || !strings.Contains(err.Error(), `g:2: "core"`) || !strings.Contains(err.Error(), "g:3:") {
-		t.Errorf("%v, want faults in lines 2 and 3", err)
+		t.Errorf("%v, want problems in lines 2 and 3", err)
 	}
 }
 

@@ -95,8 +95,8 @@ func TestRandomNetworks(t *testing.T) {
 				t.Fatalf("round %d, %s: %v", round, name, err)
 			}
 			routed[name]++
-			if fault := checkTables(tables, acyclicEngines[name]); fault != "" {
-				t.Errorf("round %d, %s: %s", round, name, fault)
+			if problem := checkTables(tables, acyclicEngines[name]); problem != "" {
+				t.Errorf("round %d, %s: %s", round, name, problem)
 			}
 		}
 	}

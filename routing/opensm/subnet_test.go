@@ -55,7 +55,7 @@ func TestLIDs(t *testing.T) {
 	}
 }
 
-func TestNewSubnetFaults(t *testing.T) {
+func TestNewSubnetProblems(t *testing.T) {
 	for want, names := range map[string]*topology.Names{
 		"two cables at port 1 of": {Port: []int32{1, 1, 2, 3, 1, 2, 3, 4}},
 		"has a port 255":          {Port: []int32{1, 2, 3, 255, 1, 2, 3, 4}},
@@ -90,7 +90,7 @@ func TestMinHop(t *testing.T) {
 		t.Errorf("%d pairs without a path", pairs)
 	}
 	// A chain cannot have a cycle.
-	if fault := checkTables(tables, true); fault != "" {
-		t.Error(fault)
+	if problem := checkTables(tables, true); problem != "" {
+		t.Error(problem)
 	}
 }

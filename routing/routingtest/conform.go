@@ -44,6 +44,39 @@ func checkPaths(t *testing.T, topo topology.Topology, v Variant, r fabric.Routin
 		if !c.Exact() {
 			t.Error("a walk without budget is not exact")
 		}
+		checkStages(t, topo, r, vcs, c)
+	}
+}
+
+// checkStages: the walk to goals finds every dependency that the walk to destinations
+// does, and no cycle where that finds none.
+func checkStages(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int, plain certify.Certificate) {
+	t.Helper()
+	if _, ok := r.(fabric.EscapeRouting); ok {
+		return
+	}
+	staged := certify.NewLocal(topo.Graph(), vcs)
+	ok, err := routing.StagedDependencies(topo.Graph(), r, vcs, staged.AddAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		return
+	}
+	missed := 0
+	_, _, err = routing.Dependencies(topo.Graph(), r, vcs, 0, func(d topology.Dependency) {
+		if !staged.Has(d) {
+			if missed++; missed == 1 {
+				t.Errorf("the walk to goals misses that %s VC %d waits for %s VC %d", topo.Graph().PortName(d.Held.Port), d.Held.VC, topo.Graph().PortName(d.Wanted.Port), d.Wanted.VC)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, acyclic := staged.Certify(1)
+	if acyclic != plain.Acyclic() || c.Dependencies < plain.Dependencies || c.Channels < plain.Channels {
+		t.Errorf("the walk to goals: acyclic %v, %s; that to destinations: %s", acyclic, c.Describe(topo.Graph()), plain.Describe(topo.Graph()))
 	}
 }
 

@@ -3,11 +3,11 @@ package ib
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"github.com/weft-sim/weft/fabric/topology"
 	"slices"
 	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // portReference is one port of one node.
@@ -16,30 +16,23 @@ type portReference struct {
 	end  *cableEnd
 }
 
-// finish checks the cables of a parsed file and makes the network. All faults
+// finish checks the cables of a parsed file and makes the network. All problems
 // are returned together, each with its line.
 func (f *listing) finish() (*Imported, error) {
-	if len(f.faults) > 0 {
-		return nil, errors.Join(f.faults...)
-	}
 	if f.chassis > 0 {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d switchguid= lines name another GUID than the switch's own (a chassis); cables go by the switch's", f.name, f.chassis))
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d switchguid= lines name another GUID than the switch's own (a chassis); cables go by the switch's", f.Name, f.chassis))
 	}
 	im := &Imported{}
 	f.count(&im.Summary)
 	f.dropSelfCables(&im.Summary)
 	f.checkCables()
 	f.checkGUIDs()
-	if len(f.faults) > maxFaults {
-		more := len(f.faults) - maxFaults
-		f.faults = append(f.faults[:maxFaults], fmt.Errorf("%s: %d more faults", f.name, more))
-	}
-	if len(f.faults) > 0 {
-		return nil, errors.Join(f.faults...)
+	if f.Any() {
+		return nil, f.Err()
 	}
 	im.graph = f.graph(&im.Summary)
 	if im.graph.NumPorts() == 0 {
-		return nil, fmt.Errorf("%s: no switches with cables", f.name)
+		return nil, fmt.Errorf("%s: no switches with cables", f.Name)
 	}
 	im.warnings = f.warnings
 	return im, nil
@@ -104,15 +97,15 @@ func (f *listing) checkCables() {
 			e := &n.ends[i]
 			peer, known := f.byID[e.peer]
 			if !known {
-				f.fault(e.line, "one-sided link: %q port %d leads to %q, which the file does not describe", n.id, e.port, e.peer)
+				f.ProblemAt(e.line, "one-sided link: %q port %d leads to %q, which the file does not describe", n.id, e.port, e.peer)
 				continue
 			}
 			back := peer.find(e.peerPort)
 			switch {
 			case back == nil:
-				f.fault(e.line, "one-sided link: %q port %d leads to %q port %d, which %q (line %d) does not list", n.id, e.port, e.peer, e.peerPort, e.peer, peer.line)
+				f.ProblemAt(e.line, "one-sided link: %q port %d leads to %q port %d, which %q (line %d) does not list", n.id, e.port, e.peer, e.peerPort, e.peer, peer.line)
 			case back.peer != n.id || back.peerPort != e.port:
-				f.fault(e.line, "one-sided link: %q port %d leads to %q port %d, which leads to %q port %d (line %d)", n.id, e.port, e.peer, e.peerPort, back.peer, back.peerPort, back.line)
+				f.ProblemAt(e.line, "one-sided link: %q port %d leads to %q port %d, which leads to %q port %d (line %d)", n.id, e.port, e.peer, e.peerPort, back.peer, back.peerPort, back.line)
 			case e.line < back.line:
 				f.settle(n, e, peer, back)
 			}
@@ -127,7 +120,7 @@ func (f *listing) settle(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cab
 	}
 	if e.rate != back.rate {
 		if back.line == f.cutLine {
-			f.fault(back.line, "the file ends in the middle of a line: rate %s, the other end says %s", back.rate.text, e.rate.text)
+			f.ProblemAt(back.line, "the file ends in the middle of a line: rate %s, the other end says %s", back.rate.text, e.rate.text)
 		}
 		lower := e.rate
 		if lower.data == 0 || back.rate.data != 0 && back.rate.data < lower.data {
@@ -175,7 +168,7 @@ func (f *listing) checkGUIDs() {
 	ports := map[uint64]owner{}
 	for _, n := range f.nodes {
 		if first, twice := nodes[n.guid]; twice {
-			f.fault(n.line, "duplicate GUID %016x: %q has it too (line %d)", n.guid, first.id, first.line)
+			f.ProblemAt(n.line, "duplicate GUID %016x: %q has it too (line %d)", n.guid, first.id, first.line)
 			continue
 		}
 		nodes[n.guid] = n
@@ -188,7 +181,7 @@ func (f *listing) checkGUIDs() {
 				e.guid = n.guid + uint64(e.port) // what most adapters and ibsim do
 			}
 			if first, twice := ports[e.guid]; twice {
-				f.fault(e.line, "duplicate port GUID %016x: a port of %q has it too (line %d)", e.guid, first.node.id, first.line)
+				f.ProblemAt(e.line, "duplicate port GUID %016x: a port of %q has it too (line %d)", e.guid, first.node.id, first.line)
 				continue
 			}
 			ports[e.guid] = owner{n, e.line}
@@ -300,7 +293,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		forgetZeros(names)
 	}
 	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.name))
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.Name))
 	}
 	return g
 }
@@ -343,10 +336,10 @@ func (f *listing) warnShared(g *topology.Graph) {
 		seen[lid] = true
 	}
 	if shared > 0 {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have the LID of another", f.name, shared))
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have the LID of another", f.Name, shared))
 	}
 	if none > 0 {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have no LID", f.name, none))
+		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have no LID", f.Name, none))
 	}
 }
 

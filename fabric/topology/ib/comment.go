@@ -3,6 +3,8 @@ package ib
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // parseComment reads what follows the # of a port line: "desc" lid L RATE at a
@@ -43,7 +45,7 @@ func splitDescription(comment string) (before, description, after string, err er
 		return comment, "", "", nil
 	}
 	if first == last {
-		return "", "", "", fmt.Errorf("the description %s has no closing quote", quoteShort(comment[first+1:]))
+		return "", "", "", fmt.Errorf("the description %s has no closing quote", input.Quote(comment[first+1:]))
 	}
 	return comment[:first], comment[first+1 : last], comment[last+1:], nil
 }

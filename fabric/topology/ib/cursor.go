@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // cursor reads the parts of a node's or port's line one after the other. The
-// first fault sticks and makes the rest of the calls do nothing.
+// first problem sticks and makes the rest of the calls do nothing.
 type cursor struct {
 	text string
 	err  error
 }
 
-func (c *cursor) fault(format string, args ...any) {
+func (c *cursor) problem(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
@@ -40,7 +42,7 @@ func (c *cursor) number(limit int) int {
 	}
 	v, err := strconv.Atoi(c.text[:end])
 	if err != nil || v > limit {
-		c.fault("%s: want a number up to %d", quoteShort(c.text), limit)
+		c.problem("%s: want a number up to %d", input.Quote(c.text), limit)
 		return 0
 	}
 	c.text = c.text[end:]
@@ -50,12 +52,12 @@ func (c *cursor) number(limit int) int {
 // between reads what stands between the bytes open and end.
 func (c *cursor) between(open, end byte) string {
 	if c.peek() != open {
-		c.fault("%q expected at %s", open, quoteShort(c.text))
+		c.problem("%q expected at %s", open, input.Quote(c.text))
 		return ""
 	}
 	inside, rest, ok := strings.Cut(c.text[1:], string(end))
 	if !ok {
-		c.fault("%q without %q: the line is cut", open, end)
+		c.problem("%q without %q: the line is cut", open, end)
 		return ""
 	}
 	c.text = rest
@@ -70,7 +72,7 @@ func (c *cursor) bracketed() int {
 	}
 	v, err := strconv.Atoi(s)
 	if err != nil || v < 0 || v > maxPorts {
-		c.fault("port number %q: want 1 to %d", s, maxPorts)
+		c.problem("port number %q: want 1 to %d", s, maxPorts)
 	}
 	return v
 }
@@ -90,7 +92,7 @@ func (c *cursor) parenthesised() uint64 {
 	s := strings.TrimPrefix(c.between('(', ')'), "0x")
 	v, err := strconv.ParseUint(s, 16, 64)
 	if err != nil && c.err == nil {
-		c.fault("%s is not a GUID of up to 16 hex digits", quoteShort(s))
+		c.problem("%s is not a GUID of up to 16 hex digits", input.Quote(s))
 	}
 	return v
 }
@@ -99,7 +101,7 @@ func (c *cursor) parenthesised() uint64 {
 func (c *cursor) quoted() string {
 	s := c.between('"', '"')
 	if c.err == nil && s == "" {
-		c.fault("empty name")
+		c.problem("empty name")
 	}
 	return s
 }
@@ -110,7 +112,7 @@ func (c *cursor) comment() string {
 	before, comment, _ := strings.Cut(c.text, "#")
 	for _, word := range strings.Fields(before) {
 		if len(word) < 3 || word[1] != '=' {
-			c.fault("%s is not understood", quoteShort(word))
+			c.problem("%s is not understood", input.Quote(word))
 		}
 	}
 	c.text = ""

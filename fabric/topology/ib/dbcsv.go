@@ -6,32 +6,37 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // ReadDBCSV reads the .db_csv file of ibdiagnet: its sections NODES, PORTS and
 // LINKS, each "START_..." and "END_...", a line that names the columns, and rows.
 // Other sections are passed over. The columns used are those below; where a file has
 // no speeds or widths, cables have no rate. name is the file's name for messages;
-// faults are returned together with their lines.
+// problems are returned together with their lines.
 func ReadDBCSV(r io.Reader, name string) (*Imported, error) {
 	p := &dbParser{
-		listing: &listing{faultList: faultList{name: name}, byID: map[string]*nodeRecord{}},
+		listing: &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}},
 		nodes:   map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{},
 	}
-	lines, err := p.eachLine(r, p.parse)
-	if err != nil {
+	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
 		return nil, err
 	}
+	return p.finish()
+}
+
+// end checks the file as a whole and joins its links.
+func (p *dbParser) end(lines int) {
 	if p.section != "" {
-		p.fault(lines, "the file ends within section %s", p.section)
+		p.ProblemAt(lines, "the file ends within section %s", p.section)
 	}
 	for _, section := range []string{"NODES", "PORTS", "LINKS"} {
 		if p.columns[section] == nil {
-			p.fault(lines, "no section %s", section)
+			p.ProblemAt(lines, "no section %s", section)
 		}
 	}
 	p.connect()
-	return p.finish()
 }
 
 // dbColumns are the columns of each section that are used.
@@ -85,7 +90,7 @@ func (p *dbParser) parse(line int, text string) {
 	in.LazyQuotes, in.FieldsPerRecord = true, -1
 	cells, err := in.Read()
 	if err != nil {
-		p.fault(line, "%s is not a row of section %s", quoteShort(text), p.section)
+		p.ProblemAt(line, "%s is not a row of section %s", input.Quote(text), p.section)
 		return
 	}
 	if p.columns[p.section] == nil {
@@ -103,7 +108,7 @@ func (p *dbParser) parse(line int, text string) {
 		p.links = append(p.links, dbLink{line, [2]dbPort{end("1"), end("2")}})
 	}
 	if row.err != nil {
-		p.fault(line, "section %s: %v", p.section, row.err)
+		p.ProblemAt(line, "section %s: %v", p.section, row.err)
 	}
 }
 
@@ -115,7 +120,7 @@ func (p *dbParser) head(line int, wanted, names []string) {
 	}
 	for _, name := range wanted {
 		if _, ok := index[name]; !ok {
-			p.fault(line, "section %s has no column %s", p.section, name)
+			p.ProblemAt(line, "section %s has no column %s", p.section, name)
 		}
 	}
 	if p.columns == nil {
@@ -124,7 +129,7 @@ func (p *dbParser) head(line int, wanted, names []string) {
 	p.columns[p.section] = index
 }
 
-// dbRow reads the cells of a row by column. The first fault sticks.
+// dbRow reads the cells of a row by column. The first problem sticks.
 type dbRow struct {
 	columns map[string]int
 	cells   []string
@@ -208,12 +213,12 @@ func (p *dbParser) port(line int, r *dbRow) {
 func codedRate(width, speed string) (cableRate, error) {
 	lanes, known := map[string]string{"1": "1x", "2": "4x", "4": "8x", "8": "12x", "16": "2x"}[width]
 	if !known {
-		return cableRate{}, fmt.Errorf("LinkWidthActv %s: want 1, 2, 4, 8 or 16", quoteShort(width))
+		return cableRate{}, fmt.Errorf("LinkWidthActv %s: want 1, 2, 4, 8 or 16", input.Quote(width))
 	}
 	v, err := strconv.ParseUint(speed, 0, 32)
 	name, known := map[uint64]string{1: "SDR", 2: "DDR", 4: "QDR", 1 << 8: "FDR", 2 << 8: "EDR", 4 << 8: "HDR", 8 << 8: "NDR", 16 << 8: "XDR", 1 << 16: "FDR10"}[v]
 	if err != nil || !known {
-		return cableRate{}, fmt.Errorf("LinkSpeedActv %s: want 1, 2, 4, 256, 512, 1024, 2048, 4096 or 65536", quoteShort(speed))
+		return cableRate{}, fmt.Errorf("LinkSpeedActv %s: want 1, 2, 4, 256, 512, 1024, 2048, 4096 or 65536", input.Quote(speed))
 	}
 	return parseRate(lanes + name)
 }
@@ -221,7 +226,7 @@ func codedRate(width, speed string) (cableRate, error) {
 // connect turns links into the port lines of both ends.
 func (p *dbParser) connect() {
 	for _, l := range p.links {
-		a, b := p.end(l, 0), p.end(l, 1)
+		a, b := p.nodeAt(l, 0), p.nodeAt(l, 1)
 		if a == nil || b == nil {
 			continue
 		}
@@ -237,14 +242,14 @@ func (p *dbParser) connect() {
 	}
 }
 
-// end is the node at an end of a link; nil, with a fault, if it has none.
-func (p *dbParser) end(l dbLink, i int) *nodeRecord {
+// nodeAt is the node at an end of a link; nil, with a problem, if it has none.
+func (p *dbParser) nodeAt(l dbLink, i int) *nodeRecord {
 	n := p.nodes[l.ends[i].node]
 	switch {
 	case n == nil:
-		p.fault(l.line, "node 0x%016x is not in section NODES", l.ends[i].node)
+		p.ProblemAt(l.line, "node 0x%016x is not in section NODES", l.ends[i].node)
 	case l.ends[i].port < 1 || l.ends[i].port > n.ports:
-		p.fault(l.line, "port %d of %q: want 1 to %d", l.ends[i].port, n.id, n.ports)
+		p.ProblemAt(l.line, "port %d of %q: want 1 to %d", l.ends[i].port, n.id, n.ports)
 		return nil
 	}
 	return n
@@ -254,7 +259,7 @@ func (p *dbParser) end(l dbLink, i int) *nodeRecord {
 func (p *dbParser) attach(l dbLink, i int, n, peer *nodeRecord) {
 	at := l.ends[i]
 	if before := n.find(at.port); before != nil {
-		p.fault(l.line, "port %d of %q is a duplicate: first listed in line %d", at.port, n.id, before.line)
+		p.ProblemAt(l.line, "port %d of %q is a duplicate: first listed in line %d", at.port, n.id, before.line)
 		return
 	}
 	row := p.ports[at]

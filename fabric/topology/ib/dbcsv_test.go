@@ -98,7 +98,7 @@ NodeGuid1,PortNum1,NodeGuid2,PortNum2
 END_LINKS
 `
 
-func TestReadDBCSVFaults(t *testing.T) {
+func TestReadDBCSVProblems(t *testing.T) {
 	im, err := ReadDBCSV(strings.NewReader(smallDB), "x")
 	if err != nil {
 		t.Fatal(err)

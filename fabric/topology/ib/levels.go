@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // PathLevels are the service levels of the paths between terminals, as the subnet
@@ -43,7 +44,7 @@ var (
 // destination, whose LIDs a comment before ends with: "# ...: 1 5 8".
 //
 // lids knows the LIDs; nil: as the fabric states them. Of several LIDs of a port
-// the first named counts. name is the file's name for messages; faults are
+// the first named counts. name is the file's name for messages; problems are
 // returned together with their lines. Every pair of different terminals must have
 // a level. Switches, as sources or destinations, are passed over.
 func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*PathLevels, error) {
@@ -51,7 +52,7 @@ func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*P
 	if n > 0 && n > maxPairs/n {
 		return nil, fmt.Errorf("%s: service levels of the pairs of %d terminals are too many", name, n)
 	}
-	p := &levelParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: -1}
+	p := &levelParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1}
 	if lids != nil {
 		p.lids = lids
 	}
@@ -59,14 +60,14 @@ func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*P
 	for i := range p.levels.level {
 		p.levels.level[i] = noLevel
 	}
-	if err := p.read(r, p.parse, p.end); err != nil {
+	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
 		return nil, err
 	}
 	return p.levels, nil
 }
 
 type levelParser struct {
-	faultList
+	input.Problems
 	*subnet
 	levels   *PathLevels
 	columns  []int // destinations of the digits; -1: a switch
@@ -93,22 +94,22 @@ func (p *levelParser) parse(line int, text string) {
 		case p.at >= 0:
 			p.set(line, p.at, p.lid(line, m[1], 16), m[2], 10)
 		case !p.skipping:
-			p.fault(line, "row before any node")
+			p.ProblemAt(line, "row before any node")
 		}
 	} else if m := levelDigits.FindStringSubmatch(text); m != nil {
 		p.digits(line, m[1], m[2])
 	} else if !chatter.MatchString(text) {
-		p.fault(line, "%s is not a line of a table of service levels", quoteShort(text))
+		p.ProblemAt(line, "%s is not a line of a table of service levels", input.Quote(text))
 	}
 }
 
-// lid is the terminal with a LID; -1 for switches and, with a fault, for LIDs that
+// lid is the terminal with a LID; -1 for switches and, with a problem, for LIDs that
 // nobody has.
 func (p *levelParser) lid(line int, text string, base int) int {
 	lid, err := strconv.ParseUint(text, base, 16)
 	to, known := p.lids.of(int(lid))
 	if err != nil || !known {
-		p.fault(line, "LID %s: no port of the fabric has it", text)
+		p.ProblemAt(line, "LID %s: no port of the fabric has it", text)
 		return -1
 	}
 	if to >= p.graph.Terminals() {
@@ -123,7 +124,7 @@ func (p *levelParser) source(line int, text string) {
 	to, known := p.ends[guid]
 	p.at, p.skipping = to, true
 	if err != nil || !known && !p.within[guid] {
-		p.fault(line, "GUID %s is not in the fabric", text)
+		p.ProblemAt(line, "GUID %s is not in the fabric", text)
 	}
 	if !known || to >= p.graph.Terminals() {
 		p.at = -1
@@ -134,7 +135,7 @@ func (p *levelParser) source(line int, text string) {
 func (p *levelParser) set(line, src, dst int, text string, base int) {
 	level, err := strconv.ParseUint(text, base, 8)
 	if err != nil || level >= ServiceLevels {
-		p.fault(line, "service level %s: want 0 to %d", text, ServiceLevels-1)
+		p.ProblemAt(line, "service level %s: want 0 to %d", text, ServiceLevels-1)
 		return
 	}
 	if dst < 0 {
@@ -148,11 +149,11 @@ func (p *levelParser) set(line, src, dst int, text string, base int) {
 // digits takes a line of the reduced form.
 func (p *levelParser) digits(line int, lid, digits string) {
 	if len(p.columns) == 0 {
-		p.fault(line, "levels before the line with the LIDs of the destinations")
+		p.ProblemAt(line, "levels before the line with the LIDs of the destinations")
 		return
 	}
 	if len(digits) != len(p.columns) {
-		p.fault(line, "%d levels for %d destinations", len(digits), len(p.columns))
+		p.ProblemAt(line, "%d levels for %d destinations", len(digits), len(p.columns))
 		return
 	}
 	src := p.lid(line, lid, 10)
@@ -174,8 +175,8 @@ func (p *levelParser) end(line int) {
 				continue
 			}
 			*cell = 0
-			if src != dst && !p.full() {
-				p.fault(line, "no service level from %s to %s", p.graph.TerminalName(topology.TerminalID(src)), p.graph.TerminalName(topology.TerminalID(dst)))
+			if src != dst && !p.Full() {
+				p.ProblemAt(line, "no service level from %s to %s", p.graph.TerminalName(topology.TerminalID(src)), p.graph.TerminalName(topology.TerminalID(dst)))
 				break
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // LFTs are the linear forwarding tables of a subnet: by which port each switch
@@ -99,16 +100,16 @@ var (
 // fabric's highest that no port has, and those that OpenSM says it does not know, are
 // passed over, as switches keep entries of hosts that have gone.
 //
-// name is the file's name for messages; faults are returned together with their
+// name is the file's name for messages; problems are returned together with their
 // lines. Every switch must have a table and, in the forms that end a table with a
 // count, the right number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
-	p := lftParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: -1, listed: make([]bool, g.Switches())}
+	p := lftParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1, listed: make([]bool, g.Switches())}
 	p.lfts = NewLFTs(g)
 	p.lfts.lids = noLIDs(g)
 	p.best = make([]int32, len(p.lfts.next))
 	p.lfts.lines, p.lfts.heads = make([]int32, len(p.lfts.next)), make([]int32, g.Switches())
-	if err := p.read(r, p.parse, p.end); err != nil {
+	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
 		return nil, err
 	}
 	if p.lfts.lids.Highest() == 0 {
@@ -118,7 +119,7 @@ func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 }
 
 type lftParser struct {
-	faultList
+	input.Problems
 	*subnet
 	lfts   *LFTs
 	listed []bool            // len = switches
@@ -164,7 +165,7 @@ func (p *lftParser) parse(line int, text string) {
 	} else if m := lftEnd.FindStringSubmatch(text); m != nil {
 		p.count(line, m[1], m[2] != "")
 	} else if (!p.skipping || p.at >= 0) && !chatter.MatchString(text) {
-		p.fault(line, "%s is not a line of a forwarding table", quoteShort(text))
+		p.ProblemAt(line, "%s is not a line of a forwarding table", input.Quote(text))
 	}
 }
 
@@ -177,11 +178,11 @@ func (p *lftParser) begin(line int, guid string, open bool) {
 	p.skipping, p.at = true, -1
 	switch {
 	case err != nil || !known:
-		p.fault(line, "switch %s is not in the fabric", guid)
+		p.ProblemAt(line, "switch %s is not in the fabric", guid)
 	case p.listed[s]:
-		p.fault(line, "switch %s is a duplicate", guid)
+		p.ProblemAt(line, "switch %s is a duplicate", guid)
 	case before >= 0 && cut:
-		p.fault(line, "the table of %s is cut", p.graph.SwitchName(before))
+		p.ProblemAt(line, "the table of %s is cut", p.graph.SwitchName(before))
 	default:
 		p.lfts.heads[s] = int32(line)
 		p.listed[s], p.at, p.open, p.rows, p.last, p.skipping = true, s, open, 0, 0, false
@@ -202,9 +203,9 @@ func (p *lftParser) count(line int, text string, exact bool) {
 	switch {
 	case p.skipping:
 	case p.at < 0:
-		p.fault(line, "the end of a table without its beginning")
+		p.ProblemAt(line, "the end of a table without its beginning")
 	case err != nil || n < p.rows || exact && n != p.rows:
-		p.fault(line, "%s rows said, %d read", text, p.rows)
+		p.ProblemAt(line, "%s rows said, %d read", text, p.rows)
 	}
 	p.at = -1
 }
@@ -236,21 +237,21 @@ func hexDigits(text string) int {
 func (p *lftParser) row(line int, lidText, portText, rest string) {
 	if p.at < 0 {
 		if !p.skipping {
-			p.fault(line, "row before any switch")
+			p.ProblemAt(line, "row before any switch")
 		}
 		return
 	}
 	p.rows++
 	lid, err := strconv.ParseUint(lidText, 16, 32)
 	if err != nil || lid > maxUnicastLID {
-		p.fault(line, "LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
+		p.ProblemAt(line, "LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
 		return
 	}
 	p.last = int(lid)
 	number := uint64(noRoute)
 	if portText != "UNREACHABLE" {
 		if number, err = strconv.ParseUint(portText, 10, 8); err != nil {
-			p.fault(line, "port %s: want 0 to 255", portText)
+			p.ProblemAt(line, "port %s: want 0 to 255", portText)
 			return
 		}
 	}
@@ -267,7 +268,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 		} else if p.within[guid] {
 			p.lfts.lids.put(int(lid), p.lids.aggregation())
 		} else {
-			p.fault(line, "LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
+			p.ProblemAt(line, "LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
 		}
 		return
 	}
@@ -279,7 +280,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 	if to, known := p.lids.of(int(lid)); known {
 		p.enter(e, to)
 	} else if !strings.Contains(rest, "unknown node") && int(lid) > p.lids.Highest() {
-		p.fault(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
+		p.ProblemAt(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
 	}
 }
 
@@ -293,7 +294,7 @@ func (p *lftParser) learn(e lftEntry) {
 	if e.number != 0 {
 		port := p.port(e.at, int(e.number))
 		if port == topology.NoPort {
-			p.fault(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
+			p.ProblemAt(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
 			return
 		}
 		t, ok := p.graph.PeerTerminal(port)
@@ -303,7 +304,7 @@ func (p *lftParser) learn(e lftEntry) {
 		to = int(t)
 	}
 	if other, known := p.lfts.lids.of(int(e.lid)); known && other != to {
-		p.fault(e.line, "LID 0x%04x: an earlier table sends it to another end port", e.lid)
+		p.ProblemAt(e.line, "LID 0x%04x: an earlier table sends it to another end port", e.lid)
 	}
 	p.lfts.lids.put(int(e.lid), to)
 }
@@ -311,7 +312,7 @@ func (p *lftParser) learn(e lftEntry) {
 // deferred enters the rows that waited for their LIDs to be known.
 func (p *lftParser) deferred() {
 	for _, e := range p.later {
-		if to, known := p.lfts.lids.of(int(e.lid)); known && !p.full() {
+		if to, known := p.lfts.lids.of(int(e.lid)); known && !p.Full() {
 			p.enter(e, to)
 		}
 	}
@@ -333,9 +334,9 @@ func (p *lftParser) enter(e lftEntry, to int) {
 	switch {
 	case e.number == 0 && to == self:
 	case e.number == 0:
-		p.fault(e.line, "LID 0x%04x by port 0, which is %s itself", e.lid, p.graph.SwitchName(e.at))
+		p.ProblemAt(e.line, "LID 0x%04x by port 0, which is %s itself", e.lid, p.graph.SwitchName(e.at))
 	case port == topology.NoPort:
-		p.fault(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
+		p.ProblemAt(e.line, "%s has no cable at port %d", p.graph.SwitchName(e.at), e.number)
 	}
 	p.lfts.next[cell] = port
 }
@@ -344,13 +345,13 @@ func (p *lftParser) enter(e lftEntry, to int) {
 func (p *lftParser) end(line int) {
 	defer p.deferred()
 	if p.at >= 0 && p.open {
-		p.fault(line, "the file ends within the table of %s", p.graph.SwitchName(p.at))
+		p.ProblemAt(line, "the file ends within the table of %s", p.graph.SwitchName(p.at))
 	} else if p.at >= 0 && p.last < p.top {
-		p.fault(line, "the file ends within the table of %s: its last LID is 0x%04x, that of others 0x%04x", p.graph.SwitchName(p.at), p.last, p.top)
+		p.ProblemAt(line, "the file ends within the table of %s: its last LID is 0x%04x, that of others 0x%04x", p.graph.SwitchName(p.at), p.last, p.top)
 	}
 	for s, listed := range p.listed {
-		if !listed && !p.full() {
-			p.fault(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
+		if !listed && !p.Full() {
+			p.ProblemAt(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
 		}
 	}
 }

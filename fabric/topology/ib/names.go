@@ -2,10 +2,11 @@ package ib
 
 import (
 	"fmt"
-	"github.com/weft-sim/weft/fabric/topology"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Where the simulator ibsim starts to number GUIDs.

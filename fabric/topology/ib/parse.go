@@ -1,7 +1,6 @@
 package ib
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
@@ -68,7 +67,7 @@ type cableEnd struct {
 
 // listing is a parsed file before its cables are checked.
 type listing struct {
-	faultList
+	input.Problems
 	dialect  variant
 	nodes    []*nodeRecord
 	byID     map[string]*nodeRecord
@@ -88,35 +87,24 @@ type listing struct {
 const maxPorts = 254
 
 func (f *listing) warn(line int, format string, args ...any) {
-	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.name, line}, args...)...))
+	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.Name, line}, args...)...))
 }
 
-// parse reads all records of r. Faults of the text are in listing.faults; the
-// error is one of reading.
+// parse reads all records of r. The error is all that is wrong with them.
 func parse(r io.Reader, name string, dialect variant) (*listing, error) {
 	f := &listing{
-		faultList: faultList{name: name}, dialect: dialect, byID: map[string]*nodeRecord{},
+		Problems: input.Problems{Name: name}, dialect: dialect, byID: map[string]*nodeRecord{},
 		next: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
 		base: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
 	}
-	in := bufio.NewReader(input.Text(r))
-	for line := 1; ; line++ {
-		text, err := in.ReadString('\n')
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+	in := input.LinesInto(&f.Problems, r)
+	for in.Next() {
+		if in.Cut {
+			f.cutLine = in.Number
 		}
-		if err == io.EOF && text == "" {
-			return f, nil
-		}
-		if err == io.EOF {
-			f.cutLine = line
-		}
-		f.parseLine(line, strings.TrimSpace(text))
-		if f.full() {
-			f.fault(line, "too many faults, the rest of the file was not read")
-			return f, nil
-		}
+		f.parseLine(in.Number, in.Text)
 	}
+	return f, in.Finish()
 }
 
 var (
@@ -145,11 +133,11 @@ func (f *listing) parseLine(line int, text string) {
 	case endKey.MatchString(text):
 		f.parseKey(line, text)
 	case f.dialect == dialectSim && (hasWord(text, "include") || hasWord(text, "module") || hasWord(text, "do") || text[0] == '@'):
-		f.fault(line, "ibsim's include, module, do and aliases are not supported")
+		f.ProblemAt(line, "ibsim's include, module, do and aliases are not supported")
 	case chatter.MatchString(text) || prompt.MatchString(text):
-		f.warn(line, "skipped %s", quoteShort(text))
+		f.warn(line, "skipped %s", input.Quote(text))
 	default:
-		f.fault(line, "%s is not a line of a fabric description", quoteShort(text))
+		f.ProblemAt(line, "%s is not a line of a fabric description", input.Quote(text))
 	}
 }
 
@@ -175,16 +163,16 @@ func (f *listing) parseKey(line int, text string) {
 		kind = routerNode
 	case "vendid", "devid", "sysimgguid", "width", "speed":
 		if _, err := parseNumber(value, 64); err != nil {
-			f.fault(line, "%s: %v", key, err)
+			f.ProblemAt(line, "%s: %v", key, err)
 		}
 		return
 	default:
-		f.fault(line, "unknown key %q", key)
+		f.ProblemAt(line, "unknown key %q", key)
 		return
 	}
 	v, err := parseNumber(value, 64)
 	if err != nil {
-		f.fault(line, "%s: %v", key, err)
+		f.ProblemAt(line, "%s: %v", key, err)
 		return
 	}
 	f.said = v
@@ -205,14 +193,14 @@ func parseNumber(s string, size int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(digits, base, size)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a number of %d bits", quoteShort(s), size)
+		return 0, fmt.Errorf("%s is not a number of %d bits", input.Quote(s), size)
 	}
 	return v, nil
 }
 
 // parseNode reads what follows the word Switch, Ca, Hca or Rt.
 func (f *listing) parseNode(line int, kind nodeKind, text string) {
-	// A record with a fault still takes its port lines: they say nothing new.
+	// A record with a problem still takes its port lines: they say nothing new.
 	f.current = &nodeRecord{kind: kind, ports: maxPorts}
 	said := f.said
 	f.said = 0
@@ -222,11 +210,11 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 	n.id = c.quoted()
 	rest := c.comment()
 	if c.err != nil {
-		f.fault(line, "%s record: %v", kind, c.err)
+		f.ProblemAt(line, "%s record: %v", kind, c.err)
 		return
 	}
 	if n.ports < 1 {
-		f.fault(line, "%s %q has %d ports: want 1 to %d", kind, n.id, n.ports, maxPorts)
+		f.ProblemAt(line, "%s %q has %d ports: want 1 to %d", kind, n.id, n.ports, maxPorts)
 		return
 	}
 	before, description, after, err := splitDescription(rest)
@@ -236,13 +224,13 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 		lid, lmc, err = lidAndLMC(before + " " + after)
 	}
 	if err != nil {
-		f.fault(line, "%s %q: %v", kind, n.id, err)
+		f.ProblemAt(line, "%s %q: %v", kind, n.id, err)
 		return
 	}
 	n.lid, n.lmc = int32(max(lid, 0)), uint8(max(lmc, 0))
 	if f.dialect == dialectDiscover {
 		if n.guid, err = guidOfID(n.id, kind); err != nil {
-			f.fault(line, "%s %q: %v", kind, n.id, err)
+			f.ProblemAt(line, "%s %q: %v", kind, n.id, err)
 			return
 		}
 		if kind == switchNode && said != 0 && said != n.guid {
@@ -259,7 +247,7 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 		}
 	}
 	if first, twice := f.byID[n.id]; twice {
-		f.fault(line, "%s %q is a duplicate: first described in line %d", kind, n.id, first.line)
+		f.ProblemAt(line, "%s %q is a duplicate: first described in line %d", kind, n.id, first.line)
 		return
 	}
 	f.byID[n.id] = n
@@ -285,7 +273,7 @@ func guidOfID(id string, kind nodeKind) (uint64, error) {
 // parsePort reads "[1](guid) "S-..."[4] # comment".
 func (f *listing) parsePort(line int, text string) {
 	if f.current == nil {
-		f.fault(line, "port line without a node before it")
+		f.ProblemAt(line, "port line without a node before it")
 		return
 	}
 	n := f.current
@@ -305,18 +293,18 @@ func (f *listing) parsePort(line int, text string) {
 		c.err = e.parseComment(n.kind, rest)
 	}
 	if c.err != nil {
-		f.fault(line, "port line: %v", c.err)
+		f.ProblemAt(line, "port line: %v", c.err)
 		return
 	}
 	f.lines++
 	if e.rate.text != "" {
 		f.rated = true
 	} else if f.rated && line == f.cutLine {
-		f.fault(line, "the file ends in the middle of a line: no rate, unlike the lines before")
+		f.ProblemAt(line, "the file ends in the middle of a line: no rate, unlike the lines before")
 		return
 	}
 	if e.port < 1 || e.port > n.ports {
-		f.fault(line, "port %d of %q: want 1 to %d", e.port, n.id, n.ports)
+		f.ProblemAt(line, "port %d of %q: want 1 to %d", e.port, n.id, n.ports)
 		return
 	}
 	if f.dialect == dialectSim { // which numbers ports itself and reads none of this
@@ -328,7 +316,7 @@ func (f *listing) parsePort(line int, text string) {
 	}
 	for _, other := range n.ends {
 		if other.port == e.port {
-			f.fault(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
+			f.ProblemAt(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
 			return
 		}
 	}

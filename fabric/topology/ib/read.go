@@ -72,7 +72,7 @@ func (im *Imported) Warnings() []string { return im.warnings }
 
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since
 // 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
-// must be listed at both ends; faults are returned all together, each as
+// must be listed at both ends; problems are returned all together, each as
 // "name:line: ...".
 //
 // Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // TestConformance holds the topologies that this package registers, which are files,
@@ -350,7 +351,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestNetDiscoverFaults(t *testing.T) {
+func TestNetDiscoverProblems(t *testing.T) {
 	edit := func(old, new string) string {
 		t.Helper()
 		if strings.Count(smallFabric, old) == 0 {
@@ -409,18 +410,18 @@ func TestNetDiscoverTruncated(t *testing.T) {
 	}
 }
 
-func TestFaultsAreReportedTogether(t *testing.T) {
+func TestProblemsAreReportedTogether(t *testing.T) {
 	_, err := ReadNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
 	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
-		t.Errorf("%v, want faults of lines 1 and 11", err)
+		t.Errorf("%v, want problems of lines 1 and 11", err)
 	}
-	// The port lines of a faulty record are no faults of their own.
+	// The port lines of a record with a problem are no problems of their own.
 	_, err = ReadNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
 	if err == nil || strings.Count(err.Error(), "\n") != 0 {
-		t.Errorf("%v, want one fault", err)
+		t.Errorf("%v, want one problem", err)
 	}
 	_, err = ReadNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
-	if err == nil || strings.Count(err.Error(), "\n") != maxFaults {
-		t.Errorf("%d lines of faults, want %d and a last word", strings.Count(err.Error(), "\n")+1, maxFaults)
+	if err == nil || strings.Count(err.Error(), "\n") != input.MostProblems {
+		t.Errorf("%d lines of problems, want %d and a last word", strings.Count(err.Error(), "\n")+1, input.MostProblems)
 	}
 }

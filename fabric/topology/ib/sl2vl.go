@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // ServiceLevels is how many service levels InfiniBand has.
@@ -94,25 +95,25 @@ var (
 // prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
 // its other queries print is passed over.
 //
-// name is the file's name for messages; faults are returned together with their
+// name is the file's name for messages; problems are returned together with their
 // lines. Rows of ports without a cable are passed over. Every switch must have a
 // row for every two of its ports that have cables; an adapter without a table
 // maps like the switch at its cable does from that cable back to it.
 func ReadSL2VL(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*SL2VL, error) {
-	p := &sl2vlParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: -1}
+	p := &sl2vlParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1}
 	if lids != nil {
 		p.lids = lids
 	}
 	p.m = NewSL2VL(g, 0)
 	p.seen, p.seenHost = make([]bool, len(p.m.pairs)), make([]bool, g.Terminals())
-	if err := p.read(r, p.parse, p.end); err != nil {
+	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
 		return nil, err
 	}
 	return p.m, nil
 }
 
 type sl2vlParser struct {
-	faultList
+	input.Problems
 	*subnet
 	m        *SL2VL
 	seen     []bool // len = pairs
@@ -138,7 +139,7 @@ func (p *sl2vlParser) parse(line int, text string) {
 		p.guid(line, m[1])
 		p.row(line, m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
 	} else if !p.skipping && !vlarbRow.MatchString(text) && !infoField.MatchString(text) && !chatter.MatchString(text) {
-		p.fault(line, "%s is not a line of an SL2VL table", quoteShort(text))
+		p.ProblemAt(line, "%s is not a line of an SL2VL table", input.Quote(text))
 	}
 }
 
@@ -159,7 +160,7 @@ func (p *sl2vlParser) node(line, to int, known bool, what string) {
 		p.at = -1
 	}
 	if !known {
-		p.fault(line, "%s is not in the fabric", what)
+		p.ProblemAt(line, "%s is not in the fabric", what)
 	}
 }
 
@@ -167,7 +168,7 @@ func (p *sl2vlParser) node(line, to int, known bool, what string) {
 func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base int) {
 	if p.at < 0 {
 		if !p.skipping {
-			p.fault(line, "row before any node")
+			p.ProblemAt(line, "row before any node")
 		}
 		return
 	}
@@ -175,14 +176,14 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	for i, text := range lanes {
 		v, err := strconv.ParseUint(text, base, 8)
 		if err != nil {
-			p.fault(line, "lane %s: want 0 to %d", quoteShort(text), DropLane)
+			p.ProblemAt(line, "lane %s: want 0 to %d", input.Quote(text), DropLane)
 			return
 		}
 		list[i] = int(v)
 	}
 	row, err := NewLanes(list)
 	if err != nil {
-		p.fault(line, "%v", err)
+		p.ProblemAt(line, "%v", err)
 		return
 	}
 	in, errIn := strconv.Atoi(inText)
@@ -193,7 +194,7 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	}
 	s := topology.SwitchID(p.at - p.graph.Terminals())
 	if most := int(p.names.SwitchPorts[s]); errIn != nil || errOut != nil || in > most || out > most {
-		p.fault(line, "ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
+		p.ProblemAt(line, "ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
 		return
 	}
 	from, to := p.port(s, in), p.port(s, out)
@@ -202,7 +203,7 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	}
 	cell := p.m.cell(from, to)
 	if p.seen[cell] {
-		p.fault(line, "the row of ports %d and %d of %s is a duplicate", in, out, p.graph.SwitchName(s))
+		p.ProblemAt(line, "the row of ports %d and %d of %s is a duplicate", in, out, p.graph.SwitchName(s))
 	}
 	p.m.pairs[cell], p.seen[cell] = row, true
 }
@@ -212,9 +213,9 @@ func (p *sl2vlParser) end(line int) {
 	for s := range topology.SwitchID(p.graph.Switches()) {
 		first, end := p.graph.Ports(s)
 		for in := first; in < end; in++ {
-			for out := first; out < end && !p.full(); out++ {
+			for out := first; out < end && !p.Full(); out++ {
 				if in != out && !p.seen[p.m.cell(in, out)] {
-					p.fault(line, "no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.names.Port[in], p.names.Port[out])
+					p.ProblemAt(line, "no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.names.Port[in], p.names.Port[out])
 					in, out = end, end // one says it
 				}
 			}

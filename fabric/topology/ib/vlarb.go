@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 var (
@@ -32,19 +33,19 @@ type VLArbitration struct {
 // fabric states them). Tables of switches' own ports, of aggregation nodes and of
 // ports without a cable are passed over, and so is what smpquery sl2vl prints.
 //
-// name is the file's name for messages; faults are returned together with their
+// name is the file's name for messages; problems are returned together with their
 // lines.
 func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*VLArbitration, error) {
-	p := &vlarbParser{faultList: faultList{name: name}, subnet: newSubnet(g), at: noPort, about: noPort}
+	p := &vlarbParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: noPort, about: noPort}
 	if lids != nil {
 		p.lids = lids
 	}
 	p.tables = make([]*arbitration.Tables, g.NumPorts()+g.Terminals())
 	p.limits = make([]int, len(p.tables))
-	if err := p.read(r, p.parse, func(lines int) {
+	if err := readLines(r, &p.Problems, p.parse, func(lines int) {
 		p.endPort(lines)
 		if !p.any {
-			p.fault(lines, "no arbitration tables")
+			p.ProblemAt(lines, "no arbitration tables")
 		}
 	}); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) 
 const noPort = -1
 
 type vlarbParser struct {
-	faultList
+	input.Problems
 	*subnet
 	tables []*arbitration.Tables // by port, then by terminal
 	limits []int                 // likewise
@@ -82,7 +83,7 @@ func (p *vlarbParser) parse(line int, text string) {
 		p.any = true
 		if p.at != noPort {
 			if p.tables[p.at] != nil {
-				p.fault(line, "the tables of %s are a duplicate", p.nameOf(p.at))
+				p.ProblemAt(line, "the tables of %s are a duplicate", p.nameOf(p.at))
 			}
 			p.tables[p.at] = &arbitration.Tables{}
 		}
@@ -95,12 +96,12 @@ func (p *vlarbParser) parse(line int, text string) {
 	} else if m := infoLimit.FindStringSubmatch(text); m != nil {
 		limit, err := strconv.ParseUint(m[1], 10, 8)
 		if err != nil {
-			p.fault(line, "VLHighLimit %s: want 0 to 255", m[1])
+			p.ProblemAt(line, "VLHighLimit %s: want 0 to 255", m[1])
 		} else if p.about != noPort {
 			p.limits[p.about] = int(limit)
 		}
 	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField.MatchString(text) && !mapPorts.MatchString(text) && !chatter.MatchString(text) {
-		p.fault(line, "%s is not a line of an arbitration table", quoteShort(text))
+		p.ProblemAt(line, "%s is not a line of an arbitration table", input.Quote(text))
 	}
 }
 
@@ -117,7 +118,7 @@ func (p *vlarbParser) find(line int, lidText, portText string) int {
 	to, known := p.lids.of(lid)
 	number, err2 := strconv.Atoi(portText)
 	if err != nil || err2 != nil || !known {
-		p.fault(line, "LID %s: no port of the fabric has it", lidText)
+		p.ProblemAt(line, "LID %s: no port of the fabric has it", lidText)
 		return noPort
 	}
 	if t, ok := p.lids.Terminal(lid); ok {
@@ -128,7 +129,7 @@ func (p *vlarbParser) find(line int, lidText, portText string) int {
 		return noPort
 	}
 	if most := int(p.names.SwitchPorts[s]); number > most {
-		p.fault(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
+		p.ProblemAt(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
 		return noPort
 	}
 	if port := p.port(s, number); port != topology.NoPort {
@@ -140,14 +141,14 @@ func (p *vlarbParser) find(line int, lidText, portText string) int {
 // row takes the lanes or the weights of a table.
 func (p *vlarbParser) row(line int, lanes bool, text string) {
 	if !p.inside {
-		p.fault(line, "row before any port")
+		p.ProblemAt(line, "row before any port")
 		return
 	}
 	var values []uint64
 	for _, cell := range strings.Split(text, "|") {
 		v, err := strconv.ParseUint(strings.TrimSpace(cell), 0, 8)
 		if err != nil {
-			p.fault(line, "%s: want a number of 8 bits", quoteShort(cell))
+			p.ProblemAt(line, "%s: want a number of 8 bits", input.Quote(cell))
 			return
 		}
 		values = append(values, v)
@@ -157,14 +158,14 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 		return
 	}
 	if len(values) > len(p.lanes) {
-		p.fault(line, "%d weights for %d lanes", len(values), len(p.lanes))
+		p.ProblemAt(line, "%d weights for %d lanes", len(values), len(p.lanes))
 		return
 	}
 	var table []arbitration.Entry
 	for i, weight := range values {
 		lane := p.lanes[i]
 		if lane >= arbitration.MaxLanes && weight != 0 {
-			p.fault(line, "a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
+			p.ProblemAt(line, "a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
 			return
 		}
 		if lane < arbitration.MaxLanes {
@@ -173,7 +174,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 	}
 	p.lanes = p.lanes[len(values):]
 	if len(p.lanes) > 0 {
-		p.fault(line, "%d lanes without a weight", len(p.lanes))
+		p.ProblemAt(line, "%d lanes without a weight", len(p.lanes))
 		p.lanes = nil
 		return
 	}
@@ -191,7 +192,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 // endPort checks that the tables of the port at hand are complete.
 func (p *vlarbParser) endPort(line int) {
 	if p.inside && p.missing > 0 {
-		p.fault(line, "the tables before are cut: want those of low and of high priority")
+		p.ProblemAt(line, "the tables before are cut: want those of low and of high priority")
 	}
 	p.inside = false
 }

@@ -1,0 +1,83 @@
+package kinds
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// groupNetworks and groupMessages are groups on networks that fall into parts in different
+// ways, and what they send: by the network or by their members, one after the other and
+// with pauses, with overheads that allow long windows and without any, alone and beside
+// unicast packets.
+var groupNetworks = []struct{ name, text string }{
+	{"torus", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 2\n[routing]\ntype = \"dor\"\n"},
+	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[channel.level1]\nlatency = \"160ns\"\n"},
+	{"dragonfly", "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"min\"\n[channel.global]\nlatency = \"80ns\"\n"},
+}
+
+var groupMessages = []struct{ name, text string }{
+	{"multicast", "bytes = \"4KiB\"\nrotate = true\nthink = \"0us\"\n"},
+	{"multicast among unicast", "bytes = \"9KiB\"\nthink = \"1us\"\nunicast_load = 0.2\nunicast_flits = 4\n"},
+	{"multicast without overheads", "bytes = \"2KiB\"\nthink = \"0us\"\nunicast_load = 0.1\n[host]\nsend_overhead = \"0ns\"\nreceive_overhead = \"0ns\"\n"},
+	{"tree of sends", "bytes = \"5KiB\"\ncarrier = \"broadcast-binomial\"\nrotate = true\n"},
+	{"scattered", "bytes = \"5KiB\"\ncarrier = \"broadcast-scatter-allgather\"\nunicast_load = 0.1\n[host]\nreceive_overhead = \"10ns\"\nsend_overhead = \"0ns\"\n"},
+}
+
+// TestMulticastThreads: the number of threads does not change a digit: the times of every
+// group, the flits of every channel, deliveries, packets beside the messages, cycles.
+func TestMulticastThreads(t *testing.T) {
+	divideAlways(t)
+	for _, network := range groupNetworks {
+		for _, messages := range groupMessages {
+			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
+				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
+			var first string
+			for _, threads := range []int{1, 2, 3, 5} {
+				o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
+				if len(o.OnOneThread) > 0 {
+					t.Errorf("%s on %s with %d threads: %v", messages.name, network.name, threads, o.OnOneThread)
+				}
+				if got := fmt.Sprint(o.Results.Rows, o.Tables["groups"].Rows, o.Tables["links"].Rows); first == "" {
+					first = got
+				} else if got != first {
+					t.Errorf("%s on %s, %d threads:\n%.500s\none:\n%.500s", messages.name, network.name, threads, got, first)
+				}
+			}
+		}
+	}
+}
+
+// TestMulticastFilesOnThreads: so do the examples and papers, with their [quick] tables;
+// for make soak.
+func TestMulticastFilesOnThreads(t *testing.T) {
+	if os.Getenv("SOAK_TIME") == "" {
+		t.Skip("needs SOAK_TIME: see make soak")
+	}
+	divideAlways(t)
+	ran := 0
+	for _, name := range append(experiments.Embedded("examples"), experiments.Embedded("papers")...) {
+		f, err := experiments.Open(name, experiments.Options{Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kind() != "multicast-latency" {
+			continue
+		}
+		var first string
+		for _, threads := range []int{1, 2, 3, 5} {
+			ran++
+			o := execute(t, f, experiments.Execution{Jobs: 1, Threads: threads})
+			if got := fmt.Sprint(o.Results.Rows); first == "" {
+				first = got
+			} else if got != first {
+				t.Errorf("%s, %d threads:\n%s\none:\n%s", name, threads, got, first)
+			}
+		}
+	}
+	if ran < 4*4 {
+		t.Errorf("%d runs, want 16 at least", ran)
+	}
+}

@@ -1,0 +1,174 @@
+package fabric
+
+import (
+	"errors"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// A fabric can be simulated together with models of what its terminals belong to, such
+// as adapters and processes: each domain is a clocked component of a kernel that it
+// shares with those of its own terminals. Domains, with their kernels, are simulated in
+// windows as those of [Fabric.Run] are; windows in which nothing happens are left out.
+
+// Company is what happens between windows to models that share kernels with domains.
+type Company interface {
+	// Take lets a domain's models take over what those of others have for them.
+	Take(domain int)
+	// Next is the time of the first thing that a domain's models have for others
+	// since they were last asked; sim.MaxTime without any.
+	Next(domain int) sim.Time
+	// Stop tells whether to end. It is called while nothing is simulated.
+	Stop() bool
+}
+
+// DivideFor divides f, before anything is attached to it, into domains for so many
+// threads. Their models can be simulated apart for at most so many cycles; a second
+// thread is worth it from so many terminals times cycles of a window on. It returns ""
+// or why there is one.
+func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
+	if threads < 2 {
+		return "one was asked for"
+	}
+	if cycles < 1 {
+		return "what its terminals belong to cannot be simulated apart for a cycle"
+	}
+	f.split(threads, cycles, worth)
+	if f.threads < 2 {
+		return "the network is too small to gain, or its routing reads the state of distant switches"
+	}
+	f.lookahead = min(f.lookahead, cycles)
+	return ""
+}
+
+// Domains is the number of parts that f is simulated in.
+func (f *Fabric) Domains() int { return len(f.domains) }
+
+// AttachEach is [Fabric.Attach] with a source and a sink for each domain, which its
+// thread calls (len = Domains). Kernels drive the domains then: see
+// [Fabric.RunKernels].
+func (f *Fabric) AttachEach(sources []Source, sinks []Sink) error {
+	if err := f.ready(sources[0]); err != nil {
+		return err
+	}
+	if f.faults != nil || f.observer != nil {
+		return errors.New("a fabric with faults or observers is not driven by kernels")
+	}
+	next := 0
+	f.start(sources[0], func(*domain) Sink {
+		next++
+		return sinks[next-1]
+	})
+	for i, d := range f.domains {
+		d.source = sources[i]
+		d.prefetcher, _ = d.source.(prefetcher)
+		d.listens, _ = d.source.(DepartureListener)
+	}
+	return nil
+}
+
+// Clocked is a domain as a component of a kernel; f itself, if it is the only one.
+func (f *Fabric) Clocked(domain int) sim.Clocked {
+	if len(f.domains) == 1 {
+		return f
+	}
+	return f.domains[domain]
+}
+
+// DomainOf is the domain of a terminal.
+func (f *Fabric) DomainOf(t topology.TerminalID) int {
+	return int(f.domainOf[f.graph.TerminalSwitch(t)])
+}
+
+// NextTick implements [sim.Clocked].
+func (d *domain) NextTick() sim.Time {
+	next, any := d.nextWork()
+	if !any {
+		return sim.MaxTime
+	}
+	return sim.Time(next) * d.config.Fabric.Clock
+}
+
+// Tick implements [sim.Clocked].
+func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock)) }
+
+// RunKernels advances the kernels of the domains (len = Domains), whose clocked
+// components they are, until none has anything left to do or the company ends it.
+func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
+	r := &kernelRun{f, kernels, company, make([]nextTime, len(kernels)), 0}
+	for i := range kernels {
+		r.next[i].at = min(kernels[i].Next(), company.Next(i))
+		f.tasks[i].next.Store(0)
+	}
+	for me := 1; me < f.threads; me++ {
+		f.others.Go(func() { r.work(me) })
+	}
+	r.work(0)
+	f.others.Wait()
+	for _, d := range f.domains {
+		f.cycle = max(f.cycle, d.cycle)
+	}
+	for _, d := range f.domains {
+		d.cycle = f.cycle
+	}
+	f.count()
+}
+
+type kernelRun struct {
+	*Fabric
+	kernels []*sim.Kernel
+	company Company
+	next    []nextTime // by domain
+	first   sim.Time   // of them; sim.MaxTime: the run is over
+}
+
+// nextTime is that of the first thing that a domain has to do or has for others, in a
+// cache line of its own.
+type nextTime struct {
+	at sim.Time
+	_  [56]byte
+}
+
+// open finds the beginning of the next window, while all threads wait.
+func (r *kernelRun) open() {
+	r.first = sim.MaxTime
+	for i := range r.next {
+		r.first = min(r.first, r.next[i].at)
+	}
+	if r.company.Stop() {
+		r.first = sim.MaxTime
+	}
+}
+
+// work is a thread's share of RunKernels.
+func (r *kernelRun) work(me int) {
+	clock := r.config.Fabric.Clock
+	for number := int64(0); ; number += 2 {
+		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
+		if r.first == sim.MaxTime {
+			return
+		}
+		from := int64(r.first / clock)
+		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
+		r.each(me, number, func(i int) {
+			for other, d := range r.domains {
+				if other != i {
+					r.domains[i].receive(d, i, from, from+r.lookahead-1)
+				}
+			}
+			r.company.Take(i)
+		})
+		r.barrier.Wait() // all have taken it
+		r.each(me, number+1, func(i int) {
+			r.kernels[i].Run(end - 1)
+			next := min(r.kernels[i].Next(), r.company.Next(i))
+			if next > end { // otherwise nothing for others can be sooner
+				if sent := r.domains[i].nextSent(); sent < Never {
+					next = min(next, sim.Time(sent)*clock)
+				}
+			}
+			r.next[i].at = next
+		})
+	}
+}

@@ -1,0 +1,204 @@
+package mpi
+
+import "github.com/weft-sim/weft/sim"
+
+// A run may be divided into parts that threads simulate side by side. A part is some
+// nodes with their adapters and ranks; it has a kernel, and all of the runtime's state
+// that is not a rank's own. Parts hear of each other by the network, which is why it
+// makes them, and by acknowledgements. What a rank does depends on the order of its own
+// events only, and that on the model: so any division gives the same results.
+
+// Division is a network in parts that can be simulated side by side for some time.
+type Division interface {
+	// Parts is their number.
+	Parts() int
+	// PartOf is the part of a node.
+	PartOf(node int32) int
+	// Transport makes the transport of a part, which calls its sink in events of the
+	// part's kernel.
+	Transport(part int, k *sim.Kernel, sink Sink) (Transport, error)
+	// Run advances the kernels of the parts (len = Parts) until none has anything
+	// left to do or the meeting ends it.
+	Run(kernels []*sim.Kernel, m Meeting)
+}
+
+// Meeting is what happens between the windows of time for which parts are simulated
+// apart. Take and Next are called for one part by one thread at a time.
+type Meeting interface {
+	// Take lets a part take over what others have for it.
+	Take(part int)
+	// Next is the time of the first thing that a part has for others since it was
+	// last asked; sim.MaxTime without any.
+	Next(part int) sim.Time
+	// Stop tells whether to end. It is called while no part is simulated.
+	Stop() bool
+}
+
+// Divide makes the division of a network for so many nodes. Its parts may be simulated
+// apart for a time of at most alone; where that is 0, there must be one, and why says
+// why.
+type Divide func(nodes int, alone sim.Time, why string) (Division, error)
+
+// undivided is a network in one piece.
+type undivided struct {
+	open  NewTransport
+	nodes int
+}
+
+func (u undivided) Parts() int       { return 1 }
+func (u undivided) PartOf(int32) int { return 0 }
+
+func (u undivided) Transport(_ int, k *sim.Kernel, sink Sink) (Transport, error) {
+	return u.open(k, u.nodes, sink)
+}
+
+func (u undivided) Run(kernels []*sim.Kernel, m Meeting) { RunWhole(kernels[0], m) }
+
+// RunWhole is [Division.Run] for one part.
+func RunWhole(k *sim.Kernel, m Meeting) {
+	for more := k.Run(sim.MaxTime); more && !m.Stop(); more = k.Run(sim.MaxTime) {
+	}
+}
+
+// Divisible is a workload whose ranks can be run by several threads.
+type Divisible interface {
+	Workload
+	// Part is the same run for some of the ranks, which a thread of their own runs.
+	Part() Workload
+}
+
+// alone is for how long the parts of a run of w may be simulated apart, and where that
+// is no time at all, why.
+func (c *Config) alone(w Workload) (sim.Time, string) {
+	if _, ok := w.(Divisible); !ok {
+		return 0, "the program keeps one state for all ranks"
+	}
+	if c.Connections.TearDown {
+		return 0, "connections.tear_down closes the queue pairs at both ends in the same instant"
+	}
+	return c.Protocols.Acknowledge, "protocol.acknowledge = 0ns lets a sender know in the same instant that a write is complete"
+}
+
+// meeting is what the parts of a run have in common.
+type meeting struct {
+	parts    []*runtime
+	progress Progress
+	told     uint64 // events, when progress was last called
+	stopped  bool
+}
+
+func (m *meeting) Take(part int) {
+	to := m.parts[part]
+	for _, from := range m.parts {
+		if from == to {
+			continue
+		}
+		for i := range from.sent[part] {
+			to.enter(&from.sent[part][i])
+		}
+		from.sent[part] = from.sent[part][:0]
+	}
+}
+
+func (m *meeting) Next(part int) sim.Time {
+	rt := m.parts[part]
+	next := rt.nextSent
+	rt.nextSent = sim.MaxTime
+	return next
+}
+
+func (m *meeting) Stop() bool {
+	handled := m.handled()
+	if m.progress == nil || len(m.parts) > 1 && handled-m.told < progressInterval {
+		return false
+	}
+	m.told = handled
+	m.stopped = m.progress(int64(handled))
+	return m.stopped
+}
+
+func (m *meeting) handled() (events uint64) {
+	for _, rt := range m.parts {
+		events += rt.kernel.Handled()
+	}
+	return events
+}
+
+// acknowledgement tells a sender that an RDMA write is in the memory of the receiver.
+type acknowledgement struct {
+	at      sim.Time
+	to      int32
+	message int64  // and peer
+	key     uint64 // see Kernel.ScheduleKeyed
+}
+
+// acknowledge sends an acknowledgement: also to another part, whose kernel is at most
+// Protocols.Acknowledge ahead.
+func (rt *runtime) acknowledge(a acknowledgement) {
+	if len(rt.parts) > 1 {
+		if part := rt.partOf[rt.nodeOf[a.to]]; int(part) != rt.number {
+			rt.sent[part] = append(rt.sent[part], a)
+			rt.nextSent = min(rt.nextSent, a.at)
+			return
+		}
+	}
+	rt.enter(&a)
+}
+
+func (rt *runtime) enter(a *acknowledgement) {
+	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, a.message, a.key)
+}
+
+// of is the part of a rank.
+func (rt *runtime) of(r int32) *runtime { return rt.parts[rt.partOf[rt.nodeOf[r]]] }
+
+// fail ends the program of rank r with an error.
+func (rt *runtime) fail(r int32, err error) {
+	if rt.fault.err == nil {
+		rt.fault = fault{rt.kernel.Now(), r, err}
+	}
+}
+
+// fault is what a rank stopped at, in place of its next event.
+type fault struct {
+	at   sim.Time
+	rank int32
+	err  error
+}
+
+// firstFault is the first that any rank stopped at; nil if none did.
+func (m *meeting) firstFault() error {
+	var first fault
+	for _, rt := range m.parts {
+		f := &rt.fault
+		if f.err != nil && (first.err == nil || f.at < first.at || f.at == first.at && f.rank < first.rank) {
+			first = *f
+		}
+	}
+	return first.err
+}
+
+// result sums up a run that has come to its end.
+func (m *meeting) result(w Workload) (Result, error) {
+	if m.stopped {
+		return Result{}, ErrStopped
+	}
+	if err := m.firstFault(); err != nil {
+		return Result{}, err
+	}
+	if err := stuck(m.parts, w); err != nil {
+		return Result{}, err
+	}
+	ranks := m.parts[0].ranks
+	r := Result{Finish: make([]sim.Time, len(ranks))}
+	for _, rt := range m.parts {
+		r.Stats.add(&rt.stats)
+		r.HCA.Add(rt.transport.Stats())
+	}
+	r.Stats.Events = m.handled()
+	for i := range ranks {
+		r.Finish[i] = ranks[i].cpu
+		r.Elapsed = max(r.Elapsed, ranks[i].cpu)
+	}
+	return r, nil
+}

@@ -1,0 +1,92 @@
+package proof_test
+
+import (
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/proof"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func build(t *testing.T, family, name string, topo, set []param.Setting) (*topology.Graph, fabric.Routing) {
+	t.Helper()
+	x, err := topology.Registry.New(family, struct{}{}, topo...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := routing.Registry.New(name, routing.Env{Topology: x}, set...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Graph(), r
+}
+
+// dragonfly has 9 groups of 4 switches with 2 terminals each.
+var dragonfly = []param.Setting{param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)}
+
+// TestOf: a proof is exact with a budget that no walk to destinations fits into, and finds
+// as many dependencies as that walk, for any number of threads. Of the 36 switches each has
+// 3 local and 2 global channels that lead into it. Under minimal routing those on virtual
+// channel 0 are local ones, on the way to one of 2 global channels: 36*3*2 dependencies.
+// Global channels, on 1, are followed by one of 3 local ones: 36*2*3. A detour does not
+// come back to the group that it comes from; the walk to goals does not know that, and has
+// a dependency more for each of 36*2 global channels, of the one back.
+func TestOf(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for name, more := range map[string]int{"min": 0, "val": 36 * 2, "ugal-l": 36 * 2} {
+		g, r := build(t, "dragonfly", name, dragonfly, nil)
+		whole, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !whole.Fits || !whole.Exact() || whole.AtMost || name == "min" && whole.Dependencies != 36*3*2+36*2*3 {
+			t.Errorf("%s without a budget: %+v", name, whole)
+		}
+		var first proof.Proof
+		for _, threads := range []int{1, 2, 3, 5} {
+			runtime.GOMAXPROCS(threads)
+			p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if threads == 1 {
+				first = p
+			}
+			if !reflect.DeepEqual(p, first) {
+				t.Errorf("%s, %d threads: %+v, want %+v", name, threads, p, first)
+			}
+		}
+		if first.Fits || !first.Exact() || !first.Acyclic() || !first.AtMost || first.Dependencies != whole.Dependencies+more {
+			t.Errorf("%s within 1,000 hops: %+v, want those of %+v and %d more", name, first, whole, more)
+		}
+	}
+}
+
+// TestOfCycle: where there is a cycle, the walk to destinations names it.
+func TestOfCycle(t *testing.T) {
+	g, r := build(t, "jellyfish", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
+		[]param.Setting{param.Set("hop_vcs", "any")})
+	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Acyclic() || p.Exact() || p.AtMost {
+		t.Errorf("%+v, want a cycle by a sample", p)
+	}
+}
+
+// TestOfWidened: paths chosen by a hash are proven by all of which one is chosen.
+func TestOfWidened(t *testing.T) {
+	g, r := build(t, "jellyfish", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
+	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Acyclic() || !p.Exact() || p.Fits || p.Of != 40 {
+		t.Errorf("%+v, want a proof by all 40 switches", p)
+	}
+}

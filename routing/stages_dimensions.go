@@ -1,0 +1,142 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// axes are the coordinates of a grid or a HyperX for walks in dimension order.
+type axes struct {
+	sizes   []int32
+	at      []int32             // len = switches*dimensions: coordinates
+	strides []int               // of places: the coordinates as digits, the first the lowest
+	numbers []topology.SwitchID // by place
+	sample  []topology.TerminalID
+}
+
+// newAxes sorts the switches by place. It is nil where a switch has no terminal.
+func newAxes(g *topology.Graph, sizes, at []int32) *axes {
+	leaf, sample := numberLeaves(g)
+	x := &axes{sizes: sizes, at: at, sample: make([]topology.TerminalID, g.Switches()), numbers: make([]topology.SwitchID, g.Switches())}
+	stride := 1
+	for _, size := range sizes {
+		x.strides = append(x.strides, stride)
+		stride *= int(size)
+	}
+	for s := range topology.SwitchID(g.Switches()) {
+		if leaf[s] < 0 {
+			return nil
+		}
+		x.sample[s] = sample[leaf[s]]
+		place := 0
+		for d, c := range x.place(s) {
+			place += int(c) * x.strides[d]
+		}
+		x.numbers[place] = s
+	}
+	return x
+}
+
+func (x *axes) place(s topology.SwitchID) []int32 {
+	n := len(x.sizes)
+	return x.at[int(s)*n:][:n]
+}
+
+// beside is the switch with another coordinate in a dimension.
+func (x *axes) beside(s topology.SwitchID, d, coordinate int) topology.SwitchID {
+	place := 0
+	for i, c := range x.place(s) {
+		if i == d {
+			c = int32(coordinate)
+		}
+		place += int(c) * x.strides[i]
+	}
+	return x.numbers[place]
+}
+
+// stage is the way along a dimension to a coordinate; whole completes a state for the
+// switch with that coordinate as the target.
+func (x *axes) stage(d int, starts bool, start uint32, came func(topology.PortID) uint8, whole func(s, target topology.SwitchID, state uint32) uint32) Stage {
+	n := len(x.sizes)
+	off := func(goal int, s topology.SwitchID) bool { return int(x.at[int(s)*n+d]) != goal }
+	return Stage{
+		Goals:  int(x.sizes[d]),
+		Start:  func(goal int, s topology.SwitchID) (uint32, bool) { return start, starts && off(goal, s) },
+		Enters: func(goal int, s topology.SwitchID, state uint32) bool { return off(goal, s) },
+		Head: func(goal int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+			target := x.beside(s, d, goal)
+			return x.sample[target], whole(s, target, state)
+		},
+		Ends: func(goal int, s topology.SwitchID) (ends, goesOn bool) {
+			ends = !off(goal, s)
+			return ends, !ends
+		},
+		Came: came,
+	}
+}
+
+// asIs completes states that say nothing of targets.
+func asIs(_, _ topology.SwitchID, state uint32) uint32 { return state }
+
+// axes implements [dimensionWalk].
+func (w *gridWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
+
+// axes implements [dimensionWalk].
+func (w *hammingWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
+
+// came is the dimension that a packet has come along.
+func (w *gridWalk) came(in topology.PortID) uint8 { return w.dimension[in] }
+
+// came is of no interest on HyperX, where a dimension takes one hop.
+func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
+
+// Stages implements [Staged]: one for each dimension.
+func (r *dor) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), r.came) }
+
+// Stages implements [Staged]: one for each dimension.
+func (r *hyperXDOR) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), nil) }
+
+func dimensionStages(x *axes, came func(topology.PortID) uint8) []Stage {
+	if x == nil {
+		return nil
+	}
+	var stages []Stage
+	for d := range x.sizes {
+		stages = append(stages, x.stage(d, true, 0, came, asIs))
+	}
+	return stages
+}
+
+// stages are one for each dimension on the way to the intermediate switch, and one for
+// each on the way from there; minimal says that packets may start with these.
+func (r *gridVal) stages(minimal bool) []Stage {
+	x := r.axes()
+	if x == nil {
+		return nil
+	}
+	reduce := func(state uint32) uint32 {
+		return state &^ (gridVia | fabric.NonMinimal)
+	}
+	var stages []Stage
+	for phase := range 2 {
+		for d := range x.sizes {
+			out := x.stage(d, true, gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {
+				return state | uint32(target)
+			})
+			if phase == 1 {
+				out = x.stage(d, minimal, gridStarted|secondPhase, r.came, func(s, _ topology.SwitchID, state uint32) uint32 {
+					return state | uint32(s) // of those that end the first phase here
+				})
+			}
+			out.Reduce = reduce
+			stages = append(stages, out)
+		}
+	}
+	return stages
+}
+
+// Stages implements [Staged].
+func (r *gridVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(true) }
+
+// Stages implements [Staged].
+func (u *gridUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }

@@ -1,0 +1,137 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// MostProblems is how many problems of a file are reported together: a file of
+// another kind has one in every line.
+const MostProblems = 50
+
+// Problems gathers what is wrong with a file, each problem with its line.
+type Problems struct {
+	Name string // of the file, for messages
+	list []error
+}
+
+// ProblemAt notes what is wrong with a line, numbered from 1.
+func (p *Problems) ProblemAt(line int, format string, args ...any) {
+	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, line}, args...)...))
+}
+
+// Add takes an error that names its place itself, such as those of a file that this one
+// names; nil is none.
+func (p *Problems) Add(err error) {
+	if err != nil {
+		p.list = append(p.list, err)
+	}
+}
+
+// Full tells that no more problems are wanted.
+func (p *Problems) Full() bool { return len(p.list) >= MostProblems }
+
+// Any tells whether there is a problem.
+func (p *Problems) Any() bool { return len(p.list) > 0 }
+
+// Err is all problems, nil if there are none. Of more than [MostProblems] and a last word the
+// rest is counted.
+func (p *Problems) Err() error {
+	if more := len(p.list) - MostProblems; more > 1 {
+		return errors.Join(append(p.list[:MostProblems:MostProblems], fmt.Errorf("%s: %d more problems", p.Name, more))...)
+	}
+	return errors.Join(p.list...)
+}
+
+// longestLine bounds a line, in bytes: a row of service levels has a digit for each
+// destination.
+const longestLine = 1 << 24
+
+// Lines reads a text in UTF-8 line by line and gathers its problems:
+//
+//	for in := input.NewLines(r, name); in.Next(); {
+//		... in.Text, in.Problem(...)
+//	}
+//	return in.Finish()
+type Lines struct {
+	*Problems
+	Number int    // of the current line, from 1; after the last, of that
+	Text   string // without white space around it
+	Cut    bool   // the line has no line end: it is the last, and perhaps not whole
+
+	in *bufio.Scanner
+}
+
+// NewLines reads r; name is the file's name for messages.
+func NewLines(r io.Reader, name string) *Lines { return LinesInto(&Problems{Name: name}, r) }
+
+// LinesInto reads r for a reader that has a list of problems already.
+func LinesInto(p *Problems, r io.Reader) *Lines {
+	l := &Lines{Problems: p, in: bufio.NewScanner(Text(r))}
+	l.in.Buffer(nil, longestLine)
+	l.in.Split(wholeLines)
+	return l
+}
+
+// wholeLines splits a text behind its line ends.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if end := bytes.IndexByte(data, '\n'); end >= 0 {
+		return end + 1, data[:end+1], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// Next moves to the next line. It is false at the end of the text, and when there are
+// too many problems.
+func (l *Lines) Next() bool {
+	if l.Full() || !l.in.Scan() {
+		return false
+	}
+	l.Number++
+	whole := l.in.Text()
+	l.Text, l.Cut = strings.TrimSpace(whole), !strings.HasSuffix(whole, "\n")
+	return true
+}
+
+// NextWords moves to the next line that has words before a comment, which # begins, and
+// returns them; nil at the end.
+func (l *Lines) NextWords() []string {
+	for l.Next() {
+		text, _, _ := strings.Cut(l.Text, "#")
+		if words := strings.Fields(text); len(words) > 0 {
+			return words
+		}
+	}
+	return nil
+}
+
+// Problem notes what is wrong with the current line.
+func (l *Lines) Problem(format string, args ...any) { l.ProblemAt(l.Number, format, args...) }
+
+// Finish is all problems, with the error of reading if there was one; nil if the text is
+// read to its end and has none.
+func (l *Lines) Finish() error {
+	if err := l.in.Err(); err != nil {
+		return errors.Join(l.Err(), fmt.Errorf("%s:%d: %w", l.Name, l.Number+1, err))
+	}
+	if l.Full() {
+		l.Problem("too many problems, the rest of the file was not read")
+	}
+	return l.Err()
+}
+
+// Quote quotes a user's text for a message, cut to sixty bytes.
+func Quote(text string) string {
+	if len(text) > 60 {
+		text = text[:60] + "..."
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,131 @@
+package input_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// TestLines: numbers from 1, no white space around, and whether the last line is whole.
+func TestLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":              nil,
+		"a":             {"1 a cut"},
+		"a\n":           {"1 a"},
+		" a \r\n\n\tb ": {"1 a", "2 ", "3 b cut"},
+		"\ufeffa\nb\n":  {"1 a", "2 b"},
+	} {
+		in := input.NewLines(strings.NewReader(text), "x")
+		var got []string
+		for in.Next() {
+			line := fmt.Sprint(in.Number, " ", in.Text)
+			if in.Cut {
+				line += " cut"
+			}
+			got = append(got, line)
+		}
+		if err := in.Finish(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// TestNextWords: lines of white space and of comments are passed over.
+func TestNextWords(t *testing.T) {
+	in := input.NewLines(strings.NewReader("# a\n\nb  c # d\n #e\nf\n"), "x")
+	var got []string
+	for words := in.NextWords(); words != nil; words = in.NextWords() {
+		got = append(got, fmt.Sprintf("%d%s", in.Number, words))
+	}
+	if want := []string{"3[b c]", "5[f]"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestLinesProblems: problems come together, with their lines; a file that has one in each
+// line is not read to its end, and an error of reading names the line that it is in.
+func TestLinesProblems(t *testing.T) {
+	in := input.NewLines(strings.NewReader("a\nb\nc\n"), "x")
+	for in.Next() {
+		if in.Text != "b" {
+			in.Problem("%s is wrong", input.Quote(in.Text))
+		}
+	}
+	if got, want := fmt.Sprint(in.Finish()), "x:1: \"a\" is wrong\nx:3: \"c\" is wrong"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	lines := 0
+	for in = input.NewLines(strings.NewReader(strings.Repeat("a\n", 1000)), "x"); in.Next(); lines++ {
+		in.Problem("wrong")
+	}
+	err := fmt.Sprint(in.Finish())
+	if lines != input.MostProblems || !strings.HasSuffix(err, ":50: too many problems, the rest of the file was not read") || strings.Count(err, "\n") != input.MostProblems {
+		t.Errorf("%d lines: %s", lines, err)
+	}
+	broken := errors.New("broken")
+	in = input.NewLines(iotest.ErrReader(broken), "x")
+	if in.Next() || !errors.Is(in.Finish(), broken) || in.Finish().Error() != "x:1: broken" {
+		t.Error(in.Finish())
+	}
+	in = input.NewLines(strings.NewReader("a\n"+strings.Repeat("b", 1<<24+1)), "x")
+	if !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: ") {
+		t.Error("a line without end is read")
+	}
+}
+
+// TestProblems: those that come after the text is read, such as of the file as a whole, are
+// bounded too.
+func TestProblems(t *testing.T) {
+	p := input.Problems{Name: "x"}
+	if p.Any() || p.Err() != nil {
+		t.Error(p.Err())
+	}
+	p.Add(nil)
+	if p.Any() {
+		t.Error("no error is a problem")
+	}
+	for i := range 60 {
+		p.ProblemAt(i, "wrong")
+	}
+	if err := p.Err().Error(); !strings.HasSuffix(err, "\nx: 10 more problems") || strings.Count(err, "\n") != input.MostProblems {
+		t.Error(err)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	if got := input.Quote(strings.Repeat("ä\n", 30)); got != `"`+strings.Repeat(`ä\n`, 20)+`..."` {
+		t.Error(got)
+	}
+}
+
+// FuzzLines: any text is lines that together are the text without its white space.
+func FuzzLines(f *testing.F) {
+	for _, text := range []string{"", "a\nb", "\xff\xfea\x00", "a\r\n\n b\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		in := input.NewLines(strings.NewReader(text), "x")
+		var got []string
+		for in.Next() {
+			got = append(got, in.Text)
+		}
+		if in.Finish() != nil {
+			return
+		}
+		want := strings.Split(strings.TrimSuffix(strings.TrimPrefix(text, "\ufeff"), "\n"), "\n")
+		for i := range want {
+			want[i] = strings.TrimSpace(want[i])
+		}
+		if strings.TrimPrefix(text, "\ufeff") == "" {
+			want = nil
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	})
+}

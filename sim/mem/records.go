@@ -1,0 +1,51 @@
+package mem
+
+import (
+	"math/bits"
+	"sync"
+	"unsafe"
+)
+
+// Records is a table of records that never move, by their numbers from 0 on. Several
+// goroutines may use it at once, each for records that are its own at the time. The
+// zero value is an empty table.
+type Records[T any] struct {
+	pieces [32]unsafe.Pointer // of 64, 64, 128, 256, ... records
+	mutex  sync.Mutex
+	used   uint32
+}
+
+const (
+	firstBits    = 6
+	firstRecords = 1 << firstBits
+)
+
+// At is record i, which must have been handed out.
+func (r *Records[T]) At(i int32) *T {
+	piece, offset := pieceOf(uint32(i))
+	return (*T)(unsafe.Add(r.pieces[piece&31], uintptr(offset)*unsafe.Sizeof(*new(T))))
+}
+
+// pieceOf tells where a record is: piece k holds the records from 64 * 2^(k-1) on, and
+// piece 0 those before.
+func pieceOf(i uint32) (piece int, offset uint32) {
+	piece = bits.Len32(i >> firstBits)
+	return piece, i &^ (firstRecords << piece >> 1 &^ (firstRecords - 1))
+}
+
+// Take hands out records first to end-1, which nobody had before: at most so many, or
+// with most = 0 as many as lie in one piece.
+func (r *Records[T]) Take(most int) (first, end int32) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	from := r.used
+	piece, _ := pieceOf(from)
+	if r.pieces[piece] == nil {
+		r.pieces[piece] = unsafe.Pointer(unsafe.SliceData(HugePages(make([]T, firstRecords<<max(0, piece-1)))))
+	}
+	r.used = firstRecords << piece
+	if most > 0 {
+		r.used = min(r.used, from+uint32(most))
+	}
+	return int32(from), int32(r.used)
+}
