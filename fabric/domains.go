@@ -19,9 +19,11 @@ import (
 // before its decisions and may come in any order: so results do not depend on the
 // number of threads.
 //
-// Where a routing reads the state of switches of other domains (a [RemoteReader]),
-// where packets are observed, and where one thread would be as fast, there is one
-// domain. Its window never ends.
+// Where a routing reads the state of switches of other domains (a [RemoteReader]), and
+// where one thread would be as fast, there is one domain. Its window never ends.
+//
+// What cannot wait for the end of a window, as faults do not, makes windows shorter: see
+// [faults.window] and [Conductor]. It is done while all threads wait.
 //
 // There are more domains than threads, so that a thread that is through with its own,
 // or whose processor nobody else wants, can take over some of another's.
@@ -37,6 +39,7 @@ type crew struct {
 	from      int64   // the present window's cycles are those behind this one
 	until     int64   // and up to this one
 	end       int64   // of the cycles to be simulated
+	onOne     string  // see [Fabric.OnOneThread]
 }
 
 // task is how far a domain has got, in a cache line of its own: the number of the
@@ -69,8 +72,8 @@ const domainsPerThread = 4
 // terminals times cycles of a window on, which is of so many cycles at most. Call it before
 // the first cycle, with all observers in place.
 func (f *Fabric) split(threads int, window, worth int64) {
-	threads = min(threads, maxDomains, len(f.switches))
-	if threads < 2 {
+	if threads = min(threads, maxDomains, len(f.switches)); threads < 2 {
+		f.onOne = "no more were asked for, or there is one switch"
 		return
 	}
 	domain, lookahead := f.divide(threads)
@@ -78,7 +81,12 @@ func (f *Fabric) split(threads int, window, worth int64) {
 	if f.faults != nil {
 		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
 	}
-	if lookahead == 0 || work < worth || !f.readsWithin(domain) {
+	switch {
+	case lookahead == 0 || work < worth:
+		f.onOne = "the network is too small to gain from more"
+		return
+	case !f.readsWithin(domain):
+		f.onOne = "the routing reads the state of distant switches"
 		return
 	}
 	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worth && f.readsWithin(finer) {
@@ -295,3 +303,6 @@ func (d *domain) receive(from *domain, me int, first, last int64) {
 
 // Threads is the number of threads that simulate f once it runs.
 func (f *Fabric) Threads() int { return f.threads }
+
+// OnOneThread is why one thread simulates f, once it runs; "" if more do.
+func (f *Fabric) OnOneThread() string { return f.onOne }

@@ -209,3 +209,6 @@ func MostWaiting(cleanup func(func()), packets int) {
 	mostWaiting = packets
 	cleanup(func() { mostWaiting = before })
 }
+
+// Split divides a network that has not been attached among threads.
+func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads) }

@@ -34,9 +34,8 @@ func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
 	if cycles < 1 {
 		return "what its terminals belong to cannot be simulated apart for a cycle"
 	}
-	f.split(threads, cycles, worth)
-	if f.threads < 2 {
-		return "the network is too small to gain, or its routing reads the state of distant switches"
+	if f.split(threads, cycles, worth); f.onOne != "" {
+		return f.onOne
 	}
 	f.lookahead = min(f.lookahead, cycles)
 	return ""

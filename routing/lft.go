@@ -25,7 +25,9 @@ type LFTConfig struct {
 }
 
 func init() {
-	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{Fixed: true}, LFTConfig{}, newLFT)
+	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, func(c LFTConfig, env Env) (fabric.Routing, error) {
+		return Once(env, fmt.Sprintf("lft %+v %d %v", c, env.VCs, env.AllowDeadlock), func() (fabric.Routing, error) { return newLFT(c, env) })
+	})
 }
 
 var _ topology.PathConfig = (*LFTConfig)(nil)

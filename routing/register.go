@@ -42,10 +42,6 @@ type Use struct {
 	// NetworkDecides tells that the routing makes no promise of freedom from
 	// deadlock: it depends on the network, and the certificate tells.
 	NetworkDecides bool
-	// Fixed tells that what is built for a network does not depend on the seed, and is
-	// only read from then on: the points of an experiment share it, and the files that it
-	// is made of are read once.
-	Fixed bool
 }
 
 // Register adds a routing under name; see [param.RegisterFor] for the tags of the
@@ -62,19 +58,10 @@ func Register[C any](name, doc string, use Use, defaults C, build func(config C,
 	if use.Faults && !slices.Contains(aroundFaults, name) {
 		aroundFaults = append(aroundFaults, name)
 	}
-	if use.Fixed && !slices.Contains(fixedRoutings, name) {
-		fixedRoutings = append(fixedRoutings, name)
-	}
 	if use.NetworkDecides {
 		networkDecides = append(networkDecides, name)
 	}
 }
-
-// fixedRoutings belongs to the registry.
-var fixedRoutings []string
-
-// Fixed tells whether routing name is registered as one that points can share.
-func Fixed(name string) bool { return slices.Contains(fixedRoutings, name) }
 
 // networkDecides belongs to the registry.
 var networkDecides []string

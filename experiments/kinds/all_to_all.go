@@ -17,7 +17,13 @@ type exchange struct {
 	order     [][]int32 // by terminal: destinations; nil: in ring order
 	sent      []int32   // by terminal
 
-	missing            []int32 // by destination: packets not yet there
+	missing []int32 // by destination: packets not yet there
+	parts   []*exchanged
+}
+
+// exchanged is what has reached some terminals.
+type exchanged struct {
+	exchange           *exchange
 	packets            int64
 	last               int64 // cycle of the last arrival
 	latency            int64 // in the network, sum
@@ -68,16 +74,39 @@ func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	return true
 }
 
+// Part implements fabric.PartedSink.
+func (x *exchange) Part() fabric.Sink {
+	p := &exchanged{exchange: x}
+	x.parts = append(x.parts, p)
+	return p
+}
+
+// Deliver implements fabric.Sink for an exchange in one part.
+func (x *exchange) Deliver(d *fabric.Delivery) { x.parts[0].Deliver(d) }
+
 // Deliver implements fabric.Sink.
-func (x *exchange) Deliver(d *fabric.Delivery) {
-	x.packets++
-	x.missing[d.Dst]--
-	x.last = max(x.last, d.Cycle)
+func (a *exchanged) Deliver(d *fabric.Delivery) {
+	a.packets++
+	a.exchange.missing[d.Dst]--
+	a.last = max(a.last, d.Cycle)
 	latency := d.Cycle - d.Inject
-	x.latency += latency
-	x.latencyMax = max(x.latencyMax, latency)
-	x.hops += int64(d.Hops)
-	x.channelFlits += int64(d.Hops+1) * int64(d.Flits)
+	a.latency += latency
+	a.latencyMax = max(a.latencyMax, latency)
+	a.hops += int64(d.Hops)
+	a.channelFlits += int64(d.Hops+1) * int64(d.Flits)
+}
+
+// all sums up what has arrived.
+func (x *exchange) all() (sum exchanged) {
+	for _, a := range x.parts {
+		sum.packets += a.packets
+		sum.last = max(sum.last, a.last)
+		sum.latency += a.latency
+		sum.latencyMax = max(sum.latencyMax, a.latencyMax)
+		sum.hops += a.hops
+		sum.channelFlits += a.channelFlits
+	}
+	return sum
 }
 
 // complete finds out whether the terminals have all of their packets but those

@@ -250,8 +250,9 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	all := int64(g.Terminals()) * int64(g.Terminals()-1)
 	progress := func() {
 		count()
-		run.Advance(x.packets, all, "packets")
+		run.Advance(x.all().packets, all, "packets")
 	}
+	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy))
 	if err := f.RunToEnd(ctx, x, x, progress); err != nil {
 		return exchangeRow{}, err
 	}
@@ -260,6 +261,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	if err := x.complete(faults.Lost + faults.Unreachable); err != nil {
 		return exchangeRow{}, err
 	}
+	arrived := x.all()
 	clock := c.Fabric.Clock.Nanoseconds()
 	cables := 0
 	for port := range g.NumPorts() {
@@ -269,15 +271,16 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	return exchangeRow{
 		Network:   c.Topology.Type.Name() + " " + c.Routing.Type.Name(),
-		Terminals: int64(g.Terminals()), Packets: x.packets, Sessions: math.NaN(), Cycles: x.last,
-		Latency: float64(x.latency) / float64(x.packets) * clock, LatencyMax: float64(x.latencyMax) * clock,
-		Hops: float64(x.hops) / float64(x.packets), TerminalPorts: 1,
-		Switches: int64(g.Switches()), Channels: int64(cables/2 + g.Terminals()), Utilisation: float64(x.channelFlits),
+		Terminals: int64(g.Terminals()), Packets: arrived.packets, Sessions: math.NaN(), Cycles: arrived.last,
+		Latency: float64(arrived.latency) / float64(arrived.packets) * clock, LatencyMax: float64(arrived.latencyMax) * clock,
+		Hops: float64(arrived.hops) / float64(arrived.packets), TerminalPorts: 1,
+		Switches: int64(g.Switches()), Channels: int64(cables/2 + g.Terminals()), Utilisation: float64(arrived.channelFlits),
 		Retransmitted: faults.Retransmitted, GivenUp: faults.Lost + faults.Unreachable,
 	}, nil
 }
 
 func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
+	run.OnOneThread("sessions are not simulated in parts")
 	s := p.topology.(*topology.DistributedSwitch)
 	r, err := dswitch.RunSessions(ctx, s, p.sessions, run.Seed, sessionsProgress(run))
 	if err != nil {

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,6 +84,7 @@ func TestExchangeFamilies(t *testing.T) {
 // An exchange that lacks a packet says so.
 func TestExchangeIncomplete(t *testing.T) {
 	x := newExchange(2, 1, "ring", 1)
+	x.Part()
 	x.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
 	if err := x.complete(0); err == nil || !strings.Contains(err.Error(), "still lacked 1 packets, of which 0 were given up") {
 		t.Errorf("got %v", err)
@@ -149,5 +151,29 @@ func TestExchangeAroundFaults(t *testing.T) {
 	cycles, arrived, retransmitted, givenUp := run(fails + "retries = 3\n")
 	if arrived != 240 || givenUp != 0 || retransmitted == 0 || cycles < 5000 {
 		t.Errorf("with retries: %d cycles, %d arrived, %d sent again, %d given up", cycles, arrived, retransmitted, givenUp)
+	}
+}
+
+// Exchanges give the same bytes on any number of threads, with faults and without.
+func TestExchangeThreads(t *testing.T) {
+	divideAlways(t)
+	for _, network := range []string{
+		"[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n",
+		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\norder = \"random\"\npacket_flits = 4\n",
+		"[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fault.cable]\nfraction = 0.03\nat = 50\nuntil = 300\n",
+	} {
+		var first string
+		for _, threads := range []int{1, 2, 3, 5} {
+			o := execute(t, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
+			got := fmt.Sprint(o.Results.Rows)
+			if first == "" {
+				first = got
+			} else if got != first {
+				t.Errorf("%s%d threads:\n%s\none:\n%s", network, threads, got, first)
+			}
+			if len(o.OnOneThread) > 0 {
+				t.Errorf("%s%d threads: %v", network, threads, o.OnOneThread)
+			}
+		}
 	}
 }

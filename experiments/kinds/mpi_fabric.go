@@ -33,7 +33,7 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topo
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
-	r, err := c.Routing.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
 	return t, config, r, err
 }
 
@@ -76,10 +76,10 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	return warnings, errors.Join(problems...)
 }
 
-// worthCoupled, which only tests change, is the number of terminals times cycles of a
-// window from which a second thread pays: fewer than for packets alone, as the processes
-// keep it busy, too.
-var worthCoupled = int64(1000)
+// worthBusy, which only tests change, is the number of terminals times cycles of a window
+// from which a second thread pays where all terminals send at once. What traffic
+// of a low load needs is more.
+var worthBusy = int64(1000)
 
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.
@@ -94,7 +94,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	}
 	divide := func(nodes int, alone sim.Time, why string) (mpi.Division, error) {
 		if alone > 0 {
-			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthCoupled)
+			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy)
 		}
 		run.OnOneThread(why)
 		return newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)

@@ -12,9 +12,9 @@ import (
 
 // divideAlways lets message-passing programs on networks of any size run on threads.
 func divideAlways(t *testing.T) {
-	before := worthCoupled
-	worthCoupled = 0
-	t.Cleanup(func() { worthCoupled = before })
+	before := worthBusy
+	worthBusy = 0
+	t.Cleanup(func() { worthBusy = before })
 }
 
 // threaded are programs whose parts hear of each other in all the ways that there are:
@@ -67,7 +67,7 @@ func TestMPIOnOneThread(t *testing.T) {
 	divideAlways(t)
 	for text, want := range map[string]string{
 		"[job]\nmachine = \"loggp\"\n": "loggp",
-		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\nterminals = 16\n":                                                                                                                                                       "too small",
+		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\nterminals = 16\n":                                                                                                                                                       "one switch",
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[protocol]\nacknowledge = \"0ns\"\n":                                                                      "protocol.acknowledge",
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[workload]\ntype = \"halo\"\ndims = [4, 4]\niterations = 2\n[connections]\ngroup = 4\ntear_down = true\n": "tear_down",
 	} {

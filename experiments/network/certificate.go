@@ -77,10 +77,10 @@ func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadl
 		if err != nil {
 			return routing.Routed{}, err
 		}
-		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock, Shared: t.Type.Shared()}
 		var built fabric.Routing
 		if n.faults == nil {
-			built, err = r.Build(env)
+			built, err = r.Type.Build(env)
 		} else {
 			built, err = n.faults.route(r, env)
 		}
@@ -127,17 +127,13 @@ func (n *Spec) Fingerprint() string {
 // Prove certifies the network as [Certify] does, once for all points that share it; the others
 // do not even open it. The error says why there is no certificate.
 func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
-	c, err := shared.Get("certificate "+n.Fingerprint(), func() (any, error) {
+	return experiments.Kept(shared, "certificate "+n.Fingerprint(), func() (Certificate, error) {
 		o, err := n.Open()
 		if err != nil {
-			return nil, err
+			return Certificate{}, err
 		}
 		return CertifyWithin(o, certificateBudget, !n.cutThrough)
 	})
-	if err != nil {
-		return Certificate{}, err
-	}
-	return c.(Certificate), nil
 }
 
 // CheckCertified notes the certificate of a network in a preflight. It refuses one that can

@@ -179,7 +179,7 @@ type Routed struct {
 // some settings and a flit clock.
 func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig, clock sim.Time) (b Routed, err error) {
 	if len(x.Tables) == 0 {
-		b.Routing, err = r.Build(env)
+		b.Routing, err = r.Type.Build(env)
 		b.first = b.Routing
 		return b, err
 	}

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bytes"
@@ -16,16 +16,17 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// The files in testdata/opensm are measurements: OpenSM 3.3.23 on ibsim 0.10,
+// The files in testdata are measurements: OpenSM 3.3.23 on ibsim 0.10,
 // two fabrics, the engines minhop and sssp, five group patterns.
 
 func opensmFile(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "opensm", name))
+	f, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +44,13 @@ func opensmFile(t testing.TB, name string) []byte {
 	return b
 }
 
-func opensmFabric(t testing.TB, net string) Env {
+func opensmFabric(t testing.TB, net string) multicast.Env {
 	t.Helper()
 	im, err := ib.ReadNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net)
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := NewEnv(im.Graph(), 1)
+	env, err := multicast.NewEnv(im.Graph(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +68,9 @@ func readableGroups(t testing.TB, graph *topology.Graph, file string) []SAGroup 
 }
 
 // joinSA routes the groups and returns MLIDs for the engine's colours.
-func joinSA(t testing.TB, e Engine, groups []SAGroup) func(Colour) (uint16, error) {
+func joinSA(t testing.TB, e multicast.Engine, groups []SAGroup) func(multicast.Colour) (uint16, error) {
 	t.Helper()
-	mlids := map[Colour]uint16{}
+	mlids := map[multicast.Colour]uint16{}
 	for _, g := range groups {
 		if err := e.Join(g.Group); err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func joinSA(t testing.TB, e Engine, groups []SAGroup) func(Colour) (uint16, erro
 		}
 		mlids[p.Colour] = g.MLID
 	}
-	return func(c Colour) (uint16, error) { return mlids[c], nil }
+	return func(c multicast.Colour) (uint16, error) { return mlids[c], nil }
 }
 
 // Every table, EFI and summary that OpenSM gave, bit for bit.
@@ -99,9 +100,9 @@ func TestOpenSMTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := opensmFabric(t, r["net"])
 			groups := readableGroups(t, env.Graph, r["pattern"]+".sa.gz")
-			e, err := param.Make(Registry, engines[r["engine"]], env, func(*struct{}) {})
+			e, err := param.Make(multicast.Registry, engines[r["engine"]], env, func(*struct{}) {})
 			if r["engine"] == "sssp" {
-				e, err = param.Make(Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
+				e, err = param.Make(multicast.Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +111,7 @@ func TestOpenSMTables(t *testing.T) {
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)
 			}
-			tables, err := e.Forest().MFTs(mlid)
+			tables, err := TablesOf(e.Forest(), mlid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-func checkEFI(t *testing.T, f *Forest, file []byte) {
+func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 	t.Helper()
 	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 	if err != nil {
@@ -174,7 +175,7 @@ func checkEFI(t *testing.T, f *Forest, file []byte) {
 	}
 }
 
-func checkResults(t *testing.T, f *Forest, groups []SAGroup, r map[string]string) {
+func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[string]string) {
 	t.Helper()
 	m := f.Measure()
 	roots := map[topology.SwitchID]bool{}
@@ -218,19 +219,27 @@ func checkResults(t *testing.T, f *Forest, groups []SAGroup, r map[string]string
 
 // firstFitColours replants the trees one after the other, each in the first
 // colour free in its switches.
-func firstFitColours(f *Forest, groups []SAGroup) int {
-	fit, err := NewForest(f.Env())
-	if err != nil {
-		return -1
-	}
+func firstFitColours(f *multicast.Forest, groups []SAGroup) int {
+	taken := map[topology.SwitchID]map[int]bool{}
+	colours := 0
 	for _, g := range groups {
 		p, err := f.Planted(g.ID)
 		if err != nil {
 			return -1
 		}
-		fit.Plant(p.Tree, fit.firstFree(fit.cellsOf(p.Tree, p.Groups, nil), 0), p.Groups...)
+		colour := 0
+		for slices.ContainsFunc(p.Tree.Switches, func(s topology.SwitchID) bool { return taken[s][colour] }) {
+			colour++
+		}
+		for _, s := range p.Tree.Switches {
+			if taken[s] == nil {
+				taken[s] = map[int]bool{}
+			}
+			taken[s][colour] = true
+		}
+		colours = max(colours, colour+1)
 	}
-	return fit.Measure().Colours
+	return colours
 }
 
 // The tables do not depend on the order of joins, nor on groups that left.
@@ -239,8 +248,8 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 	groups := readableGroups(t, env.Graph, "random_64_256x8.sa.gz")
 	for _, name := range []string{"minhop-mc", "opensm-sssp"} {
 		trees := func(order []SAGroup, leave bool) string {
-			config, _ := Registry.Config(name)
-			e, err := Registry.Build(name, config, env)
+			config, _ := multicast.Registry.Config(name)
+			e, err := multicast.Registry.Build(name, config, env)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +295,7 @@ func TestLIDMatrix(t *testing.T) {
 			t.Errorf("%s: the dump differs from breadth-first distances", net)
 		}
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
-		own, err := Registry.Build("minhop-mc", new(struct{}), env)
+		own, err := multicast.Registry.Build("minhop-mc", new(struct{}), env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +303,8 @@ func TestLIDMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _ := own.Forest().MFTs(joinSA(t, own, groups))
-		b, _ := fed.Forest().MFTs(joinSA(t, fed, groups))
+		a, _ := TablesOf(own.Forest(), joinSA(t, own, groups))
+		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Errorf("%s: the engine fed from the dump gives other tables", net)
 		}
@@ -335,12 +344,12 @@ func chain(switches int) *topology.Graph {
 // 0.90e9) are routed, with LMC 7 (7,740 LIDs: 3.5e9 > 2^31-1) refused.
 func TestSSSPInfinity(t *testing.T) {
 	graph := chain(60)
-	env, err := NewEnv(graph, 1)
+	env, err := multicast.NewEnv(graph, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := func(lmc int, fallback bool) (Engine, error) {
-		return param.Make(Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
+	set := func(lmc int, fallback bool) (multicast.Engine, error) {
+		return param.Make(multicast.Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
 	}
 	if _, err := set(6, false); err != nil {
 		t.Errorf("LMC 6: %v", err)
@@ -358,7 +367,7 @@ func TestSSSPInfinity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Join(NewGroup(0, []topology.TerminalID{0, 2}, nil)); err != nil {
+	if err := e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)); err != nil {
 		t.Error(err)
 	}
 	if p, _ := e.Forest().Planted(0); p == nil || p.Root() != 1 || p.Height != 2 {
@@ -372,17 +381,17 @@ func TestMinHopMCDepth(t *testing.T) {
 	// Both ends and the switch of one end as members pull the root to the
 	// middle, so the branch is counted from an end by hand: b.divide.
 	graph := chain(64)
-	env, err := NewEnv(graph, 1)
+	env, err := multicast.NewEnv(graph, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newMinHopMC(graph, env.Hops)
+	b := newMinHopMC(graph, shortest{env.Hops})
 	for _, c := range []struct {
 		depth int
 		ok    bool
 	}{{62, true}, {63, false}} {
 		b.members = []memberSwitch{{63, 1, 1}}
-		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &Tree{}); (err == nil) != c.ok {
+		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &multicast.Tree{}); (err == nil) != c.ok {
 			t.Errorf("a child at depth %d: %v", c.depth+1, err)
 		}
 	}

@@ -1,8 +1,9 @@
-package multicast
+package mcast
 
 import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
@@ -60,7 +61,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	}
 	b.hops = hopTable{n, make([]uint8, n*n)}
 	for i := range b.hops.hops {
-		b.hops.hops[i] = Unreachable
+		b.hops.hops[i] = multicast.Unreachable
 	}
 	b.paths.Unicast(func(v int32, t topology.TerminalID, i int) {
 		if t >= 0 || i > 0 { // the root rule looks at the base LID of the switch
@@ -84,9 +85,9 @@ func lidsOf(lmcs []uint8, i, lmc int) int {
 	return 1 << lmc
 }
 
-// Build implements [TreeBuilder]. Cost: a search for each new root, else linear
+// Build implements [multicast.TreeBuilder]. Cost: a search for each new root, else linear
 // in the tree.
-func (b *ssspMC) Build(g *Group, _ *Forest) (*Tree, error) {
+func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
 	root, _ := osmRoot(b.paths.Order, b.hops, b.members)
 	up, known := b.trees[root]
@@ -101,7 +102,7 @@ func (b *ssspMC) Build(g *Group, _ *Forest) (*Tree, error) {
 		}
 		b.trees[root] = up
 	}
-	t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
+	t := &multicast.Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
 	depth := b.depth // -1 where the tree is not
 	depth[root] = 0
 	defer func() {

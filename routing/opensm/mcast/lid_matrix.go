@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 // LIDMatrix is the min-hop table that a subnet manager holds after its unicast
 // routing, as OpenSM dumps it (opensm-lid-matrix.dump): hop counts by switch,
 // destination switch and port. Where routing avoids some shortest paths (up*/
-// down*, dimension order) it says other than [MinHop], and multicast follows
+// down*, dimension order) it says other than [multicast.MinHop], and multicast follows
 // it.
 type LIDMatrix struct {
 	graph  *topology.Graph
@@ -43,7 +44,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 	n := graph.Switches()
 	m := &LIDMatrix{graph: graph, n: n, least: make([]uint8, n*n), lowest: make([]topology.PortID, n*n)}
 	for i := range m.least {
-		m.least[i], m.lowest[i] = Unreachable, topology.NoPort
+		m.least[i], m.lowest[i] = multicast.Unreachable, topology.NoPort
 	}
 	in := input.NewLines(r, name)
 	ids := newIdentities(graph)
@@ -78,7 +79,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 		if have != n {
 			problems = append(problems, fmt.Errorf("%s: %s has rows for %d of %d switches: the file is cut or of another fabric", name, graph.SwitchName(topology.SwitchID(s)), have, n))
 		}
-		if len(problems) == maxProblems {
+		if len(problems) == input.MostProblems {
 			break
 		}
 	}
@@ -135,7 +136,7 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *identities, from topology.Swit
 	first, end := m.graph.Ports(from)
 	for p := first; p < end; p++ {
 		port := ids.names.Port[p]
-		if _, toSwitch := m.graph.PeerPort(p); toSwitch && counts[0] != Unreachable && counts[port] == counts[0] {
+		if _, toSwitch := m.graph.PeerPort(p); toSwitch && counts[0] != multicast.Unreachable && counts[port] == counts[0] {
 			m.lowest[cell] = p
 			break
 		}

@@ -1,10 +1,11 @@
-package multicast
+package mcast
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -28,16 +29,16 @@ func BenchmarkMinHopMC(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		env, err := NewEnv(topo.Graph(), 0)
+		env, err := multicast.NewEnv(topo.Graph(), 0)
 		if err != nil {
 			b.Fatal(err)
 		}
-		groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *GridConfig) { g.Dims = c.dims })
+		groups, err := param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims })
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprintf("topo=%s/groups=%d", c.name, len(groups)), func(b *testing.B) {
-			builder := newMinHopMC(env.Graph, env.Hops)
+			builder := newMinHopMC(env.Graph, shortest{env.Hops})
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {

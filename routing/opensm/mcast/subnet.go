@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // memberSwitch is a switch that a group has members at.
@@ -19,7 +20,7 @@ type memberSwitch struct {
 }
 
 // osmMembers lists the switches of a group's members, ascending, into dst.
-func osmMembers(graph *topology.Graph, g *Group, dst []memberSwitch) []memberSwitch {
+func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) []memberSwitch {
 	dst = dst[:0]
 	for _, t := range g.Terminals {
 		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].sw != s {
@@ -52,9 +53,6 @@ type hopRows interface {
 	// triangle inequality, as shortest paths do.
 	symmetric() bool
 }
-
-func (m *MinHop) rowTo(w topology.SwitchID) []uint8 { return m.Row(w) }
-func (m *MinHop) symmetric() bool                   { return true }
 
 // osmMaxCost is above every cost that OpenSM accepts for a root: no path is
 // 255, and one hop to the host.

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -21,12 +22,12 @@ func TestJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
+	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: multicast.Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
 	report, err := job.Run()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Reports) != len(Registry.Names()) || report.Reports[0].Engine != "minhop-mc" {
+	if len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc" {
 		t.Fatalf("%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
 	}
 	dir := filepath.Join(t.TempDir(), "new")
@@ -95,7 +96,7 @@ func TestJobWithSharedEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Job{Graph: env.Graph, Groups: groups, Entries: Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run()
+	report, err := Job{Graph: env.Graph, Groups: groups, Entries: multicast.Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestJobProblems(t *testing.T) {
 	b.AddLink(0, 1, 0) // switch 2 stands alone
 	graph := b.Freeze()
 	group := func(line int, terminals ...topology.TerminalID) SAGroup {
-		return SAGroup{Group: NewGroup(GroupID(line), terminals, nil), MLID: uint16(FirstMLID + line), Line: line}
+		return SAGroup{Group: multicast.NewGroup(multicast.GroupID(line), terminals, nil), MLID: uint16(FirstMLID + line), Line: line}
 	}
 	good := Job{Graph: graph, Groups: []SAGroup{group(1, 0, 1), group(2, 2), group(3)}, GroupsName: "g.sa", Entries: 5, Engines: []string{"minhop-mc"}}
 	if r, err := good.Run(); err != nil || len(r.Routed) != 1 || r.Small != 2 {
@@ -158,7 +159,7 @@ func TestJobProblems(t *testing.T) {
 	// Where the subnet manager's own tables lead nowhere, the group is named.
 	lost := good
 	lost.Engine = "minhop-mc"
-	lost.Matrix = &LIDMatrix{graph: graph, n: 3, least: bytes.Repeat([]byte{Unreachable}, 9), lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
+	lost.Matrix = &LIDMatrix{graph: graph, n: 3, least: bytes.Repeat([]byte{multicast.Unreachable}, 9), lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
 	if _, err := lost.Run(); err == nil || !strings.Contains(err.Error(), `"minhop-mc": g.sa:1: MLID 0xc002: `) {
 		t.Errorf("%v, want the line of the group", err)
 	}
@@ -179,13 +180,13 @@ func TestJobProblems(t *testing.T) {
 // two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		topo, err := ib.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", file), "")
+		topo, err := ib.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		graph := topo.Graph()
 		draw := sim.NewStream(1, "clusters", 0)
-		var groups []Group
+		var groups []multicast.Group
 		for i := range 60 {
 			groups = append(groups, plainGroup(graph, i, &draw))
 		}
@@ -198,8 +199,8 @@ func TestJobOnRealClusters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, engine := range Registry.Names() {
-			r, err := Job{Graph: graph, Groups: again, Engine: engine, Engines: []string{}, Entries: Unlimited, Seed: 1}.Run()
+		for _, engine := range multicast.Registry.Names() {
+			r, err := Job{Graph: graph, Groups: again, Engine: engine, Engines: []string{}, Entries: multicast.Unlimited, Seed: 1}.Run()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +220,7 @@ func TestJobIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := param.Make(Patterns, "random", PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*RandomConfig) {})
+	groups, err := param.Make(multicast.Patterns, "random", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*multicast.RandomConfig) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestJobIsReproducible(t *testing.T) {
 
 // saGroups gives groups consecutive MLIDs, and MGIDs as transient, link-local groups
 // have.
-func saGroups(t *testing.T, groups []Group) []SAGroup {
+func saGroups(t *testing.T, groups []multicast.Group) []SAGroup {
 	t.Helper()
 	list := make([]SAGroup, len(groups))
 	for i, g := range groups {

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // SAGroup is one multicast group of a subnet administrator's database.
 type SAGroup struct {
-	Group
+	multicast.Group
 	MLID uint16
 	MGID [2]uint64 // prefix and interface id
 	Line int       // of its record in the file; 0 if not from a file
@@ -59,7 +60,7 @@ func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, err
 	}
 	for i := range p.groups {
 		g := &p.groups[i]
-		g.Group = NewGroup(GroupID(i), g.Terminals, g.Switches)
+		g.Group = multicast.NewGroup(multicast.GroupID(i), g.Terminals, g.Switches)
 		g.Name = fmt.Sprintf("%016x:%016x", g.MGID[0], g.MGID[1])
 	}
 	return p.groups, nil

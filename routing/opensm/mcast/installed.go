@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // Installed is what forwarding tables that a subnet has make of its groups.
@@ -104,13 +105,13 @@ func (x *inspector) port(s topology.SwitchID, number uint8) topology.PortID {
 
 // group sends packets from members; "" means that all others hear each of them.
 func (x *inspector) group(g *SAGroup) string {
-	for i := 0; i < len(g.Terminals); i += 1 + len(g.Terminals)/maxSenders {
+	for i := 0; i < len(g.Terminals); i += 1 + len(g.Terminals)/multicast.MostSenders {
 		t := g.Terminals[i]
 		if problem := x.send(g, x.graph.TerminalPort[t], x.graph.TerminalSwitch(t)); problem != "" {
 			return fmt.Sprintf("from %s %s", x.graph.TerminalName(t), problem)
 		}
 	}
-	for i := 0; i < len(g.Switches); i += 1 + len(g.Switches)/maxSenders {
+	for i := 0; i < len(g.Switches); i += 1 + len(g.Switches)/multicast.MostSenders {
 		s := g.Switches[i]
 		if problem := x.send(g, topology.NoPort, s); problem != "" {
 			return fmt.Sprintf("from %s %s", x.graph.SwitchName(s), problem)
@@ -128,7 +129,7 @@ func (x *inspector) send(g *SAGroup, in topology.PortID, s topology.SwitchID) st
 		in topology.PortID
 		s  topology.SwitchID
 	}
-	got := Group{}
+	got := multicast.Group{}
 	queue := []arrival{{in, s}}
 	for head := 0; head < len(queue); head++ {
 		if head > x.graph.Switches() {

@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // OpenSM restores groups from a dump and dumps them again: this reads and
@@ -211,7 +212,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 			}
 			return
 		}
-		env, err := NewEnv(graph, 1)
+		env, err := multicast.NewEnv(graph, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Join(NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
+		if e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)
 			}

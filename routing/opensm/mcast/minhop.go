@@ -1,10 +1,11 @@
-package multicast
+package mcast
 
 import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
@@ -40,19 +41,12 @@ type portTable interface {
 	lowestPort(s, w topology.SwitchID) topology.PortID
 }
 
-func (m *MinHop) lowestPort(s, w topology.SwitchID) topology.PortID {
-	row := m.Row(w)
-	if row[s] == Unreachable {
-		return topology.NoPort
-	}
-	nearer := row[s] - 1
-	for i, peer := range m.neighbours(s) {
-		if row[peer] == nearer {
-			return m.linkPorts(s)[i]
-		}
-	}
-	panic("multicast: a switch without a nearer neighbour")
-}
+// shortest are the min-hop tables of all shortest paths.
+type shortest struct{ *multicast.MinHop }
+
+func (m shortest) rowTo(w topology.SwitchID) []uint8                 { return m.Row(w) }
+func (m shortest) symmetric() bool                                   { return true }
+func (m shortest) lowestPort(s, w topology.SwitchID) topology.PortID { return m.LowestPort(s, w) }
 
 // branch is a switch of the tree under construction and the members that it
 // has to reach: minHopMC.members[from:to].
@@ -63,18 +57,18 @@ type branch struct {
 	depth    int
 }
 
-// newMinHopMC makes the builder; hops is a [*MinHop]
-// or, for a subnet routed by something else than shortest paths, a
+// newMinHopMC makes the builder; hops is
+// [shortest] or, for a subnet routed by something else than shortest paths, a
 // [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops}
 }
 
-// Build implements [TreeBuilder].
-func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
+// Build implements [multicast.TreeBuilder].
+func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
 	root, _ := osmRoot(b.order, b.hops, b.members)
-	t := &Tree{}
+	t := &multicast.Tree{}
 	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
 	for head := 0; head < len(b.work); head++ {
 		if err := b.divide(b.work[head], t); err != nil {
@@ -101,7 +95,7 @@ func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
 // divide sorts the members of a branch by the port that they leave its switch
 // by and appends a branch for each, in port order; a member on the switch itself
 // counts for the tree's height. Cost: members times ports.
-func (b *minHopMC) divide(at branch, t *Tree) error {
+func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
 	members := b.members[at.from:at.to]
 	for i, m := range members {
 		if m.sw == at.sw {

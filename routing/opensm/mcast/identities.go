@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"strconv"

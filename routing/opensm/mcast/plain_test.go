@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"encoding/binary"
@@ -9,8 +9,10 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm/sssp"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // The rules written down plainly, to check the fast versions on networks for
@@ -37,7 +39,7 @@ func plainOrder(names *topology.Names) []topology.SwitchID {
 }
 
 // plainRoot asks every switch about every member.
-func plainRoot(order []topology.SwitchID, hops func(s, w topology.SwitchID) int, graph *topology.Graph, g *Group) topology.SwitchID {
+func plainRoot(order []topology.SwitchID, hops func(s, w topology.SwitchID) int, graph *topology.Graph, g *multicast.Group) topology.SwitchID {
 	root, best := topology.SwitchID(-1), 10000
 	for _, s := range order {
 		cost := 0
@@ -57,7 +59,7 @@ func plainRoot(order []topology.SwitchID, hops func(s, w topology.SwitchID) int,
 
 // plainMinHop enters rows of ports by MINIHOP-MC from switch s, which has been
 // entered by port in, for the members to reach.
-func plainMinHop(m *MinHop, s topology.SwitchID, in topology.PortID, reach []topology.SwitchID, rows map[topology.SwitchID][]topology.PortID) {
+func plainMinHop(m *multicast.MinHop, s topology.SwitchID, in topology.PortID, reach []topology.SwitchID, rows map[topology.SwitchID][]topology.PortID) {
 	if in != topology.NoPort {
 		rows[s] = append(rows[s], in)
 	}
@@ -70,13 +72,13 @@ func plainMinHop(m *MinHop, s topology.SwitchID, in topology.PortID, reach []top
 	}
 	for port, members := range by {
 		rows[s] = append(rows[s], port)
-		peer, _ := m.graph.PeerPort(port)
-		plainMinHop(m, m.graph.PortSwitch[peer], peer, members, rows)
+		peer, _ := m.Graph().PeerPort(port)
+		plainMinHop(m, m.Graph().PortSwitch[peer], peer, members, rows)
 	}
 }
 
 // rowsOf lists the switch-to-switch ports that a tree uses at each switch.
-func rowsOf(graph *topology.Graph, t *Tree) map[topology.SwitchID][]topology.PortID {
+func rowsOf(graph *topology.Graph, t *multicast.Tree) map[topology.SwitchID][]topology.PortID {
 	rows := map[topology.SwitchID][]topology.PortID{}
 	for i, up := range t.Up[1:] {
 		peer := topology.PortID(graph.Peer[up])
@@ -106,7 +108,7 @@ func shuffledGUIDs(graph *topology.Graph, draw *sim.Stream) {
 }
 
 // plainGroup draws a few terminals and sometimes switches.
-func plainGroup(graph *topology.Graph, id int, draw *sim.Stream) Group {
+func plainGroup(graph *topology.Graph, id int, draw *sim.Stream) multicast.Group {
 	var terminals []topology.TerminalID
 	var switches []topology.SwitchID
 	for range 1 + draw.IntN(9) {
@@ -121,13 +123,48 @@ func plainGroup(graph *topology.Graph, id int, draw *sim.Stream) Group {
 	if len(terminals)+len(switches) == 0 {
 		switches = append(switches, 0)
 	}
-	return NewGroup(GroupID(id), terminals, switches)
+	return multicast.NewGroup(multicast.GroupID(id), terminals, switches)
 }
 
-func plainNets(draw *sim.Stream) map[string]*topology.Graph {
+// network is a network of a family, one terminal a switch.
+func network(t *testing.T, family string, settings ...param.Setting) *topology.Graph {
+	t.Helper()
+	x, err := topology.Registry.New(family, struct{}{}, append(settings, param.Setting{Key: "terminals", Value: 1})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Graph()
+}
+
+// plainHeight is the largest number of cables from the root to a member, found by going up
+// from each.
+func plainHeight(graph *topology.Graph, tree *multicast.Tree, g *multicast.Group) int {
+	up := map[topology.SwitchID]topology.SwitchID{}
+	for i, s := range tree.Switches[1:] {
+		peer, _ := graph.PeerPort(tree.Up[i+1])
+		up[s] = graph.PortSwitch[peer]
+	}
+	height := 0
+	climb := func(s topology.SwitchID, cables int) {
+		for s != tree.Switches[0] {
+			s = up[s]
+			cables++
+		}
+		height = max(height, cables)
+	}
+	for _, member := range g.Terminals {
+		climb(graph.TerminalSwitch(member), 1)
+	}
+	for _, s := range g.Switches {
+		climb(s, 0)
+	}
+	return height
+}
+
+func plainNets(t *testing.T, draw *sim.Stream) map[string]*topology.Graph {
 	nets := map[string]*topology.Graph{
-		"torus":  gridNet(true, 1, 4, 4, 4),
-		"random": randomNet(300, 1, 5, 7),
+		"torus":  network(t, "torus", param.Setting{Key: "dims", Value: []int{4, 4, 4}}),
+		"random": network(t, "random-regular", param.Setting{Key: "switches", Value: 300}, param.Setting{Key: "degree", Value: 5}),
 		"chain":  chain(20),
 	}
 	b := topology.NewBuilder(3, topology.Class{Name: "local"}) // a triangle with double edges
@@ -145,15 +182,15 @@ func plainNets(draw *sim.Stream) map[string]*topology.Graph {
 
 func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	draw := sim.NewStream(1, "plain minhop", 0)
-	nets := plainNets(&draw)
-	nets["random, GUIDs of ibsim"] = randomNet(600, 1, 6, 8)
+	nets := plainNets(t, &draw)
+	nets["random, GUIDs of ibsim"] = network(t, "random-regular", param.Setting{Key: "switches", Value: 600}, param.Setting{Key: "degree", Value: 6})
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
-		env, err := NewEnv(graph, 1)
+		env, err := multicast.NewEnv(graph, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fast := newMinHopMC(graph, env.Hops)
+		fast := newMinHopMC(graph, shortest{env.Hops})
 		order := plainOrder(ib.Names(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
@@ -167,7 +204,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 			if tree.Root() != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
 				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			}
-			if h := heightOf(graph, tree, &g); h != tree.Height {
+			if h := plainHeight(graph, tree, &g); h != tree.Height {
 				t.Errorf("%s: height %d, want %d", name, tree.Height, h)
 			}
 		}
@@ -255,7 +292,7 @@ func (p *plainSSSP) count() {
 
 func TestSSSPFollowsThePlainRule(t *testing.T) {
 	draw := sim.NewStream(1, "plain sssp", 0)
-	nets := plainNets(&draw)
+	nets := plainNets(t, &draw)
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		names := ib.Names(graph)
@@ -330,7 +367,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			if tree.Root() != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
 				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			}
-			if h := heightOf(graph, tree, &g); h != tree.Height {
+			if h := plainHeight(graph, tree, &g); h != tree.Height {
 				t.Errorf("%s: height %d, want %d", name, tree.Height, h)
 			}
 		}

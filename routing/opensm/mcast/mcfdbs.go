@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"bufio"
@@ -11,11 +11,12 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 // memberGUIDs lists the port GUIDs of a group's members, ascending.
-func memberGUIDs(names *topology.Names, g *Group) []uint64 {
+func memberGUIDs(names *topology.Names, g *multicast.Group) []uint64 {
 	guids := make([]uint64, 0, g.Size())
 	for _, t := range g.Terminals {
 		guids = append(guids, names.PortGUID[t])
@@ -49,15 +50,15 @@ type MFTRow struct {
 // MFTs holds the rows of every switch (len = switches), by ascending MLID.
 type MFTs [][]MFTRow
 
-// MFTs returns the forest's forwarding tables with MLIDs for colours. With a
+// TablesOf returns the forwarding tables of a forest with MLIDs for colours. With a
 // table per port there is no such form, which is an error, as is a row for a
 // port beyond 254.
-func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
-	if f.env.PerPort {
+func TablesOf(f *multicast.Forest, mlid func(multicast.Colour) (uint16, error)) (MFTs, error) {
+	if f.Env().PerPort {
 		return nil, fmt.Errorf("tables per port cannot be written as one table per switch")
 	}
-	names := ib.Names(f.env.Graph)
-	tables := make(MFTs, f.env.Graph.Switches())
+	names := ib.Names(f.Env().Graph)
+	tables := make(MFTs, f.Env().Graph.Switches())
 	for _, t := range f.Tables() {
 		for i, c := range t.Colours {
 			number, err := mlid(c)
@@ -71,7 +72,7 @@ func (f *Forest) MFTs(mlid func(Colour) (uint16, error)) (MFTs, error) {
 			for _, p := range t.Ports[i] {
 				port := names.Port[p]
 				if port > 254 {
-					return nil, fmt.Errorf("%s: InfiniBand switches have at most 254 ports", f.env.Graph.PortName(p))
+					return nil, fmt.Errorf("%s: InfiniBand switches have at most 254 ports", f.Env().Graph.PortName(p))
 				}
 				row.Ports = append(row.Ports, uint8(port))
 			}

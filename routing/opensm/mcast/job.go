@@ -1,4 +1,4 @@
-package multicast
+package mcast
 
 import (
 	"encoding/csv"
@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
 )
 
 // Job is the multicast routing of one subnet: its fabric and its groups, as
@@ -46,17 +47,17 @@ type EngineReport struct {
 	Engine string
 	// Unlimited are the figures with as many entries as the engine likes:
 	// Colours is how many it needs.
-	Unlimited Metrics
+	Unlimited multicast.Metrics
 	// Limited are the figures with Job.Entries; those of Unlimited if that is
 	// enough.
-	Limited Metrics
+	Limited multicast.Metrics
 	// Refused is the number of groups that got no entry.
 	Refused int
 	// Err says why the engine cannot route this subnet; then there are no
 	// figures.
 	Err error
 
-	forest *Forest // of Limited
+	forest *multicast.Forest // of Limited
 }
 
 // JobReport is the result of [Job.Run].
@@ -76,18 +77,18 @@ type JobReport struct {
 // subnet is an error only if it is Job.Engine. Everything but run times is
 // reproducible.
 func (j Job) Run() (*JobReport, error) {
-	env, err := NewEnv(j.Graph, j.Threads)
+	env, err := multicast.NewEnv(j.Graph, j.Threads)
 	if err != nil {
 		return nil, err
 	}
 	env.Seed, env.Entries = j.Seed, j.Entries
-	first, err := NewForest(env)
+	first, err := multicast.NewForest(env)
 	if err != nil {
 		return nil, err
 	}
 	r := &JobReport{Job: j}
 	var problems []error
-	var groups []Group
+	var groups []multicast.Group
 	for _, g := range j.Groups {
 		if g.Size() < 2 {
 			r.Small++
@@ -104,21 +105,21 @@ func (j Job) Run() (*JobReport, error) {
 	}
 	names := j.Engines
 	if names == nil {
-		names = Registry.Names()
+		names = multicast.Registry.Names()
 	}
 	if j.Engine != "" {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == j.Engine })
 		names = slices.Insert(names, 0, j.Engine)
 	}
 	for _, name := range names {
-		if _, err := Registry.Config(name); err != nil {
+		if _, err := multicast.Registry.Config(name); err != nil {
 			problems = append(problems, err)
 		}
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	r.ColourBound = ColourBound(env, groups)
+	r.ColourBound = multicast.ColourBound(env, groups)
 	if j.Tables != nil {
 		r.Installed = Inspect(j.Graph, j.Tables, r.Routed)
 	}
@@ -134,13 +135,13 @@ func (j Job) Run() (*JobReport, error) {
 
 // route runs one engine without limit, then, if that needs too many entries,
 // with the limit.
-func (j Job) route(env Env, name string, groups []Group) EngineReport {
+func (j Job) route(env multicast.Env, name string, groups []multicast.Group) EngineReport {
 	r := EngineReport{Engine: name}
 	limit := env.Entries
-	env.Entries = Unlimited
+	env.Entries = multicast.Unlimited
 	e, err := j.engine(env, name)
 	if err == nil {
-		_, err = joinAll(e, groups, nil)
+		_, err = multicast.JoinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -149,17 +150,17 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 	r.forest = e.Forest()
 	r.Unlimited = r.forest.Measure()
 	r.Limited = r.Unlimited
-	if limit == Unlimited || r.Unlimited.Colours <= limit {
+	if limit == multicast.Unlimited || r.Unlimited.Colours <= limit {
 		return r
 	}
 	env.Entries = limit
-	if plain, ok := e.(*plainEngine); ok {
-		e, err = NewPlainEngine(env, plain.builder) // spares it its unicast phase
+	if again, ok := multicast.Limited(e, env); ok {
+		e = again
 	} else {
 		e, err = j.engine(env, name)
 	}
 	if err == nil {
-		r.Refused, err = joinAll(e, groups, nil)
+		r.Refused, err = multicast.JoinAll(e, groups, nil)
 	}
 	if err != nil {
 		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
@@ -171,51 +172,23 @@ func (j Job) route(env Env, name string, groups []Group) EngineReport {
 }
 
 // engine makes the named engine with its defaults.
-func (j Job) engine(env Env, name string) (Engine, error) {
+func (j Job) engine(env multicast.Env, name string) (multicast.Engine, error) {
 	if j.Matrix != nil && name == "minhop-mc" {
 		return NewMinHopMCFrom(env, j.Matrix)
 	}
-	config, err := Registry.Config(name)
+	config, err := multicast.Registry.Config(name)
 	if err != nil {
 		return nil, err
 	}
-	return Registry.Build(name, config, env)
+	return multicast.Registry.Build(name, config, env)
 }
-
-// joinAll routes groups with a fresh engine and counts those that find no
-// entry. progress may be nil.
-func joinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
-	if batch, ok := e.(BatchEngine); ok {
-		return 0, batch.JoinAll(groups)
-	}
-	for i, g := range groups {
-		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
-			refused++
-		} else if err != nil {
-			return refused, &joinError{g.ID, err}
-		}
-		if progress != nil {
-			progress(i + 1)
-		}
-	}
-	return refused, nil
-}
-
-// joinError says which of several groups could not join.
-type joinError struct {
-	id  GroupID
-	err error
-}
-
-func (e *joinError) Error() string { return e.err.Error() }
-func (e *joinError) Unwrap() error { return e.err }
 
 // located puts the place of the group that an error is about, if known, before an error.
 func (j Job) located(err error) error {
-	var join *joinError
+	var join *multicast.JoinError
 	if errors.As(err, &join) {
 		for i := range j.Groups {
-			if g := &j.Groups[i]; g.ID == join.id {
+			if g := &j.Groups[i]; g.ID == join.Group {
 				return fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err)
 			}
 		}
@@ -226,7 +199,7 @@ func (j Job) located(err error) error {
 // columns is the table of a report: one row an engine.
 func (r *JobReport) columns() [][]string {
 	head := []string{"engine", "entries_needed", "entries_bound", "max_efi", "mean_efi", "max_height"}
-	limited := r.Entries != Unlimited
+	limited := r.Entries != multicast.Unlimited
 	if limited {
 		head = append(head, "entries_limit", "limited_entries", "limited_trees", "limited_max_efi", "limited_max_tfi", "refused")
 	}
@@ -280,19 +253,19 @@ func (r *JobReport) WriteTable(w io.Writer) error {
 // mlids assigns MLIDs to the colours of a forest. While every entry serves one
 // group, it has that group's MLID, so that the tables fit the subnet as it is;
 // otherwise entries are numbered from [FirstMLID].
-func (r *JobReport) mlids(f *Forest) func(Colour) (uint16, error) {
-	own := map[Colour]uint16{}
+func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, error) {
+	own := map[multicast.Colour]uint16{}
 	for _, g := range r.Routed {
 		p, err := f.Planted(g.ID)
 		if err != nil {
 			continue // refused
 		}
 		if _, shared := own[p.Colour]; shared {
-			return func(c Colour) (uint16, error) { return MLIDOf(int(c)) }
+			return func(c multicast.Colour) (uint16, error) { return MLIDOf(int(c)) }
 		}
 		own[p.Colour] = g.MLID
 	}
-	return func(c Colour) (uint16, error) { return own[c], nil }
+	return func(c multicast.Colour) (uint16, error) { return own[c], nil }
 }
 
 // WriteFiles writes into dir, which it makes if need be: engines.csv, the table
@@ -310,7 +283,7 @@ func (r *JobReport) WriteFiles(dir string) error {
 	}
 	f := r.Reports[0].forest
 	mlid := r.mlids(f)
-	tables, err := f.MFTs(mlid)
+	tables, err := TablesOf(f, mlid)
 	if err != nil {
 		return fmt.Errorf("multicast engine %q: %w", r.Engine, err)
 	}
@@ -336,7 +309,7 @@ func (r *JobReport) WriteFiles(dir string) error {
 
 // removeOthers removes what WriteFiles wrote for other engines.
 func removeOthers(dir, engine string) error {
-	for _, other := range Registry.Names() {
+	for _, other := range multicast.Registry.Names() {
 		if other == engine {
 			continue
 		}
