@@ -45,10 +45,10 @@ const (
 	cacheHead   = "weft cache, version 1\n"
 )
 
-// Kept is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
+// Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
 // it is read from there. T is encoded by encoding/gob. key must name all that it depends on
 // but the build of weft.
-func Kept[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
+func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
 	value, err := s.Get(key, func() (any, error) {
 		if s == nil || s.cache == nil {
 			return compute()

@@ -30,6 +30,7 @@ type File struct {
 	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
+	fork   *forking    // nil: points warm up with their own settings
 	keys   []string    // swept, in order
 }
 
@@ -41,6 +42,7 @@ type Point struct {
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
 	settings []setting
+	warmup   *warmup // nil: the kind has none that could be kept
 	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64 // its value there then
 }
@@ -136,6 +138,7 @@ func (f *File) readAll(options Options) {
 		return // the meaning of the rest is unknown
 	}
 	f.readSweep()
+	f.readFork()
 	f.expand()
 	f.figures()
 	if len(d.problems) > 0 {

@@ -202,3 +202,6 @@ func (f *Fabric) emptyQueue() int {
 func (f *Fabric) busyQueue() int {
 	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count > 0 })
 }
+
+// Split divides a network that has not been attached among threads.
+func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads) }

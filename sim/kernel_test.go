@@ -195,3 +195,32 @@ func BenchmarkKernel(b *testing.B) {
 		})
 	}
 }
+
+// Events with keys come behind those without at the same time and target, by their keys,
+// in whatever order and from however far they are scheduled.
+func TestScheduleKeyed(t *testing.T) {
+	for _, at := range []Time{0, 5, Microsecond, Second, 3 * 3600 * Second} {
+		k, r := NewKernel(), &recorder{}
+		h := k.Register(r)
+		for _, key := range []uint64{7, 3, 5} {
+			k.ScheduleKeyed(at, h, 0, 1, int64(key), key)
+		}
+		k.Schedule(at, h, 0, 1, 0)
+		k.ScheduleKeyed(at, h, 0, 0, 9, 9)
+		k.Schedule(at, h, 0, 1, 1)
+		if next := k.Next(); next != at {
+			t.Errorf("the next event is at %v, want %v", next, at)
+		}
+		k.Run(MaxTime)
+		var got []int64
+		for _, e := range r.seen {
+			got = append(got, e.Arg)
+		}
+		if want := []int64{9, 0, 1, 3, 5, 7}; !slices.Equal(got, want) {
+			t.Errorf("at %v: %v, want %v", at, got, want)
+		}
+		if next := k.Next(); next != MaxTime {
+			t.Errorf("an idle kernel's next event is at %v", next)
+		}
+	}
+}

@@ -42,6 +42,7 @@ func init() {
 		Complete: func(c *trafficConfig, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
+		Forks:     &trafficForks,
 		Check:     checkTraffic,
 		Preflight: preflightTraffic,
 		Run:       runTraffic,

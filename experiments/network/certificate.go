@@ -126,7 +126,7 @@ func (n *Spec) Fingerprint() string {
 // Prove certifies the network as [Certify] does, once for all points that share it; the others
 // do not even open it. The error says why there is no certificate.
 func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
-	return experiments.Kept(shared, "certificate "+n.Fingerprint(), func() (Certificate, error) {
+	return experiments.Cached(shared, "certificate "+n.Fingerprint(), func() (Certificate, error) {
 		o, err := n.Open()
 		if err != nil {
 			return Certificate{}, err

@@ -1,5 +1,7 @@
 package arbitration
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 // Arbiter chooses the lane of a port's next packet (InfiniBand Architecture
 // Specification, volume 1, 7.6.9, as OpenSM's documents and vendors' manuals give it).
 //
@@ -109,4 +111,21 @@ func (t *turn) send(table []Entry, entry int16, units int32) {
 		*t = turn{entry, int16(table[entry].Weight)}
 	}
 	t.left = int16(max(int32(t.left)-units, 0))
+}
+
+// Archive writes whose turn it is, or reads it into an arbiter of the same tables.
+func (a *Arbiter) Archive(s *snapshot.Archive) {
+	tables := Tables{}
+	if a.tables != nil { // of a port that has none
+		tables = *a.tables
+	}
+	a.high.archive(s, len(tables.High))
+	a.low.archive(s, len(tables.Low))
+	snapshot.Int(s, &a.sent)
+}
+
+func (t *turn) archive(s *snapshot.Archive, entries int) {
+	snapshot.Int(s, &t.entry)
+	snapshot.Int(s, &t.left)
+	s.Check(t.entry >= -1 && int(t.entry) < max(1, entries), "entry %d of a table of %d", t.entry, entries)
 }
