@@ -98,7 +98,7 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 		matrix = network.Joined(matrix, parts.Eras[0].Down, parts.topology.Graph())
 	}
 	key := fmt.Sprintf("loads %v %s\n%s", even, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
-	load, err := experiments.Kept(shared, key, func() (keptLoad, error) {
+	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
 		load, err := routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
 		if err != nil {
 			return keptLoad{}, err
