@@ -46,8 +46,10 @@ func TestCached(t *testing.T) {
 		}
 	}
 	c.Least = time.Hour
-	if !keep(t, c, "quick", a) || !keep(t, c, "quick", a) {
-		t.Error("what took less than an hour was kept")
+	for range 2 {
+		if !keep(t, c, "quick", a) {
+			t.Error("what took less than an hour was kept")
+		}
 	}
 	if got := entries(t, c); len(got) != 2 {
 		t.Errorf("%d entries, want those of a and b", len(got))
