@@ -105,7 +105,7 @@ func (w Workload) Measure(ctx context.Context, threads int) ([]string, error) {
 	setup := time.Since(start)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	run := &Run{Seed: p.Seed, Threads: threads}
+	run := &Run{Seed: p.Seed, Threads: threads, fork: f.fork, warmup: p.warmup}
 	start, cpu := time.Now(), cpuSeconds()
 	if _, err := f.kind.run(ctx, p.config, run); err != nil {
 		return nil, err

@@ -89,7 +89,8 @@ func (c *Choice[E, T]) BuildShared(env E) (T, error) {
 // Shared is what the points of the choice's file share; nil where there is no file.
 func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 
-// Fingerprint names the choice with all its parameters.
+// Fingerprint names the choice with all its parameters, and what the files hold that
+// these name.
 func (c *Choice[E, T]) Fingerprint() string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.kind(), c.name)
@@ -98,12 +99,18 @@ func (c *Choice[E, T]) Fingerprint() string {
 			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
 		}
 	}
+	if r, ok := readerOf(c.config); ok {
+		for _, path := range r.Files() {
+			fmt.Fprintf(&key, "\ncontent = %s", c.shared.digest(path))
+		}
+	}
 	return key.String()
 }
 
 // Shared keeps what the points of a file share, and which parameters
 // something built has made use of.
 type Shared struct {
+	cache       *Cache // nil: nothing is kept for later runs
 	entries     sync.Map
 	used, given sync.Map // by dotted key: bool
 }

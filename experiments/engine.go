@@ -24,7 +24,14 @@ type Execution struct {
 	Shard   Shard    // compute this share only, and leave it for Merge
 	Command []string // the command line, for the manifest
 	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
-	Slurm   *Slurm   // compute them as tasks of a cluster; nil: in this process
+	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
+	// Resume to go on from; 0: never.
+	SnapshotEvery time.Duration
+	NoFork        bool // points of a fork warm up one by one; results are the same
+	// SaveWarm is a file for the warm networks of all points; FromWarm one to go on from
+	// in place of warming up. "": none.
+	SaveWarm, FromWarm string
+	Slurm              *Slurm // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -75,7 +82,10 @@ type Outcome struct {
 // journal), or a failure to write or draw.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	defer f.shared.forget() // many files may be at hand, each with large networks
-	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*record{}}
+	r, err := newRunner(f, e)
+	if err != nil {
+		return nil, err
+	}
 	if e.Dir != "" {
 		if err := r.open(); err != nil {
 			return nil, err
@@ -85,7 +95,6 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	if e.Shard.Of > 0 {
 		return r.executeShard(ctx)
 	}
-	r.reasons = map[string]string{}
 	return r.complete(ctx)
 }
 
@@ -98,6 +107,9 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 		return nil, r.writeError
 	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+	}
+	if err := r.writeWarm(); err != nil {
+		return nil, err
 	}
 	outcome, err := r.finish(ctx)
 	if errors.Is(err, ErrInterrupted) {
@@ -121,6 +133,7 @@ type runner struct {
 	execution Execution
 	started   time.Time
 	journal   *journal
+	warm      *warmStates
 	live      atomic.Int64
 
 	mu         sync.Mutex
@@ -132,6 +145,11 @@ type runner struct {
 	running    map[*Point]*Run    // nil before the first
 	reused     int                // points whose record the journal had
 	writeError error
+}
+
+func newRunner(f *File, e Execution) (*runner, error) {
+	warm, err := e.warmStates(f)
+	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}, err
 }
 
 // distinct counts the different points of the file: variants that differ only
@@ -191,12 +209,14 @@ func (r *runner) computeAll(ctx context.Context, points []*Point) {
 		r.report()
 		return
 	}
+	r.warm.expect(todo)
 	work := make(chan *Point)
 	var workers sync.WaitGroup
 	for range min(r.jobs(), len(todo)) {
 		workers.Go(func() {
 			for p := range work {
 				r.one(ctx, p)
+				r.warm.done(p, r.file.refine != nil)
 			}
 		})
 	}
@@ -275,7 +295,8 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if ctx.Err() != nil {
 		return
 	}
-	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live}
+	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
+		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery}}
 	start := time.Now()
 	run.started = start
 	r.mu.Lock()
@@ -309,6 +330,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		}
 	}
 	r.records[p.Hash] = finished
+	r.forgetKept(p)
 }
 
 // guarded runs a point and turns a broken invariant into the point's failure:

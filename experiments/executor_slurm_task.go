@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -30,7 +29,10 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 		return err
 	}
 	stem := filepath.Join(filepath.Dir(jobFile), fmt.Sprintf("task-%d", task))
-	r := &runner{file: file, execution: Execution{Jobs: 1, Threads: job.Threads}, started: time.Now(), reasons: map[string]string{}}
+	r, err := newRunner(file, Execution{Jobs: 1, Threads: job.Threads})
+	if err != nil {
+		return err
+	}
 	if r.journal, r.records, err = openJournal(stem+".journal", true); err != nil {
 		return err
 	}

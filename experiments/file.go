@@ -30,6 +30,7 @@ type File struct {
 	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
+	fork   *forking    // nil: points warm up with their own settings
 	keys   []string    // swept, in order
 }
 
@@ -41,6 +42,7 @@ type Point struct {
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
 	settings []setting
+	warmup   *warmup // nil: the kind has none that could be kept
 	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64 // its value there then
 }
@@ -56,6 +58,9 @@ type Options struct {
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
+	// Cache keeps certificates and channel loads for later runs; nil: nothing is kept. It
+	// is of this process: the tasks of a job array have none.
+	Cache *Cache `json:"-"`
 
 	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
@@ -108,7 +113,7 @@ func Load(name, text string, options Options) (*File, error) {
 		d.applyQuick()
 	}
 	d.applySettings(options.Set)
-	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{}, unsafe: options.AllowDeadlock}
+	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
 	if err := d.problems.err(); err != nil {
 		return nil, err
@@ -134,6 +139,7 @@ func (f *File) readAll(options Options) {
 		return // the meaning of the rest is unknown
 	}
 	f.readSweep()
+	f.readFork()
 	f.expand()
 	f.figures()
 	if len(d.problems) > 0 {

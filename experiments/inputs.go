@@ -87,7 +87,7 @@ func (f *File) locateInputs(config any) []setting {
 	for _, r := range fileReaders(config) {
 		r.RelativeTo(dir)
 		for _, path := range r.Files() {
-			digests = append(digests, setting{"content", f.digest(path)})
+			digests = append(digests, setting{"content", f.shared.digest(path)})
 		}
 	}
 	return digests
@@ -114,8 +114,8 @@ func (f *File) readsFiles() bool {
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all
 // points.
-func (f *File) digest(path string) string {
-	d, _ := f.shared.Get("digest "+path, func() (any, error) {
+func (s *Shared) digest(path string) string {
+	d, _ := s.Get("digest "+path, func() (any, error) {
 		in, err := input.OpenInput(path, input.MaxStream)
 		if err != nil {
 			return "", nil

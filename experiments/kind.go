@@ -77,6 +77,9 @@ type Kind[C, R any] struct {
 	// Run computes a point. It must depend on c, run.Seed and nothing else,
 	// return soon after ctx ends, and not print.
 	Run func(ctx context.Context, c *C, run *Run) (R, error)
+	// Forks, optional, lets points of a sweep go on from a common warm-up, and the kind
+	// write and read the state of a warm network: its Run calls [Run.Warm].
+	Forks *Forks[C]
 	// Revision goes up when results move for the same settings: points
 	// computed by an older revision are stale.
 	Revision int
@@ -109,6 +112,7 @@ type kind struct {
 	check     func(config any, seed uint64) ([]Warning, error)
 	preflight func(config any, p *Preflight) error
 	run       func(ctx context.Context, config any, run *Run) ([]string, error)
+	forks     *forks // nil: it does not
 }
 
 var kinds = map[string]*kind{}
@@ -124,6 +128,7 @@ func Register[C, R any](k Kind[C, R]) {
 		columns:  columnsOf(reflect.TypeFor[R]()),
 		tables:   k.Tables,
 		asked:    k.Asked,
+		forks:    k.Forks.untyped(),
 		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
 		complete: func(config any, given func(key string) bool) {

@@ -193,6 +193,9 @@ func (f *File) resolved(inputs string) string {
 			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", tomlValue(r.key), tomlValue(r.value(r.spacing)))
 		}
 	}
+	if f.fork != nil {
+		b.WriteString(f.resolvedFork())
+	}
 	for _, name := range []string{"plot", "expect"} {
 		i := 0
 		for _, table := range f.doc.elements(name) {

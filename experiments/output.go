@@ -92,6 +92,7 @@ func (r *runner) open() error {
 	}
 	if !r.execution.Resume {
 		_ = os.RemoveAll(filepath.Join(dir, slurmFolder)) // of tasks that have failed
+		removeKept(dir)
 	}
 	wanted := map[string]bool{}
 	for _, p := range r.file.Points {
@@ -153,6 +154,7 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	if r.execution.Dir == "" {
 		return outcome, nil
 	}
+	removeKept(r.execution.Dir)
 	return outcome, r.write(ctx, outcome, performance)
 }
 

@@ -73,7 +73,7 @@ func cutAssignment(s string) (key, text string, ok bool) {
 // the file sweeps is pinned: its axis keeps that one value, so that the columns
 // of the results stay. A key under "sweep." replaces or adds an axis.
 func (d *document) set(key string, value any, at origin) {
-	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") {
+	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") && !strings.HasPrefix(axis, "fork.") {
 		axis = keyUnder("sweep", key)
 		sweep, _ := d.tree["sweep"].(map[string]any)
 		if sweep == nil {

@@ -1,6 +1,10 @@
 package experiments
 
-import "github.com/weft-sim/weft/sim/param"
+import (
+	"errors"
+
+	"github.com/weft-sim/weft/sim/param"
+)
 
 // check asks the kind about every distinct point.
 func (f *File) check() {
@@ -13,7 +17,7 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
-		for _, e := range param.Errors(err) {
+		for _, e := range param.Errors(errors.Join(err, f.checkFork(p))) {
 			d.problemFrom("", e)
 		}
 		f.doc.problems = append(f.doc.problems, d.problems...)

@@ -24,6 +24,13 @@ type Run struct {
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
 
+	fork   *forking    // nil: none
+	warmup *warmup     // of the point
+	warm   *warmStates // of the execution
+	hash   string      // of the point
+	keep   Checkpoint  // where its snapshots are, and how often
+	parts  int         // that have asked for theirs
+
 	started time.Time // for progress only
 	mu      sync.Mutex
 	way     way

@@ -60,19 +60,32 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	h := header{Seed: f.Seed}
 	dec.table("", only(d.tree, "seed"), &h)
 	p.Seed = h.Seed
+	var inputs []setting
+	p.settings, inputs = f.configure(dec, d, p.config)
+	switch {
+	case f.fork != nil:
+		f.warmOf(p, d, dec)
+	case f.kind.forks != nil:
+		p.warmup = f.newWarmup(p, p.config, p.settings, inputs)
+	}
+	p.Hash = hashPoint(f.kind, build(), p.Seed, slices.Concat(inputs, p.settings, f.forkSettings()))
+	return p, dec
+}
+
+// configure decodes the tables of a document into a configuration of the kind, and lists
+// its settings and the digests of the files that it reads.
+func (f *File) configure(dec *decoder, d *document, config any) (settings, inputs []setting) {
 	tables := cloneTable(d.tree)
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
-	dec.tablesOf(f.kind, tables, p.config)
-	if u, ok := p.config.(deadlockSetting); ok && f.unsafe {
+	dec.tablesOf(f.kind, tables, config)
+	if u, ok := config.(deadlockSetting); ok && f.unsafe {
 		u.SetAllowDeadlock()
 	}
-	inputs := f.locateInputs(p.config)
-	f.kind.complete(p.config, d.has)
-	p.settings = resolve(p.config)
-	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
-	return p, dec
+	inputs = f.locateInputs(config)
+	f.kind.complete(config, d.has)
+	return resolve(config), inputs
 }
 
 // tablesOf decodes the tables of a kind. A key outside all tables that some

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -113,7 +111,10 @@ func (f *File) Merge(ctx context.Context, e Execution, shares []string) (*Outcom
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*record{}}
+	r, err := newRunner(f, e)
+	if err != nil {
+		return nil, err
+	}
 	defer f.shared.forget()
 	if err := r.open(); err != nil {
 		return nil, err

@@ -47,6 +47,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 	plain := cloneTable(sweep)
 	delete(plain, "lockstep")
 	delete(plain, "one_at_a_time")
+	delete(plain, "fork")
 	for _, s := range d.flatten("sweep", plain, isSweepValue) {
 		s.key = join("sweep", keyUnder("sweep", s.key))
 		if s.key+"." == refinePrefix {

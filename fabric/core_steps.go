@@ -12,7 +12,8 @@ type stepTimes struct {
 	alloc, traverse int64 // steps of switch allocation; of it and the crossbar
 	allocCycles     int64 // the longest that switch allocation takes, in cycles
 	crossCycles     int64 // with the crossbar
-	first           int64 // step with which the present cycle begins
+	cycle           int64 // the present one
+	first           int64 // step with which it begins
 	n               int   // steps in the present cycle
 	at              [maxSpeedup + 1]stepTime
 }
@@ -37,6 +38,19 @@ func newStepTimes(c *SwitchConfig) stepTimes {
 
 // set prepares the steps of cycle c.
 func (s *stepTimes) set(c int64) {
+	if s.whole != 0 && s.n > 0 { // all moves on alike
+		cycles := c - s.cycle
+		s.cycle = c
+		s.first += cycles * s.whole
+		for i := range s.n {
+			at := &s.at[i]
+			at.number += uint32(cycles * s.whole)
+			at.credit += cycles << intervalShift
+			at.depart += cycles << intervalShift
+		}
+		return
+	}
+	s.cycle = c
 	s.first = s.firstStep(c)
 	s.n = int(s.firstStep(c+1) - s.first)
 	for i := range s.n {

@@ -48,9 +48,9 @@ func (f *Fabric) ChannelFlits() []uint32 {
 func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
 
 // idleLatency is the mean latency in cycles of packets that cross channels as
-// often as given (len = (ports+terminals)*vcs) and never wait, their flits
-// following each other in a flit a cycle.
-func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
+// often as given (len = (ports+terminals)*vcs) and never wait, their flits, so many in
+// the mean, following each other in a flit a cycle.
+func (f *Fabric) idleLatency(channelFlits []uint32, meanFlits float64) float64 {
 	var flits, cycles float64
 	for ov, n := range channelFlits {
 		latency := float64(f.out[ov/f.vcs].latency)
@@ -61,5 +61,5 @@ func (f *Fabric) idleLatency(channelFlits []uint32) float64 {
 		}
 		cycles += float64(n) * latency
 	}
-	return cycles/flits + float64(f.DeliveredFlits)/float64(max(1, f.Packets)) - 1
+	return cycles/flits + meanFlits - 1
 }

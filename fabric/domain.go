@@ -45,7 +45,8 @@ type domain struct {
 	unit       *packetUnit // nil: flits are simulated
 
 	source     Source
-	prefetcher prefetcher // the source, if it is one
+	prefetcher prefetcher        // the source, if it is one
+	listens    DepartureListener // likewise
 	sink       Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       View
@@ -72,12 +73,28 @@ func newDomain(f *Fabric) *domain {
 		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
 		active:  make([]uint64, (len(f.masks)+63)/64),
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
-		wakes:   sim.NewWheel[int32](min(f.horizon, 1024)),
 	}
 	d.view.d = d
+	if f.unit != nil {
+		d.unit = f.unit.of()
+	}
+	d.makeWheels(f)
+	if f.hold != nil {
+		d.hold = f.hold.of(d)
+	}
+	if f.allocators != nil {
+		d.registered = newRegistered(d)
+	}
+	return d
+}
+
+// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
+func (d *domain) makeWheels(f *Fabric) {
+	domains := len(f.tasks)
+	d.wakes = sim.NewWheel[int32](min(f.horizon, 1024))
 	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
 	d.credits[0] = sim.NewWheel[int32](f.horizon)
-	if domains := len(f.tasks); domains > 1 {
+	if domains > 1 {
 		for i := range domains {
 			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
 			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
@@ -89,16 +106,9 @@ func newDomain(f *Fabric) *domain {
 	if f.occupancy {
 		d.behind = newBehind(d)
 	}
-	if f.hold != nil {
-		d.hold = f.hold.of(d)
+	if d.unit != nil {
+		d.unit.makeWheels(f)
 	}
-	if f.unit != nil {
-		d.unit = f.unit.of(f)
-	}
-	if f.allocators != nil {
-		d.registered = newRegistered(d)
-	}
-	return d
 }
 
 // activate marks a mask word as having work.

@@ -19,9 +19,11 @@ import (
 // before its decisions and may come in any order: so results do not depend on the
 // number of threads.
 //
-// Where a routing reads the state of switches of other domains (a [RemoteReader]),
-// where packets are observed, and where one thread would be as fast, there is one
-// domain. Its window never ends.
+// Where a routing reads the state of switches of other domains (a [RemoteReader]), and
+// where one thread would be as fast, there is one domain. Its window never ends.
+//
+// What cannot wait for the end of a window, as faults do not, makes windows shorter: see
+// [faults.window] and [Conductor]. It is done while all threads wait.
 //
 // There are more domains than threads, so that a thread that is through with its own,
 // or whose processor nobody else wants, can take over some of another's.

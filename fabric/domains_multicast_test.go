@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -54,9 +55,21 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 // accounted for ([fabric.Fabric.RunToEnd] audits).
 func TestThreadsMulticast(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
+	testThreadsMulticast(t, fabric.DefaultConfig(), 0, 4)
+}
+
+// TestThreadsMulticastPackets is TestThreadsMulticast with packets as the unit.
+func TestThreadsMulticastPackets(t *testing.T) {
+	fabric.DivideAlways(t.Cleanup)
+	config := fabric.DefaultConfig()
+	packets(&config)
+	testThreadsMulticast(t, config, 4)
+}
+
+func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 	for name, n := range mixedNetworks(t) {
-		for _, st := range []int{0, 4} {
-			config := cutThrough(fabric.DefaultConfig(), n.routing.VCs()+1)
+		for _, st := range pipelines {
+			config := cutThrough(base, n.routing.VCs()+1)
 			s := stages[st]
 			config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
 				s.route, s.vcAlloc, s.alloc, s.crossbar, s.speedup
@@ -65,13 +78,13 @@ func TestThreadsMulticast(t *testing.T) {
 				sameForThreads(t, func(t *testing.T, threads int) string {
 					g := n.topo.Graph()
 					x := &groupTraffic{of: make([][]int32, g.Terminals()), flits: 4, vcs: 1 << n.routing.VCs()}
-					m := newMFTs(g)
+					m := routingtest.NewTrees(g)
 					r := sim.NewStream(3, "groups", 0)
 					for range 12 {
 						members := terminals(g.Terminals())
 						sim.Shuffle(&r, members)
 						members = members[:1+r.IntN(len(members)-1)]
-						mlid := m.plant(topology.SwitchID(g.Switches()-1), members)
+						mlid := m.Plant(topology.SwitchID(g.Switches()-1), members)
 						for _, member := range members {
 							x.of[member] = append(x.of[member], mlid)
 						}

@@ -87,13 +87,16 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
-	if f.lanes != nil && len(plan.Eras) > 1 {
+	if (f.lanes != nil || f.laneQueues != nil) && len(plan.Eras) > 1 {
 		return fmt.Errorf("arbitration between lanes cannot follow packets that are discarded while they cross a switch: leave out switch.vlarb_high and vlarb_low, or let faults last for the whole run")
 	}
 	for _, r := range plan.Routing {
 		if err := checkRouting(f.graph, r); err != nil {
 			return err
 		}
+	}
+	if f.unit != nil {
+		f.unit.readyForFaults(f)
 	}
 	x := &faults{fabric: f, plan: plan, down: plan.Eras[0].Down, whole: plan.Eras[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
 	x.learn(0)
@@ -259,17 +262,20 @@ func (x *faults) failSince(before, now *topology.Down, c int64) {
 				}
 			})
 		}
-		x.failSwitches(d, before, now, failed)
+		x.failSwitches(d, before, now, failed, c)
 	}
 }
 
-// failSwitches dooms packets in the switches of a domain.
-func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bool) {
+// failSwitches dooms packets in the switches of a domain, from cycle c on.
+func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bool, c int64) {
 	for _, s := range d.mine {
 		sw := &d.switches[s]
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			v := sw.queue(local)
+			if d.unit != nil && failed[sw.port0+int32(d.matcher.places[local].port)] {
+				d.unit.onFailedChannels(d, sw, local, v, c)
+			}
 			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
 				x.doom(v.packet >> packetBits)
 			}

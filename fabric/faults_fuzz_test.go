@@ -42,41 +42,63 @@ func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure
 }
 
 // counted is a source that knows how many packets it has handed over, each with
-// a number of its own as its tag.
+// a number of its own as its tag, by terminal.
 type counted struct {
 	*fabric.OpenLoop
-	born int64
+	of []uint64
 }
 
 func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	if !c.OpenLoop.Next(t, until, spec) {
 		return false
 	}
-	spec.Tag = uint64(c.born)
-	c.born++
+	spec.Tag = uint64(t)<<32 | c.of[t]
+	c.of[t]++
 	return true
 }
 
-// onceEach is a sink that wants no packet twice.
+func (c *counted) born() (n int64) {
+	for _, of := range c.of {
+		n += int64(of)
+	}
+	return n
+}
+
+// onceEach is a sink that wants no packet twice. What a terminal gets is its own, for
+// threads.
 type onceEach struct {
 	t    testing.TB
-	seen map[uint64]bool
+	seen []map[uint64]fabric.Delivery
 }
 
 func (s *onceEach) Deliver(d *fabric.Delivery) {
-	if s.seen[d.Tag] {
+	if _, again := s.seen[d.Dst][d.Tag]; again {
 		s.t.Errorf("packet %d is delivered twice", d.Tag)
 	}
-	s.seen[d.Tag] = true
+	s.seen[d.Dst][d.Tag] = *d
 }
 
-// randomFaults runs a small random network in which cables and switches fail
-// and come back at random, with a random switch, packets of several flits and
-// retries or none. Nothing may be lost silently: every packet born is
-// delivered once, lost or unreachable; every flit that entered has left or was
-// discarded; every buffer is empty in the end, every virtual channel free,
-// every credit home (Audit).
-func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+func (s *onceEach) packets() (n int64) {
+	for _, seen := range s.seen {
+		n += int64(len(seen))
+	}
+	return n
+}
+
+// faultTrial is a small random network in which cables and switches fail and come back at
+// random, with a random switch, packets of several flits and retries or none.
+type faultTrial struct {
+	seed   uint64
+	graph  *topology.Graph
+	name   string // of the routing
+	plan   *fabric.FaultPlan
+	config fabric.Config
+	most   int // flits of a packet
+	load   float64
+	trace  bool
+}
+
+func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 	r := sim.NewStream(seed, "fuzz", 0)
 	topo, err := param.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
 		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
@@ -129,41 +151,60 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
-	f, err := fabric.New(g, config, plan.Routing[0], seed)
+	trace := r.IntN(4) == 0
+	return &faultTrial{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
+}
+
+// run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is
+// delivered once, lost or unreachable; every flit that entered has left or was
+// discarded; every buffer is empty in the end, every virtual channel free, every credit
+// home (Audit).
+func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *fabric.Fabric, sink *onceEach) {
+	seed := x.seed
+	f, err := fabric.New(x.graph, config, x.plan.Routing[0], seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.SetFaults(plan); err != nil {
+	if err := f.SetFaults(x.plan); err != nil {
 		t.Fatal(err)
 	}
 	var traced *fabric.Tracer
-	if r.IntN(4) == 0 {
+	if x.trace {
 		meter := fabric.NewMeter(100)
 		meter.Open(0)
 		traced = f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20, Every: 1})
 	}
-	load := 0.1 + 0.5*r.Float64()
-	terminals := g.Terminals()
-	source := &counted{OpenLoop: fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load * 2 / float64(1+most))}, mixed{most}, seed)}
-	sink := &onceEach{t, map[uint64]bool{}}
+	f.Divide(threads)
+	terminals := x.graph.Terminals()
+	source := &counted{fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
+	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals)}
+	for i := range sink.seen {
+		sink.seen[i] = map[uint64]fabric.Delivery{}
+	}
 	source.Stop(2000)
 	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	tally = f.FaultTally()
+	tally := f.FaultTally()
 	if traced != nil {
 		checkTraces(t, seed, traced)
 	}
-	if delivered := int64(len(sink.seen)); source.born != delivered+tally.Lost+tally.Unreachable {
-		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born, delivered, tally)
+	if delivered := sink.packets(); source.born() != delivered+tally.Lost+tally.Unreachable {
+		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)
 	}
-	if f.Packets != int64(len(sink.seen))+tally.Duplicates {
-		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, len(sink.seen), tally)
+	if f.Packets != sink.packets()+tally.Duplicates {
+		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, sink.packets(), tally)
 	}
 	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		t.Errorf("seed %d: %+v", seed, f.Counters)
 	}
-	return name, tally
+	return f, sink
+}
+
+func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+	x := drawFaultTrial(t, seed)
+	f, _ := x.run(t, x.config, 1)
+	return x.name, f.FaultTally()
 }
 
 // checkTraces wants the stages of recorded packets, none of them shorter than

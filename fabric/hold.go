@@ -65,14 +65,21 @@ func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
 	if v.packet&headFlit == 0 {
 		return false
 	}
-	if d.unit != nil {
-		tail := d.train(v.packet >> packetBits).tail
-		if tail > d.cycle {
-			d.unit.sleepUntil(d, sw, local, tail)
-		}
-		return tail > d.cycle
+	whole := d.whole(v)
+	if !whole && d.unit != nil {
+		d.unit.sleepUntil(d, sw, local, d.train(v.packet>>packetBits).tail)
 	}
-	return v.count < d.packet(v.packet>>packetBits).flits
+	return !whole
+}
+
+// whole tells whether all of the packet at the front of a queue, whose head is there, has
+// come.
+func (d *domain) whole(v *inVC) bool {
+	id := v.packet >> packetBits
+	if d.unit != nil {
+		return d.train(id).tail <= d.cycle
+	}
+	return v.count >= d.packet(id).flits
 }
 
 // body sends the flits among some requests that follow a head through the crossbar

@@ -49,6 +49,8 @@ type multicast struct {
 	usedInputs  []bool   // by local port, in this step
 	usedOutputs []bool
 	usedList    []uint32 // of both, for clearing: input<<16 | output
+
+	asleep []uint64 // by mask word, where packets are the unit: queues that bid again when something changes at their switch
 }
 
 // replication is a packet on its way out of a queue.
@@ -57,6 +59,7 @@ type replication struct {
 	freed    int32 // flits that have left the queue
 	heads    int32 // branches without a virtual channel
 	branches []branch
+	pass     pass // under switch.hold
 }
 
 // branch is a copy of a packet on its way to an output port.
@@ -78,7 +81,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
-	if f.lanes != nil {
+	if f.lanes != nil || f.laneQueues != nil {
 		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
 	}
 	if err := f.config.CheckWith(Multicast); err != nil {
@@ -95,6 +98,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
 		bids:       make([]bid, f.mostPorts),
 		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
+		asleep: make([]uint64, len(f.masks)),
 	}
 	f.handOn()
 	return nil
@@ -127,6 +131,10 @@ func (t *MulticastTable) ports(mlid int32, in topology.PortID) (row []topology.P
 // queues, one step: outputs that are due to serve a multicast packet do so, then
 // come unicast packets, then multicast packets to outputs that are left.
 func (m *multicast) allocate(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+	if d.hold != nil {
+		m.allocateHeld(d, sw, s, t)
+		return
+	}
 	m.collect(sw, m.turn[s])
 	if len(m.mine) == 0 {
 		d.allocateSwitch(sw, t)
@@ -144,6 +152,11 @@ func (m *multicast) allocate(d *domain, sw *switchState, s topology.SwitchID, t 
 	for _, local := range m.mine {
 		m.settle(sw, local)
 	}
+	m.forget()
+}
+
+// forget ends a step: no port is taken in the next one yet.
+func (m *multicast) forget() {
 	for _, used := range m.usedList {
 		m.usedInputs[used>>16], m.usedOutputs[used&(1<<16-1)] = false, false
 	}
@@ -246,7 +259,7 @@ func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local
 		}
 	}
 	r.heads = int32(len(r.branches))
-	if more := int32(len(r.branches)) - 1; more > 0 { // without branches it ends here
+	if more := int32(len(r.branches)) - 1; more > 0 && d.unit == nil { // without branches it ends here; packets' copies are packets of their own
 		atomic.AddInt32(&p.copies, more)
 	}
 	return r
@@ -268,10 +281,8 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 	}
 	if b.sent++; b.sent == r.flits {
 		flags |= tailFlit
-		ov.owner = ^ov.owner
-		o.free |= 1 << vc
-		if o.waiters != 0 {
-			d.wakeWaiters(o)
+		if r.flits > 1 || d.hold == nil {
+			b.release(d, sw)
 		}
 	}
 	ov.flits++
@@ -287,6 +298,23 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 	}
 	*d.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
 	m.prefer[sw.port0+int32(b.output)] = false
+}
+
+// take gives a branch of the packet in a queue a local output virtual channel.
+func (b *branch) take(d *domain, sw *switchState, queue, lov int32) {
+	b.lov = lov
+	sw.outVC(uint32(lov)).owner = queue
+	sw.outPort(b.output).free &^= 1 << (uint32(lov) - b.output*uint32(d.vcs))
+}
+
+// release lets go of a branch's virtual channel.
+func (b *branch) release(d *domain, sw *switchState) {
+	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+	ov.owner = ^ov.owner
+	o.free |= 1 << (uint32(b.lov) - b.output*uint32(d.vcs))
+	if o.waiters != 0 {
+		d.wakeWaiters(o)
+	}
 }
 
 // free takes the front flit, which all branches have read, out of its queue.
@@ -305,9 +333,7 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 		if len(r.branches) == 0 {
 			d.releaseCopy(v.packet >> packetBits)
 		}
-		queue := sw.queue0 + int32(local)
-		m.idle = append(m.idle, m.under[queue]-1)
-		m.under[queue] = 0
+		m.end(sw.queue0 + int32(local))
 		if d.combined == 0 && v.count > 0 {
 			sw.mask(local).va |= 1 << (local & 63)
 		}
@@ -318,6 +344,12 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 	if r.freed == r.flits && d.upcoming != nil {
 		d.leaves(sw, local, v, t.number)
 	}
+}
+
+// end ends the replication of the packet in front of a queue.
+func (m *multicast) end(queue int32) {
+	m.idle = append(m.idle, m.under[queue]-1)
+	m.under[queue] = 0
 }
 
 // settle puts a queue that has something for the crossbar back before the

@@ -9,62 +9,10 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
-
-// mfts collects the rows of trees.
-type mfts struct {
-	g      *topology.Graph
-	tables []fabric.MulticastTable
-}
-
-func newMFTs(g *topology.Graph) *mfts {
-	return &mfts{g, make([]fabric.MulticastTable, g.Switches())}
-}
-
-// plant adds a row of the next MLID to every switch between the members and
-// the root: of the tree of first shortest paths from it.
-func (m *mfts) plant(root topology.SwitchID, members []topology.TerminalID) (mlid int32) {
-	for _, t := range m.tables {
-		for _, used := range t.MLIDs {
-			mlid = max(mlid, used+1)
-		}
-	}
-	up := make([]topology.PortID, m.g.Switches()) // port towards the root
-	seen := make([]bool, len(up))
-	seen[root] = true
-	for queue := []topology.SwitchID{root}; len(queue) > 0; queue = queue[1:] {
-		for p, end := m.g.Ports(queue[0]); p < end; p++ {
-			if peer, ok := m.g.PeerPort(p); ok && !seen[m.g.PortSwitch[peer]] {
-				s := m.g.PortSwitch[peer]
-				seen[s], up[s] = true, peer
-				queue = append(queue, s)
-			}
-		}
-	}
-	rows := map[topology.SwitchID][]topology.PortID{}
-	add := func(p topology.PortID) {
-		if s := m.g.PortSwitch[p]; !slices.Contains(rows[s], p) {
-			rows[s] = append(rows[s], p)
-		}
-	}
-	for _, t := range members {
-		add(m.g.TerminalPort[t])
-		for s := m.g.PortSwitch[m.g.TerminalPort[t]]; s != root; {
-			peer, _ := m.g.PeerPort(up[s])
-			add(up[s])
-			add(peer)
-			s = m.g.PortSwitch[peer]
-		}
-	}
-	for s, ports := range rows {
-		slices.Sort(ports)
-		m.tables[s].MLIDs = append(m.tables[s].MLIDs, mlid)
-		m.tables[s].Ports = append(m.tables[s].Ports, ports)
-	}
-	return mlid
-}
 
 func cutThrough(config fabric.Config, vcs int) fabric.Config {
 	config.Switch.FlowControl = "cut-through"
@@ -72,10 +20,17 @@ func cutThrough(config fabric.Config, vcs int) fabric.Config {
 	return config
 }
 
-func (n network) multicast(t testing.TB, config fabric.Config, m *mfts) *fabric.Fabric {
+// models runs a test with switches that hold no ports, and with each unit under those
+// that do.
+func models(t *testing.T, test func(t *testing.T, config fabric.Config)) {
+	t.Run("no hold", func(t *testing.T) { test(t, fabric.DefaultConfig()) })
+	units(t, test)
+}
+
+func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Trees) *fabric.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	if err := f.SetMulticast(m.tables, config.Switch.VCs-1); err != nil {
+	if err := f.SetMulticast(m.Tables, config.Switch.VCs-1); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -92,11 +47,13 @@ func terminals(n int) []topology.TerminalID {
 // One switch: 3 flits from terminal 0 reach terminals 1 to 3 like a unicast
 // packet: injection 1 + channel 1 + switch 1 + channel 1 + 2 further flits = 6
 // cycles. 3 flits in, 9 out, 9 hops.
-func TestMulticastOneSwitch(t *testing.T) {
+func TestMulticastOneSwitch(t *testing.T) { models(t, testMulticastOneSwitch) }
+
+func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := newMFTs(n.topo.Graph())
-	m.plant(0, terminals(4))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
+	m := routingtest.NewTrees(n.topo.Graph())
+	m.Plant(0, terminals(4))
+	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
 	if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
@@ -118,11 +75,13 @@ func TestMulticastOneSwitch(t *testing.T) {
 }
 
 // A group of the sender alone: the packet ends at its switch, and is counted.
-func TestMulticastNoBranch(t *testing.T) {
+func TestMulticastNoBranch(t *testing.T) { models(t, testMulticastNoBranch) }
+
+func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := newMFTs(n.topo.Graph())
-	m.plant(0, terminals(1))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
+	m := routingtest.NewTrees(n.topo.Graph())
+	m.Plant(0, terminals(1))
+	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
 	if err := f.RunToEnd(t.Context(), s, s, nil); err != nil {
@@ -135,17 +94,19 @@ func TestMulticastNoBranch(t *testing.T) {
 
 // In an idle network every member hears a multicast packet when it would hear
 // the same packet sent to it alone, whatever the pipeline.
-func TestMulticastZeroLoad(t *testing.T) {
+func TestMulticastZeroLoad(t *testing.T) { models(t, testMulticastZeroLoad) }
+
+func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 	for _, st := range stages {
 		n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
 		g := n.topo.Graph()
-		config := cutThrough(fabric.DefaultConfig(), 3)
+		config := cutThrough(config, 3)
 		config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
 			st.route, st.vcAlloc, st.alloc, st.crossbar, st.speedup
 		for _, flits := range []int32{1, 5} {
-			m := newMFTs(g)
+			m := routingtest.NewTrees(g)
 			const src = 13
-			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
+			mlid := m.Plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
@@ -173,11 +134,13 @@ func TestMulticastZeroLoad(t *testing.T) {
 // reaches terminal 1 in cycle 6 + 17 = 23. The copy for terminal 2 of 3 flits
 // born in cycle 2 is not held up and arrives in 2 + 6; the flits for terminal 1
 // follow the 20: 24, 25, 26.
-func TestMulticastBranchesApart(t *testing.T) {
+func TestMulticastBranchesApart(t *testing.T) { models(t, testMulticastBranchesApart) }
+
+func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := newMFTs(n.topo.Graph())
-	m.plant(0, terminals(3))
-	f := n.multicast(t, cutThrough(fabric.DefaultConfig(), 2), m)
+	m := routingtest.NewTrees(n.topo.Graph())
+	m.Plant(0, terminals(3))
+	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
@@ -278,25 +241,33 @@ func mixedNetworks(t testing.TB) map[string]network {
 // Every member hears every packet once, nobody else does, flits and credits are
 // conserved (RunToEnd audits), and nothing deadlocks: on five networks and three
 // pipelines with traffic as dense as it gets.
-func TestMulticastMixed(t *testing.T) {
+func TestMulticastMixed(t *testing.T) { models(t, testMulticastMixed) }
+
+func testMulticastMixed(t *testing.T, config fabric.Config) {
 	packets := 60
+	if config.Switch.Hold {
+		packets = 25
+	}
 	for name, n := range mixedNetworks(t) {
 		for _, st := range []int{0, 1, 4, 6} {
-			config := cutThrough(fabric.DefaultConfig(), n.routing.VCs()+1)
+			config := cutThrough(config, n.routing.VCs()+1)
 			s := stages[st]
 			config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
 				s.route, s.vcAlloc, s.alloc, s.crossbar, s.speedup
 			config.Switch.BufferFlits, config.Switch.OutputBufferFlits = 9, st%2
+			if config.Switch.Hold {
+				config.Switch.OutputBufferFlits *= 9 // room for whole copies
+			}
 			t.Run(name+", "+s.name, func(t *testing.T) {
 				g := n.topo.Graph()
-				m := newMFTs(g)
+				m := routingtest.NewTrees(g)
 				r := sim.NewStream(3, "groups", 0)
 				var groups [][]topology.TerminalID
 				for range 12 {
 					members := terminals(g.Terminals())
 					sim.Shuffle(&r, members)
 					members = members[:1+r.IntN(len(members)-1)]
-					m.plant(topology.SwitchID(g.Switches()-1), members)
+					m.Plant(topology.SwitchID(g.Switches()-1), members)
 					groups = append(groups, members)
 				}
 				x := newMixed(g, groups, packets, 4, 1<<n.routing.VCs())
@@ -314,10 +285,12 @@ func TestMulticastMixed(t *testing.T) {
 // Four paths of three links around a ring of four, in one virtual channel: each
 // link waits for the next. They jam, and the watchdog shows the circle; with
 // two trees on each of two virtual channels there is none.
-func TestMulticastDeadlock(t *testing.T) {
+func TestMulticastDeadlock(t *testing.T) { models(t, testMulticastDeadlock) }
+
+func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	g := n.topo.Graph()
-	m := newMFTs(g)
+	m := routingtest.NewTrees(g)
 	var groups [][]topology.TerminalID
 	for first := range 4 {
 		// The path that lacks the link from first-1 to first.
@@ -333,11 +306,11 @@ func TestMulticastDeadlock(t *testing.T) {
 				}
 			}
 			slices.Sort(ports)
-			m.tables[s].MLIDs, m.tables[s].Ports = append(m.tables[s].MLIDs, mlid), append(m.tables[s].Ports, ports)
+			m.Tables[s].MLIDs, m.Tables[s].Ports = append(m.Tables[s].MLIDs, mlid), append(m.Tables[s].Ports, ports)
 		}
 		groups = append(groups, terminals(4))
 	}
-	config := cutThrough(fabric.DefaultConfig(), 3)
+	config = cutThrough(config, 3)
 	config.Switch.BufferFlits = 4
 	x := newMixed(g, groups, 2000, 4, 1<<2)
 	err := n.multicast(t, config, m).RunToEnd(t.Context(), x, x, nil)
@@ -356,11 +329,27 @@ func TestMulticastDeadlock(t *testing.T) {
 	}
 }
 
+// What multicast packets cannot do with is refused by the key.
+func TestMulticastRefusals(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	for key, set := range map[string]func(s *fabric.SwitchConfig){
+		"switch.output_buffer_flits": func(s *fabric.SwitchConfig) { s.Hold, s.OutputBufferFlits = true, s.BufferFlits-1 },
+		"switch.forwarding":          func(s *fabric.SwitchConfig) { s.Forwarding = fabric.StoreAndForward },
+	} {
+		config := cutThrough(fabric.DefaultConfig(), 2)
+		set(&config.Switch)
+		var wrong *param.ParamError
+		if err := n.fabric(t, config).SetMulticast(routingtest.NewTrees(n.topo.Graph()).Tables, 1); !errors.As(err, &wrong) || wrong.Key != key {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 // SetMulticast refuses wormhole.
 func TestMulticastNeedsCutThrough(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	var wrong *param.ParamError
-	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(newMFTs(n.topo.Graph()).tables, 1); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
+	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(routingtest.NewTrees(n.topo.Graph()).Tables, 1); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
 		t.Errorf("%v", err)
 	}
 }

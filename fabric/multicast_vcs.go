@@ -40,20 +40,7 @@ func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t 
 			if free == 0 {
 				continue
 			}
-			distance := int32(local) - m.grant[sw.port0+int32(b.output)]
-			if distance < 0 {
-				distance += math.MaxInt32 / 2
-			}
-			if best := &m.bids[b.output]; best.lov == 0 || distance < best.distance {
-				lov := d.roomFor(sw, b.output, free, r.flits)
-				if lov < 0 {
-					continue
-				}
-				if best.lov == 0 {
-					m.wanted = append(m.wanted, b.output)
-				}
-				*best = bid{local, uint32(i), lov + 1, distance}
-			}
+			m.bid(d, sw, local, i, r, free)
 		}
 	}
 	for _, output := range m.wanted {
@@ -61,23 +48,38 @@ func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t 
 		lov, local := best.lov-1, best.local
 		queue := sw.queue0 + int32(local)
 		r := &m.work[m.under[queue]-1]
-		r.branches[best.branch].lov = lov
+		r.branches[best.branch].take(d, sw, queue, lov)
 		r.heads--
-		sw.outVC(uint32(lov)).owner = queue
-		sw.outPort(output).free &^= 1 << (uint32(lov) - output*uint32(d.vcs))
 		m.grant[sw.port0+int32(output)] = int32(local) + 1
 		best.lov = 0
 	}
 	m.wanted = m.wanted[:0]
 }
 
+// bid bids for an output virtual channel of a set for a branch of the packet in a queue.
+func (m *multicast) bid(d *domain, sw *switchState, local uint32, branch int, r *replication, free uint32) {
+	output := r.branches[branch].output
+	distance := int32(local) - m.grant[sw.port0+int32(output)]
+	if distance < 0 {
+		distance += math.MaxInt32 / 2
+	}
+	best := &m.bids[output]
+	if best.lov != 0 && distance >= best.distance {
+		return
+	}
+	if lov := d.roomFor(sw, output, free, r.flits); lov >= 0 {
+		if best.lov == 0 {
+			m.wanted = append(m.wanted, output)
+		}
+		*best = bid{local, uint32(branch), lov + 1, distance}
+	}
+}
+
 // roomFor is the first local output virtual channel of a set of a port that has
 // room for so many flits; -1: none.
 func (d *domain) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
-	for ; set != 0; set &= set - 1 {
-		if lov := port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)); sw.outVC(lov).credits >= flits {
-			return int32(lov)
-		}
+	if set = d.withCredits(sw, port, set, flits); set == 0 {
+		return -1
 	}
-	return -1
+	return int32(port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)))
 }

@@ -43,7 +43,8 @@ type network struct {
 	horizon    int64 // cycles that wheels file ahead
 }
 
-// extras is what only a network that is simulated in one piece can have.
+// extras is what not every network has. Domains have observers and replication of their
+// own.
 type extras struct {
 	observer  observer   // nil: nobody looks
 	faults    *faults    // nil: none

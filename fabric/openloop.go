@@ -95,6 +95,13 @@ func (o *OpenLoop) prefetch(terminals []int32) {
 // Closed tells that births do not wait for arrivals.
 func (o *OpenLoop) Closed() bool { return false }
 
+// Begin implements [Workload].
+func (o *OpenLoop) Begin(c int64) {
+	for t := range o.sources {
+		o.sources[t].next += c
+	}
+}
+
 // Stop ends the births at cycle c: packets that would have been born then or
 // later, and those still waiting at their source when the last terminal has
 // looked, are not sent.

@@ -240,8 +240,11 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 }
 
 // waitNoMore takes a queue out of the list of those that wait for a port.
-func (d *domain) waitNoMore(o *outPort, queue int32) {
-	for at := &o.waiters; *at != 0; at = &d.waitNext[*at-1] {
+func (d *domain) waitNoMore(o *outPort, queue int32) { d.unlink(&o.waiters, queue) }
+
+// unlink takes a queue out of a list of those that wait, if it is there.
+func (d *domain) unlink(list *int32, queue int32) {
+	for at := list; *at != 0; at = &d.waitNext[*at-1] {
 		if *at == queue+1 {
 			*at = d.waitNext[queue]
 			return

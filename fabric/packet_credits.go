@@ -25,8 +25,13 @@ func (u *packetUnit) arriveCredits(d *domain, c int64) {
 func (u *packetUnit) wakeFor(d *domain, port int32) {
 	if port >= d.terminalOut0 {
 		d.creditTerminal(d.terminalOV0 + (port-d.terminalOut0)*int32(d.vcs))
-	} else if o := &d.out[port]; o.waiters != 0 {
+		return
+	}
+	if o := &d.out[port]; o.waiters != 0 {
 		d.wakeWaiters(o)
+	}
+	if d.multicast != nil {
+		u.wakeMulticast(d, &d.switches[d.graph.PortSwitch[port]])
 	}
 }
 

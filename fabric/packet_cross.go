@@ -30,50 +30,58 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		pace, p := d.pace(o), d.train(v.packet>>packetBits)
 		n := p.flits
 		c := transit{
-			in: *p, granted: d.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
+			packet: v.packet >> packetBits, in: *p, granted: d.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
 			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
 		}
 		c.follow(u, d, pace.interval)
-		o.nextFree = c.last + pace.interval
-		p.head, p.pace = c.first+int64(o.latency)<<intervalShift, c.pace
-		p.tail = wholeCycle(c.last) + int64(o.latency)
-		if !c.late {
-			p.slow = p.pace
-		}
-
-		ov := sw.outVC(uint32(v.out))
-		ov.flits += uint32(n)
-		d.FlitHops += int64(n)
 		vc := uint32(v.out) - output*vcs
-		arrival := p.tail // a terminal has no use for the head
-		if o.bounded != 0 {
-			arrival = wholeCycle(c.first) + int64(o.latency)
-		}
-		e := d.flits[o.wheel&15].Place(arrival)
-		e.queue, e.packet, e.dst, e.state = o.dest+int32(vc)*int32(o.bounded), v.packet, v.dst, v.state
-		if v.state < maxHops<<hopShift {
-			e.state += 1 << hopShift
-		}
-		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
-		if u.watched {
-			u.departs(d, sw, output, &c)
-		} else {
-			ov.credits -= n * int32(o.bounded)
-		}
+		u.send(d, sw, output, v, v.packet, &c)
+		credits := u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
 		if n == 1 {
 			u.leave(d, sw, local, v, t.number, d.combined == 0)
 			continue
 		}
+		if u.flights != nil {
+			u.flights[sw.queue0+int32(local)] = newFlight(u, d, &c, credits)
+		}
 		if d.combined != 0 {
-			ov.owner = sw.queue0 + int32(local)
+			sw.outVC(uint32(v.out)).owner = sw.queue0 + int32(local)
 			o.free &^= 1 << (vc & 15)
 		}
 		u.begin(d, sw, local, port, output, c.crossed)
 	}
 }
 
+// send puts a packet, from the front of a queue or a copy of that one, onto its channel.
+func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
+	o, n, p := sw.outPort(output), c.in.flits, d.train(packet>>packetBits)
+	o.nextFree = c.last + d.pace(o).interval
+	*p = train{head: c.first + int64(o.latency)<<intervalShift, tail: wholeCycle(c.last) + int64(o.latency), flits: n, pace: c.pace, slow: c.in.slow}
+	if !c.late {
+		p.slow = p.pace
+	}
+	ov := sw.outVC(uint32(c.lov))
+	ov.flits += uint32(n)
+	d.FlitHops += int64(n)
+	arrival := p.tail // a terminal has no use for the head
+	if o.bounded != 0 {
+		arrival = wholeCycle(c.first) + int64(o.latency)
+	}
+	e := d.flits[o.wheel&15].Place(arrival)
+	e.queue, e.packet, e.dst, e.state = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.bounded), packet, v.dst, v.state
+	if v.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
+	}
+	if u.watched {
+		u.departs(d, sw, output, c)
+	} else {
+		ov.credits -= n * int32(o.bounded)
+	}
+}
+
 // transit is a packet on its way through a switch.
 type transit struct {
+	packet  int32
 	in      train // how it comes
 	granted int64 // step
 	crossed int64 // step in which its last flit crosses
@@ -125,6 +133,22 @@ func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
 	}
 }
 
+// crosses is when the flits of a packet cross. It is about an output virtual channel.
+func (c *transit) crosses(u *packetUnit, d *domain, ov int32) ramp {
+	r := newRamp(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
+	c.limit(u, d, &r, 0)
+	return r
+}
+
+// leaves is when they leave by the channel.
+func (c *transit) leaves(u *packetUnit, d *domain, ov int32) ramp {
+	r := newRamp(c.in.flits, ov, c.first, c.pace)
+	if c.in.tail > d.cycle {
+		c.in.limit(u, &r, d.steps.crossCycles<<intervalShift)
+	}
+	return r
+}
+
 // limit limits what the flits of a packet do to so many cycles after they can cross, as
 // far as it is the channels that limit them.
 func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
@@ -145,8 +169,9 @@ func (p *train) limit(u *packetUnit, r *ramp, after int64) {
 	}
 }
 
-// returnCredits sends the credits of a packet's flits back for ov upstream.
-func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) {
+// returnCredits sends the credits of a packet's flits back for ov upstream. It returns
+// when the first of them comes.
+func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) (first int64) {
 	s := &d.steps
 	stored := t.credit
 	if u.creditRate == u.stepRate {
@@ -165,4 +190,5 @@ func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *ste
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << intervalShift)
 	*u.ramps[in.wheel&15].Place(r.time(u, 0)) = r
+	return r.at[0]
 }

@@ -11,6 +11,12 @@ import (
 func (u *packetUnit) begin(d *domain, sw *switchState, local, port, output uint32, tail int64) {
 	held := check.Of(d.hold.ports).From(uint32(sw.port0))
 	held.At(port).input, held.At(output).output = true, true
+	u.awaitTail(d, sw, local, output, tail)
+}
+
+// awaitTail takes a queue, whose head crosses to an output, out of the bidding until the
+// tail crosses, in a step.
+func (u *packetUnit) awaitTail(d *domain, sw *switchState, local, output uint32, tail int64) {
 	queue, bit := sw.queue0+int32(local), uint64(1)<<(local&63)
 	sw.mask(local).sa &^= bit
 	sw.queue(local).ready = uint32(tail)
@@ -49,6 +55,10 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 			u.tails--
 			m.tail &^= left & -left
 			m.under &^= left & -left
+			if v.dst < 0 {
+				u.endPass(d, sw, local, v, step)
+				continue
+			}
 			output := v.hop >> 16
 			in, out := held.At(uint32(places.At(local).port)), held.At(output)
 			in.input, out.output = false, false
@@ -74,6 +84,7 @@ func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, st
 		if o.waiters != 0 {
 			d.wakeWaiters(o)
 		}
+		u.wakeMulticast(d, sw)
 	}
 	v.out = -1
 	m, bit := sw.mask(local), uint64(1)<<(local&63)

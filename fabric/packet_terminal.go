@@ -13,7 +13,7 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if te.packet < 0 && !d.fetch(t, te, c) {
 		return
 	}
-	u.room(d, d.terminalOut0+t, d.allVCs, te.left)
+	u.room(d, d.terminalOut0+t, 1<<d.vcs-1, te.left)
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	vc, ok := d.injectionVC(t, te, ovs)
 	if !ok {
@@ -29,6 +29,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	d.InjectedFlits += int64(n)
 	if wholeCycle(o.nextFree) < c { // idle since
 		o.nextFree = c << intervalShift
+	}
+	if u.starts != nil {
+		u.starts[t] = o.nextFree
 	}
 	interval := d.pace(o).interval
 	tail := wholeCycle(o.nextFree + int64(n-1)*interval)

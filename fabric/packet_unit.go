@@ -36,6 +36,8 @@ type packetUnit struct {
 	credits []portCredits // by port, then by terminal
 	streams []streams     // by mask word
 	flows   [][]flow      // by port; nil unless watched
+	flights []flight      // by queue; nil unless something can fail
+	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
 	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
 	events *sim.Wheel[event]
@@ -141,17 +143,21 @@ func (u *packetUnit) slope(every int64) uint8 {
 	return uint8(len(u.slopes) - 1)
 }
 
-// of is u for one of the domains of f, with wheels of its own: the records of ports and
-// queues are those of all.
-func (u *packetUnit) of(f *Fabric) *packetUnit {
+// of is u for a domain, which has wheels of its own: the records of ports and queues are
+// those of all.
+func (u *packetUnit) of() *packetUnit {
 	own := *u
-	own.ramps[0], own.events = sim.NewWheel[ramp](f.horizon), sim.NewWheel[event](f.horizon)
+	return &own
+}
+
+// makeWheels gives the unit of one of the domains of f empty wheels.
+func (u *packetUnit) makeWheels(f *Fabric) {
+	u.ramps[0], u.events = sim.NewWheel[ramp](f.horizon), sim.NewWheel[event](f.horizon)
 	if domains := len(f.tasks); domains > 1 {
 		for i := range domains {
-			own.ramps[1+i] = sim.NewWheel[ramp](f.horizon + f.lookahead)
+			u.ramps[1+i] = sim.NewWheel[ramp](f.horizon + f.lookahead)
 		}
 	}
-	return &own
 }
 
 // reach is how far ahead packets are filed beyond what flits are: as long as a buffer

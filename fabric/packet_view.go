@@ -10,7 +10,8 @@ import (
 type flow struct {
 	ramp
 	kind    flowKind
-	decided int32 // output virtual channel that the flits are counted under while they wait
+	packet  int32
+	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 
 type flowKind uint8
@@ -31,8 +32,6 @@ func (u *packetUnit) look(d *domain, p topology.PortID) {
 
 // settleFlows counts what the flits of a port have done.
 func (u *packetUnit) settleFlows(d *domain, port int32) {
-	flows := u.flows[port]
-	kept := flows[:0]
 	// What flits have crossed in this cycle shows when their switch has been evaluated,
 	// and in the steps of its own behind them.
 	next := (d.cycle + 1) << intervalShift
@@ -42,6 +41,14 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 	} else if d.graph.PortSwitch[port] == d.head.Switch {
 		evaluated = d.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
 	}
+	u.count(d, port, next, evaluated)
+}
+
+// count counts what the flits of a port have done before a time, and those that crossed
+// before another.
+func (u *packetUnit) count(d *domain, port int32, next, evaluated int64) {
+	flows := u.flows[port]
+	kept := flows[:0]
 	for i := range flows {
 		w := &flows[i]
 		switch w.kind {
@@ -52,7 +59,7 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 			if w.ov >= 0 {
 				d.outVC[w.ov].credits -= n
 			}
-			if d.crossed != nil {
+			if d.crossed != nil && w.decided >= 0 {
 				d.crossed[w.decided] += n
 			}
 		case leaving:
@@ -69,8 +76,20 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 	u.flows[port] = kept
 }
 
+// upToDate counts, between cycles, what the flits and credits of all ports have done: what
+// any look in the next cycle would begin with.
+func (u *packetUnit) upToDate(d *domain) {
+	u.settleAll(d)
+	deciding := d.head.Switch
+	defer func() { d.head.Switch = deciding }()
+	d.head.Switch = topology.SwitchID(len(d.switches)) // all have done their work of the cycle
+	for port := range u.flows {
+		u.settleFlows(d, int32(port))
+	}
+}
+
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *ramp, first int32) {
+func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided int32, r *ramp, first int32) {
 	if r.flits == first {
 		return
 	}
@@ -78,7 +97,7 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r 
 		u.settleFlows(d, port)
 	}
 	r.from(u, first)
-	u.flows[port] = append(u.flows[port], flow{*r, kind, decided})
+	u.flows[port] = append(u.flows[port], flow{*r, kind, packet, decided})
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
@@ -90,32 +109,32 @@ func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
 	r := ramp{flits: p.flits, ov: -1}
 	p.limit(u, &r, 0)
 	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
-	u.add(d, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
+	u.add(d, sw.port0+int32(head.hop>>16), arriving, head.packet>>packetBits, decided, &r, 1)
 }
 
 // departs notes a packet whose head crosses to an output.
 func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *transit) {
 	const cycle = 1 << intervalShift
-	o, s, port, ov0 := sw.outPort(output), &d.steps, sw.port0+int32(output), sw.port0*int32(d.vcs)
+	o, port, ov0 := sw.outPort(output), sw.port0+int32(output), sw.port0*int32(d.vcs)
 	decided, ov := ov0+c.decided, int32(-1)
+	if c.decided < 0 {
+		decided = -1
+	}
 	if o.bounded != 0 {
 		ov = ov0 + c.lov
 		d.outVC[ov].credits--
 	}
-	crosses := newRamp(c.in.flits, ov, d.cycle*cycle+(c.granted-s.first)*u.slopes[u.stepRate], u.stepRate)
-	c.limit(u, d, &crosses, 0)
-	u.add(d, port, crossing, decided, &crosses, 1)
-	if !d.occupancy {
+	crosses := c.crosses(u, d, ov)
+	u.add(d, port, crossing, c.packet, decided, &crosses, 1)
+	if !d.occupancy || decided < 0 {
 		return
 	}
 	if d.crossed != nil {
 		d.crossed[decided]++
 	}
-	leaves := newRamp(c.in.flits, ov, c.first+cycle, c.pace)
-	if c.in.tail > d.cycle {
-		c.in.limit(u, &leaves, (s.crossCycles+1)*cycle)
-	}
-	u.add(d, port, leaving, decided, &leaves, 0)
+	leaves := c.leaves(u, d, ov)
+	leaves.delay(cycle)
+	u.add(d, port, leaving, c.packet, decided, &leaves, 0)
 }
 
 // complete counts all flits of a port of some kinds, whenever they move.

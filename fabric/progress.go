@@ -1,6 +1,6 @@
 package fabric
 
-// progress keeps how a run went from its first cycle on, in slices: what the
+// progress keeps how a run went from the first cycle of its workload on, in slices: what the
 // verdict on it is found from. It keeps between half of mostSlices and
 // mostSlices; when they are full, neighbours are joined, and slices are twice as
 // long from then on.
@@ -13,7 +13,7 @@ type progress struct {
 // progressSlice is what happened in the cycles up to end. Slices are joined by
 // adding them up.
 type progressSlice struct {
-	end       int64   // cycle
+	end       int64   // cycle, from the workload's first one on
 	cycles    int64   // in it
 	latency   int64   // of the packets delivered in it
 	packets   int64   // delivered in it

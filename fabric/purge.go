@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // purge discards packets, in ascending order, at the beginning of cycle c: takes their
 // flits out of channels and buffers, frees the virtual channels that they hold, hands
@@ -16,12 +20,22 @@ func (x *faults) purge(doomed []int32, c int64) {
 	before := f.domains[0].cycle
 	for _, d := range f.domains {
 		d.cycle = c
+	}
+	if f.unit != nil {
+		p.begun = stopPackets(f, p)
+	}
+	for _, d := range f.domains {
 		p.flits(d)
 	}
 	for _, ov := range p.credits {
+		sender := f.sender(ov)
+		if f.unit != nil { // they are there
+			sender.unit.wakeFor(sender, ov/int32(f.vcs))
+			continue
+		}
 		o := &f.outVC[ov]
 		o.credits++
-		f.sender(ov).creditReturned(o, ov)
+		sender.creditReturned(o, ov)
 	}
 	for _, d := range f.domains {
 		p.terminals(d)
@@ -49,6 +63,7 @@ type purge struct {
 	credits  []int32 // output virtual channels to hand a credit back to
 	released []*outPort
 	kept     []queued
+	begun    *begunPackets // where packets are the unit
 }
 
 // flits purges the channels and switches of a domain.
@@ -83,13 +98,19 @@ func (p *purge) terminals(d *domain) {
 		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
 			p.unsent[te.packet] = te.left
 			te.packet, te.left, te.flags = -1, 0, 0
-			d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+t].nextFree))
+			if !slices.Contains(d.woken, t) { // whose turn is in this cycle
+				d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+t].nextFree))
+			}
 		}
 	}
 }
 
 // remove takes a flit away that came, or was to come, in a queue.
 func (p *purge) remove(packet, upstream int32) {
+	if p.begun != nil {
+		p.begun.remove(p, packet>>packetBits, upstream)
+		return
+	}
 	p.removed[packet>>packetBits]++
 	p.credits = append(p.credits, upstream)
 }
@@ -99,10 +120,13 @@ func (p *purge) onChannel(e *flit) bool {
 	if !p.doomed[e.packet>>packetBits] {
 		return false
 	}
-	if e.queue < 0 { // terminals give no credits
-		p.removed[e.packet>>packetBits]++
-	} else {
+	switch {
+	case e.queue >= 0:
 		p.remove(e.packet, p.upstream(e.queue))
+	case p.begun != nil:
+		p.begun.removeTail(p, e)
+	default: // terminals give no credits
+		p.removed[e.packet>>packetBits]++
 	}
 	return true
 }
@@ -125,6 +149,9 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	// The packet at the front, or the one whose later flits are still to come.
 	front := (v.count > 0 || d.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
 	if front {
+		if d.hold != nil {
+			p.letGo(sw, local, v)
+		}
 		p.free(sw, local, v)
 	}
 	if !goes {
@@ -139,7 +166,11 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		}
 		p.remove(q.packet, p.upstream(queue))
 		if d.occupancy && q.hop&(1<<16-1) != 0 {
-			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting--
+			waiting := int32(1)
+			if p.begun != nil {
+				waiting = p.begun.stored(p, q, queue)
+			}
+			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting -= waiting
 		}
 	})
 	d.refill(v, p.kept)
@@ -162,6 +193,18 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		m.va |= bit
 	}
 	d.activate(queue >> 6)
+}
+
+// letGo ends the holding of ports by a queue's front packet.
+func (p *purge) letGo(sw *switchState, local uint32, v *inVC) {
+	d := p.d
+	in := &d.hold.ports[sw.port0+int32(d.matcher.places[local].port)]
+	out := &d.hold.ports[sw.port0+int32(v.hop>>16)]
+	if d.unit != nil {
+		d.unit.letGo(d, sw, local, in, out)
+	} else if d.holdsVC(sw, local, v) && (v.count == 0 || v.packet&headFlit == 0) {
+		in.input, out.output = false, false
+	}
 }
 
 // free lets go of the virtual channel that a queue's front packet holds or

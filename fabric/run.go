@@ -2,8 +2,10 @@ package fabric
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Plan says how long a run measures. Zero values leave the choice
@@ -20,6 +22,20 @@ type Plan struct {
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Progress  func()    // called every few hundred cycles; may be nil
+	// After, which may be nil, takes over from the workload when the warm-up has ended:
+	// nothing is born of the first workload any more, and nobody answers its packets; those
+	// born before are still sent. Settle cycles pass then before the window opens.
+	After  Workload
+	Settle int64
+	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
+	// The run that wrote it must have had the same network, workloads, and plan but for
+	// Threads; after a warm-up, what comes after it in the plan may be another.
+	From []byte
+	// Snapshot, which may be nil, is called every few hundred cycles until the window's
+	// packets have arrived, and once more then, with done set; state encodes the run. An
+	// error ends the run. It is not called for networks that have no form to be kept in:
+	// see [Fabric.AppendState].
+	Snapshot func(done bool, state func() ([]byte, error)) error
 }
 
 // Result is the outcome of a measured run. Times are in cycles.
@@ -55,42 +71,24 @@ const (
 
 // Run drives the fabric with a workload: warm-up, window, drain of the window's
 // packets, then of all others, and the audit of flits and credits. offered is the
-// load that the workload was made for; that of a closed one is 0, whatever is given.
-// The fabric must be new, and the workload have as many terminals.
+// load that the last workload of the plan was made for; that of a closed one is 0,
+// whatever is given. The fabric must be new, and workloads have as many terminals.
 func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan Plan) (*Result, error) {
-	if err := f.ready(source); err != nil {
+	r, err := f.prepare(ctx, source, offered, plan)
+	if err != nil {
 		return nil, err
-	}
-	if plan.Blame || plan.Trace.Packets > 0 {
-		if err := f.config.CheckWith(Observers); err != nil {
-			return nil, err
-		}
-	}
-	if source.Closed() {
-		offered = 0
-	}
-	r := &runner{f: f, source: source, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
-	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
-	if plan.Levels {
-		r.result.Meter.levels = newLevelMeter(f.routing)
-	}
-	if plan.Blame {
-		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
 	var trace *Tracer
 	if plan.Trace.Packets > 0 {
 		trace = f.StartTrace(r.result.Meter, plan.Trace)
 	}
-	f.split(plan.Threads, Never, worthThreads)
-	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
-	responder, responds := source.(Responder)
-	if responds {
-		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t).listener })
+	if err := r.begin(); err != nil {
+		return nil, err
 	}
 	if err := r.run(); err != nil {
 		return nil, err
 	}
-	if responds {
+	if responder, ok := r.statistics.source.(Responder); ok {
 		r.result.Measures = r.result.noted(responder.Measures())
 	}
 	if trace != nil {
@@ -99,47 +97,167 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	return r.result, nil
 }
 
+// WarmUp is the first part of Run, up to the end of the warm-up, and returns the state
+// that [Plan].From takes. Window, After and Settle are not read.
+func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte, error) {
+	r, err := f.prepare(ctx, source, 0, plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if r.phase == warming {
+		if err := r.warmUp(); err != nil {
+			return nil, err
+		}
+		r.phase = settling
+	}
+	return r.state()
+}
+
+// prepare makes a run of a fabric that is new.
+func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, plan Plan) (*runner, error) {
+	last := source
+	if plan.After != nil {
+		last = plan.After
+	}
+	for _, w := range []Workload{source, last} {
+		if err := f.ready(w); err != nil {
+			return nil, err
+		}
+	}
+	if plan.Blame || plan.Trace.Packets > 0 {
+		if err := f.config.CheckWith(Observers); err != nil {
+			return nil, err
+		}
+	}
+	if plan.After != nil && f.faults != nil {
+		return nil, errors.New("a workload does not follow another one in a network with faults yet")
+	}
+	if last.Closed() {
+		offered = 0
+	}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
+	if plan.Levels {
+		r.result.Meter.levels = newLevelMeter(f.routing)
+	}
+	if plan.Blame {
+		r.result.Blame = f.StartBlame(r.result.Meter)
+	}
+	return r, nil
+}
+
+// begin starts the terminals, of a new run or of one that goes on.
+func (r *runner) begin() error {
+	f := r.f
+	var left *snapshot.Archive
+	if r.plan.From != nil {
+		var err error
+		if left, err = r.restore(r.plan.From); err != nil {
+			return err
+		}
+	}
+	f.split(r.plan.Threads, Never, worthThreads)
+	source := r.statistics.source
+	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
+	f.startResponder(source)
+	if left != nil {
+		r.watch.archive(f.archive(left))
+		return left.End()
+	}
+	return nil
+}
+
+// startResponder starts the workload if it is one that hears of arrivals.
+func (f *Fabric) startResponder(w Workload) {
+	if responder, ok := w.(Responder); ok {
+		responder.Start(func(t topology.TerminalID) Engine { return f.owner(t).listener })
+	}
+}
+
 // runner takes a run through its phases.
 type runner struct {
 	f          *Fabric
-	source     Workload
 	plan       Plan
 	ctx        context.Context
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
-	warm       bool        // the warm-up has settled
 	result     *Result
+	course
 }
+
+// course is how far a run has come, beside its statistics.
+type course struct {
+	phase  phase
+	warm   bool      // the warm-up has settled
+	slices []float64 // of the warm-up that is found: the mean latency in each
+	limit  int       // on their number
+	handed bool      // Plan.After has taken over
+	until  int64     // cycle up to which a window that is found goes, for now
+}
+
+// phase is a part of a run.
+type phase uint8
+
+const (
+	warming  phase = iota
+	settling       // the warm-up has ended
+	measuring
+	draining
+	emptying
+)
 
 func (r *runner) run() error {
-	for _, phase := range []func() error{r.warmUp, r.measure, r.drain} {
-		if err := phase(); err != nil {
-			return err
-		}
-	}
-	return r.finish()
-}
-
-// advance simulates some cycles and looks for signs of life.
-func (r *runner) advance(cycles int64) error {
-	for cycles > 0 {
-		n := min(cycles, sliceCycles)
-		r.f.Advance(n)
-		cycles -= n
-		if r.statistics != nil {
-			r.statistics.note(n)
-		}
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		if r.plan.Progress != nil {
-			r.plan.Progress()
-		}
-		if err := r.watch.Look(); err != nil {
+	phases := [...]func() error{warming: r.warmUp, settling: r.settle, measuring: r.measure, draining: r.drain, emptying: r.finish}
+	for ; int(r.phase) < len(phases); r.phase++ {
+		if err := phases[r.phase](); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// advanceTo simulates up to a cycle, slice by slice, between which the run can be kept.
+func (r *runner) advanceTo(cycle int64) error {
+	for r.f.Cycle() < cycle {
+		if err := r.slice(cycle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slice is a step of advanceTo.
+func (r *runner) slice(end int64) error {
+	if err := r.keep(false); err != nil {
+		return err
+	}
+	return r.advance(min(sliceCycles, end-r.f.Cycle()))
+}
+
+// keep lets the run be kept between two slices.
+func (r *runner) keep(done bool) error {
+	if r.plan.Snapshot == nil || r.f.noState() != nil {
+		return nil
+	}
+	return r.plan.Snapshot(done, r.state)
+}
+
+// advance simulates some cycles and looks for signs of life.
+func (r *runner) advance(cycles int64) error {
+	r.f.Advance(cycles)
+	if r.statistics != nil {
+		r.statistics.note(cycles)
+	}
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if r.plan.Progress != nil {
+		r.plan.Progress()
+	}
+	return r.watch.Look()
 }
 
 // longestLatency is the latency of the slowest channel.

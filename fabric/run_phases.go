@@ -11,28 +11,42 @@ import (
 // the slices seen. All of them are then before the window.
 func (r *runner) warmUp() error {
 	if r.plan.Warmup > 0 {
-		if err := r.advance(r.plan.Warmup); err != nil {
-			return err
-		}
-		r.result.Warmup, r.warm = r.plan.Warmup, true
-		return nil
+		r.warm = true
+		return r.advanceTo(r.plan.Warmup)
 	}
-	var series []float64
-	limit := r.slicesLeft(warmupSlices)
-	for !r.warm && len(series) < limit {
-		if err := r.advance(sliceCycles); err != nil {
+	if r.f.Cycle() == 0 {
+		r.limit = r.slicesLeft(warmupSlices)
+	}
+	for !r.warm && len(r.slices) < r.limit {
+		if err := r.slice(Never); err != nil {
 			return err
 		}
-		if r.statistics.last.packets > 0 || len(series) > 0 {
-			series = append(series, float64(r.statistics.last.latency)/float64(r.statistics.last.packets))
+		if r.statistics.last.packets > 0 || len(r.slices) > 0 {
+			r.slices = append(r.slices, float64(r.statistics.last.latency)/float64(r.statistics.last.packets))
 		} else {
-			limit--
+			r.limit--
 		}
-		if len(series)%5 == 0 && len(series) >= 20 {
-			_, r.warm = stats.TruncationPoint(withoutGaps(series))
+		if len(r.slices)%5 == 0 && len(r.slices) >= 20 {
+			_, r.warm = stats.TruncationPoint(withoutGaps(r.slices))
+		}
+	}
+	return nil
+}
+
+// settle lets the workload that follows take over, waits until it has settled, and opens
+// the window.
+func (r *runner) settle() error {
+	if r.plan.After != nil && !r.handed {
+		r.handOver()
+	}
+	if r.handed {
+		if err := r.advanceTo(r.statistics.origin + r.plan.Settle); err != nil {
+			return err
 		}
 	}
 	r.result.Warmup = r.f.Cycle()
+	r.statistics.open(r.plan.Series)
+	r.until = r.statistics.start + leastSlices*sliceCycles
 	return nil
 }
 
@@ -54,15 +68,15 @@ func (r *runner) slicesLeft(n int) int {
 	return min(n, max(0, int((r.plan.Budget-r.f.Cycle())/sliceCycles)))
 }
 
-// measure opens the window and extends it until the network proves saturated, or
-// steady with a confidence interval that is narrow enough, or the budget ends.
+// measure extends the window until the network proves saturated, or steady with a
+// confidence interval that is narrow enough, or the budget ends.
 func (r *runner) measure() error {
-	r.statistics.open(r.plan.Series)
+	start := r.statistics.start
 	if series := r.statistics.series; series != nil {
 		defer func() { r.result.Series = series.finish() }()
 	}
 	if r.plan.Window > 0 {
-		if err := r.advanceWindow(r.plan.Window); err != nil {
+		if err := r.advanceThrough(start, r.plan.Window); err != nil {
 			return err
 		}
 		r.close()
@@ -72,15 +86,21 @@ func (r *runner) measure() error {
 	if budget == 0 {
 		budget = DefaultBudget
 	}
-	for next := int64(leastSlices); ; next = max(1, (r.f.Cycle()-r.statistics.start)/sliceCycles/4) {
-		if err := r.advanceWindow(next * sliceCycles); err != nil {
-			return err
+	for {
+		for r.f.Cycle() < r.until {
+			if err := r.slice(r.until); err != nil {
+				return err
+			}
+			if r.statistics.series != nil {
+				r.statistics.series.slice()
+			}
 		}
 		r.close()
 		if r.result.Settled && r.result.State == Steady || r.result.State == Saturated || r.f.Cycle() >= budget {
 			return nil
 		}
 		r.result.Close(Never)
+		r.until += max(1, (r.f.Cycle()-start)/sliceCycles/4) * sliceCycles
 	}
 }
 
@@ -108,13 +128,13 @@ func (r *runner) drain() error {
 	}
 	end := r.result.to
 	limit := end + 2*r.result.Window + 10*r.f.longestLatency() + r.f.patience()
-	for r.source.Behind(end) || r.f.oldestBirth() < end {
+	for r.statistics.source.Behind(end) || r.f.oldestBirth() < end {
 		if r.f.Cycle() > limit {
 			r.result.Evidence.Stuck = true
 			r.conclude()
 			return nil
 		}
-		if err := r.advance(sliceCycles); err != nil {
+		if err := r.slice(Never); err != nil {
 			return err
 		}
 	}
@@ -126,8 +146,14 @@ func (r *runner) drain() error {
 
 // finish empties the network and audits it.
 func (r *runner) finish() error {
+	if err := r.keep(true); err != nil {
+		return err
+	}
 	r.result.Cycles = r.f.Cycle()
-	r.source.Stop(0)
+	r.statistics.source.Stop(0)
+	if r.f.faults == nil { // which know of every packet that they have been given
+		r.f.clearLanes()
+	}
 	for !r.f.settled() || r.f.creditsUnderWay() {
 		if err := r.advance(sliceCycles); err != nil {
 			return err

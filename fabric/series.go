@@ -63,28 +63,17 @@ func (s *seriesRecorder) slice() {
 	s.slices *= 2
 }
 
-// advanceWindow is advance in the window: it ends intervals on the way. A
-// window whose length is known is divided evenly, to the cycle.
-func (r *runner) advanceWindow(cycles int64) error {
+// advanceThrough simulates a window of known length from its start on, or what is left of
+// it. A series divides it evenly, to the cycle.
+func (r *runner) advanceThrough(start, window int64) error {
 	s := r.statistics.series
 	if s == nil {
-		return r.advance(cycles)
+		return r.advanceTo(start + window)
 	}
-	if r.plan.Window > 0 {
-		n := min(int64(s.intervals), cycles)
-		for i := range n {
-			if err := r.advance(cycles*(i+1)/n - cycles*i/n); err != nil {
-				return err
-			}
-			s.take()
-		}
-		return nil
-	}
-	for ; cycles > 0; cycles -= sliceCycles {
-		if err := r.advance(min(cycles, sliceCycles)); err != nil {
+	for n := min(int64(s.intervals), window); int64(len(s.Ends)) < n; s.take() {
+		if err := r.advanceTo(start + window*int64(len(s.Ends)+1)/n); err != nil {
 			return err
 		}
-		s.slice()
 	}
 	return nil
 }

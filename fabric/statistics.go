@@ -8,8 +8,10 @@ type statistics struct {
 	source   Workload
 	meter    *Meter
 	progress *progress
-	last     slice // of the slice of cycles that ended last
-	useful   int64 // flits delivered or given up, when it ended
+	last     slice    // of the slice of cycles that ended last
+	useful   int64    // flits delivered or given up, when it ended
+	origin   int64    // cycle in which the workload that is measured began
+	before   Counters // then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
@@ -25,10 +27,19 @@ func newStatistics(f *Fabric, source Workload) *statistics {
 func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.usefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
-		end: s.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - s.useful, behind: s.source.BehindBy(s.f.Cycle()) * float64(cycles),
+		end: s.f.Cycle() - s.origin, cycles: cycles, latency: slice.latency, packets: slice.packets,
+		delivered: useful - s.useful, behind: s.behindBy() * float64(cycles),
 	})
 	s.last, s.useful = slice, useful
+}
+
+// behindBy is how far the terminals are behind: see [Workload.BehindBy].
+func (s *statistics) behindBy() float64 {
+	by := s.source.BehindBy(s.f.Cycle())
+	if s.f.laneQueues != nil && !s.source.Closed() {
+		by = max(by, s.f.lanesBehindBy(s.f.Cycle()))
+	}
+	return by
 }
 
 // open opens the window at the present cycle, with a series of so many intervals; 0: of
@@ -57,11 +68,22 @@ func (s *statistics) close(r *Result) {
 	}
 }
 
+// follow begins again with a workload that has taken over in the present cycle.
+func (s *statistics) follow(w Workload) {
+	s.source, s.origin, s.before, s.progress = w, s.f.Cycle(), s.f.Counters, newProgress()
+}
+
+// meanFlits is the mean length of the packets delivered since.
+func (s *statistics) meanFlits() float64 {
+	flits, packets := s.f.DeliveredFlits-s.before.DeliveredFlits, s.f.Packets-s.before.Packets
+	return float64(flits) / float64(max(1, packets))
+}
+
 // evidence is what the verdict on the run so far is found from: the window, and the
 // second half of the run if the window is shorter than that.
 func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
-	slices := s.progress.since(min(s.start, s.f.Cycle()/2))
-	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits))
+	slices := s.progress.since(min(s.start-s.origin, (s.f.Cycle()-s.origin)/2))
+	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits, s.meanFlits()))
 	return e
 }

@@ -1,7 +1,7 @@
 package fabric
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -40,8 +40,8 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
 	}
-	if s.VLArbHigh+s.VLArbLow != "" {
-		refuse(` with switch.vlarb_high and vlarb_low: lanes take turns flit by flit`)
+	if own, ok := routing.(LaneArbitration); s.VLArbHigh+s.VLArbLow != "" || ok && own.ArbitratesLanes() {
+		refuse(` with arbitration between lanes, switch.vlarb_high and vlarb_low: they take turns flit by flit`)
 	}
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
@@ -67,15 +67,24 @@ var featureNames = [...]string{Faults: "faults", Multicast: "multicast packets",
 // CheckWith finds settings that cannot do with a feature yet. The errors are
 // *param.ParamError with dotted keys, joined.
 func (c *Config) CheckWith(feature Feature) error {
-	var problems []error
-	if c.Fabric.Unit == UnitPacket {
-		problems = append(problems, c.refusePackets(" with "+featureNames[feature]+": they follow single flits"))
+	switch {
+	case feature == Multicast:
+		return c.checkMulticast()
+	case feature == Observers && c.Fabric.Unit == UnitPacket:
+		return c.refusePackets(" with " + featureNames[feature] + ": they follow single flits")
 	}
-	if c.Switch.Hold && feature != Observers {
-		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: true, Want: "false with " + featureNames[feature]})
+	return nil
+}
+
+// checkMulticast finds what does not go together with multicast packets.
+func (c *Config) checkMulticast() error {
+	s := &c.Switch
+	if !s.Hold && s.Forwarding == StoreAndForward {
+		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}
 	}
-	if c.Switch.Forwarding == StoreAndForward && feature == Multicast {
-		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: c.Switch.Forwarding, Want: `"cut-through" with multicast packets`})
+	if s.Hold && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits {
+		return &param.ParamError{Key: "switch.output_buffer_flits", Value: s.OutputBufferFlits,
+			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, with multicast packets under switch.hold: copies wait behind the crossbar as a whole", s.BufferFlits)}
 	}
-	return errors.Join(problems...)
+	return nil
 }

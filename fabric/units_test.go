@@ -185,9 +185,6 @@ func TestUnitRefusals(t *testing.T) {
 	config := fabric.DefaultConfig()
 	packets(&config)
 	f := min.fabric(t, config)
-	if err := f.SetMulticast(make([]fabric.MulticastTable, min.topo.Graph().Switches()), 1); err == nil || !strings.Contains(err.Error(), "fabric.unit") {
-		t.Errorf("multicast: error %v", err)
-	}
 	source := f.OpenLoop(uniform{72}, bernoulli{sim.NewGeometric(0.1)}, fixed(1))
 	if _, err := f.Run(context.Background(), source, 0.1, fabric.Plan{Warmup: 10, Window: 10, Blame: true}); err == nil || !strings.Contains(err.Error(), "fabric.unit") {
 		t.Errorf("blame: error %v", err)

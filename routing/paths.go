@@ -61,25 +61,28 @@ const maxLength = math.MaxUint8
 // newHopPaths makes the tables of routing name. lengths asks for those of the paths
 // to be kept.
 func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPaths, error) {
-	sets, sample, err := newPortSets(name, env.Topology.Graph())
+	if set.NextHops != "" && env.Down != nil {
+		return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
+	}
+	key := fmt.Sprintf("%s paths %v %v %q", name, set.Ties == "one", lengths, set.NextHops)
+	made, err := Once(env, key, func() (*hopPaths, error) {
+		sets, sample, err := newPortSets(name, env.Topology.Graph())
+		if err != nil {
+			return nil, err
+		}
+		p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
+		if set.NextHops != "" {
+			return p, p.follow(sample, lengths)
+		}
+		return p, p.shortest(name, lengths)
+	})
 	if err != nil {
 		return nil, err
 	}
-	p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
-	if set.NextHops != "" {
-		if env.Down != nil {
-			return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
-		}
-		if err := p.follow(sample, lengths); err != nil {
-			return nil, err
-		}
-	} else {
-		if err := p.shortest(name, lengths); err != nil {
-			return nil, err
-		}
-	}
+	p := *made // the tables are shared, what is said of virtual channels is not
+	p.PathSettings, p.ties = set, tiesByName[set.Ties]
 	p.need(p.hops)
-	return p, nil
+	return &p, nil
 }
 
 // need sets the number of hops that packets make at most.

@@ -23,6 +23,29 @@ type Env struct {
 	// Down is what is out of order, to be routed around; nil: nothing. Only
 	// for the routings of [AroundFaults].
 	Down *topology.Down
+	// Shared keeps tables for the routings that are built with it; nil: each makes its
+	// own. What it keeps is read only.
+	Shared Sharing
+}
+
+// Sharing builds what key names once for all that ask.
+type Sharing interface {
+	Get(key string, build func() (any, error)) (any, error)
+}
+
+// Once is what build makes for the graph of env, once for all routings with the same
+// [Env].Shared; key names it, with all that it depends on but the graph. In networks with
+// faults it is made anew.
+func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
+	if env.Shared == nil || env.Down != nil {
+		return build()
+	}
+	value, err := env.Shared.Get(fmt.Sprintf("routing %p %s", env.Topology.Graph(), key), func() (any, error) { return build() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value.(T), nil
 }
 
 // maxVCs is the number of virtual channels that the switch can have.

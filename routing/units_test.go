@@ -19,10 +19,27 @@ func TestUnits(t *testing.T) {
 	t.Logf("%d packets", packets)
 }
 
+// TestMulticastUnits is TestUnits with packets to groups among the others, which share
+// their virtual channels or do not.
+func TestMulticastUnits(t *testing.T) {
+	packets := 0
+	for seed := range uint64(60) {
+		packets += routingtest.DrawUnitTrial(t, seed).CheckMulticastUnits(t, 600)
+	}
+	if packets < 100_000 {
+		t.Error("not a test of all")
+	}
+	t.Logf("%d packets", packets)
+}
+
 // FuzzUnits compares the units on the random network of any seed.
 func FuzzUnits(f *testing.F) {
 	for seed := range uint64(2) {
 		f.Add(1000 + seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 1000) })
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		trial := routingtest.DrawUnitTrial(t, seed)
+		trial.CheckUnits(t, 1000)
+		trial.CheckMulticastUnits(t, 1000)
+	})
 }

@@ -204,6 +204,30 @@ func (w *Wheel[T]) Each(visit func(T)) {
 	})
 }
 
+// Items calls visit with every item and its cycle: those of a cycle in the order in which
+// they were filed, the cycles in no particular order. It does not take them.
+func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
+	for c := w.now + 1; c <= w.reach; c++ {
+		s := &w.slots[c&w.mask]
+		if s.last == nil {
+			continue
+		}
+		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
+			n := uint32(chunkItems)
+			if last = chunk == s.last; last {
+				n -= s.room
+			}
+			for i := range chunk.items[:n] {
+				visit(c, &chunk.items[i])
+			}
+		}
+	}
+	w.far.lists(func(l *farList[T]) bool {
+		l.each(func(p *farItem[T]) { visit(p.cycle, &p.item) })
+		return true
+	})
+}
+
 // Remove takes away every item for which drop returns true. Cost: linear in the
 // items filed and the wheel's reach.
 func (w *Wheel[T]) Remove(drop func(*T) bool) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"testing"
 )
@@ -42,6 +43,13 @@ func TestWheelAgainstMap(t *testing.T) {
 			pending += len(items)
 			if next < 0 || c < next {
 				next = c
+			}
+		}
+		if cycle%10 == 0 {
+			listed := map[int64][]int{}
+			w.Items(func(c int64, id *int) { listed[c] = append(listed[c], *id) })
+			if !maps.EqualFunc(listed, want, slices.Equal) {
+				t.Fatalf("cycle %d: Items lists %v, want %v", cycle, listed, want)
 			}
 		}
 		if w.Len() != pending {

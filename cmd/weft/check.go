@@ -48,6 +48,7 @@ Exit status: 0 all files can run, 2 some cannot.`,
 	}
 	flags.register(c)
 	flags.registerAllowDeadlock(c)
+	flags.cache.register(c)
 	c.Flags().BoolVar(&resolved, "resolved", false, "print the file with every setting spelt out, too")
 	return c
 }

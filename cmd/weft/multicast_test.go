@@ -11,7 +11,7 @@ import (
 // dump unpacks one of OpenSM's files into a folder.
 func dump(t *testing.T, dir, name string) string {
 	t.Helper()
-	text := unzipped(t, filepath.Join(root, "routing", "multicast", "testdata", "opensm", name+".gz"))
+	text := unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

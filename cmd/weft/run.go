@@ -23,6 +23,7 @@ type fileFlags struct {
 	both  bool // find the problems of the quick variant too
 	// allowDeadlock is an option of the commands that certify.
 	allowDeadlock bool
+	cache         cacheFlags
 }
 
 func (f *fileFlags) register(c *cobra.Command) {
@@ -41,7 +42,7 @@ func (f *fileFlags) options() experiments.Options {
 	if f.seed.given {
 		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
 	}
-	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
 }
 
 // open reads all files; problems of all of them are reported together.
@@ -72,6 +73,10 @@ type runFlags struct {
 	formats       []string // of tables
 	jobs, threads int
 	resume, quiet bool
+	noFork        bool
+	snapshotEvery time.Duration
+	saveWarm      string // file for warm networks
+	fromWarm      string // likewise, to go on from
 	force         bool
 	shard         string
 	share         experiments.Shard // what shard says
@@ -109,6 +114,10 @@ value is TOML, or a string if it is not.`,
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
+	c.Flags().BoolVar(&flags.noFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
+	c.Flags().DurationVar(&flags.snapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
+	c.Flags().StringVar(&flags.saveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
+	c.Flags().StringVar(&flags.fromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
 	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
 	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
@@ -121,6 +130,7 @@ value is TOML, or a string if it is not.`,
 func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
 	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	f.cache.register(c)
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
@@ -144,6 +154,19 @@ func (f *runFlags) check() error {
 	}
 	if f.resume && f.force {
 		return usagef("--resume keeps what --force replaces: give one of them")
+	}
+	if f.snapshotEvery < 0 {
+		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
+	}
+	if f.saveWarm+f.fromWarm != "" {
+		switch {
+		case f.executor == "slurm":
+			return usagef("--snapshot and --from are for runs on this machine: leave them out with --executor slurm")
+		case f.saveWarm != "" && f.resume:
+			return usagef("--snapshot needs all points to be computed: leave out --resume")
+		case f.saveWarm != "" && f.fromWarm != "":
+			return usagef("--snapshot would write what --from reads: give one of them")
+		}
 	}
 	if f.shard != "" {
 		share, err := experiments.ParseShard(f.shard)
@@ -212,6 +235,9 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
+	if err := flags.checkWarm(files); err != nil {
+		return err
+	}
 	if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
 		return err
 	}
@@ -276,6 +302,24 @@ func (f *runFlags) checkFolders(folders []string) error {
 	return errors.Join(occupied...)
 }
 
+// checkWarm finds out whether all files can write warm networks, or go on from those in a
+// file.
+func (f *runFlags) checkWarm(files []*experiments.File) error {
+	if f.saveWarm+f.fromWarm == "" {
+		return nil
+	}
+	if len(files) != 1 {
+		return usagef("--snapshot and --from take one file, not %d", len(files))
+	}
+	if !files[0].Warms() {
+		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot", files[0].Kind())
+	}
+	if f.fromWarm != "" {
+		return files[0].CheckWarm(f.fromWarm)
+	}
+	return nil
+}
+
 // warn prints what the kinds have to say about the files.
 func (a *app) warn(files []*experiments.File) {
 	for _, f := range files {
@@ -331,7 +375,8 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 
 // compute runs or merges one file, shows its progress, and says what came out.
 func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command}
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command,
+		NoFork: flags.noFork, SnapshotEvery: flags.snapshotEvery, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
 		if !flags.quiet {

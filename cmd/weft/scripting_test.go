@@ -15,7 +15,18 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(process())
 	}
-	os.Exit(m.Run())
+	os.Exit(withoutCache(m))
+}
+
+// withoutCache runs the tests with a cache folder of their own.
+func withoutCache(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "weft-cache")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv(cacheVariable, dir)
+	return m.Run()
 }
 
 // commandInPath puts this test binary into the path as weft.

@@ -14,5 +14,8 @@
 // package network beside this one.
 package kinds
 
-// Routings that are packages of their own register themselves.
-import _ "github.com/weft-sim/weft/routing/opensm"
+// Routings and multicast engines that are packages of their own register themselves.
+import (
+	_ "github.com/weft-sim/weft/routing/opensm"
+	_ "github.com/weft-sim/weft/routing/opensm/mcast"
+)

@@ -33,7 +33,7 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topo
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
-	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock})
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
 	return t, config, r, err
 }
 
@@ -65,7 +65,7 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
-	problems := []error{config.Check(g, r), network.CheckFit(&c.Switch, packet)}
+	problems := []error{config.Check(g, r), network.CheckFit(&c.Fabric, &c.Switch, packet)}
 	if n := len(g.Hosts()); nodes > n {
 		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}

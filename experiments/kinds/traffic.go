@@ -42,6 +42,7 @@ func init() {
 		Complete: func(c *trafficConfig, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
+		Forks:     &trafficForks,
 		Check:     checkTraffic,
 		Preflight: preflightTraffic,
 		Run:       runTraffic,
@@ -142,7 +143,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 			problems = append(problems, err)
 		}
 	}
-	if err := network.CheckFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+	if err := network.CheckFit(&c.Fabric, &c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
 		problems = append(problems, err)
 	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
@@ -158,7 +159,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
+	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
 	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {

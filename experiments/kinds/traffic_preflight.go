@@ -90,21 +90,29 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 	wide := routing.Widened(o.Routing)
 	if even = wide != nil && o.Graph.Terminals() > most; even {
 		o.Routing = wide
-	} else if c, err := n.Prove(shared); err == nil && !c.Fits {
+	}
+	if c, err := n.Prove(shared); err == nil && !c.Fits {
 		return nil, false, fmt.Errorf("too many paths to follow all of them")
 	}
 	if len(parts.Eras) == 1 {
 		matrix = network.Joined(matrix, parts.Eras[0].Down, parts.topology.Graph())
 	}
 	key := fmt.Sprintf("loads %v %s\n%s", even, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
-	load, err := shared.Get(key, func() (any, error) {
-		return routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
+	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
+		load, err := routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
+		if err != nil {
+			return keptLoad{}, err
+		}
+		return keptLoad{load.Port, load.Injection}, nil
 	})
 	if err != nil {
 		return nil, even, err
 	}
-	return load.(*routing.Load), even, nil
+	return routing.NewLoad(o.Graph, load.Port, load.Injection), even, nil
 }
+
+// keptLoad is what a cache keeps of a [routing.Load].
+type keptLoad struct{ Port, Injection []float64 }
 
 // bisectionBound bounds uniform traffic by the channels between two halves: of n
 // terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle

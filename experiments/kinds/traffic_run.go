@@ -124,19 +124,41 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 		return nil, nil, err
 	}
 	count := fabricCounter(f, run)
-	progress := func() {
+	plan := c.plan(parts, run)
+	plan.Bound, plan.Blame, plan.Trace, plan.Series = bound, c.Measure.Blame, parts.trace, c.Measure.Series
+	plan.Progress = func() {
 		count()
 		c.advance(run, replication, f.Cycle())
 	}
-	result, err := f.Run(ctx, parts.workload, c.Traffic.Load, fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Bound: bound, Precision: c.Measure.Precision, Blame: c.Measure.Blame, Levels: c.Measure.Levels, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Progress: progress,
-	})
+	source := parts.workload
+	if config, settle, ok := run.Fork(); ok {
+		if plan.After, err = c.workload(parts, successorSeed(seed)); err != nil {
+			return nil, nil, err
+		}
+		plan.Settle = cyclesOf(settle, c.Fabric.Clock)
+		if source, err = config.(*trafficConfig).predecessor(parts, seed); err != nil {
+			return nil, nil, err
+		}
+	}
+	kept := run.Checkpoint()
+	plan.Snapshot = kept.Save
+	if plan.From = kept.State(); plan.From == nil {
+		if plan.From, err = run.Warm(replication, func() ([]byte, error) { return c.warmUp(ctx, run, replication) }); err != nil {
+			return nil, nil, err
+		}
+	}
+	result, err := f.Run(ctx, source, c.Traffic.Load, plan)
 	if err != nil {
 		return nil, nil, err
 	}
 	count()
 	run.OnOneThread(f.OnOneThread())
 	return parts.topology, result, nil
+}
+
+// plan is what warm-up and window have in common.
+func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
+	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads}
 }
 
 // advance tells how far a replication has come. The drain, short where the network

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -76,7 +77,7 @@ func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadl
 		if err != nil {
 			return routing.Routed{}, err
 		}
-		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock}
+		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock, Shared: t.Type.Shared()}
 		var built fabric.Routing
 		if n.faults == nil {
 			built, err = r.Type.Build(env)
@@ -126,17 +127,13 @@ func (n *Spec) Fingerprint() string {
 // Prove certifies the network as [Certify] does, once for all points that share it; the others
 // do not even open it. The error says why there is no certificate.
 func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
-	c, err := shared.Get("certificate "+n.Fingerprint(), func() (any, error) {
+	return experiments.Cached(shared, "certificate "+n.Fingerprint(), func() (Certificate, error) {
 		o, err := n.Open()
 		if err != nil {
-			return nil, err
+			return Certificate{}, err
 		}
 		return CertifyWithin(o, certificateBudget, !n.cutThrough)
 	})
-	if err != nil {
-		return Certificate{}, err
-	}
-	return c.(Certificate), nil
 }
 
 // CheckCertified notes the certificate of a network in a preflight. It refuses one that can
@@ -178,9 +175,13 @@ func ExplainVCs(err error, n *Spec) error {
 	return err
 }
 
-// CheckFit refuses packets of up to most flits that no buffer of the switch holds, where its
-// flow control needs one to (cut-through). The error is a *param.ParamError.
-func CheckFit(s *fabric.SwitchConfig, most int) error {
+// CheckFit refuses packets of up to most flits that are longer than the MTU, or that no
+// buffer of the switch holds, where its flow control needs one to (cut-through). The error is
+// a *param.ParamError.
+func CheckFit(p *fabric.PhysicalConfig, s *fabric.SwitchConfig, most int) error {
+	if bytes := sim.Bytes(most) * p.FlitBytes; p.MTU > 0 && bytes > p.MTU {
+		return &param.ParamError{Key: "fabric.mtu", Value: p.MTU, Want: fmt.Sprintf("at least %v, or shorter packets: the longest has %d flits of fabric.flit_bytes", bytes, most)}
+	}
 	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
 		return nil
 	}

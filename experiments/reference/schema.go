@@ -372,6 +372,10 @@ func sweepSchema(kinds []experiments.KindDescription) object {
 	}
 	properties["lockstep"] = object{"description": docOf("sweep.lockstep"), "type": []any{"object", "array"}}
 	properties["one_at_a_time"] = object{"description": docOf("sweep.one_at_a_time"), "type": []any{"object", "array"}}
+	properties["fork"] = object{
+		"description": docOf("sweep.fork"), "type": "object", "additionalProperties": false, "required": []any{"warmup", "settle"},
+		"properties": object{"warmup": object{"type": "object"}, "settle": object{"type": "string"}},
+	}
 	properties["refine"] = object{"description": docOf("sweep.refine"), "type": "object"}
 	return object{
 		"type": "object", "description": docOf("sweep"), "properties": properties,

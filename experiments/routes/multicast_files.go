@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -25,7 +26,7 @@ type MulticastFiles struct {
 // MulticastOutcome is what the engines made of the files.
 type MulticastOutcome struct {
 	Warnings []string // what was strange but could be read
-	report   *multicast.JobReport
+	report   *mcast.JobReport
 }
 
 // Run reads the files, routes the groups with every engine and compares them.
@@ -42,21 +43,21 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := multicast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
 	var problems []error
 	problems = append(problems, readWith(m.Groups, func(r io.Reader) (err error) {
-		job.Groups, err = multicast.ReadSADump(r, m.Groups, job.Graph)
+		job.Groups, err = mcast.ReadSADump(r, m.Groups, job.Graph)
 		return err
 	}))
 	if m.MinHops != "" {
 		problems = append(problems, readWith(m.MinHops, func(r io.Reader) (err error) {
-			job.Matrix, err = multicast.ReadLIDMatrix(r, m.MinHops, job.Graph)
+			job.Matrix, err = mcast.ReadLIDMatrix(r, m.MinHops, job.Graph)
 			return err
 		}))
 	}
 	if m.Tables != "" {
 		problems = append(problems, readWith(m.Tables, func(r io.Reader) (err error) {
-			job.Tables, err = multicast.ReadMCFDBs(r, m.Tables, job.Graph)
+			job.Tables, err = mcast.ReadMCFDBs(r, m.Tables, job.Graph)
 			return err
 		}))
 	}

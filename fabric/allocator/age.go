@@ -3,6 +3,8 @@ package allocator
 import (
 	"cmp"
 	"slices"
+
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 func init() {
@@ -53,3 +55,6 @@ func (a *age) Allocate(requests []Request, matches []int) []int {
 	a.release(requests, matches[from:])
 	return matches
 }
+
+// Archive implements [Allocator]: it remembers nothing.
+func (*age) Archive(*snapshot.Archive) {}

@@ -1,5 +1,7 @@
 package allocator
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 // Env is the switch that an allocator is made for.
 type Env struct {
 	Ports, VCs int // at least 1 each
@@ -27,6 +29,8 @@ type Allocator interface {
 	// loses its credit or its room meanwhile. Allocate is called only in steps with
 	// requests, and must not allocate memory.
 	Allocate(requests []Request, matches []int) []int
+	// Archive writes what it remembers, or reads it into an allocator of the same Env.
+	Archive(a *snapshot.Archive)
 }
 
 // matched notes which ports are matched in a step.

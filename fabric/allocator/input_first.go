@@ -1,5 +1,7 @@
 package allocator
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 // InputFirst is the name of the input-first separable allocator; package fabric
 // plays it out itself, as [ISLIP].
 const InputFirst = "input-first"
@@ -66,4 +68,10 @@ func (a *inputFirst) play(requests []Request, matches []int, first bool) []int {
 	}
 	clear(a.chosen)
 	return matches
+}
+
+// Archive implements [Allocator].
+func (a *inputFirst) Archive(s *snapshot.Archive) {
+	snapshot.Array(s, "outputs", a.grant, snapshot.Int)
+	snapshot.Array(s, "inputs", a.vc, snapshot.Int)
 }

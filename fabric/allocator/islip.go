@@ -1,5 +1,7 @@
 package allocator
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 // ISLIP is the name of the iSLIP allocator; package fabric plays out its round
 // robins on the records of its ports, which is faster, with the same matches.
 const ISLIP = "islip"
@@ -82,4 +84,11 @@ func (a *islip) play(requests []Request, matches []int, first bool) []int {
 	}
 	clear(a.chosen)
 	return matches
+}
+
+// Archive implements [Allocator].
+func (a *islip) Archive(s *snapshot.Archive) {
+	snapshot.Array(s, "outputs", a.grant, snapshot.Int)
+	snapshot.Array(s, "inputs", a.accept, snapshot.Int)
+	snapshot.Array(s, "inputs", a.vc, snapshot.Int)
 }

@@ -1,5 +1,7 @@
 package allocator
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 func init() {
 	Register("matrix", "matrix arbiters, the least recently served first: inputs put one virtual channel forward, outputs choose",
 		Traits{Iterates: true, Wait: product}, newMatrix)
@@ -80,4 +82,11 @@ func (a *matrix) lastSent(r *Request) *int64 { return &a.sent[int(r.Input)*a.env
 // lastServed is when a request's output served its input last.
 func (a *matrix) lastServed(r *Request) *int64 {
 	return &a.served[int(r.Output)*a.env.Ports+int(r.Input)]
+}
+
+// Archive implements [Allocator].
+func (a *matrix) Archive(s *snapshot.Archive) {
+	snapshot.Int(s, &a.clock)
+	snapshot.Array(s, "outputs and inputs", a.served, snapshot.Int)
+	snapshot.Array(s, "virtual channels", a.sent, snapshot.Int)
 }

@@ -1,5 +1,7 @@
 package allocator
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 func init() {
 	Register("wavefront", "waves of crosspoints behind a priority diagonal that moves on in every step (Tamir and Chi 1993)",
 		Traits{Maximal: true, Wait: product}, newWavefront)
@@ -71,4 +73,11 @@ func (a *wavefront) Allocate(requests []Request, matches []int) []int {
 // wait is how far a request's virtual channel is from its crosspoint's round robin.
 func (a *wavefront) wait(r *Request) int {
 	return ahead(r.VC, uint16(a.turn[int(r.Input)*a.ports+int(r.Output)]), a.vcs)
+}
+
+// Archive implements [Allocator].
+func (a *wavefront) Archive(s *snapshot.Archive) {
+	snapshot.Int(s, &a.first)
+	s.Check(a.first >= 0 && a.first < a.ports, "a wave begins at diagonal %d of %d", a.first, a.ports)
+	snapshot.Array(s, "crosspoints", a.turn, snapshot.Int)
 }

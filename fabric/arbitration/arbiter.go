@@ -1,5 +1,7 @@
 package arbitration
 
+import "github.com/weft-sim/weft/sim/snapshot"
+
 // Arbiter chooses the lane of a port's next packet (InfiniBand Architecture
 // Specification, volume 1, 7.6.9, as OpenSM's documents and vendors' manuals give it).
 //
@@ -42,6 +44,9 @@ func New(t *Tables) Arbiter {
 	return Arbiter{tables: t, highLanes: lanes(t.High), lowLanes: lanes(t.Low),
 		high: turn{entry: int16(len(t.High) - 1)}, low: turn{entry: int16(len(t.Low) - 1)}}
 }
+
+// Tables are the arbiter's.
+func (a *Arbiter) Tables() *Tables { return a.tables }
 
 // Choose tells which of the lanes that have a packet ready (bit l for lane l) is next;
 // ok is false if none of them has a turn. It changes nothing. Cost: up to the length
@@ -88,6 +93,31 @@ func (t *turn) next(table []Entry, ready uint32) int16 {
 	}
 }
 
+// Packets is the number of packets of so many bytes, at least one, that may start by a
+// choice before lanes are chosen anew, where those of ready go on to have packets: for
+// owners that take up several packets at a time.
+func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
+	table, turn := a.tables.Low, &a.low
+	if c.high {
+		table, turn = a.tables.High, &a.high
+	} else if ready&a.highLanes != 0 {
+		return 1 // the low table's chance
+	}
+	left := int64(table[c.entry].Weight)
+	if turn.entry == c.entry && turn.left > 0 {
+		left = int64(turn.left)
+	}
+	if limit := int64(a.tables.Limit); c.high && ready&a.lowLanes != 0 && limit != Unlimited {
+		sent := int64(a.sent)
+		if c.fresh {
+			sent = 0
+		}
+		left = min(left, limit*(4096/Unit)-sent)
+	}
+	units := max(1, (bytes+Unit-1)/Unit)
+	return max(1, (left+units-1)/units)
+}
+
 // Send counts a packet of so many bytes that begins by a choice of this arbiter, the
 // last one made.
 func (a *Arbiter) Send(c Choice, bytes int64) {
@@ -109,4 +139,21 @@ func (t *turn) send(table []Entry, entry int16, units int32) {
 		*t = turn{entry, int16(table[entry].Weight)}
 	}
 	t.left = int16(max(int32(t.left)-units, 0))
+}
+
+// Archive writes whose turn it is, or reads it into an arbiter of the same tables.
+func (a *Arbiter) Archive(s *snapshot.Archive) {
+	tables := Tables{}
+	if a.tables != nil { // of a port that has none
+		tables = *a.tables
+	}
+	a.high.archive(s, len(tables.High))
+	a.low.archive(s, len(tables.Low))
+	snapshot.Int(s, &a.sent)
+}
+
+func (t *turn) archive(s *snapshot.Archive, entries int) {
+	snapshot.Int(s, &t.entry)
+	snapshot.Int(s, &t.left)
+	s.Check(t.entry >= -1 && int(t.entry) < max(1, entries), "entry %d of a table of %d", t.entry, entries)
 }

@@ -42,7 +42,7 @@ type requestReply struct {
 }
 
 func (r *requestReply) Start(p *Port) {
-	r.next = -1
+	r.next = p.host.first - 1
 	r.wait(p)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// JellyfishConfig configures the topology "jellyfish"; see [Jellyfish].
+// JellyfishConfig configures the topology "jellyfish"; see [RandomGraph].
 type JellyfishConfig struct {
 	Switches  int    `toml:"switches" doc:"switches" min:"4" max:"1000000"`
 	Degree    int    `toml:"degree" doc:"ports of a switch that lead to other switches" min:"3" max:"4096"`
@@ -19,7 +19,9 @@ type JellyfishConfig struct {
 func init() {
 	param.Register(Registry, "jellyfish", "Jellyfish: random graph, joined cable by cable as its authors do",
 		JellyfishConfig{Switches: 32, Degree: 5, Terminals: 3, Seed: 1},
-		func(c JellyfishConfig, _ struct{}) (Topology, error) { return newJellyfish(c), nil })
+		func(c JellyfishConfig, _ struct{}) (Topology, error) {
+			return newRandomGraph(c.Switches, c.Degree, c.Terminals, grown(c)), nil
+		})
 }
 
 // Validate checks what the tags cannot.
@@ -30,43 +32,21 @@ func (c *JellyfishConfig) Validate() error {
 	return checkPorts("switches", c.Switches, c.Switches*(c.Degree+c.Terminals))
 }
 
-// Jellyfish is the network of Singla, Hong, Popa and Godfrey (NSDI 2012), drawn as in
-// their section 3: two switches that have free ports and are not joined yet, chosen
+// grown draws the neighbours of each switch as Singla, Hong, Popa and Godfrey do (NSDI
+// 2012, section 3): two switches that have free ports and are not joined yet, chosen
 // evenly at random, are joined, until there are no such two. Where ports are left, a
 // cable x-y chosen at random is taken out: a switch with two free ports is joined to x
-// and y, two joined switches with a free port each are joined to one of them each. If
-// switches*degree is odd, one port stays free. [RandomRegular] draws all regular graphs
-// alike; of this way nobody has shown that.
-//
-//	s0───s1        switches = 6, degree = 3: s2 and s5 have a free port and are
-//	│╲   ╱│        joined already; the cable s0-s4 is taken out, and s2 is joined
-//	│ s4  │        to s0, s5 to s4
-//	...
-//
-// Should the graph fall apart or have no such cable (improbable from degree 3 on), it is
-// drawn again from where the stream stands. Ports: terminals, then cables in the order of the switches
-// that they lead to. Classes "terminal" and "random". The graph depends on the settings
-// alone. The authors' addition of switches to a network that stands is not offered.
-//
-// # Closed forms
-//
-// n switches, n*c terminals, n*degree/2 links, rounded down. None for diameter, mean
-// distance and bisection of a random graph. The mean distance is at least that of a tree
-// with no two branches that meet, [MeanDistanceBound].
-type Jellyfish struct {
-	JellyfishConfig
-	graph *Graph
-}
-
-var _ Formed = (*Jellyfish)(nil)
-
-func newJellyfish(c JellyfishConfig) *Jellyfish {
+// and y, two joined switches with a free port each are joined to one of them each. Should
+// the graph fall apart or have no such cable (improbable from degree 3 on), it is drawn
+// again from where the stream stands. The authors' addition of switches to a network that
+// stands is not offered.
+func grown(c JellyfishConfig) [][]SwitchID {
 	stream := sim.NewStream(c.Seed, "topology jellyfish", 0)
 	d := newDrawing(c.Switches, c.Degree)
 	for !d.draw(&stream) || !connectedRows(d.rows) {
 		d = newDrawing(c.Switches, c.Degree)
 	}
-	return &Jellyfish{c, layRows(d.rows, c.Terminals, classes("random"), one)}
+	return d.rows
 }
 
 // drawing is a graph being drawn.
@@ -178,29 +158,4 @@ func (d *drawing) part(x, y SwitchID) {
 		i := slices.Index(row, end[1])
 		d.rows[end[0]] = slices.Delete(row, i, i+1)
 	}
-}
-
-// MeanDistanceBound is the least mean distance of n switches of a degree, if every
-// switch has degree*(degree-1)^(d-1) others at distance d until all are used (Cerf,
-// Cowan, Mullin and Stanton, Networks 1974).
-func MeanDistanceBound(n, degree int) float64 {
-	left, level, sum := float64(n-1), float64(degree), 0.0
-	for d := 1.0; left > 0; d++ {
-		at := min(left, level)
-		sum, left, level = sum+d*at, left-at, level*float64(degree-1)
-	}
-	return sum / float64(n-1)
-}
-
-// Graph implements [Topology].
-func (x *Jellyfish) Graph() *Graph { return x.graph }
-
-// Facts implements [Topology].
-func (x *Jellyfish) Facts() Facts {
-	return Facts{Switches: x.Switches, Terminals: x.Switches * x.Terminals, Links: x.Switches * x.Degree / 2, Diameter: -1, Bisection: -1}
-}
-
-// Forms implements [Formed].
-func (x *Jellyfish) Forms() Forms {
-	return Forms{Degree: [2]int{x.Degree - x.Switches*x.Degree%2, x.Degree}}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // RandomRegularConfig configures the topology "random-regular"; see
-// [RandomRegular].
+// [RandomGraph].
 type RandomRegularConfig struct {
 	Switches  int    `toml:"switches" doc:"switches" min:"2" max:"1000000"`
 	Degree    int    `toml:"degree" doc:"ports of a switch that lead to other switches; switches*degree must be even" min:"1" max:"4096"`
@@ -20,7 +20,9 @@ type RandomRegularConfig struct {
 func init() {
 	param.Register(Registry, "random-regular", "random regular graph, all of them alike: connected, no parallel cables",
 		RandomRegularConfig{Switches: 64, Degree: 6, Terminals: 2, Seed: 1},
-		func(c RandomRegularConfig, _ struct{}) (Topology, error) { return newRandomRegular(c), nil })
+		func(c RandomRegularConfig, _ struct{}) (Topology, error) {
+			return newRandomGraph(c.Switches, c.Degree, c.Terminals, switched(c)), nil
+		})
 }
 
 // Validate checks what the tags cannot.
@@ -36,11 +38,11 @@ func (c *RandomRegularConfig) Validate() error {
 	return checkPorts("switches", c.Switches, c.Switches*(c.Degree+c.Terminals))
 }
 
-// RandomRegular is a random regular graph of switches (Singla, Hong, Popa and
-// Godfrey, "Jellyfish", NSDI 2012): every switch has the same number of cables
-// to others, no two to the same one, and the graph is connected. Ports:
-// terminals, then cables in the order of the switches that they lead to.
-// Classes "terminal" and "random".
+// RandomGraph is a network whose switches are joined at random (Singla, Hong, Popa and
+// Godfrey, "Jellyfish", NSDI 2012): every switch has the same number of cables to others,
+// no two to the same one, and the graph is connected. If switches*degree is odd, one port
+// stays free. Ports: terminals, then cables in the order of the switches that they lead to.
+// Classes "terminal" and "random". The graph depends on the settings alone.
 //
 //	s0───s1
 //	│╲   ╱│        switches = 6, degree = 3
@@ -50,28 +52,66 @@ func (c *RandomRegularConfig) Validate() error {
 //	│╱   ╲│
 //	s2───s3
 //
-// It is drawn by switching edges (Milo et al., arXiv:cond-mat/0312028, 2003):
-// from the circulant graph in which each switch is joined to its nearest
-// neighbours on a ring, 32 times as many attempts as there are cables are made
-// to replace two random cables a-b and c-d by a-d and c-b, refused if that
-// made a loop or a parallel cable. The walk is symmetric and reaches every
-// simple regular graph, so that in the limit all are equally likely; the
-// pairing model would hardly ever give a simple graph at these degrees. Should
-// the result fall apart (improbable from degree 3 on), the walk goes on until
-// it is connected. The graph depends on the settings alone.
+// Two families differ in how it is drawn. Of "random-regular" all regular graphs are equally
+// likely (see switched). "jellyfish" joins cable by cable, as the authors do (see grown); of
+// this way nobody has shown that.
 //
-// Closed forms: n switches, n*c terminals, n*degree/2 links. None for the
-// diameter and the bisection of a random graph.
-type RandomRegular struct {
-	RandomRegularConfig
+// # Closed forms
+//
+// n switches, n*c terminals, n*degree/2 links, rounded down. None for diameter, mean
+// distance and bisection of a random graph. The mean distance is at least that of a tree
+// with no two branches that meet, [MeanDistanceBound].
+type RandomGraph struct {
+	switches, degree, terminals int
+
 	graph *Graph
+}
+
+var _ Formed = (*RandomGraph)(nil)
+
+// newRandomGraph lays out the neighbours of each switch.
+func newRandomGraph(switches, degree, terminals int, neighbours [][]SwitchID) *RandomGraph {
+	return &RandomGraph{switches, degree, terminals, layRows(neighbours, terminals, classes("random"), one)}
+}
+
+// Graph implements [Topology].
+func (x *RandomGraph) Graph() *Graph { return x.graph }
+
+// Facts implements [Topology].
+func (x *RandomGraph) Facts() Facts {
+	return Facts{Switches: x.switches, Terminals: x.switches * x.terminals, Links: x.switches * x.degree / 2, Diameter: -1, Bisection: -1}
+}
+
+// Forms implements [Formed].
+func (x *RandomGraph) Forms() Forms {
+	return Forms{Degree: [2]int{x.degree - x.switches*x.degree%2, x.degree}}
+}
+
+// MeanDistanceBound is the least mean distance of n switches of a degree, if every
+// switch has degree*(degree-1)^(d-1) others at distance d until all are used (Cerf,
+// Cowan, Mullin and Stanton, Networks 1974).
+func MeanDistanceBound(n, degree int) float64 {
+	left, level, sum := float64(n-1), float64(degree), 0.0
+	for d := 1.0; left > 0; d++ {
+		at := min(left, level)
+		sum, left, level = sum+d*at, left-at, level*float64(degree-1)
+	}
+	return sum / float64(n-1)
 }
 
 // switchingsPerCable is the number of attempts per cable; each touches two
 // cables. Milo et al. see no trace of the start after a few.
 const switchingsPerCable = 32
 
-func newRandomRegular(c RandomRegularConfig) *RandomRegular {
+// switched draws the neighbours of each switch by switching edges (Milo et al.,
+// arXiv:cond-mat/0312028, 2003): from the circulant graph in which each switch is joined
+// to its nearest neighbours on a ring, 32 times as many attempts as there are cables are
+// made to replace two random cables a-b and c-d by a-d and c-b, refused if that made a
+// loop or a parallel cable. The walk is symmetric and reaches every simple regular graph,
+// so that in the limit all are equally likely; the pairing model would hardly ever give a
+// simple graph at these degrees. Should the result fall apart (improbable from degree 3
+// on), the walk goes on until it is connected.
+func switched(c RandomRegularConfig) [][]SwitchID {
 	w := newWiring(c.Switches, c.Degree)
 	stream := sim.NewStream(c.Seed, "topology random-regular", 0)
 	for rounds := switchingsPerCable; rounds > 0 || !connectedRows(w.rows); rounds-- {
@@ -79,7 +119,7 @@ func newRandomRegular(c RandomRegularConfig) *RandomRegular {
 			w.switchPair(&stream)
 		}
 	}
-	return &RandomRegular{c, layRows(w.rows, c.Terminals, classes("random"), one)}
+	return w.rows
 }
 
 // wiring is a regular graph being shuffled.
@@ -131,18 +171,4 @@ func (w *wiring) switchPair(stream *sim.Stream) {
 // redirect makes s's cable to `from` lead to `to`.
 func (w *wiring) redirect(s, from, to SwitchID) {
 	w.rows[s][slices.Index(w.rows[s], from)] = to
-}
-
-// Graph implements [Topology].
-func (x *RandomRegular) Graph() *Graph { return x.graph }
-
-// Facts implements [Topology].
-func (x *RandomRegular) Facts() Facts {
-	return Facts{
-		Switches:  x.Switches,
-		Terminals: x.Switches * x.Terminals,
-		Links:     x.Switches * x.Degree / 2,
-		Diameter:  -1,
-		Bisection: -1,
-	}
 }

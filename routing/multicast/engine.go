@@ -79,6 +79,17 @@ func NewPlainEngine(env Env, b TreeBuilder) (Engine, error) {
 	return &plainEngine{builder: b, forest: f}, nil
 }
 
+// Limited is e without groups and with the limit of entries of env, where e goes by a
+// [TreeBuilder], which goes on with what it knows of the network; ok is false where not.
+func Limited(e Engine, env Env) (limited Engine, ok bool) {
+	plain, ok := e.(*plainEngine)
+	if !ok {
+		return nil, false
+	}
+	limited, err := NewPlainEngine(env, plain.builder)
+	return limited, err == nil
+}
+
 // ExhaustedError says that a group found no free entry.
 type ExhaustedError struct {
 	Group   GroupID

@@ -168,18 +168,19 @@ func (c *checker) occupancy() {
 	}
 }
 
-// maxSenders bounds the members of one tree from which packets are sent.
-const maxSenders = 32
+// MostSenders bounds the members of a group from which a check sends packets: of more, so
+// many are chosen evenly.
+const MostSenders = 32
 
 // delivery sends packets from members, evenly chosen if there are more than
-// maxSenders, along the table rows.
+// MostSenders, along the table rows.
 func (c *checker) delivery(p *Planted, tables []Rows) {
 	listeners := virtualGroup([]*Planted{p}, &Group{})
-	for i := 0; i < len(listeners.Terminals); i += 1 + len(listeners.Terminals)/maxSenders {
+	for i := 0; i < len(listeners.Terminals); i += 1 + len(listeners.Terminals)/MostSenders {
 		t := listeners.Terminals[i]
 		c.send(p, tables, &listeners, c.graph.TerminalPort[t], c.graph.TerminalSwitch(t))
 	}
-	for i := 0; i < len(listeners.Switches); i += 1 + len(listeners.Switches)/maxSenders {
+	for i := 0; i < len(listeners.Switches); i += 1 + len(listeners.Switches)/MostSenders {
 		c.send(p, tables, &listeners, topology.NoPort, listeners.Switches[i])
 	}
 }

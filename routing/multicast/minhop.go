@@ -117,6 +117,22 @@ func (m *MinHop) Row(s topology.SwitchID) []uint8 {
 	return m.dist[int(s)*m.width : int(s)*m.width+m.n : int(s)*m.width+m.n]
 }
 
+// LowestPort is the lowest numbered port of s that leads nearer to w; NoPort where no path
+// does. s and w differ. Cost: the ports of s.
+func (m *MinHop) LowestPort(s, w topology.SwitchID) topology.PortID {
+	row := m.Row(w)
+	if row[s] == Unreachable {
+		return topology.NoPort
+	}
+	nearer := row[s] - 1
+	for i, peer := range m.neighbours(s) {
+		if row[peer] == nearer {
+			return m.linkPorts(s)[i]
+		}
+	}
+	panic("multicast: a switch without a nearer neighbour")
+}
+
 // padded is the row of s with the padding (len = width).
 func (m *MinHop) padded(s topology.SwitchID) []uint8 {
 	return m.dist[int(s)*m.width : (int(s)+1)*m.width]

@@ -48,7 +48,7 @@ func (e *offline) JoinAll(groups []Group) error {
 	if err != nil {
 		return err
 	}
-	if _, err := joinAll(online, groups, nil); err != nil {
+	if _, err := JoinAll(online, groups, nil); err != nil {
 		return err
 	}
 	a, b := f.Measure(), online.forest.Measure()

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -50,7 +51,7 @@ func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
 // together.
 func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
 	start := time.Now()
-	refused, err := joinAll(e, groups, progress)
+	refused, err := JoinAll(e, groups, progress)
 	elapsed := time.Since(start)
 	if err != nil {
 		return nil, err
@@ -66,3 +67,31 @@ func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Re
 	r.ColourBound = ColourBound(f.env, groups)
 	return r, nil
 }
+
+// JoinAll routes groups with a fresh engine and counts those that find no
+// entry. progress may be nil.
+func JoinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
+	if batch, ok := e.(BatchEngine); ok {
+		return 0, batch.JoinAll(groups)
+	}
+	for i, g := range groups {
+		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
+			refused++
+		} else if err != nil {
+			return refused, &JoinError{g.ID, err}
+		}
+		if progress != nil {
+			progress(i + 1)
+		}
+	}
+	return refused, nil
+}
+
+// JoinError says which of several groups could not join.
+type JoinError struct {
+	Group GroupID
+	Err   error
+}
+
+func (e *JoinError) Error() string { return e.Err.Error() }
+func (e *JoinError) Unwrap() error { return e.Err }

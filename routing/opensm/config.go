@@ -22,6 +22,8 @@ type Config struct {
 	GUID       uint64 // of the subnet manager's port; 0 where not set
 	LMC        int
 	MaxVLs     int // max_op_vls: data lanes that a port may use
+	// Named are the paths of the files that it names.
+	Named []string
 	// Warnings name what was passed over, each with its line.
 	Warnings []string
 }
@@ -184,6 +186,7 @@ func (p *configReader) open(key, value string) (io.ReadCloser, string) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.dir, path)
 	}
+	p.config.Named = append(p.config.Named, path)
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		p.Problem("%s: %s cannot be read: %v", key, path, err)

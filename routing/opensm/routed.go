@@ -34,12 +34,18 @@ func (c *RoutedConfig) RelativeTo(dir string) {
 	}
 }
 
-// Files implements [topology.PathConfig].
+// Files implements [topology.PathConfig]: the configuration, and the files that it names.
 func (c *RoutedConfig) Files() []string {
 	if c.Config == "" {
 		return nil
 	}
-	return []string{c.Config}
+	files := []string{c.Config}
+	if f, err := input.OpenInput(c.Config, input.MaxSettings); err == nil {
+		defer f.Close()
+		config, _ := ReadConfig(f, c.Config, filepath.Dir(c.Config)) // building the routing says what is wrong
+		files = append(files, config.Named...)
+	}
+	return files
 }
 
 // acyclicEngines cannot deadlock on any network that they accept.
@@ -51,12 +57,12 @@ func registerRouting(e Engine) {
 	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
 	if e.Levels {
 		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
-			return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+			return sharedRouted(e, c.RoutedConfig, c.DataLanes, env)
 		})
 		return
 	}
 	routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
-		return newRouted(e, c, DefaultOptions().OperationalVLs, env)
+		return sharedRouted(e, c, DefaultOptions().OperationalVLs, env)
 	})
 }
 
@@ -79,8 +85,27 @@ type routed struct {
 // routedStarted marks in Head.State that the low bits hold the service level.
 const routedStarted uint32 = 1 << 4
 
+// sharedRouted is [newRouted], once for all points with the same network and settings.
+func sharedRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
+	key := fmt.Sprintf("opensm-%s %+v %d %d %v", e.Name, c, lanes, env.VCs, env.AllowDeadlock)
+	return routing.Once(env, key, func() (fabric.Routing, error) { return newRouted(e, c, lanes, env) })
+}
+
 func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
-	g := env.Topology.Graph()
+	key := fmt.Sprintf("opensm-%s %q %q %d", e.Name, c.Config, c.Manager, lanes)
+	r, err := routing.Once(env, key, func() (*routed, error) { return route(e, c, lanes, env.Topology) })
+	if err != nil {
+		return nil, err
+	}
+	if err := routing.CheckVCs("opensm-"+e.Name, r.VCs(), env); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// route has an engine compute the tables of a topology.
+func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, error) {
+	g := on.Graph()
 	config := DefaultConfig()
 	if c.Config != "" {
 		f, err := input.OpenInput(c.Config, input.MaxSettings)
@@ -104,7 +129,7 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	if err != nil {
 		return nil, err
 	}
-	config.PlaceOn(s, env.Topology)
+	config.PlaceOn(s, on)
 	tables, err := e.Route(s, &config.Options)
 	if err != nil {
 		return nil, fmt.Errorf("routing \"opensm-%s\": %w", e.Name, err)
@@ -112,11 +137,7 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	if pairs, first := tables.Unreachable(); pairs > 0 {
 		return nil, fmt.Errorf("routing \"opensm-%s\": no path between %d pairs of terminals, the first from %s", e.Name, pairs, first)
 	}
-	r := newRoutedTables(tables)
-	if err := routing.CheckVCs("opensm-"+e.Name, r.VCs(), env); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return newRoutedTables(tables), nil
 }
 
 func newRoutedTables(t *Tables) *routed {

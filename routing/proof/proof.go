@@ -21,7 +21,8 @@ type Settings struct {
 // Proof is a certificate, and how it came about.
 type Proof struct {
 	certify.Certificate
-	// Fits tells that a walk of all paths of the routing itself fits into the budget.
+	// Fits tells that a walk of all paths fits into the budget, of those of the wider
+	// routing where that is what was proven.
 	Fits bool
 }
 
@@ -38,7 +39,6 @@ func Of(o routing.Routed, s Settings) (Proof, error) {
 	g, r, vcs := o.Graph, o.Routing, o.VCs
 	if wide := routing.Widened(r); wide != nil {
 		if p, err := Of(routing.Routed{Graph: g, Routing: wide, VCs: vcs}, s); err == nil && p.Acyclic() && p.Exact() {
-			p.Fits = false
 			return p, nil
 		}
 	}

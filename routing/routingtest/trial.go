@@ -104,6 +104,7 @@ func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
 }
 
 // Check holds a trial to what must be, in runs of so many cycles:
+//   - the walk to goals misses no dependency;
 //   - a network with a certificate never stops, and the audit at the end of
 //     its run finds every flit and credit;
 //   - a network that does stop has a wait-for cycle, in the dependency graph;
@@ -117,6 +118,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	if c.Acyclic() {
 		all.Certified = 1
 	}
+	checkStages(t, tr.network.Topology, tr.routing, tr.vcs, c)
 	tr.checkIdle(t)
 	err := tr.overload(t, cycles)
 	var deadlock *fabric.DeadlockError
@@ -143,7 +145,8 @@ func (tr *Trial) String() string {
 	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %s", tr.seed, tr.name, tr.vcs, tr.network.Name)
 }
 
-func (tr *Trial) fabric(t testing.TB) *fabric.Fabric {
+// Fabric builds the network.
+func (tr *Trial) Fabric(t testing.TB) *fabric.Fabric {
 	t.Helper()
 	f, err := fabric.New(tr.network.Topology.Graph(), tr.config, tr.routing, 5)
 	if err != nil {
@@ -152,15 +155,18 @@ func (tr *Trial) fabric(t testing.TB) *fabric.Fabric {
 	return f
 }
 
-// flood is as much uniform traffic as the network takes.
-func (tr *Trial) flood() *fabric.OpenLoop {
+// Traffic is a source of uniform traffic at a load, with packets of one size.
+func (tr *Trial) Traffic(load float64) *fabric.OpenLoop {
 	n := tr.network.Topology.Graph().Terminals()
-	return fabric.NewOpenLoop(n, Uniform(n), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
+	return fabric.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
 }
+
+// flood is as much uniform traffic as the network takes.
+func (tr *Trial) flood() *fabric.OpenLoop { return tr.Traffic(1) }
 
 // overload runs the network with as much traffic as it takes.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
-	_, err := tr.fabric(t).Run(context.Background(), tr.flood(), 1, fabric.Plan{Warmup: 500, Window: cycles})
+	_, err := tr.Fabric(t).Run(context.Background(), tr.flood(), 1, fabric.Plan{Warmup: 500, Window: cycles})
 	return err
 }
 
@@ -185,7 +191,7 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 		return false
 	}
 	most := slices.Max(load.Port)
-	f, count := tr.fabric(t), make(sources, g.Terminals())
+	f, count := tr.Fabric(t), make(sources, g.Terminals())
 	f.Attach(tr.flood(), count)
 	f.Advance(1000)
 	clear(count)
@@ -243,7 +249,7 @@ func (tr *Trial) checkIdle(t testing.TB) {
 	for i := range l.turn {
 		l.turn[i] = int64(i) * l.spacing
 	}
-	f := tr.fabric(t)
+	f := tr.Fabric(t)
 	f.Attach(l, l)
 	f.Advance(20 * l.spacing)
 	if len(l.delivered) == 0 {

@@ -38,6 +38,9 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	return tr
 }
 
+// SetUnit sets the unit of a trial that DrawUnitTrial has drawn.
+func (tr *Trial) SetUnit(unit string) { tr.config.Fabric.Unit = unit }
+
 // upTo draws packets of one to so many flits.
 type upTo int
 
@@ -47,7 +50,15 @@ func (most upTo) Draw(r *sim.Stream) int { return 1 + r.IntN(int(most)) }
 type ledger struct {
 	*fabric.OpenLoop
 	sent []uint64 // by terminal
-	got  map[[2]uint64]fabric.Delivery
+	got  map[arrival]fabric.Delivery
+
+	groups *groups // nil: no packet is for a group
+}
+
+// arrival is a packet of a source, numbered, at a terminal.
+type arrival struct {
+	src, dst topology.TerminalID
+	number   uint64
 }
 
 func (l *ledger) Next(t topology.TerminalID, until int64, p *fabric.PacketSpec) bool {
@@ -55,16 +66,79 @@ func (l *ledger) Next(t topology.TerminalID, until int64, p *fabric.PacketSpec) 
 	if ok {
 		p.Tag = l.sent[t]
 		l.sent[t]++
+		if l.groups != nil {
+			l.groups.divert(t, p)
+		}
 	}
 	return ok
 }
 
-func (l *ledger) Deliver(d *fabric.Delivery) { l.got[[2]uint64{uint64(d.Src), d.Tag}] = *d }
+func (l *ledger) Deliver(d *fabric.Delivery) { l.got[arrival{d.Src, d.Dst, d.Tag}] = *d }
+
+// groups are multicast trees of random members on a network, under random roots.
+type groups struct {
+	trees   *Trees
+	members [][]topology.TerminalID // by MLID
+	of      [][]int32               // MLIDs, by terminal
+	vcs     int                     // of all channels
+	unicast int                     // of these
+	random  []sim.Stream            // by terminal
+}
+
+// drawGroups gives a network multicast trees, and a virtual channel or two more for them.
+// (That they can deadlock does not matter: both units must do so in the same cycle.)
+func (tr *Trial) drawGroups() *groups {
+	g := tr.network.Topology.Graph()
+	x := &groups{trees: NewTrees(g), of: make([][]int32, g.Terminals())}
+	r := sim.NewStream(tr.seed, "groups", 0)
+	for i := range 1 + r.IntN(6) {
+		members := make([]topology.TerminalID, g.Terminals())
+		for t := range members {
+			members[t] = topology.TerminalID(t)
+			if i == 0 {
+				x.random = append(x.random, sim.NewStream(tr.seed, "group", t))
+			}
+		}
+		sim.Shuffle(&r, members)
+		members = members[:1+r.IntN(len(members))]
+		mlid := x.trees.Plant(topology.SwitchID(r.IntN(g.Switches())), members)
+		x.members = append(x.members, members)
+		for _, t := range members {
+			x.of[t] = append(x.of[t], mlid)
+		}
+	}
+	x.unicast = min(tr.vcs, fabric.MaxVCs-2)
+	x.vcs = x.unicast + 1 + r.IntN(2)
+	return x
+}
+
+// divert turns one in four packets of a member of groups into one to a group, on all
+// virtual channels that are not for unicast packets or, on one in three networks, on all.
+func (x *groups) divert(t topology.TerminalID, p *fabric.PacketSpec) {
+	r := &x.random[t]
+	if own := x.of[t]; len(own) > 0 && r.IntN(4) == 0 {
+		p.MLID, p.VCs = own[r.IntN(len(own))], 1<<x.vcs-1
+		if x.vcs%3 != 0 {
+			p.VCs &^= 1<<x.unicast - 1
+		}
+	}
+}
 
 // CheckUnits compares a network of flits with one of packets, cycle for cycle: every
 // packet's route, and when it entered and left the network, at a moderate load and
 // beyond saturation.
 func (tr *Trial) CheckUnits(t testing.TB, cycles int64) (packets int) {
+	t.Helper()
+	return tr.checkUnits(t, cycles, false)
+}
+
+// CheckMulticastUnits is CheckUnits with packets to groups among the others.
+func (tr *Trial) CheckMulticastUnits(t testing.TB, cycles int64) (packets int) {
+	t.Helper()
+	return tr.checkUnits(t, cycles, true)
+}
+
+func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets int) {
 	t.Helper()
 	n := tr.network.Topology.Graph().Terminals()
 	for _, load := range []float64{0.3, 1} {
@@ -73,39 +147,58 @@ func (tr *Trial) CheckUnits(t testing.TB, cycles int64) (packets int) {
 		for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
 			config := tr.config
 			config.Fabric.Unit = unit
+			var x *groups
+			if multicast {
+				x = tr.drawGroups()
+				config.Switch.VCs = x.vcs
+				if config.Switch.OutputBufferFlits > 0 {
+					config.Switch.OutputBufferFlits += config.Switch.BufferFlits // room for copies as a whole
+				}
+			}
 			f, err := fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5)
 			if err != nil {
 				t.Fatalf("%v: %v", tr, err)
 			}
+			if multicast {
+				if err := f.SetMulticast(x.trees.Tables, x.unicast); err != nil {
+					t.Fatalf("%v: %v", tr, err)
+				}
+			}
 			mean := float64(1+tr.flits) / 2
-			of[i] = &ledger{fabric.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[[2]uint64]fabric.Delivery{}}
+			of[i] = &ledger{fabric.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
 			if err := f.Attach(of[i], of[i]); err != nil {
 				t.Fatal(err)
 			}
 			f.Advance(cycles)
 			counters[i] = f.Counters
 		}
-		flits, packet := of[0].got, of[1].got
-		if len(flits) == 0 {
-			t.Errorf("%v: nothing arrived", tr)
-		}
-		packets += len(flits)
-		first, differ := fabric.Delivery{Cycle: fabric.Never}, 0
-		for key, want := range flits {
-			if packet[key] != want {
-				differ++
-				if want.Cycle < first.Cycle {
-					first = want
-				}
-			}
-		}
-		if differ > 0 || len(packet) != len(flits) {
-			t.Errorf("%v, load %g: %d of %d packets differ, of %d, the first\n%+v, is as a packet\n%+v\n%+v\n%+v", tr, load, differ, len(flits), len(packet),
-				first, packet[[2]uint64{uint64(first.Src), first.Tag}], tr.config.Switch, tr.config.Channels)
-		}
-		if flits, packets := counters[0], counters[1]; flits.Packets != packets.Packets {
-			t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
-		}
+		packets += tr.compareUnits(t, load, of, counters)
 	}
 	return packets
+}
+
+// compareUnits wants the same packets of both units.
+func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counters [2]fabric.Counters) (packets int) {
+	t.Helper()
+	flits, packet := of[0].got, of[1].got
+	if len(flits) == 0 {
+		t.Errorf("%v: nothing arrived", tr)
+	}
+	first, differ := fabric.Delivery{Cycle: fabric.Never}, 0
+	for key, want := range flits {
+		if packet[key] != want {
+			differ++
+			if want.Cycle < first.Cycle {
+				first = want
+			}
+		}
+	}
+	if differ > 0 || len(packet) != len(flits) {
+		t.Errorf("%v, load %g: %d of %d packets differ, of %d, the first\n%+v, is as a packet\n%+v\n%+v\n%+v", tr, load, differ, len(flits), len(packet),
+			first, packet[arrival{first.Src, first.Dst, first.Tag}], tr.config.Switch, tr.config.Channels)
+	}
+	if flits, packets := counters[0], counters[1]; flits.Packets != packets.Packets {
+		t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
+	}
+	return len(flits)
 }

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Running accumulates mean, variance and extremes of a sample in one pass
@@ -163,6 +165,13 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 	h.n += o.n
 	h.max = max(h.max, o.max)
+}
+
+// Archive writes the histogram or reads it.
+func (h *Histogram) Archive(a *snapshot.Archive) {
+	snapshot.List(a, &h.counts, snapshot.Int)
+	snapshot.Int(a, &h.n)
+	snapshot.Int(a, &h.max)
 }
 
 // BatchMeans estimates the mean of a correlated series and its confidence

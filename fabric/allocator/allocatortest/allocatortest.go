@@ -1,6 +1,7 @@
 // Package allocatortest is the conformance suite of switch allocators: what they
 // choose is a matching of the requests, as large as their traits promise, and no
-// request waits longer than they promise. It is for weft's own allocators and for those
+// request waits longer than they promise, and they go on from a snapshot as if nothing
+// had been. It is for weft's own allocators and for those
 // that others register:
 //
 //	func TestMine(t *testing.T) { allocatortest.Conform(t, "mine") }
@@ -8,10 +9,12 @@ package allocatortest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Conform holds the registered allocator name to the contract of
@@ -48,7 +51,7 @@ func Conform(t *testing.T, name string) {
 func Check(build func() allocator.Allocator, env allocator.Env, traits allocator.Traits) error {
 	for _, l := range loads {
 		s := newQueues(env, traits, l)
-		if err := s.run(build()); err != nil {
+		if err := s.run(build(), build()); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
@@ -101,13 +104,18 @@ func (q *queues) next(k, step int) {
 	q.count[k]++
 }
 
-func (q *queues) run(a allocator.Allocator) error {
+// snapshotAt is the step before which another allocator takes over what one remembers.
+const snapshotAt = 150
+
+// run puts requests to a; other, which is new, has to choose alike from snapshotAt on.
+func (q *queues) run(a, other allocator.Allocator) error {
 	wait := 0
 	if q.traits.Wait != nil {
 		wait = q.traits.Wait(q.env)
 	}
 	var requests []allocator.Request
 	var of, matches []int
+	taken := false
 	for step := range max(300, 4*wait) {
 		requests, of = requests[:0], of[:0]
 		for k, since := range q.since {
@@ -126,12 +134,26 @@ func (q *queues) run(a allocator.Allocator) error {
 		if len(requests) == 0 {
 			continue
 		}
+		if !taken && step >= snapshotAt {
+			taken = true
+			w := snapshot.Writer()
+			a.Archive(w)
+			r := snapshot.Reader(w.Bytes())
+			if other.Archive(r); r.End() != nil {
+				return fmt.Errorf("what it remembers cannot be read: %w", r.End())
+			}
+		}
 		// Matches are appended to what is there.
 		matches = a.Allocate(requests, append(matches[:0], -1))
 		if len(matches) == 0 || matches[0] != -1 {
 			return fmt.Errorf("step %d: matches %v do not begin with what was given", step, matches)
 		}
 		matches = matches[1:]
+		if step >= snapshotAt {
+			if alike := other.Allocate(requests, nil); !slices.Equal(alike, matches) {
+				return fmt.Errorf("step %d: requests %v, matches %v, and %v after a snapshot", step, requests, matches, alike)
+			}
+		}
 		if err := q.check(requests, matches); err != nil {
 			return fmt.Errorf("step %d: requests %v, matches %v: %w", step, requests, matches, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // function is an allocator without a memory.
@@ -13,6 +14,8 @@ type function func(requests []allocator.Request, matches []int) []int
 func (f function) Allocate(requests []allocator.Request, matches []int) []int {
 	return f(requests, matches)
 }
+
+func (function) Archive(*snapshot.Archive) {}
 
 // greedy takes requests in their order wherever their ports are free.
 func greedy(requests []allocator.Request, matches []int) []int {
@@ -59,3 +62,22 @@ func TestCheckFinds(t *testing.T) {
 }
 
 var kept []int
+
+// rotating takes one request, the next in turn, and does not say whose turn it is.
+type rotating struct {
+	function
+	turn int
+}
+
+func (r *rotating) Allocate(requests []allocator.Request, matches []int) []int {
+	r.turn++
+	return append(matches, r.turn%len(requests))
+}
+
+// TestCheckFindsForgotten: an allocator that leaves something out of its snapshot.
+func TestCheckFindsForgotten(t *testing.T) {
+	err := Check(func() allocator.Allocator { return &rotating{} }, allocator.Env{Ports: 4, VCs: 1, Iterations: 1}, allocator.Traits{})
+	if err == nil || !strings.Contains(err.Error(), "after a snapshot") {
+		t.Errorf("%v, want matches that differ after a snapshot", err)
+	}
+}

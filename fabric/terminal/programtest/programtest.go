@@ -25,6 +25,7 @@ import (
 func Conform(t *testing.T, name string) {
 	t.Run("threads", func(t *testing.T) { checkThreads(t, name) })
 	t.Run("state", func(t *testing.T) { checkState(t, name) })
+	t.Run("snapshots", func(t *testing.T) { checkSnapshots(t, name) })
 	t.Run("end", func(t *testing.T) { checkEnd(t, name) })
 }
 

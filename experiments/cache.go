@@ -1,0 +1,161 @@
+package experiments
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// Cache is a folder of what is costly to compute and depends on settings and input files
+// alone, such as certificates and channel loads, for runs to come. An entry is named by
+// the digest of what it depends on: the build of weft, settings, what files hold. Results
+// are the same with a cache and without.
+//
+// Several processes may use a folder at a time: entries are written to a temporary name
+// and renamed.
+type Cache struct {
+	Dir   string
+	Limit int64 // bytes, beyond which the entries that were not used for longest are removed
+	// Least is what an entry must have taken to compute, to be kept.
+	Least time.Duration
+	// Warn is told of entries that are damaged, and once of a folder that cannot be
+	// written.
+	Warn func(message string)
+
+	once sync.Once
+}
+
+// Of what the command keeps: 256 MiB, of what took a tenth of a second.
+const (
+	DefaultCacheLimit = 256 << 20
+	DefaultCacheLeast = 100 * time.Millisecond
+)
+
+const cacheSuffix = ".weft-cache"
+
+// Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
+// it is read from there. T is encoded by encoding/gob. key must name all that it depends on
+// but the build of weft.
+func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
+	value, err := s.Get(key, func() (any, error) {
+		if s == nil || s.cache == nil {
+			return compute()
+		}
+		c := s.cache
+		var kept T
+		if c.load(key, &kept) {
+			return kept, nil
+		}
+		start := time.Now()
+		value, err := compute()
+		if err == nil && time.Since(start) >= c.Least {
+			c.store(key, &value)
+		}
+		return value, err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value.(T), nil
+}
+
+// path is the file of an entry.
+func (c *Cache) path(key string) string {
+	digest := sha256.Sum256([]byte(build() + "\n" + key))
+	return filepath.Join(c.Dir, hex.EncodeToString(digest[:])+cacheSuffix)
+}
+
+// load reads an entry; ok is false where there is none that is whole.
+func (c *Cache) load(key string, value any) (ok bool) {
+	path := c.path(key)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	file, err := snapshot.Decode(text, build(), input.Memory()/2)
+	if err == nil {
+		var content []byte
+		if content, err = file.Find(key, nil); err == nil {
+			err = gob.NewDecoder(bytes.NewReader(content)).Decode(value)
+		}
+	}
+	if err == nil {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // it has been used
+		return true
+	}
+	c.warn(fmt.Sprintf("%s: %v; not used", path, err))
+	_ = os.Remove(path)
+	return false
+}
+
+// store writes an entry and makes room for it.
+func (c *Cache) store(key string, value any) {
+	var content bytes.Buffer
+	if err := gob.NewEncoder(&content).Encode(value); err != nil {
+		panic("experiments: cache: " + err.Error())
+	}
+	text := (&snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: content.Bytes()}}}).Encode()
+	if int64(len(text)) > c.Limit {
+		return
+	}
+	err := os.MkdirAll(c.Dir, 0o777)
+	if err == nil {
+		err = WriteFile(c.path(key), text)
+	}
+	if err != nil {
+		c.once.Do(func() { c.warn(fmt.Sprintf("%s: nothing is kept for later runs: %v", c.Dir, err)) })
+		return
+	}
+	c.evict()
+}
+
+// evict removes the entries that were not used for longest until the rest are within
+// the limit. What others remove at the same time is no error.
+func (c *Cache) evict() {
+	files, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return
+	}
+	type entry struct {
+		name string
+		size int64
+		used time.Time
+	}
+	var entries []entry
+	total := int64(0)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && strings.HasSuffix(f.Name(), cacheSuffix) {
+			entries = append(entries, entry{f.Name(), info.Size(), info.ModTime()})
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
+	for _, e := range entries {
+		if total <= c.Limit {
+			return
+		}
+		if os.Remove(filepath.Join(c.Dir, e.name)) == nil {
+			total -= e.size
+		}
+	}
+}
+
+func (c *Cache) warn(message string) {
+	if c.Warn != nil {
+		c.Warn(message)
+	}
+}

@@ -1,0 +1,163 @@
+package experiments
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// keep asks for an entry in a process of its own; computed tells whether it was computed.
+func keep(t *testing.T, c *Cache, key string, value []float64) (computed bool) {
+	t.Helper()
+	got, err := Cached(&Shared{cache: c}, key, func() ([]float64, error) {
+		computed = true
+		return value, nil
+	})
+	if err != nil || !reflect.DeepEqual(got, value) {
+		t.Fatalf("%s: %v, %v, want %v", key, got, err, value)
+	}
+	return computed
+}
+
+func entries(t *testing.T, c *Cache) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(c.Dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// TestCached: what was computed once is read afterwards, by its whole key; errors and what
+// was quick are not kept.
+func TestCached(t *testing.T) {
+	c := &Cache{Dir: filepath.Join(t.TempDir(), "below", "cache"), Limit: 1 << 20}
+	a, b := []float64{1, 2.5}, []float64{3}
+	if !keep(t, c, "a", a) || keep(t, c, "a", a) || !keep(t, c, "b", b) || keep(t, c, "b", b) || keep(t, c, "a", a) {
+		t.Error("an entry was computed twice, or not at all")
+	}
+	for range 2 {
+		if _, err := Cached(&Shared{cache: c}, "bad", func() (int, error) { return 0, os.ErrInvalid }); err == nil {
+			t.Error("an error was forgotten")
+		}
+	}
+	c.Least = time.Hour
+	for range 2 {
+		if !keep(t, c, "quick", a) {
+			t.Error("what took less than an hour was kept")
+		}
+	}
+	if got := entries(t, c); len(got) != 2 {
+		t.Errorf("%d entries, want those of a and b", len(got))
+	}
+	if !keep(t, nil, "a", a) {
+		t.Error("read without a cache")
+	}
+}
+
+// TestCachedDamaged: whatever bit of an entry is wrong, or where it ends too early, or
+// where it is that of another key, it is not used, a warning says so, and it is replaced.
+func TestCachedDamaged(t *testing.T) {
+	var warnings []string
+	c := &Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
+	value := []float64{1, 2, 3}
+	keep(t, c, "other", value)
+	other, err := os.ReadFile(entries(t, c)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(entries(t, c)[0])
+	keep(t, c, "key", value)
+	path := entries(t, c)[0]
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := [][]byte{nil, whole[:10], whole[:len(whole)/2], whole[:len(whole)-1], append([]byte("x"), whole...), append(whole[:len(whole):len(whole)], 0), other}
+	for i := range whole {
+		bad := []byte(string(whole))
+		bad[i] ^= 1
+		damaged = append(damaged, bad)
+	}
+	for i, text := range damaged {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if !keep(t, c, "key", value) || keep(t, c, "key", value) {
+			t.Errorf("damage %d: used, or not replaced", i)
+		}
+		if len(warnings) != i+1 || !strings.Contains(warnings[i], path) {
+			t.Fatalf("damage %d: warnings %q", i, warnings)
+		}
+	}
+}
+
+// TestCachedLimit: beyond the limit the entries that were not used for longest go; what is
+// larger than the limit is not kept.
+func TestCachedLimit(t *testing.T) {
+	c := &Cache{Dir: t.TempDir(), Limit: 1 << 20}
+	value := make([]float64, 100)
+	for i := range value {
+		value[i] = 1 / float64(i+3)
+	}
+	keep(t, c, "0", value)
+	info, err := os.Stat(entries(t, c)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Limit = 3*info.Size() + info.Size()/2 // three entries
+	long := time.Now().Add(-time.Hour)
+	age := func(key string, hours int) {
+		used := long.Add(time.Duration(-hours) * time.Hour)
+		if err := os.Chtimes(c.path(key), used, used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(t, c, "1", value)
+	keep(t, c, "2", value)
+	age("0", 3)
+	age("1", 2)
+	age("2", 1)
+	if keep(t, c, "0", value) { // it is the latest now
+		t.Error("entry 0 is gone")
+	}
+	keep(t, c, "3", value)
+	if got := entries(t, c); len(got) != 3 {
+		t.Errorf("%d entries, want 3", len(got))
+	}
+	for key, gone := range map[string]bool{"0": false, "2": false, "3": false} {
+		if keep(t, c, key, value) != gone {
+			t.Errorf("entry %s: gone %v", key, !gone)
+		}
+	}
+	if !keep(t, c, "1", value) {
+		t.Error("the entry that was not used for longest is still there")
+	}
+	c.Limit = 10
+	keep(t, c, "large", value)
+	if !keep(t, c, "large", value) {
+		t.Error("an entry larger than the limit was kept")
+	}
+}
+
+// TestCachedNowhere: a folder that cannot be made is said once, and everything is computed.
+func TestCachedNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	c := &Cache{Dir: filepath.Join(file, "cache"), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
+	for i := range 3 {
+		if !keep(t, c, fmt.Sprint(i), []float64{1}) {
+			t.Error("read from nowhere")
+		}
+	}
+	if len(warnings) != 1 {
+		t.Errorf("warnings %q, want one", warnings)
+	}
+}

@@ -1,0 +1,191 @@
+package kinds
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+const forkBase = `
+[topology]
+type = "dragonfly"
+p = 2
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[measure]
+warmup = 600
+window = 800
+histogram = true
+links = true
+fairness = true
+`
+
+// forkFiles fork over loads, patterns and sizes, over programs, with replications, with
+// windows that are found, and over settings that have warm-ups of their own.
+var forkFiles = map[string]string{
+	"loads": forkBase + `series = 3
+[sweep]
+"traffic.load" = [0.1, 0.3, 0.9]
+"traffic.pattern" = ["uniform", "worst-case"]
+fork = { warmup = { "traffic.load" = 0.3, "traffic.pattern" = "uniform" }, settle = "250ns" }
+`,
+	"programs": forkBase + `levels = true
+replications = 2
+[sweep]
+"program.type" = ["open-loop", "request-reply", "closed-loop"]
+fork = { warmup = { "program.type" = "request-reply", "traffic.load" = 0.2 }, settle = "300ns" }
+`,
+	"found": strings.NewReplacer("warmup = 600", "warmup = 0", "window = 800", "window = 0\nbudget = 9000").Replace(forkBase) + `
+[sweep]
+"routing.type" = ["min", "val"]
+[sweep.lockstep]
+"traffic.load" = [0.1, 0.4]
+"traffic.packet_flits" = [1, 3]
+[sweep.fork]
+settle = "0.4us"
+warmup."traffic.load" = 0.25
+warmup."traffic.packet_flits" = 2
+`,
+	"refined": forkBase + `
+[sweep]
+"traffic.load" = [0.2, 1.0]
+refine = { "traffic.load" = 0.2 }
+fork = { warmup = { "traffic.load" = 0.3 }, settle = "500ns" }
+`,
+}
+
+// TestForks: points that fork from a common warm-up have the bytes of points that warm up
+// one by one, for any number of jobs and threads; and so have those that go on from a file.
+func TestForks(t *testing.T) {
+	for name, text := range forkFiles {
+		t.Run(name, func(t *testing.T) {
+			run := func(e experiments.Execution) *experiments.Outcome {
+				o := execute(t, load(t, text, experiments.Options{}), e)
+				for _, x := range o.Failures {
+					t.Fatalf("point %d: %s", x.Point.Index, x.Reason)
+				}
+				return o
+			}
+			file := filepath.Join(t.TempDir(), "warm")
+			want := run(experiments.Execution{Jobs: 1, NoFork: true})
+			for what, e := range map[string]experiments.Execution{
+				"forked":              {Jobs: 1},
+				"forked side by side": {Jobs: 3, Threads: 2},
+				"kept":                {Jobs: 2, SaveWarm: file},
+			} {
+				compareOutcomes(t, what, run(e), want)
+			}
+			compareOutcomes(t, "from a file", run(experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
+			again := execute(t, load(t, load(t, text, experiments.Options{}).Resolved(), experiments.Options{}), experiments.Execution{Jobs: 1})
+			compareOutcomes(t, "resolved", again, want)
+		})
+	}
+}
+
+func compareOutcomes(t *testing.T, what string, got, want *experiments.Outcome) {
+	t.Helper()
+	if !reflect.DeepEqual(got.Results, want.Results) {
+		t.Errorf("%s: results\n%v\nwant\n%v", what, got.Results.Rows, want.Results.Rows)
+	}
+	for name := range want.Tables {
+		if name != "performance" && !reflect.DeepEqual(got.Tables[name], want.Tables[name]) {
+			t.Errorf("%s: table %s differs", what, name)
+		}
+	}
+	if !reflect.DeepEqual(got.Files, want.Files) {
+		t.Errorf("%s: files differ", what)
+	}
+}
+
+// TestForksAgree: a sweep that forks is another experiment than one whose points warm up at
+// their own load, and has the same latencies within the intervals of both.
+func TestForksAgree(t *testing.T) {
+	const sweep = `
+[sweep]
+"traffic.load" = [0.1, 0.2, 0.3, 0.4, 0.5]
+seed = [1, 2, 3, 4]
+`
+	base := strings.Replace(forkBase, "window = 800", "window = 3000", 1)
+	forked := execute(t, load(t, base+sweep+`fork = { warmup = { "traffic.load" = 0.3 }, settle = "1us" }`, experiments.Options{}), experiments.Execution{}).Results
+	alone := execute(t, load(t, base+sweep, experiments.Options{}), experiments.Execution{}).Results
+	outside := 0
+	for i := range alone.Rows {
+		a, b := numbers(t, alone, "latency_mean_ns")[i], numbers(t, forked, "latency_mean_ns")[i]
+		half := math.Hypot(numbers(t, alone, "latency_ci95_ns")[i], numbers(t, forked, "latency_ci95_ns")[i])
+		if a == b {
+			t.Errorf("point %d: the very same latency, %v", i, a)
+		}
+		if math.Abs(a-b) > half {
+			outside++
+		}
+	}
+	if outside > 3 { // of 20 at 95 %: more are one chance in 60
+		t.Errorf("%d of %d latencies are outside of the interval", outside, len(alone.Rows))
+	}
+}
+
+// TestForkFaults: what a fork cannot do is refused with its key.
+func TestForkFaults(t *testing.T) {
+	for _, c := range []struct{ file, want string }{
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = 3\n", "sweep.fork = 3: want a table such as"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { settle = \"1us\" }\n", "sweep.fork.warmup"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 } }\n", "sweep.fork.settle is not given"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = 5 }\n", "sweep.fork.settle = 5: want a time"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = \"1us\", extra = 1 }\n", "sweep.fork.extra is not a key"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 1.5 }, settle = \"1us\" }\n", "= 1.5"},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.laod\" = 0.5 }, settle = \"1us\" }\n", "did you mean \"load\""},
+		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"switch.vcs\" = 4 }, settle = \"1us\" }\n", "cannot change in a network that is warm"},
+		{forkBase + "blame = true\n[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "measure.blame does not go with [sweep] fork"},
+		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
+	} {
+		_, err := experiments.Load("x.toml", c.file, experiments.Options{})
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `"traffic.laod"`, ""), c.want) {
+			t.Errorf("%s: %v\nwant %s", strings.SplitN(c.file, "[sweep]", 2)[1], err, c.want)
+		}
+	}
+}
+
+// TestWarmFiles: a file of warm networks that a sweep cannot go on from is refused with the
+// reason.
+func TestWarmFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "warm")
+	text := forkFiles["loads"]
+	execute(t, load(t, text, experiments.Options{}), experiments.Execution{SaveWarm: file})
+	whole := []byte(read(t, file))
+	other := filepath.Join(dir, "other")
+	for _, c := range []struct {
+		name, text, want string
+		content          []byte
+	}{
+		{"whole", text, "", whole},
+		{"another window", strings.Replace(text, "window = 800", "window = 400", 1), "", whole},
+		{"another load of the warm-up", strings.Replace(text, `{ "traffic.load" = 0.3`, `{ "traffic.load" = 0.4`, 1), "is of other settings: traffic.load = 0.3, here 0.4", whole},
+		{"another seed", "seed = 2\n" + text, "seed = 1, here 2", whole},
+		{"another network", strings.Replace(text, "p = 2", "p = 3", 1), "topology.p = 2, here 3", whole},
+		{"no fork", strings.Split(text, "fork =")[0], "is of other settings", whole},
+		{"cut off", text, "is cut off or grown", whole[:len(whole)/2]},
+		{"damaged", text, "is damaged", append(whole[:len(whole)-1:len(whole)-1], whole[len(whole)-1]^1)},
+		{"results", text, "is no snapshot of weft", []byte("point,seed\n0,1\n")},
+		{"empty", text, "is empty", nil},
+	} {
+		if err := os.WriteFile(other, c.content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := load(t, c.text, experiments.Options{}).CheckWarm(other)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	if err := load(t, text, experiments.Options{}).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("a file that is not there is taken")
+	}
+	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1), experiments.Options{}), experiments.Execution{FromWarm: file})
+}

@@ -1,0 +1,288 @@
+package fabric
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// AppendState appends all that the network is going to depend on between two cycles, beside
+// its graph, settings, routing and seed, and its source. It does not depend on how the
+// network is divided among threads: packets are numbered, and what is on its way is
+// listed, by where they are. A network with faults, multicast packets or observers has no
+// such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
+// in flight.
+func (f *Fabric) AppendState(b []byte) ([]byte, error) {
+	if err := f.noState(); err != nil {
+		return b, err
+	}
+	a := snapshot.Writer()
+	f.archive(a)
+	return append(b, a.Bytes()...), a.Err()
+}
+
+// RestoreState makes a network that is attached to its source, and has not simulated a
+// cycle, go on from a state of a network of the same graph, settings, routing and seed,
+// with any number of threads. What cannot be a state of it gives an error, and the network
+// must then not be used.
+func (f *Fabric) RestoreState(b []byte) error {
+	if err := f.noState(); err != nil {
+		return err
+	}
+	if f.source == nil || f.cycle >= 0 {
+		return errors.New("a state is restored into a fabric that is attached and has not run")
+	}
+	a := snapshot.Reader(b)
+	f.archive(a)
+	return a.End()
+}
+
+// noState says why a network cannot be written.
+func (f *Fabric) noState() error {
+	switch {
+	case f.faults != nil:
+		return errors.New("a network with faults cannot be written as a snapshot yet")
+	case f.conductor != nil:
+		return errors.New("a network with a conductor cannot be written as a snapshot yet")
+	case f.multicast != nil:
+		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
+	case f.observer != nil:
+		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
+	}
+	return nil
+}
+
+// archiver writes or reads the state of a network.
+type archiver struct {
+	*snapshot.Archive
+	f       *Fabric
+	packets int
+	number  []int32 // by id, + 1; where a state is written
+	ids     []int32 // by number: where it is written, the packets that there are
+}
+
+// archive writes the state of f or reads it into f.
+func (f *Fabric) archive(a *snapshot.Archive) *archiver {
+	x := &archiver{Archive: a, f: f}
+	if d := f.domains[0]; f.unit != nil && !a.Reading() {
+		d.unit.upToDate(d)
+	}
+	a.Mark("fabric")
+	snapshot.Int(a, &f.cycle)
+	x.Check(f.cycle >= -1 && f.cycle < Never, "cycle %d", f.cycle)
+	x.counters(&f.Counters)
+	moving := x.gather()
+	x.packetTable()
+	x.hardware()
+	x.wheels(moving)
+	if a.Reading() && a.Err() == nil {
+		x.settleIn(moving)
+	}
+	return x
+}
+
+func (x *archiver) counters(c *Counters) {
+	for _, n := range []*int64{&c.InjectedFlits, &c.DeliveredFlits, &c.FlitHops, &c.Packets, &c.ReplicatedFlits, &c.DiscardedFlits} {
+		snapshot.Int(x.Archive, n)
+	}
+}
+
+// hardware archives what is in arrays that domains share.
+func (x *archiver) hardware() {
+	a, f := x.Archive, x.f
+	a.Mark("switches")
+	for q := range f.queues {
+		x.queue(int32(q))
+	}
+	snapshot.Array(a, "words of queues", f.masks, archiveMasks)
+	snapshot.Array(a, "output virtual channels", f.outVC, archiveOutVC)
+	snapshot.Array(a, "output ports", f.out, archiveOutPort)
+	snapshot.Array(a, "input ports", f.in, archiveInPort)
+	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
+	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
+	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
+	snapshot.Array(a, "switches", f.streams, archiveStream)
+	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
+	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
+	for _, own := range f.allocators {
+		own.Archive(a)
+	}
+	if f.sensing != nil {
+		snapshot.Array(a, "output virtual channels that are sensed", f.sensing.probes, archiveProbe)
+		snapshot.Array(a, "ports that are sensed", f.sensing.witness, snapshot.Int)
+	}
+	if f.hold != nil {
+		snapshot.Array(a, "ports that can be held", f.hold.ports, archiveHeldPort)
+	}
+	if f.unit != nil {
+		snapshot.Array(a, "ends of channels", f.unit.credits, archivePortCredits)
+		snapshot.Array(a, "words of queues", f.unit.streams, archiveStreams)
+		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, archiveFlow) })
+	}
+	a.Mark("terminals")
+	for t := range f.terminals {
+		x.terminal(&f.terminals[t])
+	}
+	snapshot.Array(a, "terminals", f.departures, archiveStream)
+	snapshot.Array(a, "terminals with arbitration", f.laneQueues, archiveLaneQueues)
+}
+
+// settleIn finishes what has been read: what follows from the rest, and what belongs to
+// domains.
+func (x *archiver) settleIn(moving *moving) {
+	f := x.f
+	if x.plausible(); x.Err() != nil {
+		return
+	}
+	for q := range f.upcoming {
+		f.upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.queues[q])
+	}
+	for _, d := range f.domains {
+		d.cycle = f.cycle
+		d.Counters = Counters{}
+		d.woken = d.woken[:0]
+		clear(d.active)
+		d.makeWheels(f)
+		d.toPresent()
+	}
+	f.domains[0].Counters = f.Counters
+	for word := range f.masks {
+		if m := &f.masks[word]; m.va|m.sa != 0 {
+			f.domainAt(f.wordSwitch[word]).activate(int32(word))
+		}
+	}
+	for t := range f.terminals {
+		if at := f.terminals[t].wake; at < Never {
+			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
+		}
+	}
+	moving.file(f)
+	f.checkAt = 0
+}
+
+// secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
+func (d *domain) secondHead(v *inVC) int32 {
+	for n, i := v.last, int32(1); i < v.count; i++ {
+		if n = d.pool[n-1].next; d.pool[n-1].packet&headFlit != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// domainAt is the domain that simulates a switch.
+func (f *Fabric) domainAt(s int32) *domain { return f.domains[f.domainOf[s]] }
+
+// ofQueue is the domain that simulates the switch of a queue.
+func (f *Fabric) ofQueue(queue int32) *domain { return f.domainAt(f.wordSwitch[queue>>6]) }
+
+// ofEnd is the domain that simulates the sending end of a channel, numbered as state.out.
+func (f *Fabric) ofEnd(port int32) *domain {
+	if port >= f.terminalOut0 {
+		return f.owner(topology.TerminalID(port - f.terminalOut0))
+	}
+	return f.domainAt(int32(f.graph.PortSwitch[port]))
+}
+
+// gather collects what is on its way and numbers the packets: by terminal, queue and
+// arrival.
+func (x *archiver) gather() *moving {
+	f := x.f
+	m := &moving{}
+	if x.Reading() {
+		return m
+	}
+	m.take(f)
+	x.number = make([]int32, f.packets.ids())
+	for t := range f.terminals {
+		if te := &f.terminals[t]; te.packet >= 0 {
+			x.see(te.packet)
+			if te.flags&begun == 0 {
+				x.f.domains[0].unsent(te.packet)
+			}
+		}
+	}
+	for q := range f.queues {
+		v := &f.queues[q]
+		if v.count == 0 && v.out >= 0 {
+			x.see(v.packet >> packetBits)
+		}
+		f.ofQueue(int32(q)).eachQueued(v, func(q *queued) { x.see(q.packet >> packetBits) })
+	}
+	for _, flits := range []([]filed[flit]){m.toTerminals, m.toSwitches} {
+		for i := range flits {
+			x.see(flits[i].item.packet >> packetBits)
+		}
+	}
+	if len(x.ids) != f.InFlight() {
+		f.domains[0].broken("%d packets are found of %d", len(x.ids), f.InFlight())
+	}
+	return m
+}
+
+// unsent clears what the record of a packet has from the one that had it before, until its
+// head leaves.
+func (d *domain) unsent(id int32) {
+	d.packet(id).wait = 0
+	if d.unit != nil {
+		*d.train(id) = train{flits: d.packet(id).flits}
+	}
+}
+
+// see gives a packet the next number, if it has none.
+func (x *archiver) see(id int32) {
+	if x.number[id] == 0 {
+		x.ids = append(x.ids, id)
+		x.number[id] = int32(len(x.ids))
+	}
+}
+
+// packet archives the number of a packet in place of its id, with its flags.
+func (x *archiver) packet(p *int32) {
+	n := *p
+	if !x.Reading() {
+		n = (x.number[n>>packetBits]-1)<<packetBits | n&(1<<packetBits-1)
+	}
+	snapshot.Int(x.Archive, &n)
+	x.Check(n >= 0 && n>>packetBits < int32(x.packets), "packet %d of %d", n>>packetBits, x.packets)
+	if x.Reading() {
+		*p = n
+	}
+}
+
+// packetTable archives the records of packets.
+func (x *archiver) packetTable() {
+	a, f := x.Archive, x.f
+	a.Mark("packets")
+	x.packets = len(x.ids)
+	snapshot.Int(a, &x.packets)
+	x.Check(x.packets >= 0 && x.packets <= maxChunks*chunkPackets, "%d packets", x.packets)
+	if a.Reading() && a.Err() == nil {
+		for n := range x.packets {
+			if n%chunkPackets == 0 {
+				f.domains[0].addChunk()
+			}
+			x.record(int32(n))
+			if a.Err() != nil {
+				return
+			}
+		}
+		f.domains[0].packetFree = slices.DeleteFunc(f.domains[0].packetFree, func(id int32) bool { return int(id) < x.packets })
+		return
+	}
+	for _, id := range x.ids {
+		x.record(id)
+	}
+}
+
+func (x *archiver) record(id int32) {
+	d := x.f.domains[0]
+	p := d.packet(id)
+	archivePacket(x.Archive, p)
+	x.Check(p.flits > 0 && p.src >= 0 && int(p.src) < len(x.f.terminals), "a packet of %d flits from terminal %d", p.flits, p.src)
+	if x.f.unit != nil {
+		archiveTrain(x.Archive, d.train(id))
+	}
+}

@@ -1,0 +1,97 @@
+package fabric
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
+)
+
+// TestStatesAreWhole: no field of a record is forgotten in snapshots. What is named here is
+// no part of the state, for the reason given.
+func TestStatesAreWhole(t *testing.T) {
+	withPackets := func(a *snapshot.Archive) *archiver {
+		x := &archiver{Archive: a, packets: 1 << 20, number: make([]int32, 1<<10)}
+		for id := range x.number {
+			x.number[id] = int32(id) + 1
+		}
+		return x
+	}
+	whole(t, archivePacket)
+	whole(t, archiveTrain)
+	whole(t, archiveMasks)
+	whole(t, archiveProbe)
+	whole(t, archiveUpcoming, "head") // is looked up
+	whole(t, archiveHeldPort)
+	whole(t, archiveHeldCredit)
+	whole(t, archiveRamp)
+	whole(t, archivePortCredits)
+	whole(t, archiveStreams)
+	whole(t, archiveFlow, "packet") // for faults, which have no snapshots
+	whole(t, archiveEvent)
+	whole(t, archiveOutVC)
+	whole(t, archiveOutPort,
+		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
+		"passed") // of blame, which has no snapshots
+	whole(t, archiveInPort, "upstream", "delay", "wheel") // likewise
+	whole(t, func(a *snapshot.Archive, te *terminal) { withPackets(a).terminal(te) })
+	whole(t, func(a *snapshot.Archive, e *flit) { withPackets(a).flit(e) })
+	whole(t, func(a *snapshot.Archive, q *queued) { withPackets(a).queued(q, true) })
+	whole(t, func(a *snapshot.Archive, c *Counters) { withPackets(a).counters(c) })
+
+	whole(t, func(a *snapshot.Archive, c *course) { c.archive(a) })
+	whole(t, func(a *snapshot.Archive, p *progress) { p.archive(a) })
+	whole(t, func(a *snapshot.Archive, m *Measure) { m.archive(a) })
+	whole(t, func(a *snapshot.Archive, l *LevelTally) { l.archive(a) })
+	whole(t, func(a *snapshot.Archive, s *seriesRecorder) { s.archive(a) }, "f")
+	whole(t, func(a *snapshot.Archive, e *Evidence) { e.archive(a) })
+
+	snapshottest.Names[Meter](t, "from", "to", "slice", "slices", "latency", "network", "hops", "nonMinimal", "packets", "notes", "levels",
+		"last", "first", "trailing", // found again with the next packet, taken with each slice
+		"parts") // taken over
+	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
+	snapshottest.Names[Watchdog](t, "moved", "movedAt", "waits", "waitsAt", "f", "limit")
+	snapshottest.Names[Wait](t, "Holds", "Wants", "Flits", "Src", "Dst", "Multicast", "packet", "Holder")
+	snapshottest.Names[levelMeter](t, "tallies", "routing", "levels")
+	snapshottest.Names[Result](t, "Meter", "Warmup", "Window", "Accepted", "ChannelFlits", "Settled", "Evidence",
+		"Cycles", "Faults", "Measures", "Blame", "Traces", // noted at the end, or not kept
+		"Closed", "Offered", // of the plan
+		"State", "Reason", "Series") // follow from the evidence, and from the recorder
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course")
+	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
+	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
+	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
+
+	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
+	snapshottest.Names[buffered](t, "next", "queued")
+	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
+	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated") // the last follows from the settings
+	snapshottest.Names[laneQueue](t, "lanes", "first", "packets")
+	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
+	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events")
+	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
+	snapshottest.Names[holds](t, "ports", "bodies")
+	snapshottest.Names[behind](t, "soon", "until", "slots")
+	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
+	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
+	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
+		"slopes", "creditRate", "stepRate", "watched", // follow from the settings
+		"step", "tails", // count within a cycle
+		"flights", "starts") // of faults
+	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
+		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")
+	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
+		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
+		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
+		"retry", "doomed", "purged", // of faults, which have no snapshots
+		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"worked") // of those with a conductor
+	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
+		"conductor") // which has no snapshots
+}
+
+// whole is snapshottest.Check of a record whose lists may have any length.
+func whole[T any](t *testing.T, archive func(*snapshot.Archive, *T), except ...string) {
+	t.Helper()
+	snapshottest.Check(t, func() *T { return new(T) }, archive, except...)
+}

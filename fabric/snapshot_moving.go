@@ -1,0 +1,171 @@
+package fabric
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// moving is what is in the wheels of all domains, by cycle and place. What is due at one
+// place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
+// order a cycle's other items come is of no account.
+type moving struct {
+	toTerminals, toSwitches []filed[flit]
+	credits                 []filed[int32]
+	held                    []filed[heldCredit]
+	behind                  []filed[int32]
+	ramps                   []filed[ramp]
+	events                  []filed[event]
+}
+
+// filed is an item of a wheel.
+type filed[T any] struct {
+	cycle int64
+	item  T
+}
+
+// collect appends what is in a wheel.
+func collect[T any](list []filed[T], w *sim.Wheel[T]) []filed[T] {
+	if w != nil {
+		w.Items(func(cycle int64, item *T) { list = append(list, filed[T]{cycle, *item}) })
+	}
+	return list
+}
+
+// order sorts items by cycle and place.
+func order[T any](list []filed[T], place func(*T) int64) {
+	slices.SortStableFunc(list, func(a, b filed[T]) int {
+		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(place(&a.item), place(&b.item)))
+	})
+}
+
+func placeOfFlit(e *flit) int64       { return int64(e.queue) }
+func placeOfOV(ov *int32) int64       { return int64(*ov) }
+func placeOfHeld(h *heldCredit) int64 { return int64(h.port) }
+func placeOfRamp(r *ramp) int64       { return int64(r.port) }
+func placeOfEvent(e *event) int64     { return int64(e.kind)<<32 | int64(e.number) }
+
+// take fills m with what is in the wheels of f.
+func (m *moving) take(f *Fabric) {
+	for _, d := range f.domains {
+		m.toTerminals = collect(m.toTerminals, d.flits[toTerminals])
+		for _, w := range d.flits[toSwitches:] {
+			m.toSwitches = collect(m.toSwitches, w)
+		}
+		for _, w := range d.credits {
+			m.credits = collect(m.credits, w)
+		}
+		m.held = collect(m.held, d.held)
+		if d.behind != nil {
+			m.behind = d.behind.collect(m.behind, d.cycle)
+		}
+		if d.unit != nil {
+			for _, w := range d.unit.ramps {
+				m.ramps = collect(m.ramps, w)
+			}
+			m.events = collect(m.events, d.unit.events)
+		}
+	}
+	order(m.toTerminals, placeOfFlit)
+	order(m.toSwitches, placeOfFlit)
+	order(m.credits, placeOfOV)
+	order(m.held, placeOfHeld)
+	order(m.behind, placeOfOV)
+	order(m.ramps, placeOfRamp)
+	order(m.events, placeOfEvent)
+}
+
+// collect appends the flits that have crossed and wait, after cycle now.
+func (b *behind) collect(list []filed[int32], now int64) []filed[int32] {
+	for cycle := now + 1; cycle <= now+soonCycles; cycle++ {
+		for _, ov := range b.soon[cycle%soonCycles] {
+			list = append(list, filed[int32]{cycle, ov})
+		}
+	}
+	return collect(list, b.until)
+}
+
+// wheels archives what is in wheels.
+func (x *archiver) wheels(m *moving) {
+	a := x.Archive
+	a.Mark("on the way")
+	snapshot.List(a, &m.toTerminals, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	snapshot.List(a, &m.toSwitches, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	snapshot.List(a, &m.credits, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	snapshot.List(a, &m.held, func(a *snapshot.Archive, e *filed[heldCredit]) { x.at(&e.cycle); archiveHeldCredit(a, &e.item) })
+	snapshot.List(a, &m.behind, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); archiveRamp(a, &e.item) })
+	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); archiveEvent(a, &e.item) })
+	if a.Reading() && a.Err() == nil {
+		x.plausibleMoves(m)
+	}
+}
+
+// at archives the cycle of an item, as what is left until then.
+func (x *archiver) at(cycle *int64) {
+	left := *cycle - x.f.cycle
+	snapshot.Int(x.Archive, &left)
+	x.Check(left > 0 && left < Never, "something was to happen %d cycles after cycle %d", left, x.f.cycle)
+	*cycle = x.f.cycle + left
+}
+
+// file puts what is on its way into the wheels of those who wait for it.
+func (m *moving) file(f *Fabric) {
+	for _, e := range m.toTerminals {
+		*f.ofEnd(f.terminalOut0 + ^e.item.queue).flits[toTerminals].Place(e.cycle) = e.item
+	}
+	for _, e := range m.toSwitches {
+		*f.ofQueue(e.item.queue).flits[toSwitches].Place(e.cycle) = e.item
+	}
+	for _, e := range m.credits {
+		*f.ofEnd(e.item / int32(f.vcs)).credits[0].Place(e.cycle) = e.item
+	}
+	for _, e := range m.held {
+		*f.ofEnd(e.item.port).held.Place(e.cycle) = e.item
+	}
+	for _, e := range m.behind {
+		*f.ofEnd(e.item / int32(f.vcs)).behind.until.Place(e.cycle) = e.item
+	}
+	for _, e := range m.ramps {
+		*f.ofEnd(e.item.port).unit.ramps[0].Place(e.cycle) = e.item
+	}
+	for _, e := range m.events {
+		d := f.ofQueue
+		if e.item.kind == creditsCome {
+			d = f.ofEnd
+		}
+		*d(e.item.number).unit.events.Place(e.cycle) = e.item
+	}
+}
+
+// toPresent lets the empty wheels of a domain begin with the present cycle.
+func (d *domain) toPresent() {
+	if d.cycle < 0 {
+		return
+	}
+	for _, w := range d.flits {
+		begin(w, d.cycle)
+	}
+	for _, w := range d.credits {
+		begin(w, d.cycle)
+	}
+	begin(d.held, d.cycle)
+	begin(d.wakes, d.cycle)
+	if d.behind != nil {
+		begin(d.behind.until, d.cycle)
+	}
+	if d.unit != nil {
+		for _, w := range d.unit.ramps {
+			begin(w, d.cycle)
+		}
+		begin(d.unit.events, d.cycle)
+	}
+}
+
+func begin[T any](w *sim.Wheel[T], cycle int64) {
+	if w != nil {
+		w.Next(cycle)
+	}
+}

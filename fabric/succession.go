@@ -1,0 +1,152 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// succession is a workload that has taken over from another one: the packets that were
+// born of that one are sent first, in their order, but it hears of nothing any more.
+type succession struct {
+	before, after Workload
+	hears         Responder // after, if it is one
+	at            int64     // first cycle of after
+	through       []bool    // by terminal: all packets of before have been sent
+}
+
+// succeed lets a workload take over from another one in a cycle.
+func succeed(before, after Workload, at int64) *succession {
+	before.Stop(at)
+	after.Begin(at)
+	s := &succession{before: before, after: after, at: at, through: make([]bool, after.Terminals())}
+	s.hears, _ = after.(Responder)
+	return s
+}
+
+// Terminals implements [Workload], as the methods below do.
+func (s *succession) Terminals() int { return s.after.Terminals() }
+
+// Next implements [Source].
+func (s *succession) Next(t topology.TerminalID, until int64, spec *PacketSpec) bool {
+	if !s.through[t] {
+		if s.before.Next(t, until, spec) {
+			return true
+		}
+		if spec.Birth < Never { // before s.at
+			return false
+		}
+		s.through[t] = true
+	}
+	return s.after.Next(t, until, spec)
+}
+
+func (s *succession) prefetch(terminals []int32) {
+	if p, ok := s.after.(prefetcher); ok {
+		p.prefetch(terminals)
+	}
+}
+
+// Closed implements [Workload].
+func (s *succession) Closed() bool { return s.after.Closed() }
+
+// Begin implements [Workload]: each of the two has begun.
+func (s *succession) Begin(int64) {}
+
+// Stop implements [Workload].
+func (s *succession) Stop(c int64) {
+	s.before.Stop(min(c, s.at))
+	s.after.Stop(c)
+}
+
+// Behind implements [Workload].
+func (s *succession) Behind(c int64) bool { return s.after.Behind(c) }
+
+// BehindBy implements [Workload].
+func (s *succession) BehindBy(now int64) float64 { return s.after.BehindBy(now) }
+
+// Deliver implements [Responder].
+func (s *succession) Deliver(d *Delivery) {
+	if s.hears != nil && d.Birth >= s.at {
+		s.hears.Deliver(d)
+	}
+}
+
+// Start implements [Responder]: that of a run that goes on.
+func (s *succession) Start(engine func(t topology.TerminalID) Engine) {
+	for _, w := range []Workload{s.before, s.after} {
+		if r, ok := w.(Responder); ok {
+			r.Start(engine)
+		}
+	}
+}
+
+// Alarm implements [Responder].
+func (s *succession) Alarm(t topology.TerminalID) {
+	if s.hears != nil {
+		s.hears.Alarm(t)
+	}
+}
+
+// Measures implements [Responder].
+func (s *succession) Measures() []string {
+	if s.hears == nil {
+		return nil
+	}
+	return s.hears.Measures()
+}
+
+// AppendState implements [Workload].
+func (s *succession) AppendState(b []byte) []byte {
+	a := snapshot.Writer()
+	s.archive(a)
+	return append(b, a.Bytes()...)
+}
+
+// RestoreState implements [Workload].
+func (s *succession) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	s.archive(a)
+	return a.End()
+}
+
+func (s *succession) archive(a *snapshot.Archive) {
+	archiveWorkload(a, s.before)
+	archiveWorkload(a, s.after)
+	snapshot.Array(a, "terminals", s.through, snapshot.Bool)
+}
+
+// archiveWorkload writes the state of a workload, or restores it.
+func archiveWorkload(a *snapshot.Archive, w Workload) {
+	var state []byte
+	if !a.Reading() {
+		state = w.AppendState(nil)
+	}
+	snapshot.Blob(a, &state)
+	if a.Reading() && a.Err() == nil {
+		if err := w.RestoreState(state); err != nil {
+			a.Fail("%w", err)
+		}
+	}
+}
+
+// handOver lets the plan's second workload take over in the next cycle.
+func (r *runner) handOver() {
+	f := r.f
+	s := succeed(r.statistics.source, r.plan.After, f.Cycle())
+	r.handed = true
+	r.statistics.follow(s)
+	f.source = s
+	for i, d := range f.domains {
+		d.source, d.prefetcher = s, s
+		if d.listener != nil {
+			d.listener.workload = s
+		} else {
+			d.sink = d.listen(s, r.result.parts[i])
+			begin(d.listener.alarms, d.cycle)
+		}
+	}
+	f.startResponder(s.after)
+	for t := range f.terminals {
+		f.WakeAt(topology.TerminalID(t), wholeCycle(f.out[f.terminalOut0+int32(t)].nextFree))
+	}
+}

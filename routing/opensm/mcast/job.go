@@ -1,0 +1,339 @@
+package mcast
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
+)
+
+// Job is the multicast routing of one subnet: its fabric and its groups, as
+// read from a subnet manager's files, routed by several engines to compare, and
+// by one whose tables are wanted.
+type Job struct {
+	Graph *topology.Graph
+	// Groups are those of [ReadSADump]; GroupsName is their file's name for
+	// messages. Groups of fewer than two members get no tree, as in OpenSM.
+	Groups     []SAGroup
+	GroupsName string
+	// Engine is the engine whose tables [JobReport.WriteFiles] writes; empty
+	// for none.
+	Engine string
+	// Engines are compared; nil for all that are registered.
+	Engines []string
+	// Entries is the number of MFT entries of each switch for these groups, or
+	// Unlimited. (OpenSM takes one more, for the broadcast group.)
+	Entries int
+	// Matrix replaces shortest paths for minhop-mc; may be nil.
+	Matrix *LIDMatrix
+	// Tables are the forwarding tables that the subnet has, as of [ReadMCFDBs]; nil:
+	// not known.
+	Tables  MFTs
+	Threads int
+	Seed    uint64
+}
+
+// EngineReport is what one engine made of a job.
+type EngineReport struct {
+	Engine string
+	// Unlimited are the figures with as many entries as the engine likes:
+	// Colours is how many it needs.
+	Unlimited multicast.Metrics
+	// Limited are the figures with Job.Entries; those of Unlimited if that is
+	// enough.
+	Limited multicast.Metrics
+	// Refused is the number of groups that got no entry.
+	Refused int
+	// Err says why the engine cannot route this subnet; then there are no
+	// figures.
+	Err error
+
+	forest *multicast.Forest // of Limited
+}
+
+// JobReport is the result of [Job.Run].
+type JobReport struct {
+	Job
+	// Routed are the groups that got trees; Small is the number of others.
+	Routed []SAGroup
+	Small  int
+	// ColourBound is a lower bound on the entries needed without merging.
+	ColourBound int
+	Reports     []EngineReport // in the order of Job.Engines, Job.Engine first
+	Installed   *Installed     // what Job.Tables make of Routed; nil without them
+}
+
+// Run routes the job's groups with every engine. Groups whose members are not
+// connected, settings out of range and nothing to route are errors; an engine that cannot do the
+// subnet is an error only if it is Job.Engine. Everything but run times is
+// reproducible.
+func (j Job) Run() (*JobReport, error) {
+	env, err := multicast.NewEnv(j.Graph, j.Threads)
+	if err != nil {
+		return nil, err
+	}
+	env.Seed, env.Entries = j.Seed, j.Entries
+	first, err := multicast.NewForest(env)
+	if err != nil {
+		return nil, err
+	}
+	r := &JobReport{Job: j}
+	var problems []error
+	var groups []multicast.Group
+	for _, g := range j.Groups {
+		if g.Size() < 2 {
+			r.Small++
+			continue
+		}
+		if err := first.Admissible(&g.Group); err != nil {
+			problems = append(problems, fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err))
+		}
+		r.Routed = append(r.Routed, g)
+		groups = append(groups, g.Group)
+	}
+	if len(r.Routed) == 0 {
+		problems = append(problems, fmt.Errorf("%s: none of its %d groups has two members or more, so there is nothing to route", j.GroupsName, len(j.Groups)))
+	}
+	names := j.Engines
+	if names == nil {
+		names = multicast.Registry.Names()
+	}
+	if j.Engine != "" {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == j.Engine })
+		names = slices.Insert(names, 0, j.Engine)
+	}
+	for _, name := range names {
+		if _, err := multicast.Registry.Config(name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	r.ColourBound = multicast.ColourBound(env, groups)
+	if j.Tables != nil {
+		r.Installed = Inspect(j.Graph, j.Tables, r.Routed)
+	}
+	for _, name := range names {
+		report := j.route(env, name, groups)
+		if report.Err != nil && name == j.Engine {
+			return nil, report.Err
+		}
+		r.Reports = append(r.Reports, report)
+	}
+	return r, nil
+}
+
+// route runs one engine without limit, then, if that needs too many entries,
+// with the limit.
+func (j Job) route(env multicast.Env, name string, groups []multicast.Group) EngineReport {
+	r := EngineReport{Engine: name}
+	limit := env.Entries
+	env.Entries = multicast.Unlimited
+	e, err := j.engine(env, name)
+	if err == nil {
+		_, err = multicast.JoinAll(e, groups, nil)
+	}
+	if err != nil {
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
+		return r
+	}
+	r.forest = e.Forest()
+	r.Unlimited = r.forest.Measure()
+	r.Limited = r.Unlimited
+	if limit == multicast.Unlimited || r.Unlimited.Colours <= limit {
+		return r
+	}
+	env.Entries = limit
+	if again, ok := multicast.Limited(e, env); ok {
+		e = again
+	} else {
+		e, err = j.engine(env, name)
+	}
+	if err == nil {
+		r.Refused, err = multicast.JoinAll(e, groups, nil)
+	}
+	if err != nil {
+		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
+		return r
+	}
+	r.forest = e.Forest()
+	r.Limited = r.forest.Measure()
+	return r
+}
+
+// engine makes the named engine with its defaults.
+func (j Job) engine(env multicast.Env, name string) (multicast.Engine, error) {
+	if j.Matrix != nil && name == "minhop-mc" {
+		return NewMinHopMCFrom(env, j.Matrix)
+	}
+	config, err := multicast.Registry.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return multicast.Registry.Build(name, config, env)
+}
+
+// located puts the place of the group that an error is about, if known, before an error.
+func (j Job) located(err error) error {
+	var join *multicast.JoinError
+	if errors.As(err, &join) {
+		for i := range j.Groups {
+			if g := &j.Groups[i]; g.ID == join.Group {
+				return fmt.Errorf("%s:%d: MLID %#x: %w", j.GroupsName, g.Line, g.MLID, err)
+			}
+		}
+	}
+	return err
+}
+
+// columns is the table of a report: one row an engine.
+func (r *JobReport) columns() [][]string {
+	head := []string{"engine", "entries_needed", "entries_bound", "max_efi", "mean_efi", "max_height"}
+	limited := r.Entries != multicast.Unlimited
+	if limited {
+		head = append(head, "entries_limit", "limited_entries", "limited_trees", "limited_max_efi", "limited_max_tfi", "refused")
+	}
+	rows := [][]string{append(head, "note")}
+	if r.Installed != nil {
+		rows = append(rows, r.installedRow(len(rows[0])))
+	}
+	for i := range r.Reports {
+		e := &r.Reports[i]
+		if e.Err != nil {
+			row := make([]string, len(rows[0]))
+			row[0], row[len(row)-1] = e.Engine, strings.ReplaceAll(e.Err.Error(), "\n", "; ")
+			rows = append(rows, row)
+			continue
+		}
+		u, l := &e.Unlimited, &e.Limited
+		row := []string{e.Engine, strconv.Itoa(u.Colours), strconv.Itoa(r.ColourBound), strconv.Itoa(u.MaxEFI), strconv.FormatFloat(u.MeanEFI, 'f', 2, 64), strconv.Itoa(u.MaxHeight)}
+		if limited {
+			for _, n := range []int{r.Entries, l.Colours, l.Trees, l.MaxEFI, l.MaxTFI, e.Refused} {
+				row = append(row, strconv.Itoa(n))
+			}
+		}
+		rows = append(rows, append(row, ""))
+	}
+	return rows
+}
+
+// installedRow is the row of the tables that the subnet has.
+func (r *JobReport) installedRow(columns int) []string {
+	x := r.Installed
+	row := make([]string, columns)
+	copy(row, []string{"installed", strconv.Itoa(x.Entries), strconv.Itoa(r.ColourBound), strconv.Itoa(x.MaxEFI), strconv.FormatFloat(x.MeanEFI, 'f', 2, 64)})
+	if n := len(x.Problems); n > 0 {
+		row[columns-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Problems[0])
+	}
+	return row
+}
+
+// WriteCSV writes the table of engines.
+func (r *JobReport) WriteCSV(w io.Writer) error { return csv.NewWriter(w).WriteAll(r.columns()) }
+
+// WriteTable writes the table of engines for people.
+func (r *JobReport) WriteTable(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, row := range r.columns() {
+		fmt.Fprintln(out, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	return out.Flush()
+}
+
+// mlids assigns MLIDs to the colours of a forest. While every entry serves one
+// group, it has that group's MLID, so that the tables fit the subnet as it is;
+// otherwise entries are numbered from [FirstMLID].
+func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, error) {
+	own := map[multicast.Colour]uint16{}
+	for _, g := range r.Routed {
+		p, err := f.Planted(g.ID)
+		if err != nil {
+			continue // refused
+		}
+		if _, shared := own[p.Colour]; shared {
+			return func(c multicast.Colour) (uint16, error) { return MLIDOf(int(c)) }
+		}
+		own[p.Colour] = g.MLID
+	}
+	return func(c multicast.Colour) (uint16, error) { return own[c], nil }
+}
+
+// WriteFiles writes into dir, which it makes if need be: engines.csv, the table
+// of engines; and for Job.Engine ENGINE.mcfdbs, the forwarding tables, and
+// ENGINE.sa, the groups with the MLIDs that the tables use. OpenSM cannot
+// restore groups that share an MLID; refused groups are not in the file. Files
+// are complete or absent; those that it wrote into dir for another engine, which
+// may be of other groups, are removed.
+func (r *JobReport) WriteFiles(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(dir, "engines.csv"), r.WriteCSV); err != nil || r.Engine == "" {
+		return err
+	}
+	f := r.Reports[0].forest
+	mlid := r.mlids(f)
+	tables, err := TablesOf(f, mlid)
+	if err != nil {
+		return fmt.Errorf("multicast engine %q: %w", r.Engine, err)
+	}
+	var groups []SAGroup
+	for _, g := range r.Routed {
+		p, err := f.Planted(g.ID)
+		if err != nil {
+			continue
+		}
+		if g.MLID, err = mlid(p.Colour); err != nil {
+			return err
+		}
+		groups = append(groups, g)
+	}
+	if err := writeFile(filepath.Join(dir, r.Engine+".mcfdbs"), func(w io.Writer) error { return WriteMCFDBs(w, r.Graph, tables) }); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(dir, r.Engine+".sa"), func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) }); err != nil {
+		return err
+	}
+	return removeOthers(dir, r.Engine)
+}
+
+// removeOthers removes what WriteFiles wrote for other engines.
+func removeOthers(dir, engine string) error {
+	for _, other := range multicast.Registry.Names() {
+		if other == engine {
+			continue
+		}
+		for _, ending := range []string{".mcfdbs", ".sa"} {
+			if err := os.Remove(filepath.Join(dir, other+ending)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeFile writes a file beside its name and renames it when it is complete.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".weft-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

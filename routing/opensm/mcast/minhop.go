@@ -1,0 +1,140 @@
+package mcast
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
+)
+
+// osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
+const osmMaxDepth = 64
+
+// minHopMC is OpenSM's multicast routing for all engines without a rule of
+// their own (minhop, updn, dnup, ftree, lash, dor, file), as of version 3.3.23
+// (mcast_mgr_build_spanning_tree in osm_mcast_mgr.c). The root is [osmRoot]'s.
+// From the root down, each member goes by the lowest numbered port that is on a
+// shortest path to its switch; members behind one port go on together. The
+// rule looks at the group's own members and the unicast tables only, so neither
+// the order of joins nor other groups matter.
+//
+// Deviation: where OpenSM leaves members out (no path, branches of 64 switches)
+// and goes on, this returns an error.
+type minHopMC struct {
+	graph *topology.Graph
+	order []topology.SwitchID
+	hops  portTable
+	// scratch
+	members []memberSwitch
+	work    []branch
+	count   []int32           // len = ports of the switch at hand
+	ports   []topology.PortID // len = members of the branch at hand
+	moved   []memberSwitch
+}
+
+// portTable is a min-hop table as multicast needs it.
+type portTable interface {
+	hopRows
+	// lowestPort is the lowest numbered port of s whose hop count to w is the
+	// smallest; NoPort if there is none. s and w differ.
+	lowestPort(s, w topology.SwitchID) topology.PortID
+}
+
+// shortest are the min-hop tables of all shortest paths.
+type shortest struct{ *multicast.MinHop }
+
+func (m shortest) rowTo(w topology.SwitchID) []uint8                 { return m.Row(w) }
+func (m shortest) symmetric() bool                                   { return true }
+func (m shortest) lowestPort(s, w topology.SwitchID) topology.PortID { return m.LowestPort(s, w) }
+
+// branch is a switch of the tree under construction and the members that it
+// has to reach: minHopMC.members[from:to].
+type branch struct {
+	sw       topology.SwitchID
+	up       topology.PortID
+	from, to int
+	depth    int
+}
+
+// newMinHopMC makes the builder; hops is
+// [shortest] or, for a subnet routed by something else than shortest paths, a
+// [*LIDMatrix].
+func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
+	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops}
+}
+
+// Build implements [multicast.TreeBuilder].
+func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
+	b.members = osmMembers(b.graph, g, b.members)
+	root, _ := osmRoot(b.order, b.hops, b.members)
+	t := &multicast.Tree{}
+	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
+	for head := 0; head < len(b.work); head++ {
+		if err := b.divide(b.work[head], t); err != nil {
+			return nil, err
+		}
+	}
+	t.Switches = make([]topology.SwitchID, len(b.work))
+	t.Up = make([]topology.PortID, len(b.work))
+	for i, at := range b.work {
+		t.Switches[i], t.Up[i] = at.sw, at.up
+	}
+	if !b.hops.symmetric() {
+		seen := map[topology.SwitchID]bool{}
+		for _, s := range t.Switches {
+			if seen[s] {
+				return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
+			}
+			seen[s] = true
+		}
+	}
+	return t, nil
+}
+
+// divide sorts the members of a branch by the port that they leave its switch
+// by and appends a branch for each, in port order; a member on the switch itself
+// counts for the tree's height. Cost: members times ports.
+func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
+	members := b.members[at.from:at.to]
+	for i, m := range members {
+		if m.sw == at.sw {
+			t.Height = max(t.Height, at.depth-1+int(m.hosts))
+			members[0], members[i] = members[i], members[0]
+			at.from++
+			members = members[1:]
+			break
+		}
+	}
+	first, end := b.graph.Ports(at.sw)
+	b.count = append(b.count[:0], make([]int32, end-first)...)
+	b.ports = b.ports[:0]
+	for _, m := range members {
+		port := b.hops.lowestPort(at.sw, m.sw)
+		if port == topology.NoPort {
+			return unreachedError(b.graph, at.sw, m.sw)
+		}
+		if at.depth+1 >= osmMaxDepth {
+			return fmt.Errorf("a branch of %d switches: OpenSM stops before it reaches %s", osmMaxDepth, b.graph.SwitchName(m.sw))
+		}
+		b.ports = append(b.ports, port)
+		b.count[port-first]++
+	}
+	next := at.from
+	for i, n := range b.count {
+		if n == 0 {
+			continue
+		}
+		peer := topology.PortID(b.graph.Peer[first+topology.PortID(i)])
+		b.work = append(b.work, branch{b.graph.PortSwitch[peer], peer, next, next + int(n), at.depth + 1})
+		b.count[i] = int32(next) // where this port's members go
+		next += int(n)
+	}
+	b.moved = append(b.moved[:0], members...)
+	for i, m := range b.moved {
+		slot := &b.count[b.ports[i]-first]
+		b.members[*slot] = m
+		*slot++
+	}
+	return nil
+}

@@ -1,0 +1,398 @@
+package mcast
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// The files in testdata are measurements: OpenSM 3.3.23 on ibsim 0.10,
+// two fabrics, the engines minhop and sssp, five group patterns.
+
+func opensmFile(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(name, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func opensmFabric(t testing.TB, net string) multicast.Env {
+	t.Helper()
+	im, err := ib.ReadNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := multicast.NewEnv(im.Graph(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+// readableGroups are the groups of an SA dump that OpenSM makes trees for.
+func readableGroups(t testing.TB, graph *topology.Graph, file string) []SAGroup {
+	t.Helper()
+	all, err := ReadSADump(bytes.NewReader(opensmFile(t, file)), file, graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(g SAGroup) bool { return g.Size() < 2 })
+}
+
+// joinSA routes the groups and returns MLIDs for the engine's colours.
+func joinSA(t testing.TB, e multicast.Engine, groups []SAGroup) func(multicast.Colour) (uint16, error) {
+	t.Helper()
+	mlids := map[multicast.Colour]uint16{}
+	for _, g := range groups {
+		if err := e.Join(g.Group); err != nil {
+			t.Fatal(err)
+		}
+		p, err := e.Forest().Planted(g.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mlids[p.Colour] = g.MLID
+	}
+	return func(c multicast.Colour) (uint16, error) { return mlids[c], nil }
+}
+
+// Every table, EFI and summary that OpenSM gave, bit for bit.
+func TestOpenSMTables(t *testing.T) {
+	results, err := csv.NewReader(bytes.NewReader(opensmFile(t, "results.csv"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engines := map[string]string{"minhop": "minhop-mc", "sssp": "opensm-sssp"}
+	for _, row := range results[1:] {
+		r := map[string]string{}
+		for i, key := range results[0] {
+			r[key] = row[i]
+		}
+		name := r["net"] + "." + r["engine"] + "." + r["pattern"]
+		t.Run(name, func(t *testing.T) {
+			env := opensmFabric(t, r["net"])
+			groups := readableGroups(t, env.Graph, r["pattern"]+".sa.gz")
+			e, err := param.Make(multicast.Registry, engines[r["engine"]], env, func(*struct{}) {})
+			if r["engine"] == "sssp" {
+				e, err = param.Make(multicast.Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			mlid := joinSA(t, e, groups)
+			if err := e.Forest().Check(); err != nil {
+				t.Error(err)
+			}
+			tables, err := TablesOf(e.Forest(), mlid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var dump bytes.Buffer
+			if err := WriteMCFDBs(&dump, env.Graph, tables); err != nil {
+				t.Fatal(err)
+			}
+			want := opensmFile(t, name+".mcfdbs.gz")
+			if !bytes.Equal(dump.Bytes(), want) {
+				t.Errorf("the tables differ: %s", firstDifference(dump.String(), string(want)))
+			}
+			read, err := ReadMCFDBs(bytes.NewReader(want), name, env.Graph)
+			if err != nil || fmt.Sprint(read) != fmt.Sprint(tables) {
+				t.Errorf("tables read back differ, or %v", err)
+			}
+			checkEFI(t, e.Forest(), opensmFile(t, name+".efi.csv.gz"))
+			checkResults(t, e.Forest(), groups, r)
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d is %q, want %q", i+1, g[i], w[i])
+		}
+	}
+	return "one is longer"
+}
+
+func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
+	t.Helper()
+	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, row := range rows[1:] {
+		want[strings.Join(row[:4], ",")] = row[4]
+	}
+	graph := f.Env().Graph
+	used := 0
+	for p := range graph.NumPorts() {
+		q, ok := graph.PeerPort(topology.PortID(p))
+		if !ok || f.EFI(q) == 0 {
+			continue
+		}
+		a, b := graph.PortSwitch[p], graph.PortSwitch[q]
+		if graph.Names.SwitchGUID[a] > graph.Names.SwitchGUID[b] {
+			continue
+		}
+		used++
+		key := fmt.Sprintf("%#x,%d,%#x,%d", graph.Names.SwitchGUID[a], graph.Names.Port[p], graph.Names.SwitchGUID[b], graph.Names.Port[q])
+		if want[key] != strconv.Itoa(f.EFI(q)) {
+			t.Errorf("EFI of %s is %d, want %q", key, f.EFI(q), want[key])
+		}
+	}
+	if used != len(want) || used == 0 {
+		t.Errorf("%d links in use, want %d", used, len(want))
+	}
+}
+
+func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[string]string) {
+	t.Helper()
+	m := f.Measure()
+	roots := map[topology.SwitchID]bool{}
+	switches, used := 0, 0
+	for p := range f.Trees {
+		roots[p.Root()] = true
+		switches += len(p.Switches)
+	}
+	for load, n := range f.EFIHistogram() {
+		if load > 0 {
+			used += n
+		}
+	}
+	round := func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+	number := func(key string) string { // two digits after the point
+		x, err := strconv.ParseFloat(r[key], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return round(x)
+	}
+	for key, got := range map[string]float64{
+		"switches":   float64(f.Env().Graph.Switches()),
+		"hosts":      float64(f.Env().Graph.Terminals()),
+		"groups":     float64(len(groups)),
+		"max_efi":    float64(m.MaxEFI),
+		"max_height": float64(m.MaxHeight),
+		// A tree of n switches has n-1 links.
+		"mean_efi_used_links":    float64(m.TreeLinks) / float64(used),
+		"used_switch_links":      float64(used),
+		"mean_height":            m.MeanHeight,
+		"mean_switches_per_tree": float64(switches) / float64(m.Trees),
+		"distinct_roots":         float64(len(roots)),
+		"first_fit_colors":       float64(firstFitColours(f, groups)),
+	} {
+		if round(got) != number(key) {
+			t.Errorf("%s = %s, want %s", key, round(got), number(key))
+		}
+	}
+}
+
+// firstFitColours replants the trees one after the other, each in the first
+// colour free in its switches.
+func firstFitColours(f *multicast.Forest, groups []SAGroup) int {
+	taken := map[topology.SwitchID]map[int]bool{}
+	colours := 0
+	for _, g := range groups {
+		p, err := f.Planted(g.ID)
+		if err != nil {
+			return -1
+		}
+		colour := 0
+		for slices.ContainsFunc(p.Tree.Switches, func(s topology.SwitchID) bool { return taken[s][colour] }) {
+			colour++
+		}
+		for _, s := range p.Tree.Switches {
+			if taken[s] == nil {
+				taken[s] = map[int]bool{}
+			}
+			taken[s][colour] = true
+		}
+		colours = max(colours, colour+1)
+	}
+	return colours
+}
+
+// The tables do not depend on the order of joins, nor on groups that left.
+func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
+	env := opensmFabric(t, "torus_4x4x4_1")
+	groups := readableGroups(t, env.Graph, "random_64_256x8.sa.gz")
+	for _, name := range []string{"minhop-mc", "opensm-sssp"} {
+		trees := func(order []SAGroup, leave bool) string {
+			config, _ := multicast.Registry.Config(name)
+			e, err := multicast.Registry.Build(name, config, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			joinSA(t, e, order)
+			if leave {
+				for _, g := range order[:len(order)/2] {
+					if err := e.Leave(g.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				joinSA(t, e, order[:len(order)/2])
+			}
+			text := ""
+			for _, g := range groups {
+				p, err := e.Forest().Planted(g.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += fmt.Sprintln(p.Switches, p.Up)
+			}
+			return text
+		}
+		backwards := slices.Clone(groups)
+		slices.Reverse(backwards)
+		want := trees(groups, false)
+		if trees(backwards, false) != want || trees(groups, true) != want {
+			t.Errorf("%s: trees depend on other groups", name)
+		}
+	}
+}
+
+// OpenSM's dump of its min-hop tables is what MinHop says, and the engine fed
+// from the dump gives the same tables.
+func TestLIDMatrix(t *testing.T) {
+	for _, net := range []string{"ft3_8", "torus_4x4x4_1"} {
+		env := opensmFabric(t, net)
+		dump := opensmFile(t, net+".minhop.lid-matrix.dump.gz")
+		m, err := ReadLIDMatrix(bytes.NewReader(dump), net, env.Graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.matchesShortestPaths(env.Hops) {
+			t.Errorf("%s: the dump differs from breadth-first distances", net)
+		}
+		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
+		own, err := multicast.Registry.Build("minhop-mc", new(struct{}), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fed, err := NewMinHopMCFrom(env, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := TablesOf(own.Forest(), joinSA(t, own, groups))
+		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Errorf("%s: the engine fed from the dump gives other tables", net)
+		}
+		lines := strings.SplitAfter(string(dump), "\n")
+		for _, c := range []struct{ name, text, want string }{
+			{"cut", strings.Join(lines[:len(lines)/2], ""), "the file is cut"},
+			{"unknown switch", strings.Replace(string(dump), "guid 0x0000000000200000", "guid 0x0000000000900000", 1), net + ":1: switch 0000000000900000"},
+			{"unknown port", strings.Replace(string(dump), "portguid 0x0000000000200001", "portguid 0x0000000000900001", 1), net + ":3: port 0000000000900001"},
+			{"short row", strings.Replace(string(dump), "0x0002: 00 ff ", "0x0002: 00 ", 1), net + ":2: "},
+			{"no number", strings.Replace(string(dump), "0x0002: 00 ff ", "0x0002: 00 xy ", 1), net + ":2: hop count"},
+			{"row first", strings.Join(lines[1:], ""), net + ":1: row before"},
+			{"row twice", lines[0] + lines[1] + strings.Join(lines[1:], ""), net + ":3: a second row"},
+			{"something else", "hello\n", net + ":1: \"hello\""},
+		} {
+			if _, err := ReadLIDMatrix(strings.NewReader(c.text), net, env.Graph); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: %v, want %q", net, c.name, err, c.want)
+			} else if c.name == "unknown switch" && strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: the rows of an unknown switch are problems of their own: %v", net, err)
+			}
+		}
+	}
+}
+
+// chain joins so many switches in a row, a host on each.
+func chain(switches int) *topology.Graph {
+	b := topology.NewBuilder(switches, topology.Class{Name: "local"})
+	for s := range switches {
+		b.AddTerminal(topology.SwitchID(s), 0)
+	}
+	for s := range switches - 1 {
+		b.AddLink(topology.SwitchID(s), topology.SwitchID(s+1), 0)
+	}
+	return b.Freeze()
+}
+
+// Measured: 60 switches in a row with LMC 6 (3,900 LIDs: 59 hops x 3900^2 =
+// 0.90e9) are routed, with LMC 7 (7,740 LIDs: 3.5e9 > 2^31-1) refused.
+func TestSSSPInfinity(t *testing.T) {
+	graph := chain(60)
+	env, err := multicast.NewEnv(graph, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(lmc int, fallback bool) (multicast.Engine, error) {
+		return param.Make(multicast.Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
+	}
+	if _, err := set(6, false); err != nil {
+		t.Errorf("LMC 6: %v", err)
+	}
+	var refused *sssp.InfinityError
+	if _, err := set(7, false); !errors.As(err, &refused) {
+		t.Fatalf("LMC 7: %v, want an *sssp.InfinityError", err)
+	}
+	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
+	// reached (the host's own link is 1 long), 24 cannot.
+	if refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24 {
+		t.Errorf("%+v", *refused)
+	}
+	e, err := set(7, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)); err != nil {
+		t.Error(err)
+	}
+	if p, _ := e.Forest().Planted(0); p == nil || p.Root() != 1 || p.Height != 2 {
+		t.Errorf("the fallback's tree is %+v", p)
+	}
+}
+
+// A chain of 63 switches is a branch that OpenSM follows to its end; it stops
+// before the 64th.
+func TestMinHopMCDepth(t *testing.T) {
+	// Both ends and the switch of one end as members pull the root to the
+	// middle, so the branch is counted from an end by hand: b.divide.
+	graph := chain(64)
+	env, err := multicast.NewEnv(graph, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newMinHopMC(graph, shortest{env.Hops})
+	for _, c := range []struct {
+		depth int
+		ok    bool
+	}{{62, true}, {63, false}} {
+		b.members = []memberSwitch{{63, 1, 1}}
+		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &multicast.Tree{}); (err == nil) != c.ok {
+			t.Errorf("a child at depth %d: %v", c.depth+1, err)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package mcast
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
+)
+
+// ssspMC is the multicast routing of OpenSM's engines sssp and dfsssp as of
+// version 3.3.23 (osm_ucast_dfsssp.c; Domke, Hoefler and Nagel 2011): the
+// unicast phase leaves a weight on each link, and every group's tree is part of
+// the Dijkstra tree of its root under those weights ([sssp.Paths]). Multicast
+// groups change no weight, which the paper on MR4LMS takes otherwise; see gw-sssp
+// for that.
+type ssspMC struct {
+	graph *topology.Graph
+	paths *sssp.Paths
+	hops  hopTable // of the unicast paths between switches
+
+	trees   map[topology.SwitchID][]topology.PortID // per root: way up of each switch
+	members []memberSwitch
+	depth   []int32 // len = switches: -1 between calls
+	path    []topology.SwitchID
+}
+
+// hopTable holds hops between switches as found, not shortest.
+type hopTable struct {
+	n    int
+	hops []uint8 // [to*n+from]
+}
+
+func (h hopTable) rowTo(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
+func (h hopTable) symmetric() bool                   { return false }
+
+// newSSSPMC runs the unicast phase: one search for each LID. lmc is the LID mask
+// control where the graph's names state none. The subnet manager is taken to
+// run on the host with the lowest port GUID; this only matters for networks
+// that OpenSM refuses, an [*sssp.InfinityError]. Cost: LIDs times links.
+func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
+	names := ib.Names(graph)
+	n := graph.Switches()
+	b := &ssspMC{graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
+	b.paths = sssp.New(graph, ib.GUIDOrder(names), sssp.LIDCount{
+		Terminal: func(t topology.TerminalID) int { return lidsOf(names.TerminalLMC, int(t), lmc) },
+		Switch:   func(s topology.SwitchID) int { return lidsOf(names.SwitchLMC, int(s), 0) },
+	})
+	if graph.Terminals() > 0 {
+		manager := topology.TerminalID(0)
+		for t, guid := range names.PortGUID {
+			if guid < names.PortGUID[manager] {
+				manager = topology.TerminalID(t)
+			}
+		}
+		if err := b.paths.Check(manager); err != nil {
+			return nil, err
+		}
+	}
+	for s := range b.depth {
+		b.depth[s] = -1
+	}
+	b.hops = hopTable{n, make([]uint8, n*n)}
+	for i := range b.hops.hops {
+		b.hops.hops[i] = multicast.Unreachable
+	}
+	b.paths.Unicast(func(v int32, t topology.TerminalID, i int) {
+		if t >= 0 || i > 0 { // the root rule looks at the base LID of the switch
+			return
+		}
+		row := b.hops.rowTo(b.paths.Order[v])
+		for u, s := range b.paths.Order {
+			if b.paths.Used[u] != sssp.None || int32(u) == v {
+				row[s] = b.paths.Far[u]
+			}
+		}
+	})
+	return b, nil
+}
+
+// lidsOf is 2^LMC for the i-th port.
+func lidsOf(lmcs []uint8, i, lmc int) int {
+	if lmcs != nil {
+		return 1 << lmcs[i]
+	}
+	return 1 << lmc
+}
+
+// Build implements [multicast.TreeBuilder]. Cost: a search for each new root, else linear
+// in the tree.
+func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
+	b.members = osmMembers(b.graph, g, b.members)
+	root, _ := osmRoot(b.paths.Order, b.hops, b.members)
+	up, known := b.trees[root]
+	if !known {
+		b.paths.Search(b.paths.Vertex[root])
+		up = make([]topology.PortID, len(b.paths.Order))
+		for v, s := range b.paths.Order {
+			up[s] = topology.NoPort
+			if link := b.paths.Used[v]; link >= 0 {
+				up[s] = b.paths.Links[link].Port
+			}
+		}
+		b.trees[root] = up
+	}
+	t := &multicast.Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
+	depth := b.depth // -1 where the tree is not
+	depth[root] = 0
+	defer func() {
+		for _, s := range t.Switches {
+			depth[s] = -1
+		}
+	}()
+	for _, m := range b.members {
+		b.path = b.path[:0]
+		s := m.sw
+		for ; depth[s] < 0; s = b.graph.PortSwitch[b.graph.Peer[up[s]]] {
+			if up[s] == topology.NoPort {
+				return nil, unreachedError(b.graph, root, m.sw)
+			}
+			b.path = append(b.path, s)
+		}
+		for i := len(b.path) - 1; i >= 0; i-- {
+			child := b.path[i]
+			depth[child] = depth[s] + 1
+			s = child
+			t.Switches = append(t.Switches, s)
+			t.Up = append(t.Up, up[s])
+		}
+		t.Height = max(t.Height, int(depth[m.sw])+int(m.hosts))
+	}
+	return t, nil
+}

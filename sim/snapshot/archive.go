@@ -1,0 +1,201 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Archive is a state that is being written, or read. After the first error all that is
+// read is zero, and nothing changes any more.
+type Archive struct {
+	b       []byte // written; or left to be read
+	reading bool
+	err     error
+}
+
+// Writer is an empty archive to be written.
+func Writer() *Archive { return &Archive{} }
+
+// Reader reads what an archive has written.
+func Reader(b []byte) *Archive { return &Archive{b: b, reading: true} }
+
+// Reading tells whether a state is read.
+func (a *Archive) Reading() bool { return a.reading }
+
+// Bytes is what has been written.
+func (a *Archive) Bytes() []byte { return a.b }
+
+// Err is the first error.
+func (a *Archive) Err() error { return a.err }
+
+// Fail ends the reading with an error, if it is the first.
+func (a *Archive) Fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+		a.b = nil
+	}
+}
+
+// Check fails unless what has been read is possible.
+func (a *Archive) Check(ok bool, format string, args ...any) {
+	if a.reading && !ok {
+		a.Fail(format, args...)
+	}
+}
+
+// End is the end of what is read: an error if there was one, or if something is left.
+func (a *Archive) End() error {
+	if a.reading && len(a.b) > 0 {
+		a.Fail("%d bytes more than the state takes", len(a.b))
+	}
+	return a.err
+}
+
+var errShort = errors.New("the state ends too soon")
+
+// Integer is every type of integer.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// Int archives an integer: in a byte from -64 to 63, or to 127 without a sign.
+func Int[T Integer](a *Archive, p *T) {
+	signed := ^T(0) < 0
+	switch {
+	case !a.reading && signed:
+		a.b = binary.AppendVarint(a.b, int64(*p))
+	case !a.reading:
+		a.b = binary.AppendUvarint(a.b, uint64(*p))
+	case signed:
+		x, n := binary.Varint(a.b)
+		*p = T(x)
+		a.took(n, int64(*p) == x)
+	default:
+		x, n := binary.Uvarint(a.b)
+		*p = T(x)
+		a.took(n, uint64(*p) == x)
+	}
+	if a.err != nil {
+		*p = 0
+	}
+}
+
+// took moves on by n bytes of an integer that fits into its type or not.
+func (a *Archive) took(n int, fits bool) {
+	switch {
+	case a.err != nil:
+	case n <= 0:
+		a.err, a.b = errShort, nil
+	case !fits:
+		a.Fail("a number in the state is too large for what it is to be")
+	default:
+		a.b = a.b[n:]
+	}
+}
+
+// Float archives a number by its bits.
+func Float(a *Archive, p *float64) {
+	bits := math.Float64bits(*p)
+	Uint64(a, &bits)
+	*p = math.Float64frombits(bits)
+}
+
+// Uint64 archives a number that is as often large as small, such as the state of a
+// random stream: in 8 bytes.
+func Uint64(a *Archive, p *uint64) {
+	switch {
+	case !a.reading:
+		a.b = binary.LittleEndian.AppendUint64(a.b, *p)
+	case len(a.b) < 8:
+		if a.err == nil {
+			a.err = errShort
+		}
+		*p, a.b = 0, nil
+	default:
+		*p, a.b = binary.LittleEndian.Uint64(a.b), a.b[8:]
+	}
+}
+
+// Bool archives a truth value.
+func Bool(a *Archive, p *bool) {
+	x := uint8(0)
+	if *p {
+		x = 1
+	}
+	Int(a, &x)
+	a.Check(x <= 1, "a truth value in the state is %d", x)
+	*p = x == 1
+}
+
+// String archives a text.
+func String(a *Archive, p *string) {
+	b := []byte(*p)
+	Blob(a, &b)
+	*p = string(b)
+}
+
+// Blob archives bytes. What is read is part of the archive's.
+func Blob(a *Archive, p *[]byte) {
+	n := length(a, len(*p))
+	if !a.reading {
+		a.b = append(a.b, *p...)
+		return
+	}
+	*p, a.b = a.b[:n:n], a.b[n:]
+}
+
+// length archives the length of a list, each element of which takes a byte at least.
+func length(a *Archive, n int) int {
+	Int(a, &n)
+	a.Check(n >= 0 && n <= len(a.b), "a list in the state has %d elements in %d bytes", n, len(a.b))
+	if a.err != nil {
+		return 0
+	}
+	return n
+}
+
+// Array archives the elements of a slice whose length is known: what names the slice if
+// what is read has another one.
+func Array[T any](a *Archive, what string, s []T, each func(*Archive, *T)) {
+	n := length(a, len(s))
+	if a.err == nil && n != len(s) {
+		a.Fail("the state has %d %s, want %d", n, what, len(s))
+	}
+	for i := range s {
+		if a.err != nil {
+			return
+		}
+		each(a, &s[i])
+	}
+}
+
+// List archives a slice of any length. What is read is nil or a new slice.
+func List[T any](a *Archive, s *[]T, each func(*Archive, *T)) {
+	n := length(a, len(*s))
+	if a.reading {
+		*s = nil
+		if n > 0 {
+			*s = make([]T, 0, min(n, 1<<16)) // grows no faster than what is read
+		}
+	}
+	for i := 0; i < n && a.err == nil; i++ {
+		if !a.reading {
+			each(a, &(*s)[i])
+			continue
+		}
+		var x T
+		each(a, &x)
+		*s = append(*s, x)
+	}
+}
+
+// Mark archives the name of a part, so that a reader that is out of step says where.
+func (a *Archive) Mark(name string) {
+	read := name
+	String(a, &read)
+	if a.err == nil && read != name {
+		a.Fail("the state has %q where %q begins", read, name)
+	}
+}
