@@ -142,10 +142,10 @@ func (g *game) Stop() bool {
 	return g.windows == g.stops
 }
 
-// A network beside kernels of its terminals' models: every terminal hears of the same
+// TestKernelsOnThreads: a network beside kernels of its terminals' models: every terminal hears of the same
 // things at the same times on any number of threads, windows without events are left
 // out, and in the end everything is at rest.
-func TestKernels(t *testing.T) {
+func TestKernelsOnThreads(t *testing.T) {
 	var want []string
 	for _, threads := range []int{1, 2, 3, 5} {
 		g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), threads)
