@@ -76,7 +76,6 @@ race:
 		set -e; export CGO_ENABLED=1; \
 		echo "$(GO) test -race -short $(THREADED)"; $(GO) test -race -short $(THREADED); \
 		echo "$(GO) test -race -short -run Threads ./fabric ./mpi"; $(GO) test -race -short -run Threads ./fabric ./mpi; \
-		echo "$(GO) test -race -short -run '(MPI|Exchange)Threads' ./experiments/kinds"; $(GO) test -race -short -run '(MPI|Exchange)Threads' ./experiments/kinds; \
 	else echo "no C compiler: race detector left out"; fi
 
 bench: ## run the Go benchmarks ten times, in benchstat's format
