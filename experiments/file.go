@@ -58,8 +58,9 @@ type Options struct {
 	CheckQuick bool
 	// AllowDeadlock lets networks run that can deadlock.
 	AllowDeadlock bool
-	// Cache keeps certificates and channel loads for later runs; nil: nothing is kept.
-	Cache *Cache
+	// Cache keeps certificates and channel loads for later runs; nil: nothing is kept. It
+	// is of this process: the tasks of a job array have none.
+	Cache *Cache `json:"-"`
 
 	finished bool // the settings of results that are there: parameters that are not used are passed over
 }

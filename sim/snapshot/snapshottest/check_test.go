@@ -11,8 +11,8 @@ type state struct {
 	a       int
 	b       []float64
 	c       [2]struct{ x, y uint8 }
-	scratch []int32
-	parent  *state
+	scratch []int32 //lint:ignore U1000 not archived
+	parent  *state  //lint:ignore U1000 not archived
 }
 
 func (s *state) archive(a *snapshot.Archive) {
