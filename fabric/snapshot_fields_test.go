@@ -23,6 +23,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveProbe)
 	whole(t, archiveLetter)
 	whole(t, archiveSpec)
+	whole(t, archiveLanePacket)
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
 	whole(t, archiveHeldCredit)

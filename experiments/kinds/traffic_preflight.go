@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
@@ -48,7 +49,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
 		}
 	}
-	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
+	hops, bound := float64(farthest(parts.topology)+1), 1.0
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
@@ -109,6 +110,15 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 		return nil, even, err
 	}
 	return routing.NewLoad(o.Graph, load.Port, load.Injection), even, nil
+}
+
+// farthest is the diameter of a network or, where no closed form is known, the most hops
+// from its first switch.
+func farthest(x topology.Topology) int {
+	if d := x.Facts().Diameter; d >= 0 {
+		return d
+	}
+	return int(slices.Max(x.Graph().DistancesFrom(0, nil)))
 }
 
 // keptLoad is what a cache keeps of a [routing.Load].
