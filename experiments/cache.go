@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Cache is a folder of what is costly to compute and depends on settings and input files
@@ -40,10 +43,7 @@ const (
 	DefaultCacheLeast = 100 * time.Millisecond
 )
 
-const (
-	cacheSuffix = ".weft-cache"
-	cacheHead   = "weft cache, version 1\n"
-)
+const cacheSuffix = ".weft-cache"
 
 // Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
 // it is read from there. T is encoded by encoding/gob. key must name all that it depends on
@@ -53,15 +53,15 @@ func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) 
 		if s == nil || s.cache == nil {
 			return compute()
 		}
-		c, full := s.cache, build()+"\n"+key
+		c := s.cache
 		var kept T
-		if c.load(full, &kept) {
+		if c.load(key, &kept) {
 			return kept, nil
 		}
 		start := time.Now()
 		value, err := compute()
 		if err == nil && time.Since(start) >= c.Least {
-			c.store(full, &value)
+			c.store(key, &value)
 		}
 		return value, err
 	})
@@ -74,16 +74,8 @@ func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) 
 
 // path is the file of an entry.
 func (c *Cache) path(key string) string {
-	digest := sha256.Sum256([]byte(key))
+	digest := sha256.Sum256([]byte(build() + "\n" + key))
 	return filepath.Join(c.Dir, hex.EncodeToString(digest[:])+cacheSuffix)
-}
-
-// cacheSum is the checksum of an entry: that of one under another key is wrong.
-func cacheSum(key string, content []byte) [sha256.Size]byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d\n%s", len(key), key)
-	h.Write(content)
-	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // load reads an entry; ok is false where there is none that is whole.
@@ -93,16 +85,19 @@ func (c *Cache) load(key string, value any) (ok bool) {
 	if err != nil {
 		return false
 	}
-	rest, head := bytes.CutPrefix(text, []byte(cacheHead))
-	if head && len(rest) >= sha256.Size {
-		sum, content := [sha256.Size]byte(rest), rest[sha256.Size:]
-		if sum == cacheSum(key, content) && gob.NewDecoder(bytes.NewReader(content)).Decode(value) == nil {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now) // it has been used
-			return true
+	file, err := snapshot.Decode(text, build(), input.Memory()/2)
+	if err == nil {
+		var content []byte
+		if content, err = file.Find(key, nil); err == nil {
+			err = gob.NewDecoder(bytes.NewReader(content)).Decode(value)
 		}
 	}
-	c.warn(path + ": damaged, not used")
+	if err == nil {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // it has been used
+		return true
+	}
+	c.warn(fmt.Sprintf("%s: %v; not used", path, err))
 	_ = os.Remove(path)
 	return false
 }
@@ -113,8 +108,7 @@ func (c *Cache) store(key string, value any) {
 	if err := gob.NewEncoder(&content).Encode(value); err != nil {
 		panic("experiments: cache: " + err.Error())
 	}
-	sum := cacheSum(key, content.Bytes())
-	text := slices.Concat([]byte(cacheHead), sum[:], content.Bytes())
+	text := (&snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: content.Bytes()}}}).Encode()
 	if int64(len(text)) > c.Limit {
 		return
 	}

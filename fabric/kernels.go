@@ -62,6 +62,7 @@ func (f *Fabric) AttachEach(sources []Source, sinks []Sink) error {
 	for i, d := range f.domains {
 		d.source = sources[i]
 		d.prefetcher, _ = d.source.(prefetcher)
+		d.listens, _ = d.source.(DepartureListener)
 	}
 	return nil
 }

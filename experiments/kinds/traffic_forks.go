@@ -70,7 +70,7 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, replic
 		count()
 		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
 	}
-	kept := run.KeptWarm(replication)
+	kept := run.WarmCheckpoint(replication)
 	plan.From, plan.Snapshot = kept.State(), kept.Save
 	state, err := f.WarmUp(ctx, parts.workload, plan)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -174,9 +175,13 @@ func ExplainVCs(err error, n *Spec) error {
 	return err
 }
 
-// CheckFit refuses packets of up to most flits that no buffer of the switch holds, where its
-// flow control needs one to (cut-through). The error is a *param.ParamError.
-func CheckFit(s *fabric.SwitchConfig, most int) error {
+// CheckFit refuses packets of up to most flits that are longer than the MTU, or that no
+// buffer of the switch holds, where its flow control needs one to (cut-through). The error is
+// a *param.ParamError.
+func CheckFit(p *fabric.PhysicalConfig, s *fabric.SwitchConfig, most int) error {
+	if bytes := sim.Bytes(most) * p.FlitBytes; p.MTU > 0 && bytes > p.MTU {
+		return &param.ParamError{Key: "fabric.mtu", Value: p.MTU, Want: fmt.Sprintf("at least %v, or shorter packets: the longest has %d flits of fabric.flit_bytes", bytes, most)}
+	}
 	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
 		return nil
 	}

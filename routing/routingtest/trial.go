@@ -104,6 +104,7 @@ func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
 }
 
 // Check holds a trial to what must be, in runs of so many cycles:
+//   - the walk to goals misses no dependency;
 //   - a network with a certificate never stops, and the audit at the end of
 //     its run finds every flit and credit;
 //   - a network that does stop has a wait-for cycle, in the dependency graph;
@@ -117,6 +118,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	if c.Acyclic() {
 		all.Certified = 1
 	}
+	checkStages(t, tr.network.Topology, tr.routing, tr.vcs, c)
 	tr.checkIdle(t)
 	err := tr.overload(t, cycles)
 	var deadlock *fabric.DeadlockError
