@@ -21,6 +21,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveTrain)
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
+	whole(t, archiveLanePacket)
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
 	whole(t, archiveHeldCredit)

@@ -57,12 +57,12 @@ func registerRouting(e Engine) {
 	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
 	if e.Levels {
 		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
-			return sharedRouted(e, c.RoutedConfig, c.DataLanes, env)
+			return newRouted(e, c.RoutedConfig, c.DataLanes, env)
 		})
 		return
 	}
 	routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
-		return sharedRouted(e, c, DefaultOptions().OperationalVLs, env)
+		return newRouted(e, c, DefaultOptions().OperationalVLs, env)
 	})
 }
 
@@ -84,12 +84,6 @@ type routed struct {
 
 // routedStarted marks in Head.State that the low bits hold the service level.
 const routedStarted uint32 = 1 << 4
-
-// sharedRouted is [newRouted], once for all points with the same network and settings.
-func sharedRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
-	key := fmt.Sprintf("opensm-%s %+v %d %d %v", e.Name, c, lanes, env.VCs, env.AllowDeadlock)
-	return routing.Once(env, key, func() (fabric.Routing, error) { return newRouted(e, c, lanes, env) })
-}
 
 func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Routing, error) {
 	key := fmt.Sprintf("opensm-%s %q %q %d", e.Name, c.Config, c.Manager, lanes)

@@ -7,15 +7,15 @@ import (
 )
 
 // Points share routings that depend on the network only, so that files of tables are read
-// once; others, and those of other settings, are each point's own.
-func TestPointsShareFixedRoutings(t *testing.T) {
+// once; others, and those with settings of their own, are each point's own.
+func TestPointsShareTables(t *testing.T) {
 	for _, c := range []struct {
 		sweep string
 		same  bool
 	}{
 		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"opensm-lash\"]", true},
 		{"\"routing.data_lanes\" = [4, 8]\n\"routing.type\" = [\"opensm-lash\"]", false},
-		{"\"switch.vcs\" = [6, 8]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"switch.vcs\" = [6, 8]\n\"routing.type\" = [\"opensm-lash\"]", true},
 		{"\"topology.dims\" = [[3, 3], [3, 4]]\n\"routing.type\" = [\"opensm-lash\"]", false},
 		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"dor\"]", false},
 	} {
