@@ -296,7 +296,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		return
 	}
 	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
-		hash: p.Hash, keep: Kept{dir: r.execution.Dir, every: r.execution.SnapshotEvery}}
+		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery}}
 	start := time.Now()
 	run.started = start
 	r.mu.Lock()

@@ -28,7 +28,7 @@ type Run struct {
 	warmup *warmup     // of the point
 	warm   *warmStates // of the execution
 	hash   string      // of the point
-	keep   Kept        // where its snapshots are, and how often
+	keep   Checkpoint  // where its snapshots are, and how often
 	parts  int         // that have asked for theirs
 
 	started time.Time // for progress only

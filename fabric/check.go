@@ -45,6 +45,7 @@ func (c *Config) validate(routing Routing) error {
 	}
 	own, ok := routing.(LaneArbitration)
 	problems = append(problems, prefixed("switch.", errors.Join(c.Switch.checkLanes(min(vcs, MaxVCs), ok && own.ArbitratesLanes())...))...)
+	problems = append(problems, prefixed("terminal.", errors.Join(c.checkTerminalLanes(routing.InjectionVCs(min(vcs, MaxVCs)))...))...)
 	return errors.Join(problems...)
 }
 

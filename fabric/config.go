@@ -1,8 +1,11 @@
 package fabric
 
 import (
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Config holds everything about a fabric that is neither its graph nor its
@@ -19,12 +22,25 @@ type Config struct {
 // network may deadlock.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
+	MTU       sim.Bytes `toml:"mtu" doc:"largest payload of a packet, as the ports of an InfiniBand fabric have: 256B, 512B, 1KiB, 2KiB or 4KiB; longer messages of kind mpi are cut, longer packets refused; left out: no limit" min:"0B"`
 	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out: faster, with the same times where all are whole cycles; packet needs switch.hold" choices:"flit|packet"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
 	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
 	// deadlock; nothing else here looks at whether it is.
 	AllowDeadlock bool `toml:"allow_deadlock" doc:"run a network that can deadlock, as --allow-deadlock does: warned of, noted in manifest.json and the report, and ended with the cycle of buffers if it comes to that"`
+}
+
+// mtus are those that ports can have (InfiniBand Architecture Specification, volume 1,
+// 14.2.5.6, NeighborMTU). A port has one for all of its data lanes.
+var mtus = []sim.Bytes{256, 512, 1024, 2048, 4096}
+
+// Validate checks the MTU; see [param.Validate].
+func (c *PhysicalConfig) Validate() error {
+	if c.MTU == 0 || slices.Contains(mtus, c.MTU) {
+		return nil
+	}
+	return &param.ParamError{Key: "mtu", Value: c.MTU, Want: "256B, 512B, 1KiB, 2KiB or 4KiB, or it left out"}
 }
 
 // SwitchConfig is the [switch] table. Stages are counted in steps of the
@@ -59,7 +75,10 @@ func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator, c.
 
 // TerminalConfig is the [terminal] table.
 type TerminalConfig struct {
-	InjectionCycles int `toml:"injection_cycles" doc:"from the birth of a packet at an idle terminal until its first flit enters the channel" unit:"cycles" min:"0" max:"1000000"`
+	InjectionCycles int    `toml:"injection_cycles" doc:"from the birth of a packet at an idle terminal until its first flit enters the channel" unit:"cycles" min:"0" max:"1000000"`
+	VLArbHigh       string `toml:"vlarb_high" doc:"InfiniBand's arbitration between the lanes of a terminal's packets, as in a host channel adapter: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: as in [switch]"`
+	VLArbLow        string `toml:"vlarb_low" doc:"table of low priority"`
+	VLHighLimit     int    `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 }
 
 // ChannelConfig is a [channel.CLASS] table. Zero values leave what the

@@ -45,7 +45,8 @@ type domain struct {
 	unit       *packetUnit // nil: flits are simulated
 
 	source     Source
-	prefetcher prefetcher // the source, if it is one
+	prefetcher prefetcher        // the source, if it is one
+	listens    DepartureListener // likewise
 	sink       Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       View

@@ -203,5 +203,12 @@ func (f *Fabric) busyQueue() int {
 	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count > 0 })
 }
 
+// MostWaiting bounds the packets that a terminal looks ahead, for a test.
+func MostWaiting(cleanup func(func()), packets int) {
+	before := mostWaiting
+	mostWaiting = packets
+	cleanup(func() { mostWaiting = before })
+}
+
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads) }

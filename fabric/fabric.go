@@ -66,7 +66,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	if f.allocators, err = newAllocators(&f.network); err != nil {
 		return nil, err
 	}
-	f.lanes = newLanes(&f.network)
+	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
 	f.large = f.isLarge()
 	if config.sensesCredits(routing) {
 		f.sensing = newSensing(&f.network)

@@ -271,3 +271,16 @@ func TestSettingsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Ports have one of five MTUs.
+func TestMTU(t *testing.T) {
+	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
+		n := newStar(2, 1)
+		config := fabric.DefaultConfig()
+		config.Fabric.MTU = mtu
+		_, err := fabric.New(n.graph, config, n, 1)
+		if known := mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0; known != (err == nil) || !known && !strings.Contains(err.Error(), "fabric.mtu") {
+			t.Errorf("an MTU of %v: %v", mtu, err)
+		}
+	}
+}

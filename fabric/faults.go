@@ -87,7 +87,7 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
-	if f.lanes != nil && len(plan.Eras) > 1 {
+	if (f.lanes != nil || f.laneQueues != nil) && len(plan.Eras) > 1 {
 		return fmt.Errorf("arbitration between lanes cannot follow packets that are discarded while they cross a switch: leave out switch.vlarb_high and vlarb_low, or let faults last for the whole run")
 	}
 	for _, r := range plan.Routing {

@@ -20,9 +20,9 @@ func (f *Fabric) oldestBirth() int64 {
 			free[id] = true
 		}
 	}
-	oldest := Never
+	oldest := f.oldestInLanes()
 	if f.faults != nil {
-		oldest = f.faults.letters.oldestBirth()
+		oldest = min(oldest, f.faults.letters.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
@@ -50,8 +50,11 @@ func (f *Fabric) creditsUnderWay() bool {
 // settled tells whether all packets that the source has handed over have been
 // delivered or given up, and no copy of one is in the network.
 func (f *Fabric) settled() bool {
-	if f.InFlight() > 0 || f.faults == nil {
-		return f.InFlight() == 0
+	if f.InFlight() > 0 || f.oldestInLanes() < Never {
+		return false
+	}
+	if f.faults == nil {
+		return true
 	}
 	pending := 0
 	for _, d := range f.domains {

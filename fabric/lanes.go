@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -38,14 +39,19 @@ type lanePort struct {
 
 // laneTables are the tables of the settings; nil: no arbitration.
 func (c *SwitchConfig) laneTables() (*arbitration.Tables, error) {
-	if c.VLArbHigh == "" && c.VLArbLow == "" {
+	return laneTables(c.VLArbHigh, c.VLArbLow, c.VLHighLimit)
+}
+
+// laneTables reads two tables; nil if both are empty.
+func laneTables(high, low string, limit int) (*arbitration.Tables, error) {
+	if high == "" && low == "" {
 		return nil, nil
 	}
-	t := &arbitration.Tables{Limit: uint8(c.VLHighLimit)}
+	t := &arbitration.Tables{Limit: uint8(limit)}
 	for _, table := range []struct {
 		key, text string
 		entries   *[]arbitration.Entry
-	}{{"vlarb_high", c.VLArbHigh, &t.High}, {"vlarb_low", c.VLArbLow, &t.Low}} {
+	}{{"vlarb_high", high, &t.High}, {"vlarb_low", low, &t.Low}} {
 		entries, err := arbitration.ParseEntries(table.text)
 		if err != nil {
 			return nil, &param.ParamError{Key: table.key, Value: table.text, Want: "LANE:WEIGHT,...: " + err.Error()}
@@ -63,23 +69,32 @@ func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 		return []error{err}
 	}
 	if t == nil && c.VLHighLimit != 0 {
-		problems = append(problems, &param.ParamError{Key: "vl_high_limit", Value: c.VLHighLimit, Want: "it left out, without vlarb_high and vlarb_low"})
+		problems = append(problems, limitAlone(c.VLHighLimit))
 	}
 	if t == nil && !own {
 		return problems
 	}
 	if t != nil {
-		for vc := range vcs {
-			if t.Lanes()>>vc&1 == 0 {
-				problems = append(problems, &param.ParamError{Key: "vlarb_low", Value: c.VLArbLow, Want: fmt.Sprintf("a weight for lane %d here or in vlarb_high: without a turn its packets wait for ever", vc)})
-			}
-		}
+		problems = append(problems, lacksTurn(t, 1<<vcs-1, c.VLArbLow)...)
 	}
 	if c.FlowControl != "cut-through" {
 		problems = append(problems, &param.ParamError{Key: "flow_control", Value: c.FlowControl, Want: "cut-through with arbitration between lanes: a packet has its link to itself, and must not stop half way"})
 	}
 	if c.OutputBufferFlits == 0 {
 		problems = append(problems, &param.ParamError{Key: "output_buffer_flits", Value: 0, Want: "at least 1 with arbitration between lanes: what waits behind the crossbar has been chosen already"})
+	}
+	return problems
+}
+
+// limitAlone is the fault of a limit without tables.
+func limitAlone(limit int) error {
+	return &param.ParamError{Key: "vl_high_limit", Value: limit, Want: "it left out, without vlarb_high and vlarb_low"}
+}
+
+// lacksTurn names the lanes of a set that tables give no turn.
+func lacksTurn(t *arbitration.Tables, set uint32, low string) (problems []error) {
+	for left := set &^ t.Lanes(); left != 0; left &= left - 1 {
+		problems = append(problems, &param.ParamError{Key: "vlarb_low", Value: low, Want: fmt.Sprintf("a weight for lane %d here or in vlarb_high: without a turn its packets wait for ever", bits.TrailingZeros32(left))})
 	}
 	return problems
 }

@@ -81,7 +81,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
-	if f.lanes != nil {
+	if f.lanes != nil || f.laneQueues != nil {
 		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
 	}
 	if err := f.config.CheckWith(Multicast); err != nil {

@@ -151,6 +151,9 @@ func (r *runner) finish() error {
 	}
 	r.result.Cycles = r.f.Cycle()
 	r.statistics.source.Stop(0)
+	if r.f.faults == nil { // which know of every packet that they have been given
+		r.f.clearLanes()
+	}
 	for !r.f.settled() || r.f.creditsUnderWay() {
 		if err := r.advance(sliceCycles); err != nil {
 			return err

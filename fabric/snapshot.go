@@ -126,6 +126,7 @@ func (x *archiver) hardware() {
 		x.terminal(&f.terminals[t])
 	}
 	snapshot.Array(a, "terminals", f.departures, archiveStream)
+	snapshot.Array(a, "terminals with arbitration", f.laneQueues, archiveLaneQueues)
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to

@@ -21,13 +21,14 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveTrain)
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
+	whole(t, archiveLanePacket)
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
 	whole(t, archiveHeldCredit)
 	whole(t, archiveRamp)
 	whole(t, archivePortCredits)
 	whole(t, archiveStreams)
-	whole(t, archiveFlow)
+	whole(t, archiveFlow, "packet") // for faults, which have no snapshots
 	whole(t, archiveEvent)
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
@@ -65,6 +66,9 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
 	snapshottest.Names[buffered](t, "next", "queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
+	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
+	snapshottest.Names[laneQueue](t, "lanes", "first", "packets")
+	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
 	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
@@ -73,11 +77,12 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"slopes", "creditRate", "stepRate", "watched", // follow from the settings
-		"step", "tails") // count within a cycle
+		"step", "tails", // count within a cycle
+		"flights", "starts") // of faults
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
-		"streams", "departures", "sensing", "crossed", "lanes", "allocators")
+		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")
 	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
-		"network", "extras", "source", "prefetcher", "sink", "listener", // made before
+		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
 		"retry", "doomed", "purged", // of faults, which have no snapshots
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle

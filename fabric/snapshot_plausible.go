@@ -38,6 +38,19 @@ func (x *archiver) plausible() {
 		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)&^f.allVCs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
 		x.Check(te.packet < 0 || x.someone(te.dst), "terminal %d sends to terminal %d", t, te.dst)
 	}
+	for t := range f.laneQueues {
+		l, waiting := &f.laneQueues[t], 0
+		for i := range l.queues {
+			q := &l.queues[i]
+			x.Check(q.lanes != 0 && uint32(q.lanes)&^f.allVCs == 0 && q.first >= 0 && q.first <= len(q.packets), "terminal %d has a queue for the lanes %b of %d packets from the one with number %d on", t, q.lanes, len(q.packets), q.first)
+			if waiting += len(q.packets) - q.first; x.Err() == nil {
+				for _, p := range q.packets[q.first:] {
+					x.Check(x.someone(int32(p.dst)) && p.flits > 0 && p.birth <= f.cycle && p.state < 1<<StateBits, "terminal %d holds %+v", t, p)
+				}
+			}
+		}
+		x.Check(waiting == l.waiting, "terminal %d has %d packets in its lanes, not %d", t, waiting, l.waiting)
+	}
 	x.plausibleLists()
 }
 

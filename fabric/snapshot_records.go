@@ -135,6 +135,26 @@ func archiveLanePort(a *snapshot.Archive, p *lanePort) {
 	snapshot.Int(a, &p.holder)
 }
 
+func archiveLaneQueues(a *snapshot.Archive, l *laneQueues) {
+	l.arbiter.Archive(a)
+	snapshot.List(a, &l.queues, archiveLaneQueue)
+	snapshot.Int(a, &l.waiting)
+}
+
+func archiveLaneQueue(a *snapshot.Archive, q *laneQueue) {
+	snapshot.Int(a, &q.lanes)
+	snapshot.Int(a, &q.first)
+	snapshot.List(a, &q.packets, archiveLanePacket)
+}
+
+func archiveLanePacket(a *snapshot.Archive, p *lanePacket) {
+	snapshot.Int(a, &p.birth)
+	snapshot.Uint64(a, &p.tag)
+	snapshot.Int(a, &p.dst)
+	snapshot.Int(a, &p.flits)
+	snapshot.Int(a, &p.state)
+}
+
 func archiveUpcoming(a *snapshot.Archive, u *upcoming) {
 	snapshot.Int(a, &u.packets)
 	snapshot.Int(a, &u.left)

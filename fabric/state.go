@@ -166,5 +166,6 @@ type state struct {
 	sensing    *sensing              // nil: off
 	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil unless a CrossedReader asks
 	lanes      []lanePort            // by port; nil: no arbitration between lanes
+	laneQueues []laneQueues          // by terminal; nil: terminals send in order of birth
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
 }

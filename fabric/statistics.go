@@ -28,9 +28,18 @@ func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.usefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
 		end: s.f.Cycle() - s.origin, cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - s.useful, behind: s.source.BehindBy(s.f.Cycle()) * float64(cycles),
+		delivered: useful - s.useful, behind: s.behindBy() * float64(cycles),
 	})
 	s.last, s.useful = slice, useful
+}
+
+// behindBy is how far the terminals are behind: see [Workload.BehindBy].
+func (s *statistics) behindBy() float64 {
+	by := s.source.BehindBy(s.f.Cycle())
+	if s.f.laneQueues != nil && !s.source.Closed() {
+		by = max(by, s.f.lanesBehindBy(s.f.Cycle()))
+	}
+	return by
 }
 
 // open opens the window at the present cycle, with a series of so many intervals; 0: of

@@ -105,6 +105,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 			d.multicast = f.multicast.of()
 		}
 		d.prefetcher, _ = d.source.(prefetcher)
+		d.listens, _ = d.source.(DepartureListener)
 	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
@@ -117,7 +118,8 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 type prefetcher interface{ prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
-// one does no harm.
+// one does no harm. Where a kernel drives the fabric, which may have passed over many
+// cycles, WakeAt is told the present one.
 func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
 
 // WakeAt is Wake for a packet that is born in that cycle.
@@ -154,7 +156,9 @@ func (d *domain) serveTerminals(c int64) {
 		}
 	}
 	for _, t := range d.woken {
-		d.serve(t, &d.terminals[t], c)
+		if te := &d.terminals[t]; te.packet < 0 || te.wake == Never { // otherwise served just now
+			d.serve(t, te, c)
+		}
 	}
 	d.woken = d.woken[:0]
 }
@@ -219,6 +223,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 // fetch takes terminal t's next packet from the source, if it can enter the
 // channel by cycle c; otherwise it arranges for a wake when it can.
 func (d *domain) fetch(t int32, te *terminal, c int64) bool {
+	if d.laneQueues != nil && d.byLane(t) {
+		return d.fetchByLane(t, te)
+	}
 	delay := int64(d.config.Terminal.InjectionCycles)
 	spec := &d.spec
 	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
@@ -227,6 +234,12 @@ func (d *domain) fetch(t int32, te *terminal, c int64) bool {
 		}
 		return false
 	}
+	d.begin(t, te, spec)
+	return true
+}
+
+// begin makes a packet of terminal t, the one that it sends next.
+func (d *domain) begin(t int32, te *terminal, spec *PacketSpec) {
 	id := d.takePacket()
 	p := d.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
@@ -235,7 +248,6 @@ func (d *domain) fetch(t int32, te *terminal, c int64) bool {
 	if spec.VCs != 0 {
 		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
 	}
-	return true
 }
 
 // injectionVC chooses a virtual channel for a new packet: the next in round
@@ -247,7 +259,7 @@ func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 		need = te.left
 	}
 	if te.allowed == 0 {
-		d.depart(t, te)
+		te.allowed, te.state = d.depart(t, te.dst)
 	}
 	// Twice the set: the second copy begins behind the last channel.
 	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
@@ -263,19 +275,20 @@ func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	return 0, false
 }
 
-// depart asks the routing about the next packet of terminal t.
-func (d *domain) depart(t int32, te *terminal) {
+// depart asks the routing about a packet of terminal t: where it may leave, and the
+// routing's state of it.
+func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
-	*h = Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(te.dst)}
+	*h = Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
 	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
-	te.allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
+	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
 	d.view.random = nil
-	if te.allowed == 0 {
+	if allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}
-	te.state = h.State & (1<<StateBits - 1)
+	return allowed, h.State & (1<<StateBits - 1)
 }
 
 // creditTerminal serves a terminal that waited for a credit.

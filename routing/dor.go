@@ -57,6 +57,13 @@ func (r *dor) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 func (r *dor) IgnoresTerminals() bool { return true }
 
 func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	if r.flat {
+		port, ok := r.nextFlat(h, r.home[h.Dst])
+		if !ok {
+			port = r.graph.TerminalPort[h.Dst]
+		}
+		return fabric.Hop{Port: port, VCs: allVCs(v.VCs())}
+	}
 	return r.route(h, v.VCs(), v.Random(h.Switch))
 }
 

@@ -37,7 +37,8 @@ type gridWalk struct {
 	towards   []topology.PortID   // len = switches*dimensions*2: port up, port down
 	dimension []uint8             // len = ports: dimension of the cable, noDimension for terminals
 	rule      string
-	rings     int // VC classes that the dimensions need: 2 if packets can follow each other round a ring, else 1
+	flat      bool // no dimension wraps around
+	rings     int  // VC classes that the dimensions need: 2 if packets can follow each other round a ring, else 1
 }
 
 const noDimension = 255
@@ -75,13 +76,14 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 			}
 		}
 	}
+	w.flat = !slices.Contains(w.wraps, true)
 	return w, nil
 }
 
 // UnusedSettings implements [param.Skipper]: without a ring there is no rule for
 // rings.
 func (w *gridWalk) UnusedSettings() []string {
-	if slices.Contains(w.wraps, true) {
+	if !w.flat {
 		return nil
 	}
 	return []string{"vc_rule"}
@@ -168,6 +170,20 @@ func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, ra
 	}
 	port, class = w.advance(h, d, here)
 	return port, class, true
+}
+
+// nextFlat is next on a flat grid, where the way does not depend on what was before.
+func (w *gridWalk) nextFlat(h *fabric.Head, target topology.SwitchID) (port topology.PortID, ok bool) {
+	n := len(w.sizes)
+	from, to := w.at[int(h.Switch)*n:][:n], w.at[int(target)*n:][:n]
+	for d, here := range from {
+		if way := to[d] - here; way != 0 {
+			down := uint32(way) >> 31
+			h.State = h.State&^(ringDown|ringClass) | down*ringDown
+			return w.towards[(int(h.Switch)*n+d)*2+int(down)], true
+		}
+	}
+	return topology.NoPort, false
 }
 
 // explore lists what next could do, with probabilities that add up to 1; it

@@ -21,11 +21,13 @@ type LFTConfig struct {
 	Levels string `toml:"service_levels" doc:"file of the service levels of all pairs of hosts: ibdiagnet's .psl, OpenSM's path SLs, or weft's own"`
 	Lanes  []int  `toml:"lanes" doc:"virtual lane of each of the 16 service levels at all ports, where no file gives them; none: 0 to 14, and 7 for level 15" min:"0" max:"15"`
 	SL2VL  string `toml:"sl2vl" doc:"file of the SL2VL tables of all ports: opensm-sl2vl.dump, ibdiagnet's .slvl, or smpquery sl2vl"`
-	VLArb  string `toml:"vlarb" doc:"file of the VL arbitration tables of switch ports, in place of switch.vlarb_high and the like: smpquery vlarb, and portinfo for the limit"`
+	VLArb  string `toml:"vlarb" doc:"file of the VL arbitration tables of ports, in place of switch.vlarb_high, terminal.vlarb_high and the like: smpquery vlarb, and portinfo for the limit"`
 }
 
 func init() {
-	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, newLFT)
+	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, func(c LFTConfig, env Env) (fabric.Routing, error) {
+		return Once(env, fmt.Sprintf("lft %+v %d %v", c, env.VCs, env.AllowDeadlock), func() (fabric.Routing, error) { return newLFT(c, env) })
+	})
 }
 
 var _ topology.PathConfig = (*LFTConfig)(nil)
@@ -97,14 +99,24 @@ type lft struct {
 	vcs    int    // highest lane in use, and one
 	inject uint32 // lanes by which terminals inject
 
-	arbitration []*arbitration.Tables // by port; nil: none
+	arbitration *ib.VLArbitration // nil: none
 }
 
 // ArbitratesLanes implements [fabric.LaneArbitration].
 func (r *lft) ArbitratesLanes() bool { return r.arbitration != nil }
 
 // ArbitrationTables implements [fabric.LaneArbitration].
-func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables { return r.arbitration[p] }
+func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables {
+	return r.arbitration.Ports[p]
+}
+
+// ArbitratesTerminals implements [fabric.TerminalArbitration].
+func (r *lft) ArbitratesTerminals() bool { return r.arbitration != nil }
+
+// TerminalTables implements [fabric.TerminalArbitration].
+func (r *lft) TerminalTables(t topology.TerminalID) *arbitration.Tables {
+	return r.arbitration.Terminals[t]
+}
 
 // Level implements [fabric.LevelReader].
 func (r *lft) Level(src, dst topology.TerminalID) int { return r.levelOf(src, dst) }
@@ -139,7 +151,7 @@ func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	if c.VLArb != "" {
-		if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) ([]*arbitration.Tables, error) {
+		if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) (*ib.VLArbitration, error) {
 			return ib.ReadVLArbitration(in, c.VLArb, g, r.tables.LIDs())
 		}); err != nil {
 			return nil, err

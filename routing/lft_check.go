@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
@@ -51,6 +52,7 @@ type lftCheck struct {
 	path     []topology.SwitchID
 	pairs    int // without a path
 	circles  map[string]bool
+	stuck    map[string]bool // told
 	problems []error
 }
 
@@ -162,6 +164,9 @@ func (c *lftCheck) lanesTo(dst topology.TerminalID) {
 			continue
 		}
 		c.vcs = max(c.vcs, lane+1)
+		if c.arbitration != nil {
+			c.turn(c.arbitration.Terminals[src], lane, c.graph.TerminalName(src))
+		}
 		for src != dst {
 			if mark := &c.seen[int(in)*ib.ServiceLevels+level]; *mark == uint32(dst)+1 {
 				break // others of this level came this way
@@ -174,12 +179,31 @@ func (c *lftCheck) lanesTo(dst topology.TerminalID) {
 				break
 			}
 			c.vcs = max(c.vcs, lane+1)
+			if c.arbitration != nil {
+				c.turn(c.arbitration.Ports[port], lane, c.graph.PortName(port))
+			}
 			peer, ok := c.graph.PeerPort(port)
 			if !ok {
 				break
 			}
 			in = peer
 		}
+	}
+}
+
+// turn refuses arbitration tables of a place that never let packets of a lane go.
+func (c *lftCheck) turn(tables *arbitration.Tables, lane int, where string) {
+	if tables == nil || tables.Lanes()>>lane&1 != 0 {
+		return
+	}
+	c.pairs++
+	text := fmt.Sprintf("packets wait for ever at %s: its arbitration tables give lane %d no turn", where, lane)
+	if !c.stuck[text] && len(c.stuck) < maxNamed {
+		if c.stuck == nil {
+			c.stuck = map[string]bool{}
+		}
+		c.stuck[text] = true
+		c.problems = append(c.problems, fmt.Errorf("%s: %s", c.name, text))
 	}
 }
 

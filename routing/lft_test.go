@@ -265,6 +265,29 @@ func TestLFTArbitration(t *testing.T) {
 	if _, err := fabric.New(g, config, r, 1); err != nil {
 		t.Error(err)
 	}
+	// Terminal 1, LID 2, is named, too; with no turn for lane 0 it is refused.
+	host := strings.Replace(text, "Lid 3 port 2", "Lid 2 port 1", 1)
+	if err := os.WriteFile(file, []byte(host), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.New(g, config, r, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none, got := f.TerminalTables(0), f.TerminalTables(1); none != nil || got == nil || got.Low[0].Weight != 7 {
+		t.Errorf("terminal 0 has %+v, terminal 1 %+v", none, got)
+	}
+	for _, text := range []string{strings.Replace(host, "|0x7 |", "|0x0 |", 1), strings.Replace(text, "|0x7 |", "|0x0 |", 1)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo}); err == nil || !strings.Contains(err.Error(), "tables give lane 0 no turn") {
+			t.Error(err)
+		}
+	}
 	plain, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path}, routing.Env{Topology: topo})
 	if err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes() {
 		t.Errorf("arbitrates without tables, %v", err)

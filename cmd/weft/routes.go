@@ -18,14 +18,16 @@ import (
 // routesFlags are the options of weft routes.
 type routesFlags struct {
 	fileFlags
-	config  string
-	manager string
-	lanes   int
-	engines []string
-	pattern string
-	dumps   bool
-	hottest int
-	out     string
+	config   string
+	manager  string
+	lanes    int
+	engines  []string
+	patterns []string
+	jobs     string
+	draws    int
+	dumps    bool
+	hottest  int
+	out      string
 }
 
 func (a *app) routesCommand() *cobra.Command {
@@ -44,18 +46,22 @@ ends with status 1. With -o, DIR gets the tables: lft (a line for each switch: G
 LID, and the output port for LID 1, 2, ...), sl (a line for each adapter LID: the
 service level to every adapter LID) and sl2vl.
 
-With --engine, or without --opensm, engines are compared under a pattern of traffic:
+With --engine, or without --opensm, engines are compared under patterns of traffic:
 hops, loads of the cables when every adapter sends at its full rate, service levels,
-virtual lanes, deadlock, and the hottest cables. With -o, DIR gets the table
-(engines.csv), the load of each cable (cables.csv), a histogram (histogram.csv) and a
-picture of it (histogram.svg).`,
+virtual lanes, deadlock, and the hottest cables. With --jobs, the jobs of a file load the
+cables instead, and the table of jobs tells what each gets beside the others and alone.
+HOSTS are names with ranges in brackets, as Slurm writes them (n[001-016],login1), or
+block:16, spread:16 or random:16 for so many hosts that no job before has. With -o, DIR
+gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cable
+(cables.csv), a histogram (histogram.csv) and a picture of it (histogram.svg).`,
 		Example: `  weft routes ibnetdiscover.txt --opensm opensm.conf -o tables
   weft routes ibnetdiscover.txt --engine ftree,updn,dfsssp --pattern permutation -o compared
+  weft routes ibnetdiscover.txt --engine all --jobs jobs.txt
   weft routes examples/torus --engine all`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			configured := flags.config != "" && len(flags.engines) == 0
-			for _, name := range []string{"pattern", "hottest"} {
+			for _, name := range []string{"pattern", "hottest", "jobs", "draws"} {
 				if configured && c.Flags().Changed(name) {
 					return usagef("--%s compares engines: add --engine", name)
 				}
@@ -82,7 +88,9 @@ picture of it (histogram.svg).`,
 	c.Flags().IntVar(&flags.lanes, "lanes", 8, "data virtual lanes of the ports: 1, 2, 4, 8 or 15")
 	c.Flags().StringSliceVar(&flags.engines, "engine", nil, "`ENGINE` to compare, or all; may be repeated")
 	choices(c, "engine", append(routes.Engines(), "all")...)
-	c.Flags().StringVar(&flags.pattern, "pattern", "uniform", "pattern of traffic that loads the cables, see weft list patterns")
+	c.Flags().StringSliceVar(&flags.patterns, "pattern", nil, "`PATTERN` of traffic that loads the cables, see weft list patterns; may be repeated (default: uniform, all to all, unless there are --jobs)")
+	c.Flags().StringVar(&flags.jobs, "jobs", "", "`FILE` of jobs that load the cables together, a line each: NAME HOSTS [PATTERN [LOAD]]")
+	c.Flags().IntVar(&flags.draws, "draws", 1, "times that patterns which depend on chance are drawn: loads are means")
 	choices(c, "pattern", routes.Patterns()...)
 	c.Flags().IntVar(&flags.hottest, "hottest", 5, "cables with the most load that are listed for each engine")
 	c.Flags().BoolVar(&flags.dumps, "dumps", false, "write OpenSM's own forms of the tables, too")
@@ -159,6 +167,32 @@ func writeFolder(dir string, files map[string][]byte, known []string) error {
 	return nil
 }
 
+// demands are what loads the cables.
+func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.Demand, err error) {
+	patterns := flags.patterns
+	if len(patterns) == 0 && flags.jobs == "" {
+		patterns = []string{"uniform"}
+	}
+	if flags.draws < 1 || flags.draws > 10_000 {
+		return nil, fmt.Errorf("--draws %d: want 1 to 10000", flags.draws)
+	}
+	for _, name := range patterns {
+		d, err := routes.PatternDemand(request.Network, name, flags.draws)
+		if err != nil {
+			return nil, err
+		}
+		demands = append(demands, d)
+	}
+	if flags.jobs != "" {
+		jobs, err := routes.ReadJobsFile(flags.jobs, request.Network, 1)
+		if err != nil {
+			return nil, err
+		}
+		demands = append(demands, routes.JobDemand(jobs))
+	}
+	return demands, nil
+}
+
 // compareRoutes holds engines side by side.
 func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
 	engines := flags.engines
@@ -175,8 +209,12 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 			return err
 		}
 	}
+	demands, err := flags.demands(request)
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
 	c, err := experiments.Interruptible(ctx, func() (*routes.Comparison, error) {
-		return request.Compare(engines, flags.pattern, 1, experiments.ProcessorSeconds)
+		return request.Compare(engines, demands, experiments.ProcessorSeconds)
 	})
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return err
@@ -201,6 +239,12 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 	}
 	if err := aligned(a.stdout, c.Table()); err != nil {
 		return err
+	}
+	if jobs := c.Jobs(); jobs != nil {
+		fmt.Fprintln(a.stdout)
+		if err := aligned(a.stdout, jobs); err != nil {
+			return err
+		}
 	}
 	if flags.hottest > 0 {
 		c.Describe(a.stdout, flags.hottest)

@@ -115,6 +115,9 @@ func TestRoutesAsConfigured(t *testing.T) {
 		{[]string{mesh, "--engine", "updown"}, []string{"--engine updown: want dfsssp"}},
 		{[]string{mesh, "--engine", "dor", "--pattern", "storm"}, []string{"--pattern"}},
 		{[]string{"conf/none.net", "--opensm", "conf/ftree.conf"}, []string{"none.net"}},
+		{[]string{mesh, "--engine", "dor", "--jobs", "conf/lmc.conf"}, []string{"lmc.conf:1: no host \"dfsssp\""}},
+		{[]string{mesh, "--engine", "dor", "--jobs", "conf/none"}, []string{"conf/none: cannot be read"}},
+		{[]string{mesh, "--engine", "dor", "--draws", "0"}, []string{"--draws 0: want 1 to 10000"}},
 		{[]string{mesh, "--lanes", "3"}, []string{"--lanes 3: want 1, 2, 4, 8 or 15"}},
 	} {
 		status, _, stderr := weft(t, append([]string{"routes"}, c.args...)...)
@@ -141,7 +144,7 @@ func TestRoutesCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,refused,") || !strings.HasPrefix(lines[3], "lash,ok,0,1,2,") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
 		t.Errorf("%s", table)
 	}
 	for _, name := range []string{"cables.csv", "hottest.csv", "histogram.csv", "hottest.svg", "histogram.svg"} {
@@ -151,6 +154,9 @@ func TestRoutesCompared(t *testing.T) {
 	}
 	if !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took") {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+	if _, err := os.Stat("out/jobs.csv"); err == nil {
+		t.Error("a table of jobs without jobs")
 	}
 	again, _ := os.ReadFile("out/cables.csv")
 	if _, _, _ = weft(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2"); true {

@@ -95,10 +95,7 @@ func shown(text string) string {
 }
 
 func didYouMean(name string) string {
-	if near := param.Nearest(name, slices.Sorted(maps.Keys(settings))); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return ""
+	return param.DidYouMean(name, slices.Sorted(maps.Keys(settings)))
 }
 
 // get is the value of a setting, as text.

@@ -157,6 +157,15 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
 }
 
+// adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.
+func (c *mpiConfig) adapter() (hca.Config, error) {
+	adapter, err := c.HCA.Preset.Build(struct{}{})
+	if m := c.Fabric.MTU; c.Job.Machine == "fabric" && m > 0 {
+		adapter.MTU = min(adapter.MTU, m)
+	}
+	return adapter, err
+}
+
 func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if err := c.checkMemory(); err != nil {
 		return nil, err
@@ -175,7 +184,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if bad != nil {
 		return nil, experiments.Under("placement", "placement", bad)
 	}
-	adapter, err := c.HCA.Preset.Build(struct{}{})
+	adapter, err := c.adapter()
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
-	problems := []error{config.Check(g, r), network.CheckFit(&c.Switch, packet)}
+	problems := []error{config.Check(g, r), network.CheckFit(&c.Fabric, &c.Switch, packet)}
 	if n := len(g.Hosts()); nodes > n {
 		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}

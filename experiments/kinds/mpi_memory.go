@@ -55,7 +55,7 @@ func (c *mpiConfig) checkMemory() error {
 // checkPackets refuses messages that the fabric cannot cut into packets: those of a
 // burst are held by every adapter that sends.
 func (c *mpiConfig) checkPackets() error {
-	adapter, err := c.HCA.Preset.Build(struct{}{})
+	adapter, err := c.adapter()
 	if err != nil || c.Job.Machine != "fabric" {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *mpiConfig) checkRanks(ranks, clocks int, key string) error {
 	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
 		return err
 	}
-	adapter, err := c.HCA.Preset.Build(struct{}{})
+	adapter, err := c.adapter()
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return mpiRow{}, err
 	}
 	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
-	if config.Adapter, err = c.HCA.Preset.Build(struct{}{}); err != nil {
+	if config.Adapter, err = c.adapter(); err != nil {
 		return mpiRow{}, err
 	}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }

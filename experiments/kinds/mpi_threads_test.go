@@ -34,6 +34,7 @@ var threaded = []struct{ name, text string }{
 var threadedNetworks = []struct{ name, text string }{
 	{"dragonfly", "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n"},
 	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n[channel.level1]\nlatency = \"320ns\"\n"},
+	{"torus of lanes", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 64\noutput_buffer_flits = 4\nvlarb_low = \"0:192,1:64\"\n[terminal]\nvlarb_high = \"1:9\"\nvlarb_low = \"0:9\"\nvl_high_limit = 1\n[fabric]\nflit_bytes = \"128B\"\nclock = \"32ns\"\n"},
 	{"torus of packets", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"val\"\n[switch]\nflow_control = \"cut-through\"\nhold = true\nbuffer_flits = 64\n[fabric]\nunit = \"packet\"\nflit_bytes = \"128B\"\nclock = \"32ns\"\n"},
 }
 
@@ -46,6 +47,9 @@ func TestMPIThreads(t *testing.T) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
 			var first string
 			for _, threads := range []int{1, 2, 3, 5} {
+				if testing.Short() && (threads > 2 || network.name != "tree") {
+					continue // with the race detector
+				}
 				o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
 				got := fmt.Sprint(o.Results.Rows, o.Tables["ranks"].Rows)
 				if first == "" {

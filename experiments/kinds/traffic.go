@@ -143,7 +143,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 			problems = append(problems, err)
 		}
 	}
-	if err := network.CheckFit(&c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+	if err := network.CheckFit(&c.Fabric, &c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
 		problems = append(problems, err)
 	}
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {

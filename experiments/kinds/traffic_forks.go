@@ -20,10 +20,10 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		"measure.links", "measure.series", "measure.histogram", "measure.fairness",
 	},
 	Check: func(c *trafficConfig) error {
-		var faults []error
+		var problems []error
 		refuse := func(given bool, key, why string) {
 			if given {
-				faults = append(faults, experiments.At(key, errors.New("does not go with [sweep] fork: "+why)))
+				problems = append(problems, experiments.At(key, errors.New("does not go with [sweep] fork: "+why)))
 			}
 		}
 		refuse(c.Measure.Find != "", "measure.find", "it looks for a load, and warms up at each")
@@ -32,7 +32,7 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		for name := range c.Fault {
 			refuse(true, "fault."+name, "a network with faults cannot be kept yet")
 		}
-		return errors.Join(faults...)
+		return errors.Join(problems...)
 	},
 }
 
@@ -70,7 +70,7 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, replic
 		count()
 		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
 	}
-	kept := run.KeptWarm(replication)
+	kept := run.WarmCheckpoint(replication)
 	plan.From, plan.Snapshot = kept.State(), kept.Save
 	state, err := f.WarmUp(ctx, parts.workload, plan)
 	if err != nil {

@@ -140,7 +140,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 			return nil, nil, err
 		}
 	}
-	kept := run.Kept()
+	kept := run.Checkpoint()
 	plan.Snapshot = kept.Save
 	if plan.From = kept.State(); plan.From == nil {
 		if plan.From, err = run.Warm(replication, func() ([]byte, error) { return c.warmUp(ctx, run, replication) }); err != nil {

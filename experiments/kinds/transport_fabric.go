@@ -59,7 +59,8 @@ type sender struct {
 	hca.HCA
 	packets []outgoing // head first
 	head    int
-	waking  bool // an event is to come when the engine is free
+	waking  bool         // an event is to come when the engine is free
+	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
 }
 
 type outgoing struct {
@@ -77,6 +78,7 @@ type flight struct {
 	order   int32  // of orders
 	number  uint32 // in that
 	peer    hca.QP
+	lane    uint8 // of the sender
 	quiet   bool
 
 	// For the receiver.
@@ -138,7 +140,7 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 	}
 	p.adapters = hca.New(t.adapter, len(own))
 	for i, node := range own {
-		t.nodes[node].HCA = p.adapters[i]
+		t.nodes[node].HCA, t.nodes[node].lanes = p.adapters[i], newSenderLanes(t.fabric.TerminalTables(t.at[node]), t.adapter)
 	}
 	p.handler = k.Register(p)
 	k.RegisterClocked(t.fabric.Clocked(part))
@@ -155,10 +157,6 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 
 // Run implements mpi.Division.
 func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
-	if len(kernels) == 1 {
-		mpi.RunWhole(kernels[0], m)
-		return
-	}
 	t.fabric.RunKernels(kernels, m)
 }
 
@@ -173,12 +171,12 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 	}
 	id := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
-	q := t.orders.At(order)
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
 	*t.flights.At(id) = flight{
-		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, quiet: x.Quiet, missing: x.Bytes,
+		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
 	}
 	q.sent++
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
 	t.serve(t.kernel.Now(), x.From)
 }
 
@@ -200,6 +198,10 @@ func (t *fabricTransport) orderFor(pair qpPair) int32 {
 // has taken the one before; otherwise that is tried again when it is.
 func (t *fabricTransport) serve(now sim.Time, node int32) {
 	n := &t.nodes[node]
+	if n.lanes != nil {
+		t.serveByLane(now, node)
+		return
+	}
 	if n.waking || n.head < len(n.packets) || !n.Waiting() {
 		return
 	}
@@ -216,7 +218,9 @@ func (t *fabricTransport) serve(now sim.Time, node int32) {
 // cut makes the packets of a burst that the engine reads from time first to end.
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 	dst := t.at[t.flights.At(b.ID).to]
-	n.packets, n.head = n.packets[:0], 0
+	if n.head == len(n.packets) {
+		n.packets, n.head = n.packets[:0], 0
+	}
 	mtu := int64(n.Config().MTU)
 	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
@@ -248,7 +252,7 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 		spec.Birth = p.birth
 		return false
 	}
-	if n.head++; n.head == len(n.packets) && n.Waiting() && !n.waking {
+	if n.head++; n.head == len(n.packets) && n.lanes == nil && n.Waiting() && !n.waking {
 		n.waking = true
 		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
 	}

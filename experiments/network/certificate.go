@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -51,76 +52,6 @@ func CertifyWithin(o routing.Routed, budget int, wormhole bool) (Certificate, er
 // sample of the destinations.
 func Certify(g *topology.Graph, r fabric.Routing, vcs int) (Certificate, error) {
 	return CertifyWithin(Opened(g, r, vcs), certificateBudget, true)
-}
-
-// Spec names a network by the tables of an experiment file, without building it: what
-// certificates and channel loads are computed of.
-type Spec struct {
-	topology *TopologyTable
-	routing  *RoutingTable
-	vcs      int // as set; 0: as many as the routing needs
-	seed     uint64
-	faults   *Faults // nil: none
-	// Open builds the network.
-	Open func() (routing.Routed, error)
-	// cutThrough: packets hold no channel but the one that their head is in.
-	cutThrough bool
-}
-
-// NewSpec names the network of a kind's tables. vcs is switch.vcs, 0 for as many as the
-// routing needs; with allowDeadlock the routing is built with fewer than it needs, too.
-func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *Spec {
-	n := &Spec{topology: t, routing: r, vcs: vcs, seed: seed}
-	n.Open = func() (routing.Routed, error) {
-		topo, err := t.Type.BuildShared(struct{}{})
-		if err != nil {
-			return routing.Routed{}, err
-		}
-		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock, Shared: t.Type.Shared()}
-		var built fabric.Routing
-		if n.faults == nil {
-			built, err = r.Type.Build(env)
-		} else {
-			built, err = n.faults.route(r, env)
-		}
-		if err != nil {
-			return routing.Routed{}, err
-		}
-		return Opened(topo.Graph(), built, vcs), nil
-	}
-	return n
-}
-
-// Through is n with the flow control of switches like s.
-func (n *Spec) Through(s *fabric.SwitchConfig) *Spec {
-	n.cutThrough = s.FlowControl == "cut-through"
-	return n
-}
-
-// WithFaults is n with the faults of a kind's tables, around which it routes.
-func (n *Spec) WithFaults(x *Faults) *Spec {
-	if len(x.Tables) > 0 {
-		n.faults = x
-	}
-	return n
-}
-
-// Opened is a network that has been built, with so many virtual channels a channel; with
-// vcs = 0, as many as the routing needs, at least one.
-func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
-	if vcs == 0 {
-		vcs = max(1, r.VCs())
-	}
-	return routing.Routed{Graph: g, Routing: r, VCs: vcs}
-}
-
-// Fingerprint names the network: equal for points that share it.
-func (n *Spec) Fingerprint() string {
-	name := fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.seed)
-	if n.faults != nil {
-		name += "\n" + n.faults.fingerprint()
-	}
-	return name
 }
 
 // Prove certifies the network as [Certify] does, once for all points that share it; the others
@@ -174,9 +105,13 @@ func ExplainVCs(err error, n *Spec) error {
 	return err
 }
 
-// CheckFit refuses packets of up to most flits that no buffer of the switch holds, where its
-// flow control needs one to (cut-through). The error is a *param.ParamError.
-func CheckFit(s *fabric.SwitchConfig, most int) error {
+// CheckFit refuses packets of up to most flits that are longer than the MTU, or that no
+// buffer of the switch holds, where its flow control needs one to (cut-through). The error is
+// a *param.ParamError.
+func CheckFit(p *fabric.PhysicalConfig, s *fabric.SwitchConfig, most int) error {
+	if bytes := sim.Bytes(most) * p.FlitBytes; p.MTU > 0 && bytes > p.MTU {
+		return &param.ParamError{Key: "fabric.mtu", Value: p.MTU, Want: fmt.Sprintf("at least %v, or shorter packets: the longest has %d flits of fabric.flit_bytes", bytes, most)}
+	}
 	if s.FlowControl != "cut-through" || most <= s.BufferFlits {
 		return nil
 	}

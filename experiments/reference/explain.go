@@ -33,11 +33,7 @@ func Explain(w io.Writer, word string) error {
 		}
 	}
 	if len(found) == 0 {
-		near := ""
-		if n := param.Nearest(word, words(all)); n != "" {
-			near = fmt.Sprintf(" (did you mean %q?)", n)
-		}
-		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s; weft list names what files can name, and completes with the shell", word, near)
+		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s; weft list names what files can name, and completes with the shell", word, param.DidYouMean(word, words(all)))
 	}
 	var b strings.Builder
 	for i, m := range found {

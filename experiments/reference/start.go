@@ -28,11 +28,7 @@ func Start(kind string) (string, error) {
 			names = append(names, k.Name)
 			lines = append(lines, fmt.Sprintf("  %-18s %s", k.Name, k.Doc))
 		}
-		near := ""
-		if n := param.Nearest(kind, names); n != "" {
-			near = fmt.Sprintf(" (did you mean %q?)", n)
-		}
-		return "", fmt.Errorf("no kind %q%s; there are\n%s", kind, near, strings.Join(lines, "\n"))
+		return "", fmt.Errorf("no kind %q%s; there are\n%s", kind, param.DidYouMean(kind, names), strings.Join(lines, "\n"))
 	}
 	text, err := starts.ReadFile("starts/" + kind + ".toml")
 	if err != nil { // there is none

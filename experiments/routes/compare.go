@@ -9,8 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/opensm"
 )
 
@@ -20,10 +18,27 @@ type Compared struct {
 	Refusal  string // why it does not, "" if it does
 	Seconds  float64
 	tables   *opensm.Tables
-	load     *Load
+	hops     float64
+	maxHops  int
 	lost     int // pairs without a path
 	cycle    int // channels in the shortest cycle, 0 none
 	describe string
+	loads    []loaded // by demand
+}
+
+// loaded is the load of the cables under a demand.
+type loaded struct {
+	label       string  // engine, and the demand where there are several
+	Load                // mean of its draws
+	worst       float64 // load of the fullest cable, mean of the draws
+	mean, least float64 // throughput of the draws
+	jobs        []jobLoad
+}
+
+// jobLoad is what a job gets.
+type jobLoad struct {
+	together, alone float64 // throughput beside the others and without them
+	hottest         int32   // fullest cable that it uses; -1: it uses none
 }
 
 // Notes say where the tables may differ from OpenSM's.
@@ -34,9 +49,9 @@ func (e *Compared) Notes() []string {
 	return e.tables.Notes
 }
 
-// Comparison is several engines on one fabric under one pattern of traffic.
+// Comparison is several engines on one fabric under the same demands.
 type Comparison struct {
-	Pattern string
+	Demands []*Demand
 	Engines []*Compared
 	subnet  *opensm.Subnet
 }
@@ -44,16 +59,13 @@ type Comparison struct {
 // Compare routes the fabric by each of the engines named. processor is the processor
 // time of this process in seconds. An error is one of the input; engines that refuse
 // the fabric are part of the outcome.
-func (r *Request) Compare(engines []string, pattern string, seed uint64, processor func() float64) (*Comparison, error) {
+func (r *Request) Compare(engines []string, demands []*Demand, processor func() float64) (*Comparison, error) {
 	s, err := r.subnet()
 	if err != nil {
 		return nil, err
 	}
-	matrix, err := patternMatrix(r.Network, pattern, seed)
-	if err != nil {
-		return nil, err
-	}
-	c := &Comparison{Pattern: pattern, subnet: s}
+	c := &Comparison{Demands: demands, subnet: s}
+	rates := rates(s)
 	for _, name := range engines {
 		e := &Compared{Engine: name}
 		begin := processor()
@@ -69,7 +81,10 @@ func (r *Request) Compare(engines []string, pattern string, seed uint64, process
 			continue
 		}
 		e.tables = tables
-		e.load = loads(tables, matrix)
+		e.hops, e.maxHops = hops(tables)
+		for _, d := range demands {
+			e.loads = append(e.loads, c.load(e, d, rates))
+		}
 		e.lost, _ = tables.Unreachable()
 		proof := certificate(tables)
 		e.cycle, e.describe = len(proof.Cycle), proof.Describe(s.Graph)
@@ -77,59 +92,109 @@ func (r *Request) Compare(engines []string, pattern string, seed uint64, process
 	return c, nil
 }
 
-// patternMatrix makes a registered pattern with its defaults.
-func patternMatrix(network topology.Topology, name string, seed uint64) (Matrix, error) {
-	config, err := traffic.Patterns.Config(name)
-	if err != nil {
-		return nil, fmt.Errorf("--pattern: %w", err)
+// load looks at a demand, draw by draw and job by job.
+func (c *Comparison) load(e *Compared, d *Demand, rates []float64) loaded {
+	l := loaded{label: e.Engine, Load: make(Load, len(rates)), least: 1}
+	if len(c.Demands) > 1 {
+		l.label += " " + d.Name
 	}
-	pattern, err := traffic.Patterns.Build(name, config, traffic.Env{Topology: network, Seed: seed})
-	if err != nil {
-		return nil, fmt.Errorf("--pattern %s: %w", name, err)
+	for _, matrix := range d.Draws {
+		drawn := loadOf(e.tables, matrix, rates)
+		_, worst, _ := drawn.spread()
+		share := drawn.Throughput()
+		l.worst += worst / float64(len(d.Draws))
+		l.mean += share / float64(len(d.Draws))
+		l.least = min(l.least, share)
+		for i, x := range drawn {
+			l.Load[i] += x / float64(len(d.Draws))
+		}
 	}
-	matrix, ok := pattern.(traffic.Matrix)
-	if !ok {
-		return nil, fmt.Errorf("--pattern %s: its traffic matrix is not known", name)
+	for i := range d.Jobs {
+		own := loadOf(e.tables, &d.Jobs[i], rates)
+		j := jobLoad{}
+		j.together, j.hottest = l.throughputOf(own)
+		j.alone = own.Throughput()
+		l.jobs = append(l.jobs, j)
 	}
-	return matrix, nil
+	return l
 }
 
-// Table is one line for each engine.
+// each visits the loads of all engines that route the fabric, demand by demand.
+func (c *Comparison) each(visit func(e *Compared, l *loaded)) {
+	for d := range c.Demands {
+		for _, e := range c.Engines {
+			if e.tables != nil {
+				visit(e, &e.loads[d])
+			}
+		}
+	}
+}
+
+// Table is one line for each demand and engine.
 func (c *Comparison) Table() *experiments.Table {
-	t := &experiments.Table{Columns: []string{"engine", "status", "pairs_without_path", "hops_mean", "hops_max",
-		"cable_load_mean", "cable_load_max", "idle_cables", "throughput_bound", "service_levels", "lanes", "deadlock", "hottest_cable", "note"}}
-	for _, e := range c.Engines {
-		if e.tables == nil {
-			t.Rows = append(t.Rows, []string{e.Engine, "refused", "", "", "", "", "", "", "", "", "", "", "", e.Refusal})
-			continue
+	t := &experiments.Table{Columns: []string{"engine", "pattern", "status", "pairs_without_path", "hops_mean", "hops_max",
+		"cable_load_mean", "cable_load_max", "idle_cables", "throughput_bound", "throughput_least", "service_levels", "lanes", "deadlock", "hottest_cable", "note"}}
+	for i, d := range c.Demands {
+		for _, e := range c.Engines {
+			if e.tables == nil {
+				row := make([]string, len(t.Columns))
+				row[0], row[1], row[2], row[len(row)-1] = e.Engine, d.Name, "refused", e.Refusal
+				t.Rows = append(t.Rows, row)
+				continue
+			}
+			l := &e.loads[i]
+			mean, _, idle := l.spread()
+			deadlock := "free"
+			if e.cycle > 0 {
+				deadlock = fmt.Sprintf("cycle of %d", e.cycle)
+			}
+			hottest := ""
+			if list := l.Hottest(1); len(list) > 0 && l.Load[list[0]] > 0 {
+				hottest = cableName(c.subnet, list[0])
+			}
+			t.Rows = append(t.Rows, []string{e.Engine, d.Name, "ok", strconv.Itoa(e.lost), decimal(e.hops), strconv.Itoa(e.maxHops),
+				decimal(mean), decimal(l.worst), strconv.Itoa(idle), decimal(l.mean), decimal(l.least),
+				strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, strings.Join(e.Notes(), "; ")})
 		}
-		mean, most, idle := c.spread(e)
-		deadlock := "free"
-		if e.cycle > 0 {
-			deadlock = fmt.Sprintf("cycle of %d", e.cycle)
-		}
-		hottest := ""
-		if list := e.load.Hottest(1); len(list) > 0 && e.load.Use[list[0]] > 0 {
-			hottest = cableName(c.subnet, list[0])
-		}
-		t.Rows = append(t.Rows, []string{e.Engine, "ok", strconv.Itoa(e.lost), decimal(e.load.Hops), strconv.Itoa(e.load.MaxHops),
-			decimal(mean), decimal(most), strconv.Itoa(idle), decimal(e.load.Throughput()),
-			strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, strings.Join(e.Notes(), "; ")})
 	}
 	return t
 }
 
-// spread is the mean and the largest use of a direction of a cable, and how many carry
+// Jobs is one line for each job and engine; nil: no jobs.
+func (c *Comparison) Jobs() *experiments.Table {
+	var t *experiments.Table
+	for i, d := range c.Demands {
+		for k := range d.Jobs {
+			if t == nil {
+				t = &experiments.Table{Columns: []string{"job", "engine", "hosts", "pattern", "load_share", "throughput_bound", "throughput_alone", "hottest_cable"}}
+			}
+			job := &d.Jobs[k]
+			for _, e := range c.Engines {
+				if e.tables == nil {
+					continue
+				}
+				j, hottest := e.loads[i].jobs[k], ""
+				if j.hottest >= 0 {
+					hottest = cableName(c.subnet, j.hottest)
+				}
+				t.Rows = append(t.Rows, []string{job.Name, e.Engine, strconv.Itoa(len(job.Hosts)), job.Pattern, decimal(job.Load), decimal(j.together), decimal(j.alone), hottest})
+			}
+		}
+	}
+	return t
+}
+
+// spread is the mean and the largest load of a direction of a cable, and how many carry
 // nothing.
-func (c *Comparison) spread(e *Compared) (mean, most float64, idle int) {
-	for _, x := range e.load.Use {
+func (l Load) spread() (mean, most float64, idle int) {
+	for _, x := range l {
 		mean += x
 		most = max(most, x)
 		if x == 0 {
 			idle++
 		}
 	}
-	return mean / math.Max(1, float64(len(e.load.Use))), most, idle
+	return mean / math.Max(1, float64(len(l))), most, idle
 }
 
 // decimal writes a number with five digits.
@@ -139,19 +204,11 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 func (c *Comparison) Cables() *experiments.Table {
 	s := c.subnet
 	t := &experiments.Table{Columns: []string{"from", "from_port", "to", "to_port"}}
-	for _, e := range c.Engines {
-		if e.tables != nil {
-			t.Columns = append(t.Columns, e.Engine)
-		}
-	}
-	for i, l := range s.Links {
-		back := s.Links[l.Back]
-		row := []string{s.Graph.SwitchName(s.Switches[back.Peer]), strconv.Itoa(int(l.Port)), s.Graph.SwitchName(s.Switches[l.Peer]), strconv.Itoa(int(back.Port))}
-		for _, e := range c.Engines {
-			if e.tables != nil {
-				row = append(row, decimal(e.load.Use[i]))
-			}
-		}
+	c.each(func(_ *Compared, l *loaded) { t.Columns = append(t.Columns, l.label) })
+	for i, link := range s.Links {
+		back := s.Links[link.Back]
+		row := []string{s.Graph.SwitchName(s.Switches[back.Peer]), strconv.Itoa(int(link.Port)), s.Graph.SwitchName(s.Switches[link.Peer]), strconv.Itoa(int(back.Port))}
+		c.each(func(_ *Compared, l *loaded) { row = append(row, decimal(l.Load[i])) })
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -160,26 +217,25 @@ func (c *Comparison) Cables() *experiments.Table {
 // hottestCables is how many cables [Comparison.Hottest] lists.
 const hottestCables = 8
 
-// Hottest is the use, under every engine, of the directions of cables with the highest
-// use under any of them, the highest first.
+// Hottest is the load, under every engine, of the directions of cables with the highest
+// load under any of them, the highest first.
 func (c *Comparison) Hottest() *experiments.Table {
 	t := &experiments.Table{Columns: []string{"cable_from", "cable_to", "engine", "load_share"}}
-	most := make([]float64, len(c.subnet.Links))
-	for _, e := range c.Engines {
-		if e.tables != nil {
-			for l, x := range e.load.Use {
-				most[l] = max(most[l], x)
-			}
+	most := make(Load, len(c.subnet.Links))
+	c.each(func(_ *Compared, l *loaded) {
+		for i, x := range l.Load {
+			most[i] = max(most[i], x)
 		}
-	}
+	})
 	s := c.subnet
-	for _, link := range (&Load{Use: most}).Hottest(hottestCables) {
-		from, to := s.Graph.PortName(s.Links[link].Graph), s.Graph.PortName(s.Links[s.Links[link].Back].Graph)
-		for _, e := range c.Engines {
-			if e.tables != nil && most[link] > 0 {
-				t.Rows = append(t.Rows, []string{from, to, e.Engine, decimal(e.load.Use[link])})
-			}
+	for _, link := range most.Hottest(hottestCables) {
+		if most[link] == 0 {
+			break
 		}
+		from, to := s.Graph.PortName(s.Links[link].Graph), s.Graph.PortName(s.Links[s.Links[link].Back].Graph)
+		c.each(func(_ *Compared, l *loaded) {
+			t.Rows = append(t.Rows, []string{from, to, l.label, decimal(l.Load[link])})
+		})
 	}
 	return t
 }
@@ -192,27 +248,22 @@ const bins = 20
 func (c *Comparison) Histogram() *experiments.Table {
 	t := &experiments.Table{Columns: []string{"engine", "load_from_share", "load_to_share", "cables"}}
 	top := 0.0
-	for _, e := range c.Engines {
-		if e.tables != nil {
-			_, most, _ := c.spread(e)
-			top = max(top, most)
-		}
-	}
+	c.each(func(_ *Compared, l *loaded) {
+		_, most, _ := l.spread()
+		top = max(top, most)
+	})
 	if top == 0 {
 		return t
 	}
-	for _, e := range c.Engines {
-		if e.tables == nil {
-			continue
-		}
+	c.each(func(_ *Compared, l *loaded) {
 		var count [bins]int
-		for _, x := range e.load.Use {
+		for _, x := range l.Load {
 			count[min(bins-1, int(x/top*bins))]++
 		}
 		for i, n := range count {
-			t.Rows = append(t.Rows, []string{e.Engine, decimal(float64(i) * top / bins), decimal(float64(i+1) * top / bins), strconv.Itoa(n)})
+			t.Rows = append(t.Rows, []string{l.label, decimal(float64(i) * top / bins), decimal(float64(i+1) * top / bins), strconv.Itoa(n)})
 		}
-	}
+	})
 	return t
 }
 
@@ -224,9 +275,15 @@ func (c *Comparison) Describe(w io.Writer, hottest int) {
 		}
 		fmt.Fprintf(w, "\n%s: %s\n", e.Engine, e.describe)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, link := range e.load.Hottest(hottest) {
-			if e.load.Use[link] > 0 {
-				fmt.Fprintf(t, "  %s\t%s\n", decimal(e.load.Use[link]), cableName(c.subnet, link))
+		for i := range e.loads {
+			l := &e.loads[i]
+			if len(e.loads) > 1 {
+				fmt.Fprintf(t, "  %s:\n", c.Demands[i].Name)
+			}
+			for _, link := range l.Hottest(hottest) {
+				if l.Load[link] > 0 {
+					fmt.Fprintf(t, "  %s\t%s\n", decimal(l.Load[link]), cableName(c.subnet, link))
+				}
 			}
 		}
 		t.Flush()

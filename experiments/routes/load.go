@@ -9,93 +9,118 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 )
 
-// Matrix is a traffic matrix: the shares of a terminal's packets by destination.
-type Matrix interface {
-	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
-}
+// Load is what a demand puts on the directions of cables between switches (len =
+// len(Subnet.Links)), in units of what a cable carries: 1 is full.
+type Load []float64
 
-// Load is what a traffic matrix puts on the cables between switches when every
-// adapter port sends at its full rate.
-type Load struct {
-	// Cable is the load of each direction of a cable (len = len(Subnet.Links)), in
-	// full rates of an adapter port.
-	Cable []float64
-	// Use is the load in units of what the cable carries: 1 is full. It differs from
-	// Cable where cables have other rates than the fastest adapter.
-	Use []float64
-	// Hops is the mean number of cables between switches over all pairs of adapter
-	// ports, MaxHops the largest.
-	Hops    float64
-	MaxHops int
-}
-
-// loads follows all pairs. Cost: switches times terminals times the length of paths.
-func loads(t *opensm.Tables, m Matrix) *Load {
-	s := t.Subnet
+// rates are the full rates of adapter ports that each direction of a cable carries: 1
+// where it is as fast as the fastest adapter, or no rates are known.
+func rates(s *opensm.Subnet) []float64 {
 	g := s.Graph
-	l := &Load{Cable: make([]float64, len(s.Links)), Use: make([]float64, len(s.Links))}
-	row := make([]float64, g.Terminals())
+	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
+	fastest := 0.0
+	for _, p := range g.TerminalPort {
+		fastest = max(fastest, rate(p))
+	}
+	all := make([]float64, len(s.Links))
+	for i, link := range s.Links {
+		all[i] = 1
+		if r := rate(link.Graph); r > 0 && fastest > 0 {
+			all[i] = r / fastest
+		}
+	}
+	return all
+}
+
+// loadOf follows the packets of a matrix. Cost: switches with senders times destinations
+// times the length of paths.
+func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
+	s := t.Subnet
+	l := make(Load, len(s.Links))
+	row := make([]float64, s.Graph.Terminals())
 	var path []int32
-	hops, pairs := 0, 0
 	for n := range s.Switches {
-		hosts := s.Hosts[s.HostStart[n]:s.HostStart[n+1]]
-		if len(hosts) == 0 {
+		sent := false
+		for _, h := range s.Terminals(int32(n)) {
+			m.Weights(h.Terminal, func(dst topology.TerminalID, weight float64) {
+				row[dst] += weight
+				sent = true
+			})
+		}
+		if !sent {
 			continue
 		}
-		clear(row)
-		for _, h := range hosts {
-			m.Weights(h.Terminal, func(dst topology.TerminalID, weight float64) { row[dst] += weight })
-		}
 		for to, weight := range row {
+			if weight == 0 {
+				continue
+			}
+			row[to] = 0
 			var ok bool
 			if path, ok = t.Path(int32(n), int(s.TerminalLID[to]), path); !ok {
 				continue
 			}
-			hops += len(path) * len(hosts)
-			pairs += len(hosts)
-			l.MaxHops = max(l.MaxHops, len(path))
-			if weight != 0 {
-				for _, link := range path {
-					l.Cable[link] += weight
-				}
+			for _, link := range path {
+				l[link] += weight / rates[link]
 			}
-		}
-	}
-	if pairs > 0 {
-		l.Hops = float64(hops) / float64(pairs)
-	}
-	fastest := 0.0
-	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
-	for _, p := range g.TerminalPort {
-		fastest = max(fastest, rate(p))
-	}
-	for i, link := range s.Links {
-		l.Use[i] = l.Cable[i]
-		if r := rate(link.Graph); r > 0 && fastest > 0 {
-			l.Use[i] *= fastest / r
 		}
 	}
 	return l
 }
 
-// Throughput is the share of its rate that every adapter port can send at most,
-// before the first cable between switches is full.
-func (l *Load) Throughput() float64 {
-	if len(l.Use) == 0 {
-		return 1
+// hops is the mean number of cables between switches over all pairs of terminals that
+// the tables join, and the largest.
+func hops(t *opensm.Tables) (mean float64, most int) {
+	s := t.Subnet
+	var path []int32
+	sum, pairs := 0, 0
+	for n := range s.Switches {
+		hosts := len(s.Terminals(int32(n)))
+		if hosts == 0 {
+			continue
+		}
+		for to := range s.Graph.Terminals() {
+			var ok bool
+			if path, ok = t.Path(int32(n), int(s.TerminalLID[to]), path); ok {
+				sum += len(path) * hosts
+				pairs += hosts
+				most = max(most, len(path))
+			}
+		}
 	}
-	return 1 / max(1, slices.Max(l.Use))
+	return float64(sum) / float64(max(1, pairs)), most
 }
 
-// Hottest lists the n directions of cables with the highest use, equals in the order of
+// Throughput is the share of what they want to send that terminals can send at most, all
+// the same, before the first cable between switches is full.
+func (l Load) Throughput() float64 {
+	if len(l) == 0 {
+		return 1
+	}
+	return 1 / max(1, slices.Max(l))
+}
+
+// throughputOf is the share that those can send whose packets take some of the cables:
+// the fullest of these decides. hottest is that cable; -1: they take none.
+func (l Load) throughputOf(own Load) (share float64, hottest int32) {
+	most, hottest := 1.0, int32(-1)
+	for i, x := range own {
+		if x > 0 && (hottest < 0 || l[i] > l[hottest]) {
+			hottest = int32(i)
+			most = max(1, l[i])
+		}
+	}
+	return 1 / most, hottest
+}
+
+// Hottest lists the n directions of cables with the highest load, equals in the order of
 // the subnet's links.
-func (l *Load) Hottest(n int) []int32 {
-	order := make([]int32, len(l.Use))
+func (l Load) Hottest(n int) []int32 {
+	order := make([]int32, len(l))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		switch x, y := l.Use[a], l.Use[b]; {
+		switch x, y := l[a], l[b]; {
 		case x > y:
 			return -1
 		case x < y:

@@ -26,18 +26,23 @@ func chain() topology.Topology {
 // pairs of hosts, each with itself counted, 8 take one cable: half a hop in the mean.
 func TestLoads(t *testing.T) {
 	r := Request{Network: chain(), Config: opensm.DefaultConfig(), Lanes: 8}
-	c, err := r.Compare([]string{"minhop", "ftree"}, "uniform", 1, func() float64 { return 0 })
+	uniform, err := PatternDemand(r.Network, "uniform", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := c.Engines[0].load
-	for l, x := range load.Use {
+	c, err := r.Compare([]string{"minhop", "ftree"}, []*Demand{uniform}, func() float64 { return 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.Engines[0]
+	load := e.loads[0]
+	for l, x := range load.Load {
 		if math.Abs(x-2./3) > 1e-12 {
 			t.Errorf("%s carries %v, want 2/3", cableName(c.subnet, int32(l)), x)
 		}
 	}
-	if load.Hops != 0.5 || load.MaxHops != 1 || load.Throughput() != 1 {
-		t.Errorf("hops %v, at most %d, throughput %v", load.Hops, load.MaxHops, load.Throughput())
+	if e.hops != 0.5 || e.maxHops != 1 || load.Throughput() != 1 || load.mean != 1 {
+		t.Errorf("hops %v, at most %d, throughput %v", e.hops, e.maxHops, load.Throughput())
 	}
 	if refusal := c.Engines[1].Refusal; !strings.Contains(refusal, "more than one root") {
 		t.Errorf("ftree: %q", refusal)

@@ -46,10 +46,7 @@ func TraitsOf(name string) Traits { return traits[name] }
 func Check(name string, iterations int) error {
 	names := Registry.Names()
 	if !slices.Contains(names, name) {
-		want := strings.Join(names, ", ")
-		if near := param.Nearest(name, names); near != "" {
-			want += fmt.Sprintf(" (did you mean %q?)", near)
-		}
+		want := strings.Join(names, ", ") + param.DidYouMean(name, names)
 		return &param.ParamError{Key: "allocator", Value: fmt.Sprintf("%q", name), Want: want}
 	}
 	if iterations != 1 && !traits[name].Iterates {

@@ -45,6 +45,9 @@ func New(t *Tables) Arbiter {
 		high: turn{entry: int16(len(t.High) - 1)}, low: turn{entry: int16(len(t.Low) - 1)}}
 }
 
+// Tables are the arbiter's.
+func (a *Arbiter) Tables() *Tables { return a.tables }
+
 // Choose tells which of the lanes that have a packet ready (bit l for lane l) is next;
 // ok is false if none of them has a turn. It changes nothing. Cost: up to the length
 // of a table.
@@ -88,6 +91,31 @@ func (t *turn) next(table []Entry, ready uint32) int16 {
 			return i
 		}
 	}
+}
+
+// Packets is the number of packets of so many bytes, at least one, that may start by a
+// choice before lanes are chosen anew, where those of ready go on to have packets: for
+// owners that take up several packets at a time.
+func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
+	table, turn := a.tables.Low, &a.low
+	if c.high {
+		table, turn = a.tables.High, &a.high
+	} else if ready&a.highLanes != 0 {
+		return 1 // the low table's chance
+	}
+	left := int64(table[c.entry].Weight)
+	if turn.entry == c.entry && turn.left > 0 {
+		left = int64(turn.left)
+	}
+	if limit := int64(a.tables.Limit); c.high && ready&a.lowLanes != 0 && limit != Unlimited {
+		sent := int64(a.sent)
+		if c.fresh {
+			sent = 0
+		}
+		left = min(left, limit*(4096/Unit)-sent)
+	}
+	units := max(1, (bytes+Unit-1)/Unit)
+	return max(1, (left+units-1)/units)
 }
 
 // Send counts a packet of so many bytes that begins by a choice of this arbiter, the

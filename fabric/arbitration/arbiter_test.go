@@ -166,3 +166,33 @@ func FuzzParseEntries(f *testing.F) {
 		}
 	})
 }
+
+// Taking up as many packets at a time as Packets says gives the order of one at a time.
+func TestPackets(t *testing.T) {
+	for _, limit := range []uint8{0, 1, 3, 17, 254, Unlimited} {
+		for _, bytes := range []int64{64, 100, 2048, 4096} {
+			for _, ready := range []uint32{0b111, 0b110, 0b001, 0b101} {
+				tables := &Tables{entries(t, "0:100,3:9,2:1"), entries(t, "1:192,2:64"), limit}
+				_, want := sequence(t, tables, ready, 600, fixed(bytes))
+				a := New(tables)
+				var got strings.Builder
+				for got.Len() < 600 {
+					c, _ := a.Choose(ready)
+					for i := range a.Packets(c, ready, bytes) {
+						if i > 0 { // as the first, but for the limit's beginning
+							if again, _ := a.Choose(ready); again.Lane != c.Lane {
+								t.Fatalf("limit %d, packets of %d B: packet %d of a turn is of lane %d, not %d", limit, bytes, i, again.Lane, c.Lane)
+							}
+						}
+						again, _ := a.Choose(ready)
+						a.Send(again, bytes)
+						got.WriteString(fmt.Sprint(c.Lane))
+					}
+				}
+				if got.String()[:600] != want {
+					t.Errorf("limit %d, packets of %d B, lanes %b: %s, want %s", limit, bytes, ready, got.String()[:600], want)
+				}
+			}
+		}
+	}
+}

@@ -17,6 +17,7 @@ type Mark struct {
 	To            int32 // the other adapter
 	Process, Asks int32
 	Quiet         bool
+	Lane          uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
 }
 
 // Burst is a part of a request that is sent in one go.

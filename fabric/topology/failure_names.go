@@ -36,9 +36,7 @@ func (d *Directory) Switch(name string) (SwitchID, error) {
 		for s := range known {
 			known[s] = d.graph.SwitchName(SwitchID(s))
 		}
-		if close := param.Nearest(name, known); close != "" {
-			near = fmt.Sprintf(" (did you mean %q?)", close)
-		}
+		near = param.DidYouMean(name, known)
 	}
 	return 0, fmt.Errorf("no switch is called %q%s; the first is %q, the last %q", name, near,
 		d.graph.SwitchName(0), d.graph.SwitchName(SwitchID(d.graph.Switches()-1)))

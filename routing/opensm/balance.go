@@ -52,7 +52,7 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 		b.random = newCRandom(b.o.ScatterPorts)
 	}
 	t := newTables(engine, b.s)
-	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, m.n), spread: make([][]use, b.s.Graph.Terminals())}
+	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, m.n), spread: make([][]use, b.s.adapterPorts())}
 	for n := range b.s.nodes() {
 		w.begin(n)
 		row := t.LFT[n]
@@ -68,7 +68,7 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 // of the switches; then likewise all second LIDs and so on.
 func (b *balancer) destinations() ([]destination, error) {
 	var ends []End
-	done := make([]bool, b.s.Graph.Terminals())
+	done := make([]bool, b.s.adapterPorts())
 	if len(b.o.Order) > 0 {
 		byGUID := map[uint64]topology.TerminalID{}
 		for t, guid := range b.s.Names.PortGUID {

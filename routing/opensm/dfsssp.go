@@ -105,7 +105,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	all := len(b.columns)
 	b.pairs = make([]int, available+1)
 	b.pairs[0] = all * (all - 1)
-	b.pairs[0] -= b.t.Subnet.Graph.Terminals() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
+	b.pairs[0] -= b.t.Subnet.adapterPorts() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
 	layer := newDependencies(b.t.Subnet)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {

@@ -142,7 +142,7 @@ func (f *fatTree) findComputeNodes() {
 	for _, guid := range f.o.ComputeNodes {
 		listed[guid] = true
 	}
-	f.compute = make([]bool, f.s.Graph.Terminals())
+	f.compute = make([]bool, f.s.adapterPorts())
 	for t, guid := range f.s.Names.PortGUID {
 		f.compute[t] = !f.o.HasNodes || listed[guid]
 	}

@@ -30,10 +30,19 @@ func (s *Subnet) assignLIDs() error {
 		return lids[i]
 	}
 	var lids, switchLIDs []int32
-	if s.Graph.Names != nil {
-		lids, switchLIDs = s.Graph.Names.TerminalLID, s.Graph.Names.SwitchLID
+	if known := s.Graph.Names; known != nil {
+		lids, switchLIDs = known.TerminalLID, known.SwitchLID
+		if lids != nil || len(known.Aggregation) > 0 {
+			lids = append(make([]int32, 0, s.adapterPorts()), lids...)
+			for len(lids) < s.Graph.Terminals() {
+				lids = append(lids, 0)
+			}
+			for _, a := range known.Aggregation {
+				lids = append(lids, a.LID)
+			}
+		}
 	}
-	for t := range topology.TerminalID(s.Graph.Terminals()) {
+	for t := range topology.TerminalID(s.adapterPorts()) {
 		ports = append(ports, endPort{s.Names.PortGUID[t], stated(lids, int(t)), End{s.home(t), t}})
 	}
 	for n, id := range s.Switches {
@@ -49,7 +58,7 @@ func (s *Subnet) assignLIDs() error {
 		return cmp.Or(cmp.Compare(first(a), first(b)), ib.CompareGUID(a.guid, b.guid))
 	})
 	s.SwitchLID = make([]int32, len(s.Switches))
-	s.TerminalLID = make([]int32, s.Graph.Terminals())
+	s.TerminalLID = make([]int32, s.adapterPorts())
 	s.Ends = []End{nobody}
 	for _, p := range ports {
 		if count := s.lidCount(p.end); p.stated > 0 && int(p.stated)+count-1 <= maxUnicastLID && int(p.stated)%count == 0 && s.free(int(p.stated), count) {

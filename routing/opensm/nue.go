@@ -108,10 +108,7 @@ func newNueSearch(t *Tables) *nueSearch {
 	s := t.Subnet
 	n, links := len(s.Switches), len(s.Links)
 	w := &nueSearch{t: t, s: s, used: make([]int32, n), dist: make([]uint64, n), islands: make([]bool, n), heap: sssp.NewHeap(links)}
-	w.paths = sssp.New(s.Graph, s.Switches, sssp.LIDCount{
-		Terminal: func(topology.TerminalID) int { return 1 << s.LMC },
-		Switch:   func(topology.SwitchID) int { return 1 },
-	})
+	w.paths = sssp.New(s.Graph, s.Switches, s.lidCounts())
 	w.c.start = s.Start
 	for _, l := range s.Links {
 		w.c.begin = append(w.c.begin, s.Links[l.Back].Peer)

@@ -39,17 +39,17 @@ func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	return path, t.LFT[n][lid] == t.Subnet.hostPort(e.Terminal)
 }
 
-// Unreachable counts the pairs of adapter ports whose packets do not arrive, and
-// names the first; the base LIDs count.
+// Unreachable counts the pairs of terminals whose packets do not arrive, and names the
+// first; the base LIDs count.
 func (t *Tables) Unreachable() (pairs int, first string) {
 	s := t.Subnet
 	var path []int32
 	for n := range s.nodes() {
-		hosts := s.hosts(n)
+		hosts := s.Terminals(n)
 		if len(hosts) == 0 {
 			continue
 		}
-		for to, lid := range s.TerminalLID {
+		for to, lid := range s.TerminalLID[:s.Graph.Terminals()] {
 			var ok bool
 			if path, ok = t.Path(n, int(lid), path); !ok {
 				if pairs += len(hosts); first == "" {
@@ -97,7 +97,7 @@ func (c *classes) lane(n int32, in, out, sl uint8) uint8 {
 	return c.of[sl&15]
 }
 
-// eachChannel visits the channels of all paths between adapters with the class that
+// eachChannel visits the channels of all paths between terminals with the class that
 // packets have there.
 func (t *Tables) eachChannel(visit func(link int32, lane uint8), c *classes) {
 	t.eachPath(c, func(path []int32, lanes []uint8) {
@@ -107,19 +107,22 @@ func (t *Tables) eachChannel(visit func(link int32, lane uint8), c *classes) {
 	})
 }
 
-// eachPath visits the paths from every switch with adapters to every LID of an
-// adapter, with the class that packets have on each channel.
+// eachPath visits the paths from every switch with terminals to every LID of a
+// terminal, with the class that packets have on each channel.
 func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
 	s := t.Subnet
 	var path []int32
 	var lanes []uint8
 	lids := s.hostLIDs()
 	for n := range s.nodes() {
-		hosts := s.hosts(n)
+		hosts := s.Terminals(n)
 		if len(hosts) == 0 {
 			continue
 		}
 		for _, lid := range lids {
+			if !s.isTerminal(s.Ends[lid].Terminal) {
+				continue
+			}
 			path = t.follow(n, lid, path)
 			sl := t.Level(n, lid)
 			in := hosts[0].Port
@@ -136,7 +139,7 @@ func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
 }
 
 // Dependencies yields the dependencies between channels of all paths between
-// adapters, each once for every path, and returns the number of virtual channels that
+// terminals, each once for every path, and returns the number of virtual channels that
 // they are on: one for each layer of an engine with service levels, one in all
 // otherwise. Cost: switches times LIDs times the length of paths.
 func (t *Tables) Dependencies(yield func(topology.Dependency)) (vcs int) {

@@ -23,10 +23,7 @@ func init() {
 // nil, sees each destination once its column of the tables is filled.
 func routeSSSP(engine string, s *Subnet, visit func(t *Tables, lid int)) (*Tables, error) {
 	t := newTables(engine, s)
-	paths := sssp.New(s.Graph, s.Switches, sssp.LIDCount{
-		Terminal: func(topology.TerminalID) int { return 1 << s.LMC },
-		Switch:   func(topology.SwitchID) int { return 1 },
-	})
+	paths := sssp.New(s.Graph, s.Switches, s.lidCounts())
 	if err := paths.Check(s.Manager); err != nil {
 		if refused := (*sssp.InfinityError)(nil); errors.As(err, &refused) {
 			return nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}

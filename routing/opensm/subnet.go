@@ -7,12 +7,16 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
 // Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the
-// order of OpenSM's maps ([ib.GUIDOrder]); ports have their physical numbers.
+// order of OpenSM's maps ([ib.GUIDOrder]); ports have their physical numbers. The
+// aggregation nodes of switches are adapters to OpenSM, as hosts are: their ports are
+// numbered behind the terminals.
 type Subnet struct {
-	Graph    *topology.Graph
+	Graph *topology.Graph
+	// Names are those of the graph, with the aggregation nodes' behind the terminals'.
 	Names    *topology.Names
 	Switches []topology.SwitchID // switch of each node
 	Node     []int32             // len = switches: node of a switch
@@ -29,7 +33,7 @@ type Subnet struct {
 	Manager topology.TerminalID
 	// LMC is the LID mask control: an adapter's port has 2^LMC LIDs.
 	LMC int
-	// SwitchLID and TerminalLID are the base LIDs, by node and by terminal.
+	// SwitchLID and TerminalLID are the base LIDs, by node and by adapter port.
 	SwitchLID   []int32
 	TerminalLID []int32
 	MaxLID      int
@@ -46,7 +50,8 @@ type Link struct {
 	Graph topology.PortID
 }
 
-// Host is a cable to an adapter's port.
+// Host is a cable to an adapter's port: a terminal's, or with a number behind theirs
+// that of an aggregation node.
 type Host struct {
 	Port     uint8
 	Terminal topology.TerminalID
@@ -74,7 +79,7 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 	if manager < 0 || int(manager) >= g.Terminals() {
 		return nil, fmt.Errorf("a subnet manager needs an adapter; the network has %d", g.Terminals())
 	}
-	names := ib.Names(g)
+	names := withAggregation(ib.Names(g))
 	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Manager: manager, LMC: lmc}
 	s.Node = make([]int32, g.Switches())
 	for n, id := range s.Switches {
@@ -86,34 +91,58 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 	return s, s.assignLIDs()
 }
 
+// withAggregation puts the ports of aggregation nodes behind the terminals.
+func withAggregation(names *topology.Names) *topology.Names {
+	all := *names
+	all.Terminal, all.NodeGUID, all.PortGUID, all.NodePort = slices.Clone(all.Terminal), slices.Clone(all.NodeGUID), slices.Clone(all.PortGUID), slices.Clone(all.NodePort)
+	for _, a := range names.Aggregation {
+		all.Terminal, all.NodeGUID, all.PortGUID, all.NodePort = append(all.Terminal, a.Name), append(all.NodeGUID, a.NodeGUID), append(all.PortGUID, a.PortGUID), append(all.NodePort, a.NodePort)
+	}
+	return &all
+}
+
+// cable is one at a switch.
+type cable struct {
+	number  int32
+	port    topology.PortID     // NoPort: to an adapter
+	adapter topology.TerminalID // at its other end
+}
+
 // wire lists the cables of every node in port order.
 func (s *Subnet) wire() error {
 	at := make([]int32, s.Graph.NumPorts()) // index in Links
-	var ports []topology.PortID
+	within := make([][]cable, len(s.Switches))
+	for i, a := range s.Names.Aggregation {
+		within[a.Switch] = append(within[a.Switch], cable{a.Port, topology.NoPort, topology.TerminalID(s.Graph.Terminals() + i)})
+	}
+	var cables []cable
 	for _, id := range s.Switches {
 		s.Start = append(s.Start, int32(len(s.Links)))
 		s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
-		ports = ports[:0]
+		cables = append(cables[:0], within[id]...)
 		first, end := s.Graph.Ports(id)
 		for p := first; p < end; p++ {
-			ports = append(ports, p)
-		}
-		slices.SortFunc(ports, func(a, b topology.PortID) int { return cmp.Compare(s.Names.Port[a], s.Names.Port[b]) })
-		for i, p := range ports {
-			number := s.Names.Port[p]
-			if i > 0 && number == s.Names.Port[ports[i-1]] {
-				return fmt.Errorf("two cables at port %d of %s", number, s.Graph.SwitchName(id))
-			}
-			if number < 1 || number > 254 {
-				return fmt.Errorf("%s has a port %d: InfiniBand's are 1 to 254", s.Graph.SwitchName(id), number)
-			}
+			c := cable{number: s.Names.Port[p], port: p}
 			if t, ok := s.Graph.PeerTerminal(p); ok {
-				s.Hosts = append(s.Hosts, Host{uint8(number), t})
+				c.port, c.adapter = topology.NoPort, t
+			}
+			cables = append(cables, c)
+		}
+		slices.SortFunc(cables, func(a, b cable) int { return cmp.Compare(a.number, b.number) })
+		for i, c := range cables {
+			if i > 0 && c.number == cables[i-1].number {
+				return fmt.Errorf("two cables at port %d of %s", c.number, s.Graph.SwitchName(id))
+			}
+			if c.number < 1 || c.number > 254 {
+				return fmt.Errorf("%s has a port %d: InfiniBand's are 1 to 254", s.Graph.SwitchName(id), c.number)
+			}
+			if c.port == topology.NoPort {
+				s.Hosts = append(s.Hosts, Host{uint8(c.number), c.adapter})
 				continue
 			}
-			at[p] = int32(len(s.Links))
-			peer, _ := s.Graph.PeerPort(p)
-			s.Links = append(s.Links, Link{uint8(number), s.Node[s.Graph.PortSwitch[peer]], int32(peer), p})
+			at[c.port] = int32(len(s.Links))
+			peer, _ := s.Graph.PeerPort(c.port)
+			s.Links = append(s.Links, Link{uint8(c.number), s.Node[s.Graph.PortSwitch[peer]], int32(peer), c.port})
 		}
 	}
 	s.Start = append(s.Start, int32(len(s.Links)))
@@ -131,6 +160,20 @@ func (s *Subnet) wire() error {
 	return nil
 }
 
+// lidCounts is what a search for shortest paths asks about LIDs.
+func (s *Subnet) lidCounts() sssp.LIDCount {
+	return sssp.LIDCount{
+		Adapters: func(id topology.SwitchID) (list []topology.TerminalID) {
+			for _, h := range s.hosts(s.Node[id]) {
+				list = append(list, h.Terminal)
+			}
+			return list
+		},
+		Terminal: func(topology.TerminalID) int { return 1 << s.LMC },
+		Switch:   func(topology.SwitchID) int { return 1 },
+	}
+}
+
 // links lists the cables of node n to other switches, in port order.
 func (s *Subnet) links(n int32) []Link { return s.Links[s.Start[n]:s.Start[n+1]] }
 
@@ -146,11 +189,35 @@ func (s *Subnet) guid(n int32) uint64 { return s.Names.SwitchGUID[s.Switches[n]]
 // numPorts is the number of physical ports of a node.
 func (s *Subnet) numPorts(n int32) int { return int(s.Names.SwitchPorts[s.Switches[n]]) }
 
-// home is the node that a terminal hangs from.
-func (s *Subnet) home(t topology.TerminalID) int32 { return s.Node[s.Graph.TerminalSwitch(t)] }
+// adapterPorts is the number of the ports of adapters: terminals and, behind them, ports of
+// aggregation nodes.
+func (s *Subnet) adapterPorts() int { return s.Graph.Terminals() + len(s.Names.Aggregation) }
 
-// hostPort is the port of its node that a terminal hangs from.
+// isTerminal tells an adapter's port that is a terminal from that of an aggregation node.
+func (s *Subnet) isTerminal(t topology.TerminalID) bool { return int(t) < s.Graph.Terminals() }
+
+// Terminals lists the cables of node n to terminals, in port order.
+func (s *Subnet) Terminals(n int32) []Host {
+	hosts := s.hosts(n)
+	if len(s.Names.Aggregation) == 0 {
+		return hosts
+	}
+	return slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool { return !s.isTerminal(h.Terminal) })
+}
+
+// home is the node that an adapter's port hangs from.
+func (s *Subnet) home(t topology.TerminalID) int32 {
+	if !s.isTerminal(t) {
+		return s.Node[s.Names.Aggregation[int(t)-s.Graph.Terminals()].Switch]
+	}
+	return s.Node[s.Graph.TerminalSwitch(t)]
+}
+
+// hostPort is the port of its node that an adapter's port hangs from.
 func (s *Subnet) hostPort(t topology.TerminalID) uint8 {
+	if !s.isTerminal(t) {
+		return uint8(s.Names.Aggregation[int(t)-s.Graph.Terminals()].Port)
+	}
 	return uint8(s.Names.Port[s.Graph.TerminalPort[t]])
 }
 
@@ -167,9 +234,9 @@ func (s *Subnet) hostOrder() []int32 {
 	return order
 }
 
-// portOrder lists all terminals by port GUID, as OpenSM's maps do.
+// portOrder lists the ports of all adapters by GUID, as OpenSM's maps do.
 func (s *Subnet) portOrder() []topology.TerminalID {
-	order := make([]topology.TerminalID, s.Graph.Terminals())
+	order := make([]topology.TerminalID, s.adapterPorts())
 	for t := range order {
 		order[t] = topology.TerminalID(t)
 	}

@@ -83,11 +83,7 @@ type UnknownNameError struct {
 }
 
 func (e *UnknownNameError) Error() string {
-	s := fmt.Sprintf("unknown %s %q", e.Kind, e.Name)
-	if near := Nearest(e.Name, e.Known); near != "" {
-		s += fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return s + ": known are " + strings.Join(e.Known, ", ")
+	return fmt.Sprintf("unknown %s %q%s: known are %s", e.Kind, e.Name, DidYouMean(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
 // Config returns a pointer to a fresh configuration of name with its defaults,

@@ -20,22 +20,28 @@ var (
 	infoField  = regexp.MustCompile(`^[A-Za-z]\w*:\.\.+`)
 )
 
-// ReadVLArbitration reads the arbitration tables of a subnet's switch ports as
-// smpquery vlarb prints them, port after port, and the limits of high priority from
-// what smpquery portinfo prints of the same ports, in any order; lids knows the LIDs
-// (nil: as the fabric states them). The result is by port (len = ports of g); nil
-// for ports that the file does not name. Tables of adapters and of ports without a
-// cable are passed over, and so is what smpquery sl2vl prints.
+// VLArbitration is what a file says of the arbitration between lanes; nil for ports that
+// it does not name.
+type VLArbitration struct {
+	Ports     []*arbitration.Tables // of switches (len = ports of the graph)
+	Terminals []*arbitration.Tables // of adapters (len = terminals of the graph)
+}
+
+// ReadVLArbitration reads the arbitration tables of a subnet's ports as smpquery vlarb
+// prints them, port after port, and the limits of high priority from what smpquery
+// portinfo prints of the same ports, in any order; lids knows the LIDs (nil: as the
+// fabric states them). Tables of switches' own ports, of aggregation nodes and of
+// ports without a cable are passed over, and so is what smpquery sl2vl prints.
 //
 // name is the file's name for messages; problems are returned together with their
 // lines.
-func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) ([]*arbitration.Tables, error) {
-	p := &vlarbParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: topology.NoPort, about: topology.NoPort}
+func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*VLArbitration, error) {
+	p := &vlarbParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: noPort, about: noPort}
 	if lids != nil {
 		p.lids = lids
 	}
-	p.tables = make([]*arbitration.Tables, g.NumPorts())
-	p.limits = make([]int, g.NumPorts())
+	p.tables = make([]*arbitration.Tables, g.NumPorts()+g.Terminals())
+	p.limits = make([]int, len(p.tables))
 	if err := readLines(r, &p.Problems, p.parse, func(lines int) {
 		p.endPort(lines)
 		if !p.any {
@@ -49,22 +55,25 @@ func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) 
 			t.Limit = uint8(p.limits[port])
 		}
 	}
-	return p.tables, nil
+	return &VLArbitration{p.tables[:g.NumPorts()], p.tables[g.NumPorts():]}, nil
 }
+
+// noPort stands for a port whose tables are passed over.
+const noPort = -1
 
 type vlarbParser struct {
 	input.Problems
 	*subnet
-	tables []*arbitration.Tables
-	limits []int // len = ports
+	tables []*arbitration.Tables // by port, then by terminal
+	limits []int                 // likewise
 	any    bool
 
-	at      topology.PortID // whose tables come; NoPort: to be passed over
-	inside  bool            // after the heading of a port
+	at      int  // whose tables come, or noPort
+	inside  bool // after the heading of a port
 	high    bool
-	missing int             // tables that the port at hand still lacks
-	lanes   []uint64        // of the row before the weights
-	about   topology.PortID // of the portinfo at hand
+	missing int      // tables that the port at hand still lacks
+	lanes   []uint64 // of the row before the weights
+	about   int      // of the portinfo at hand
 }
 
 func (p *vlarbParser) parse(line int, text string) {
@@ -72,9 +81,9 @@ func (p *vlarbParser) parse(line int, text string) {
 		p.endPort(line)
 		p.at, p.inside, p.missing = p.find(line, m[1], m[2]), true, 2
 		p.any = true
-		if p.at != topology.NoPort {
+		if p.at != noPort {
 			if p.tables[p.at] != nil {
-				p.ProblemAt(line, "the tables of %s are a duplicate", p.graph.PortName(p.at))
+				p.ProblemAt(line, "the tables of %s are a duplicate", p.nameOf(p.at))
 			}
 			p.tables[p.at] = &arbitration.Tables{}
 		}
@@ -88,7 +97,7 @@ func (p *vlarbParser) parse(line int, text string) {
 		limit, err := strconv.ParseUint(m[1], 10, 8)
 		if err != nil {
 			p.ProblemAt(line, "VLHighLimit %s: want 0 to 255", m[1])
-		} else if p.about != topology.NoPort {
+		} else if p.about != noPort {
 			p.limits[p.about] = int(limit)
 		}
 	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField.MatchString(text) && !mapPorts.MatchString(text) && !chatter.MatchString(text) {
@@ -96,25 +105,37 @@ func (p *vlarbParser) parse(line int, text string) {
 	}
 }
 
-// find is the port that a query was about; NoPort for those of adapters and those
-// without a cable.
-func (p *vlarbParser) find(line int, lidText, portText string) topology.PortID {
+func (p *vlarbParser) nameOf(at int) string {
+	if at < p.graph.NumPorts() {
+		return p.graph.PortName(topology.PortID(at))
+	}
+	return p.graph.TerminalName(topology.TerminalID(at - p.graph.NumPorts()))
+}
+
+// find is the port or, behind all ports, the terminal that a query was about.
+func (p *vlarbParser) find(line int, lidText, portText string) int {
 	lid, err := strconv.Atoi(lidText)
 	to, known := p.lids.of(lid)
 	number, err2 := strconv.Atoi(portText)
 	if err != nil || err2 != nil || !known {
 		p.ProblemAt(line, "LID %s: no port of the fabric has it", lidText)
-		return topology.NoPort
+		return noPort
+	}
+	if t, ok := p.lids.Terminal(lid); ok {
+		return p.graph.NumPorts() + int(t)
 	}
 	s, ok := p.lids.Switch(lid)
 	if !ok || to == p.lids.aggregation() {
-		return topology.NoPort
+		return noPort
 	}
 	if most := int(p.names.SwitchPorts[s]); number > most {
 		p.ProblemAt(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
-		return topology.NoPort
+		return noPort
 	}
-	return p.port(s, number)
+	if port := p.port(s, number); port != topology.NoPort {
+		return int(port)
+	}
+	return noPort
 }
 
 // row takes the lanes or the weights of a table.
@@ -158,7 +179,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 		return
 	}
 	p.missing--
-	if p.at == topology.NoPort {
+	if p.at == noPort {
 		return
 	}
 	if t := p.tables[p.at]; p.high {

@@ -17,16 +17,19 @@ func TestReadVLArbitration(t *testing.T) {
 	pad := func(entries ...arbitration.Entry) []arbitration.Entry {
 		return append(entries, make([]arbitration.Entry, 8-len(entries))...)
 	}
+	defaultTables := arbitration.Tables{
+		High: []arbitration.Entry{{Lane: 0, Weight: 4}, {Lane: 1}, {Lane: 2}, {Lane: 3}, {Lane: 4}, {Lane: 5}, {Lane: 6}, {Lane: 7}},
+		Low: []arbitration.Entry{{Lane: 0}, {Lane: 1, Weight: 4}, {Lane: 2, Weight: 4}, {Lane: 3, Weight: 4},
+			{Lane: 4, Weight: 4}, {Lane: 5, Weight: 4}, {Lane: 6, Weight: 4}, {Lane: 7, Weight: 4}}}
 	for _, c := range []struct {
 		file string
 		want arbitration.Tables
+		host arbitration.Tables
 	}{
 		{"qos.custom.txt", arbitration.Tables{High: pad(arbitration.Entry{Lane: 1, Weight: 64}, arbitration.Entry{Lane: 2, Weight: 128}),
-			Low: pad(arbitration.Entry{Lane: 0, Weight: 4}, arbitration.Entry{Lane: 3, Weight: 8}, arbitration.Entry{Lane: 2, Weight: 16})}},
-		{"qos.default.txt", arbitration.Tables{
-			High: []arbitration.Entry{{Lane: 0, Weight: 4}, {Lane: 1}, {Lane: 2}, {Lane: 3}, {Lane: 4}, {Lane: 5}, {Lane: 6}, {Lane: 7}},
-			Low: []arbitration.Entry{{Lane: 0}, {Lane: 1, Weight: 4}, {Lane: 2, Weight: 4}, {Lane: 3, Weight: 4},
-				{Lane: 4, Weight: 4}, {Lane: 5, Weight: 4}, {Lane: 6, Weight: 4}, {Lane: 7, Weight: 4}}}},
+			Low: pad(arbitration.Entry{Lane: 0, Weight: 4}, arbitration.Entry{Lane: 3, Weight: 8}, arbitration.Entry{Lane: 2, Weight: 16})},
+			arbitration.Tables{High: pad(arbitration.Entry{Lane: 1, Weight: 10}), Low: pad(arbitration.Entry{Lane: 0, Weight: 20})}},
+		{"qos.default.txt", defaultTables, defaultTables},
 	} {
 		text := strings.Replace(string(readTestdata(t, c.file)), "VLHighLimit:.....................0", "VLHighLimit:.....................9", 1)
 		tables, err := ReadVLArbitration(strings.NewReader(text), "x", g, lids)
@@ -35,7 +38,7 @@ func TestReadVLArbitration(t *testing.T) {
 		}
 		limited := c.want // portinfo of port 1 comes first
 		limited.Limit = 9
-		for p, got := range tables {
+		for p, got := range tables.Ports {
 			switch topology.PortID(p) { // LID 2 is L0, port 1 leads to a host and 5 to a switch
 			case n.port(0, 1):
 				if got == nil || !reflect.DeepEqual(*got, limited) {
@@ -49,6 +52,15 @@ func TestReadVLArbitration(t *testing.T) {
 				if got != nil {
 					t.Errorf("%s: %s has tables", c.file, g.PortName(topology.PortID(p)))
 				}
+			}
+		}
+		for host, got := range tables.Terminals { // LID 5 is asked about
+			if at, _ := lids.Terminal(5); topology.TerminalID(host) != at {
+				if got != nil {
+					t.Errorf("%s: %s has tables", c.file, g.TerminalName(topology.TerminalID(host)))
+				}
+			} else if got == nil || !reflect.DeepEqual(*got, c.host) {
+				t.Errorf("%s: %s has %+v, want %+v", c.file, g.TerminalName(at), got, c.host)
 			}
 		}
 	}

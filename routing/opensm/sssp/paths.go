@@ -52,6 +52,10 @@ type Link struct {
 
 // LIDCount tells how many LIDs the end ports have.
 type LIDCount struct {
+	// Adapters lists the adapters' ports at a switch, in port order; nil: the graph's
+	// terminals. Others than these, such as those of aggregation nodes, have numbers behind
+	// them.
+	Adapters func(s topology.SwitchID) []topology.TerminalID
 	Terminal func(t topology.TerminalID) int
 	Switch   func(s topology.SwitchID) int
 }
@@ -60,6 +64,9 @@ type LIDCount struct {
 // maps do.
 func New(graph *topology.Graph, order []topology.SwitchID, ends LIDCount) *Paths {
 	n := graph.Switches()
+	if ends.Adapters == nil {
+		ends.Adapters = func(s topology.SwitchID) []topology.TerminalID { return terminalsAt(graph, s) }
+	}
 	b := &Paths{Order: order, graph: graph, ends: ends, Vertex: make([]int32, n), lids: make([]uint64, n)}
 	for v, s := range order {
 		b.Vertex[s] = int32(v)
@@ -67,14 +74,14 @@ func New(graph *topology.Graph, order []topology.SwitchID, ends LIDCount) *Paths
 	for v, s := range order {
 		b.Start = append(b.Start, int32(len(b.Links)))
 		b.lids[v] = uint64(ends.Switch(s))
+		for _, t := range ends.Adapters(s) {
+			b.lids[v] += uint64(ends.Terminal(t))
+		}
 		first, end := graph.Ports(s)
 		for p := first; p < end; p++ {
-			if t, ok := graph.PeerTerminal(p); ok {
-				b.lids[v] += uint64(ends.Terminal(t))
-				continue
+			if peer, ok := graph.PeerPort(p); ok {
+				b.Links = append(b.Links, Link{int32(v), b.Vertex[graph.PortSwitch[peer]], peer, 0})
 			}
-			peer, _ := graph.PeerPort(p)
-			b.Links = append(b.Links, Link{int32(v), b.Vertex[graph.PortSwitch[peer]], peer, 0})
 		}
 		b.total += b.lids[v]
 	}
@@ -89,6 +96,17 @@ func New(graph *topology.Graph, order []topology.SwitchID, ends LIDCount) *Paths
 	b.sum = make([]uint64, n)
 	b.heap = NewHeap(n + 1)
 	return b
+}
+
+// terminalsAt lists the terminals at a switch, in port order.
+func terminalsAt(graph *topology.Graph, s topology.SwitchID) (list []topology.TerminalID) {
+	first, end := graph.Ports(s)
+	for p := first; p < end; p++ {
+		if t, ok := graph.PeerTerminal(p); ok {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // InfinityError says that OpenSM's sssp engines refuse a network, and with
@@ -146,14 +164,11 @@ func (b *Paths) Queue() []int32 {
 func (b *Paths) Unicast(visit func(v int32, t topology.TerminalID, i int)) {
 	queue := b.Queue()
 	for _, v := range queue {
-		first, end := b.graph.Ports(b.Order[v])
-		for p := first; p < end; p++ {
-			if t, ok := b.graph.PeerTerminal(p); ok {
-				for i := range b.ends.Terminal(t) {
-					b.search(Host, v)
-					visit(v, t, i)
-					b.load()
-				}
+		for _, t := range b.ends.Adapters(b.Order[v]) {
+			for i := range b.ends.Terminal(t) {
+				b.search(Host, v)
+				visit(v, t, i)
+				b.load()
 			}
 		}
 	}

@@ -15,9 +15,9 @@ import (
 // computed.
 const keptFolder = "snapshots"
 
-// Kept is the last snapshot of a part of a point that takes long: what the part goes on
+// Checkpoint is the last snapshot of a part of a point that takes long: what the part goes on
 // from when the process has been killed and the run is resumed.
-type Kept struct {
+type Checkpoint struct {
 	dir   string
 	name  string // of the file, without its extension
 	every time.Duration
@@ -25,18 +25,20 @@ type Kept struct {
 	long  bool      // one has been written
 }
 
-// Kept is the snapshot of the next part of the point: the first call is about the first
+// Checkpoint is the snapshot of the next part of the point: the first call is about the first
 // part, such as a replication, and so on. Call it for all of them, in the same order each
 // time.
-func (r *Run) Kept() *Kept {
+func (r *Run) Checkpoint() *Checkpoint {
 	r.parts++
 	return r.keeping(fmt.Sprintf("%s.%d", r.hash, r.parts-1))
 }
 
-// KeptWarm is the snapshot of the warm-up that [Run.Warm] has computed for a part.
-func (r *Run) KeptWarm(part int) *Kept { return r.keeping("warm-" + r.warmup.partKey(part)) }
+// WarmCheckpoint is the snapshot of the warm-up that [Run.Warm] has computed for a part.
+func (r *Run) WarmCheckpoint(part int) *Checkpoint {
+	return r.keeping("warm-" + r.warmup.partKey(part))
+}
 
-func (r *Run) keeping(name string) *Kept {
+func (r *Run) keeping(name string) *Checkpoint {
 	if r.keep.dir == "" || r.keep.every <= 0 {
 		return nil
 	}
@@ -47,7 +49,7 @@ func (r *Run) keeping(name string) *Kept {
 
 // State is the last snapshot; nil: there is none. One that is damaged, or of another
 // build, counts as none: the part begins again.
-func (k *Kept) State() []byte {
+func (k *Checkpoint) State() []byte {
 	if k == nil {
 		return nil
 	}
@@ -67,7 +69,7 @@ func (k *Kept) State() []byte {
 // Save is called now and then while the part is computed; state writes it. A snapshot is
 // kept every so often, and of parts that took so long for one that it is not lost when
 // they are done.
-func (k *Kept) Save(done bool, state func() ([]byte, error)) error {
+func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
 	if k == nil || time.Since(k.began) < k.every && !(done && k.long) {
 		return nil
 	}
@@ -83,7 +85,7 @@ func (k *Kept) Save(done bool, state func() ([]byte, error)) error {
 	return nil
 }
 
-func (k *Kept) file() string { return keptFolder + "/" + k.name + ".weft" }
+func (k *Checkpoint) file() string { return keptFolder + "/" + k.name + ".weft" }
 
 // forgetKept removes the snapshots of a point that is finished.
 func (r *runner) forgetKept(p *Point) {

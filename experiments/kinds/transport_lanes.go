@@ -1,0 +1,97 @@
+package kinds
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/arbitration"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
+// do ([fabric.Fabric.TerminalTables]): its sending engine takes up bursts by the same
+// arbitration, as many packets of a lane at a time as its turn allows, and none of a
+// lane that has packets enough between the engine and the network. So a lane that has no
+// credits holds up no other.
+type senderLanes struct {
+	arbiter arbitration.Arbiter
+	tables  *arbitration.Tables
+	turns   hca.LaneTurns
+	ahead   int32                           // packets that are enough
+	unsent  [arbitration.MaxLanes + 1]int32 // packets that have not begun to enter the network, by lane
+}
+
+// newSenderLanes makes the lanes of an adapter; nil without tables. What is on its way
+// from the engine to the network, for send_latency, and a packet more keep the link busy.
+func newSenderLanes(tables *arbitration.Tables, adapter *hca.Config) *senderLanes {
+	if tables == nil {
+		return nil
+	}
+	packet := adapter.TimeOf(int64(adapter.MTU))
+	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, ahead: 1 + int32((adapter.SendLatency+packet-1)/packet)}
+}
+
+// laneOf is the lane on which a node sends to another: where the routing leaves several
+// open, the first that has turns.
+func (t *fabricTransport) laneOf(from, to int32) uint8 {
+	n := t.nodes[from].lanes
+	if n == nil {
+		return 0
+	}
+	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to]) & n.tables.Lanes()))
+}
+
+// serveByLane begins the next burst of a node, if its engine is free and a lane with
+// requests is.
+func (t *fabricTransport) serveByLane(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.waking || !n.Waiting() {
+		return
+	}
+	if n.Busy(now) {
+		t.wakeWhenFree(node)
+		return
+	}
+	l := n.lanes
+	ready := n.Lanes()
+	for lanes := ready; lanes != 0; lanes &= lanes - 1 {
+		if lane := bits.TrailingZeros32(lanes); l.unsent[lane] >= l.ahead {
+			ready &^= 1 << lane
+		}
+	}
+	choice, ok := l.arbiter.Choose(ready)
+	if !ok {
+		return // until a lane's packets have departed
+	}
+	mtu := int64(n.Config().MTU)
+	b, first, end := n.NextOn(now, choice.Lane, mtu*l.arbiter.Packets(choice, ready, mtu), &l.turns)
+	t.cut(n, *b, first, end)
+	packets := n.packets[len(n.packets)-int((max(b.Size, 1)+mtu-1)/mtu):]
+	for _, p := range packets {
+		choice, _ = l.arbiter.Choose(ready)
+		l.arbiter.Send(choice, int64(p.flits)*t.flit)
+	}
+	l.unsent[choice.Lane] += int32(len(packets))
+	t.fabric.WakeAt(t.at[node], packets[0].birth)
+	if n.Waiting() {
+		t.wakeWhenFree(node)
+	}
+}
+
+// wakeWhenFree has a node look for work when its engine is free.
+func (t *fabricTransport) wakeWhenFree(node int32) {
+	n := &t.nodes[node]
+	n.waking = true
+	t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
+}
+
+// Departed implements [fabric.DepartureListener].
+func (t *fabricTransport) Departed(terminal topology.TerminalID, tag uint64) {
+	node := t.nodeAt[terminal]
+	n := &t.nodes[node]
+	lane := t.flights.At(int32(tag >> 32)).lane
+	if n.lanes.unsent[lane]--; n.lanes.unsent[lane] == n.lanes.ahead-1 && n.Waiting() && !n.waking {
+		t.wakeWhenFree(node)
+	}
+}

@@ -1,0 +1,326 @@
+package routes
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// Job is hosts that send to each other.
+type Job struct {
+	Name    string
+	Pattern string
+	Load    float64                 // of the full rate of every terminal
+	Hosts   [][]topology.TerminalID // the rails of each, in order of ranks
+	rank    map[topology.TerminalID]place
+	matrix  Matrix // over ranks
+}
+
+type place struct{ rank, rail int }
+
+// Weights implements [Matrix]: rails send to the rails of the same number, where a host
+// has fewer to those that it has in turn.
+func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	at, member := j.rank[src]
+	if !member {
+		return
+	}
+	j.matrix.Weights(topology.TerminalID(at.rank), func(to topology.TerminalID, weight float64) {
+		rails := j.Hosts[to]
+		yield(rails[at.rail%len(rails)], j.Load*weight)
+	})
+}
+
+// ReadJobs reads a list of jobs that run at the same time on a network, a line each:
+//
+//	NAME HOSTS [PATTERN [LOAD]]
+//
+// HOSTS is a list of names with ranges in brackets, as Slurm writes lists of nodes
+// (n[001-016,20],login1), in the order of ranks; or a number of hosts that no job
+// before has, and how they are chosen: block:16 takes the next ones in the order of the
+// file, spread:16 one at each switch in turn, random:16 any. PATTERN is a pattern of
+// traffic between the ranks that does without a topology, uniform (all to all) if left
+// out; LOAD is the share of its full rate that each terminal sends, 1 if left out. A job of
+// one host sends nothing. What follows a "#" is a comment.
+//
+// name is the file's name for messages; problems are returned together with their lines.
+func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
+	p := newJobParser(network.Graph(), name, seed)
+	lines := bufio.NewScanner(input.Text(r))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		p.line++
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if words := strings.Fields(text); len(words) > 0 {
+			p.parse(words)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		p.line++
+		p.problem("%w", err)
+	}
+	if len(p.jobs) == 0 && len(p.problems) == 0 {
+		p.problems = append(p.problems, fmt.Errorf("%s: no jobs", name))
+	}
+	return p.jobs, errors.Join(p.problems...)
+}
+
+type jobParser struct {
+	graph    *topology.Graph
+	name     string
+	line     int
+	problems []error
+	jobs     []Job
+	hosts    [][]topology.TerminalID
+	names    []string       // by terminal
+	byName   map[string]int // host, or ambiguous
+	taken    []string       // by host: job that has it
+	random   sim.Stream
+}
+
+// ambiguous stands for a name that several hosts have.
+const ambiguous = -1
+
+func newJobParser(g *topology.Graph, name string, seed uint64) *jobParser {
+	p := &jobParser{graph: g, name: name, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
+	p.names, p.taken = ib.Names(g).Terminal, make([]string, len(p.hosts))
+	for h, rails := range p.hosts {
+		names := map[string]bool{}
+		for _, t := range rails {
+			words := strings.Fields(p.names[t])
+			names[strings.Join(words, " ")] = true
+			if len(words) > 1 {
+				names[words[0]] = true // HOST DEVICE
+			}
+		}
+		for known := range names {
+			if other, twice := p.byName[known]; twice && other != h {
+				p.byName[known] = ambiguous
+			} else {
+				p.byName[known] = h
+			}
+		}
+	}
+	return p
+}
+
+func (p *jobParser) problem(format string, args ...any) {
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
+}
+
+func (p *jobParser) parse(words []string) {
+	job := Job{Name: words[0], Pattern: "uniform", Load: 1, rank: map[topology.TerminalID]place{}}
+	if len(words) < 2 || len(words) > 4 {
+		p.problem("%d words: want NAME HOSTS [PATTERN [LOAD]]", len(words))
+		return
+	}
+	if slices.ContainsFunc(p.jobs, func(j Job) bool { return j.Name == job.Name }) {
+		p.problem("job %s is a duplicate", job.Name)
+	}
+	problems := len(p.problems)
+	list := p.choose(words[1])
+	for _, h := range list {
+		if p.taken[h] != "" {
+			p.problem("host %s is in job %s already", p.names[p.hosts[h][0]], p.taken[h])
+			continue
+		}
+		p.taken[h] = job.Name
+		for rail, t := range p.hosts[h] {
+			job.rank[t] = place{len(job.Hosts), rail}
+		}
+		job.Hosts = append(job.Hosts, p.hosts[h])
+	}
+	if len(words) > 2 {
+		job.Pattern = words[2]
+	}
+	if len(words) > 3 {
+		load, err := strconv.ParseFloat(words[3], 64)
+		if err != nil || !(load > 0 && load <= 1) {
+			p.problem("load %s: want a number above 0, at most 1", words[3])
+		}
+		job.Load = load
+	}
+	if len(p.problems) > problems {
+		return
+	}
+	if len(job.Hosts) == 1 {
+		job.matrix = silence{}
+		p.jobs = append(p.jobs, job)
+		return
+	}
+	matrix, err := patternMatrix(ranks(len(job.Hosts)), job.Pattern, uint64(len(p.jobs)+1))
+	if err != nil {
+		p.problem("job %s of %d hosts: %w", job.Name, len(job.Hosts), err)
+		return
+	}
+	job.matrix = matrix
+	p.jobs = append(p.jobs, job)
+}
+
+// silence is the traffic of a job of one host.
+type silence struct{}
+
+func (silence) Weights(topology.TerminalID, func(topology.TerminalID, float64)) {}
+
+// ranks is what patterns see of a job: as many terminals at one switch.
+func ranks(n int) topology.Topology {
+	b := topology.NewBuilder(1, topology.Class{Name: "rank", Latency: 1})
+	for range n {
+		b.AddTerminal(0, 0)
+	}
+	return topology.NewFileNetwork(b.Freeze())
+}
+
+// choose lists the hosts that a job asks for.
+func (p *jobParser) choose(text string) []int {
+	rule, number, counted := strings.Cut(text, ":")
+	if !counted {
+		return p.listed(text)
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		p.problem("%s: want a number of hosts, at least 1, after the colon", text)
+		return nil
+	}
+	var free []int
+	for h := range p.hosts {
+		if p.taken[h] == "" {
+			free = append(free, h)
+		}
+	}
+	if n > len(free) {
+		p.problem("%s: %d of the %d hosts are free", text, len(free), len(p.hosts))
+		return nil
+	}
+	switch rule {
+	case "block":
+	case "random":
+		sim.Shuffle(&p.random, free)
+	case "spread":
+		free = p.spread(free)
+	default:
+		p.problem("%s: want block, spread or random before the colon", text)
+		return nil
+	}
+	return free[:n]
+}
+
+// spread puts hosts in an order that takes one at each switch, then the next ones.
+func (p *jobParser) spread(hosts []int) []int {
+	before := map[topology.SwitchID]int{}
+	round := make(map[int]int, len(hosts))
+	for _, h := range hosts {
+		s := p.graph.TerminalSwitch(p.hosts[h][0])
+		round[h] = before[s]
+		before[s]++
+	}
+	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(round[a], round[b]) })
+	return hosts
+}
+
+// listed finds hosts by name.
+func (p *jobParser) listed(text string) (list []int) {
+	names, err := expand(text)
+	if err != nil {
+		p.problem("%w", err)
+		return nil
+	}
+	for _, name := range names {
+		h, known := p.byName[name]
+		switch {
+		case !known:
+			p.problem("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]])
+		case h == ambiguous:
+			p.problem("several hosts are called %q", name)
+		default:
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// mostNames bounds the hosts that a list expands to.
+const mostNames = 1 << 20
+
+// expand lists the names of a list with ranges: a[1-3,7]b,c.
+func expand(text string) (names []string, err error) {
+	for len(text) > 0 {
+		prefixes := []string{""}
+		for {
+			i := strings.IndexAny(text, ",[")
+			if i < 0 {
+				i = len(text)
+			}
+			for k := range prefixes {
+				prefixes[k] += text[:i]
+			}
+			if text = text[i:]; text == "" || text[0] == ',' {
+				break
+			}
+			body, rest, closed := strings.Cut(text[1:], "]")
+			if !closed {
+				return nil, fmt.Errorf("%q: a bracket is not closed", text)
+			}
+			numbers, err := ranges(body)
+			if err != nil {
+				return nil, err
+			}
+			if len(prefixes)*len(numbers) > mostNames {
+				return nil, fmt.Errorf("more than %d hosts", mostNames)
+			}
+			var longer []string
+			for _, prefix := range prefixes {
+				for _, number := range numbers {
+					longer = append(longer, prefix+number)
+				}
+			}
+			prefixes, text = longer, rest
+		}
+		for _, name := range prefixes {
+			if name == "" {
+				return nil, errors.New("a name is empty")
+			}
+		}
+		if names = append(names, prefixes...); len(names) > mostNames {
+			return nil, fmt.Errorf("more than %d hosts", mostNames)
+		}
+		if text != "" {
+			if text = text[1:]; text == "" {
+				return nil, errors.New("a name is missing after the last comma")
+			}
+		}
+	}
+	return names, nil
+}
+
+// ranges lists the numbers of a bracket, with the leading zeros of the first: 01-03,7.
+func ranges(text string) (numbers []string, err error) {
+	for _, part := range strings.Split(text, ",") {
+		low, high, several := strings.Cut(part, "-")
+		if !several {
+			high = low
+		}
+		first, err := strconv.ParseUint(low, 10, 31)
+		last, err2 := strconv.ParseUint(high, 10, 31)
+		if err != nil || err2 != nil || last < first {
+			return nil, fmt.Errorf("[%s]: want numbers and ranges of numbers, such as 1-3,7", text)
+		}
+		if last-first >= mostNames || len(numbers) > mostNames {
+			return nil, fmt.Errorf("more than %d hosts", mostNames)
+		}
+		for i := first; i <= last; i++ {
+			numbers = append(numbers, fmt.Sprintf("%0*d", len(low), i))
+		}
+	}
+	return numbers, nil
+}
