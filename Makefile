@@ -75,7 +75,7 @@ race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
 		set -e; export CGO_ENABLED=1; \
 		echo "$(GO) test -race -short $(THREADED)"; $(GO) test -race -short $(THREADED); \
-		echo "$(GO) test -race -short -run Threads ./fabric"; $(GO) test -race -short -run Threads ./fabric; \
+		echo "$(GO) test -race -short -run Threads ./fabric ./mpi"; $(GO) test -race -short -run Threads ./fabric ./mpi; \
 	else echo "no C compiler: race detector left out"; fi
 
 bench: ## run the Go benchmarks ten times, in benchstat's format

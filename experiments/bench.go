@@ -106,12 +106,12 @@ func (w Workload) Measure(ctx context.Context, threads int) ([]string, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	run := &Run{Seed: p.Seed, Threads: threads, fork: f.fork, warmup: p.warmup}
-	start, cpu := time.Now(), cpuSeconds()
+	start, cpu := time.Now(), ProcessorSeconds()
 	if _, err := f.kind.run(ctx, p.config, run); err != nil {
 		return nil, err
 	}
 	wall := time.Since(start).Seconds()
-	cpu = cpuSeconds() - cpu
+	cpu = ProcessorSeconds() - cpu
 	runtime.ReadMemStats(&after)
 	units := run.events.Load()
 	if w.work == "flit-hop" {

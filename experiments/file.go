@@ -146,6 +146,7 @@ func (f *File) readAll(options Options) {
 		return
 	}
 	f.check()
+	f.warnOfForks()
 	if !options.finished {
 		f.checkUnused()
 	}

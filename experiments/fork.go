@@ -156,6 +156,20 @@ func (f *File) warmOf(p *Point, d *document, dec *decoder) {
 	p.warmup = f.newWarmup(p, config, settings, inputs)
 }
 
+// warnOfForks tells of a fork that saves nothing.
+func (f *File) warnOfForks() {
+	warm := map[string]bool{}
+	for _, p := range f.Points {
+		if f.fork == nil || warm[p.warmup.key] {
+			return
+		}
+		warm[p.warmup.key] = true
+	}
+	if len(f.Points) > 1 {
+		f.Warnings = append(f.Warnings, Warning{forkPath, "saves nothing: no two points have the same warm-up, as they differ in settings that warmup does not set"})
+	}
+}
+
 // checkFork finds what is wrong with the warm-up of a point.
 func (f *File) checkFork(p *Point) error {
 	if f.fork == nil {

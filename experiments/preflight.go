@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -27,6 +28,18 @@ type Preflight struct {
 	most     float64 // flit-hops if nothing ends the point early
 	times    float64 // as long for each as usual; 0: once
 	bytes    float64
+	fork     *forking // nil: none
+	warm     bool     // an earlier point has the same warm-up
+}
+
+// Fork tells, where points go on from a common warm-up, how long the point takes to settle,
+// and whether its warm-up is simulated for an earlier one; ok is false where it warms up as
+// it goes on.
+func (p *Preflight) Fork() (settle sim.Time, warm, ok bool) {
+	if p.fork == nil {
+		return 0, false, false
+	}
+	return p.fork.settle, p.warm, true
 }
 
 // Note is something found out about some points of a file.
@@ -165,6 +178,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 	var problems Problems
 	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
+	warm := map[string]bool{}
 	for _, point := range f.Points {
 		p := byHash[point.Hash]
 		if p == nil {
@@ -178,6 +192,10 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 					}
 				}
 				continue
+			}
+			if f.fork != nil {
+				p.fork, p.warm = f.fork, warm[point.warmup.key]
+				warm[point.warmup.key] = true
 			}
 			err := f.kind.preflight(point.config, p)
 			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}

@@ -93,8 +93,14 @@ func (d *domain) NextTick() sim.Time {
 func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock)) }
 
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
-// components they are, until none has anything left to do or the company ends it.
+// components they are, until none has anything left to do or the company ends it. The
+// company of a single one is asked whether to end when that has been stopped.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
+	if len(kernels) == 1 {
+		for kernels[0].Run(sim.MaxTime) && !company.Stop() {
+		}
+		return
+	}
 	r := &kernelRun{f, kernels, company, make([]nextTime, len(kernels)), 0}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), company.Next(i))

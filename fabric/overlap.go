@@ -1,8 +1,6 @@
 package fabric
 
-import (
-	"github.com/weft-sim/weft/sim/check"
-)
+import "github.com/weft-sim/weft/sim/check"
 
 // Values of SwitchConfig.Pipeline.
 const (
@@ -18,7 +16,7 @@ func (c *SwitchConfig) overlaps() bool {
 // upcoming is what a queue keeps of the packets behind the one at its front, where the
 // stages of a switch overlap: while the front bids for the crossbar, the second packet
 // asks for a virtual channel, and the third has its route computed. Each stage works on
-// one packet of a queue at a time. 24 bytes.
+// one packet of a queue at a time. 32 bytes.
 //
 // A virtual channel is given ahead only when the front waits for nothing but its turn
 // (see mayAsk). Otherwise packets of two queues could wait for ever, each for the

@@ -66,7 +66,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
 	snapshottest.Names[buffered](t, "next", "queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
-	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated") // the last follows from the settings
+	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "first", "packets")
 	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
 	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events")

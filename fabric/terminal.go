@@ -118,7 +118,8 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 type prefetcher interface{ prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
-// one does no harm.
+// one does no harm. Where a kernel drives the fabric, which may have passed over many
+// cycles, WakeAt is told the present one.
 func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
 
 // WakeAt is Wake for a packet that is born in that cycle.

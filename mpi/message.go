@@ -390,28 +390,3 @@ func (rt *runtime) keepRecv(node int32, bytes int64) {
 	}
 	rt.recvBytes[node] = bytes
 }
-
-// stuck reports what is left when no events are, or nil.
-func stuck(parts []*runtime, w Workload) error {
-	first := parts[0]
-	var left []waiting
-	for r := range first.ranks {
-		rt := first.of(int32(r))
-		rt.match.items(&rt.ranks[r].posted, func(n int32) {
-			node := &rt.match.nodes[n]
-			op := Op{ID: node.item, Kind: Recv, Peer: node.source, Tag: node.tag, Size: rt.recvBytes[n]}
-			left = append(left, waiting{Op: op, rank: int32(r), where: w.Where(int32(r), op.ID)})
-		})
-	}
-	for r := range first.ranks {
-		rt := first.of(int32(r))
-		rt.match.items(&rt.ranks[r].early, func(n int32) {
-			m := rt.messages.At(rt.match.nodes[n].item)
-			left = append(left, waiting{
-				Op:   Op{ID: m.sendID, Kind: Send, Peer: m.to, Tag: m.tag, Size: m.bytes},
-				rank: m.from, where: w.Where(m.from, m.sendID), sent: m.open == 1,
-			})
-		})
-	}
-	return newStuckError(left, w.Unreleased())
-}

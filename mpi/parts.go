@@ -52,11 +52,8 @@ func (u undivided) Transport(_ int, k *sim.Kernel, sink Sink) (Transport, error)
 	return u.open(k, u.nodes, sink)
 }
 
-func (u undivided) Run(kernels []*sim.Kernel, m Meeting) { RunWhole(kernels[0], m) }
-
-// RunWhole is [Division.Run] for one part.
-func RunWhole(k *sim.Kernel, m Meeting) {
-	for more := k.Run(sim.MaxTime); more && !m.Stop(); more = k.Run(sim.MaxTime) {
+func (u undivided) Run(kernels []*sim.Kernel, m Meeting) {
+	for kernels[0].Run(sim.MaxTime) && !m.Stop() {
 	}
 }
 

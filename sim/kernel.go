@@ -108,6 +108,9 @@ func (k *Kernel) Run(until Time) (more bool) {
 		case tick > until || tick == MaxTime:
 			return k.rest(until, tick)
 		default:
+			if tick < k.now {
+				panic(fmt.Sprintf("sim: a tick at %v, which is before now (%v)", tick, k.now))
+			}
 			k.now = tick
 			for _, c := range k.clocked {
 				if len(k.clocked) == 1 || c.NextTick() == tick { // one alone has just said so

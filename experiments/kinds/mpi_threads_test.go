@@ -47,6 +47,9 @@ func TestMPIThreads(t *testing.T) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
 			var first string
 			for _, threads := range []int{1, 2, 3, 5} {
+				if testing.Short() && (threads > 2 || network.name != "tree") {
+					continue // with the race detector
+				}
 				o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
 				got := fmt.Sprint(o.Results.Rows, o.Tables["ranks"].Rows)
 				if first == "" {

@@ -22,6 +22,7 @@ var groupMessages = []struct{ name, text string }{
 	{"multicast", "bytes = \"4KiB\"\nrotate = true\nthink = \"0us\"\n"},
 	{"multicast among unicast", "bytes = \"9KiB\"\nthink = \"1us\"\nunicast_load = 0.2\nunicast_flits = 4\n"},
 	{"multicast without overheads", "bytes = \"2KiB\"\nthink = \"0us\"\nunicast_load = 0.1\n[host]\nsend_overhead = \"0ns\"\nreceive_overhead = \"0ns\"\n"},
+	{"multicast from slow terminals", "bytes = \"256B\"\nthink = \"0us\"\nrotate = true\nunicast_load = 0.012\nunicast_flits = 4\n[host]\ndma_rate = \"10Tb/s\"\nsend_overhead = \"0ns\"\nreceive_overhead = \"200ns\"\n[channel.terminal]\ncycles_per_flit = 50\n"},
 	{"tree of sends", "bytes = \"5KiB\"\ncarrier = \"broadcast-binomial\"\nrotate = true\n"},
 	{"scattered", "bytes = \"5KiB\"\ncarrier = \"broadcast-scatter-allgather\"\nunicast_load = 0.1\n[host]\nreceive_overhead = \"10ns\"\nsend_overhead = \"0ns\"\n"},
 }

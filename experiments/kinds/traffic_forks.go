@@ -20,10 +20,10 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		"measure.links", "measure.series", "measure.histogram", "measure.fairness",
 	},
 	Check: func(c *trafficConfig) error {
-		var faults []error
+		var problems []error
 		refuse := func(given bool, key, why string) {
 			if given {
-				faults = append(faults, experiments.At(key, errors.New("does not go with [sweep] fork: "+why)))
+				problems = append(problems, experiments.At(key, errors.New("does not go with [sweep] fork: "+why)))
 			}
 		}
 		refuse(c.Measure.Find != "", "measure.find", "it looks for a load, and warms up at each")
@@ -32,7 +32,7 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		for name := range c.Fault {
 			refuse(true, "fault."+name, "a network with faults cannot be kept yet")
 		}
-		return errors.Join(faults...)
+		return errors.Join(problems...)
 	},
 }
 

@@ -131,8 +131,8 @@ seed = [1, 2, 3, 4]
 	}
 }
 
-// TestForkFaults: what a fork cannot do is refused with its key.
-func TestForkFaults(t *testing.T) {
+// TestForkProblems: what a fork cannot do is refused with its key.
+func TestForkProblems(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = 3\n", "sweep.fork = 3: want a table such as"},
 		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { settle = \"1us\" }\n", "sweep.fork.warmup"},
@@ -188,4 +188,24 @@ func TestWarmFiles(t *testing.T) {
 		t.Error("a file that is not there is taken")
 	}
 	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1), experiments.Options{}), experiments.Execution{FromWarm: file})
+}
+
+// TestForkWarns: a fork that saves nothing is warned of.
+func TestForkWarns(t *testing.T) {
+	const fork = "fork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n"
+	for text, want := range map[string]int{
+		forkBase + "[sweep]\n\"traffic.load\" = [0.1, 0.2]\n" + fork:                       1,
+		forkBase + "[sweep]\n\"traffic.pattern\" = [\"uniform\", \"worst-case\"]\n" + fork: 0,
+		forkFiles["loads"]: 0,
+	} {
+		warned := 0
+		for _, w := range load(t, text, experiments.Options{}).Warnings {
+			if w.Key == "sweep.fork" {
+				warned++
+			}
+		}
+		if warned != want {
+			t.Errorf("%d warnings, want %d:\n%s", warned, want, text)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
@@ -48,7 +49,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
 		}
 	}
-	hops, bound := float64(parts.topology.Facts().Diameter+1), 1.0
+	hops, bound := float64(farthest(parts.topology)+1), 1.0
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
@@ -109,6 +110,15 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 		return nil, even, err
 	}
 	return routing.NewLoad(o.Graph, load.Port, load.Injection), even, nil
+}
+
+// farthest is the diameter of a network or, where no closed form is known, the most hops
+// from its first switch.
+func farthest(x topology.Topology) int {
+	if d := x.Facts().Diameter; d >= 0 {
+		return d
+	}
+	return int(slices.Max(x.Graph().DistancesFrom(0, nil)))
 }
 
 // keptLoad is what a cache keeps of a [routing.Load].
@@ -248,7 +258,7 @@ func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float6
 // search all loads tried. A run whose window is not fixed takes some thousand
 // cycles at least and its budget at most.
 func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, w fabric.Workload, hops, bound float64) {
-	least, most := c.cycles()
+	least, most := c.cycles(p)
 	loads := []float64{c.Traffic.Load}
 	if w.Closed() {
 		loads[0] = 1 // at most
@@ -276,14 +286,20 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 
 // cycles is how long a replication takes at least and at most, warm-up and
 // window. Beside a fixed one of the two the budget bounds the other.
-func (c *trafficConfig) cycles() (least, most int64) {
+// A point that forks settles, too, and warms up if no other has for it.
+func (c *trafficConfig) cycles(p *experiments.Preflight) (least, most int64) {
 	const shortWarmup, shortWindow = 2000, 4000
 	warmup, window := c.Measure.Warmup, c.Measure.Window
 	least = warmup + window
+	settle, warm, _ := p.Fork()
+	least += cyclesOf(settle, c.Fabric.Clock)
+	if warm {
+		least -= warmup
+	}
 	if warmup > 0 && window > 0 {
 		return least, least
 	}
-	if warmup == 0 {
+	if warmup == 0 && !warm {
 		least += shortWarmup
 	}
 	if window == 0 {

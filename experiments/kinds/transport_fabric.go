@@ -157,10 +157,6 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 
 // Run implements mpi.Division.
 func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
-	if len(kernels) == 1 {
-		mpi.RunWhole(kernels[0], m)
-		return
-	}
 	t.fabric.RunKernels(kernels, m)
 }
 

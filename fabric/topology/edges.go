@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -69,16 +68,16 @@ func ReadEdges(name string, data []byte, terminals int) (*Graph, error) {
 	if err := input.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &edgeReader{fileReader: fileReader{name: name}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
+	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		r.read(i+1, line)
 	}
-	if len(r.problems) == 0 {
-		if g := r.graph(terminals); len(r.problems) == 0 {
+	if !r.Any() {
+		if g := r.graph(terminals); !r.Any() {
 			return g, nil
 		}
 	}
-	return nil, errors.Join(r.problems...)
+	return nil, r.Err()
 }
 
 // edgeReader collects cables.
@@ -116,7 +115,7 @@ func (r *edgeReader) read(line int, text string) {
 	case len(fields) == 3:
 		r.cable(line, fields[0], fields[1], fields[2])
 	default:
-		r.problem(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
+		r.ProblemAt(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
 	}
 }
 
@@ -132,24 +131,24 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 		at, _, _ = strings.Cut(at, "[")
 		l := strings.LastIndexByte(at, 'l')
 		if l <= 0 || l == len(at)-1 || !strings.HasPrefix(at, "c") {
-			r.problem(line, "%q: want a tile such as c0-0c0s0a0l00, unused or processor", end)
+			r.ProblemAt(line, "%q: want a tile such as c0-0c0s0a0l00, unused or processor", end)
 			return
 		}
 		ends[i], router[i] = at, at[:l]
 	}
 	switch here, known := r.tiles[ends[0]]; {
 	case known && here.stated:
-		r.problem(line, "tile %s stands in line %d already", ends[0], here.line)
+		r.ProblemAt(line, "tile %s stands in line %d already", ends[0], here.line)
 		return
 	case known && here.peer != ends[1]:
-		r.problem(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
+		r.ProblemAt(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
 		return
 	case known: // the cable is known from the other end
 		r.tiles[ends[0]] = tile{line, ends[1], true}
 		return
 	}
 	if there, known := r.tiles[ends[1]]; known {
-		r.problem(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
+		r.ProblemAt(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
 		return
 	}
 	r.tiles[ends[0]], r.tiles[ends[1]] = tile{line, ends[1], true}, tile{line, ends[0], false}
@@ -161,13 +160,13 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 
 func (r *edgeReader) cable(line int, a, b, class string) {
 	if a == b {
-		r.problem(line, "a cable from %q to itself", a)
+		r.ProblemAt(line, "a cable from %q to itself", a)
 		return
 	}
 	id, known := r.class[class]
 	if !known {
 		if class == "terminal" || input.HasControl(class) || len(r.classNames) == maxClasses-1 {
-			r.problem(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
+			r.ProblemAt(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
 			return
 		}
 		r.classNames = append(r.classNames, class)
@@ -201,7 +200,7 @@ func (r *edgeReader) numbers() (own []int, all bool) {
 // graph makes the graph, or records why it cannot.
 func (r *edgeReader) graph(terminals int) *Graph {
 	if len(r.cables) == 0 {
-		r.problem(1, "no cables: want a line with two switches for each")
+		r.ProblemAt(1, "no cables: want a line with two switches for each")
 		return nil
 	}
 	own, numbered := r.numbers()
@@ -209,23 +208,23 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		seen := map[int]string{}
 		for i, n := range own {
 			if before, twice := seen[n]; twice {
-				r.problem(1, "switches %q and %q have one number", before, r.names[i])
+				r.ProblemAt(1, "switches %q and %q have one number", before, r.names[i])
 			}
 			seen[n] = r.names[i]
 		}
-		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && len(r.problems) == 0 {
+		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && !r.Any() {
 			missing := 0
 			for seen[missing] != "" {
 				missing++
 			}
-			r.problem(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
+			r.ProblemAt(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
 		}
-		if len(r.problems) > 0 {
+		if r.Any() {
 			return nil
 		}
 	}
 	if err := checkPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
-		r.problems = append(r.problems, err)
+		r.Add(err)
 		return nil
 	}
 	at := func(i int) SwitchID {
@@ -245,7 +244,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	}
 	g := b.Freeze()
 	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.problem(1, "no path from switch 0 to switch %d: the network is not connected", lost)
+		r.ProblemAt(1, "no path from switch 0 to switch %d: the network is not connected", lost)
 	}
 	if !numbered {
 		g.Names = &Names{Switch: r.names}

@@ -124,25 +124,21 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	if err := input.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &fileReader{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
+	r := &fileReader{Problems: input.Problems{Name: name}, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	r.parse()
-	if len(r.problems) == 0 {
-		if g := r.build(); len(r.problems) == 0 {
+	if !r.Any() {
+		if g := r.build(); !r.Any() {
 			return g, nil
 		}
 	}
-	return nil, errors.Join(r.problems...)
+	return nil, r.Err()
 }
-
-// maxProblems bounds the messages about one file.
-const maxProblems = 20
 
 // fileReader collects the elements of a file, each with its line, then builds
 // the graph from them.
 type fileReader struct {
-	name      string
+	input.Problems
 	data      []byte
-	problems  []error
 	classes   []located[fileClass]
 	switches  []located[fileSwitch]
 	terminals []located[fileTerminal]
@@ -156,15 +152,6 @@ type located[E any] struct {
 	value E
 }
 
-func (r *fileReader) problem(line int, format string, args ...any) {
-	switch {
-	case len(r.problems) < maxProblems:
-		r.problems = append(r.problems, fmt.Errorf("%s:%d: %s", r.name, line, fmt.Sprintf(format, args...)))
-	case len(r.problems) == maxProblems:
-		r.problems = append(r.problems, fmt.Errorf("%s: further problems left out", r.name))
-	}
-}
-
 // parse checks the syntax of the whole file first, so that the walk over its
 // elements that follows meets problems of contents only.
 func (r *fileReader) parse() {
@@ -174,13 +161,13 @@ func (r *fileReader) parse() {
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			line = 1 + bytes.Count(r.data[:min(int(syntax.Offset), len(r.data))], []byte("\n"))
 		}
-		r.problem(line, "not JSON: %v", err)
+		r.ProblemAt(line, "not JSON: %v", err)
 		return
 	}
 	d := &elementDecoder{Decoder: json.NewDecoder(bytes.NewReader(r.data)), data: r.data, line: 1}
 	d.DisallowUnknownFields()
 	if token, _ := d.Token(); token != json.Delim('{') {
-		r.problem(d.next(), "want an object")
+		r.ProblemAt(d.next(), "want an object")
 		return
 	}
 	var format string
@@ -191,7 +178,7 @@ func (r *fileReader) parse() {
 		token, _ := d.Token()
 		key := token.(string) // the syntax is known to be right
 		if seen[key] {
-			r.problem(line, "%q twice", key)
+			r.ProblemAt(line, "%q twice", key)
 		}
 		seen[key] = true
 		switch key {
@@ -210,13 +197,13 @@ func (r *fileReader) parse() {
 		case "aggregation_nodes":
 			r.aggregation = decodeList[fileAggregation](r, d)
 		default:
-			r.problem(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
+			r.ProblemAt(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
 			var skipped json.RawMessage
 			d.Decode(&skipped) // cannot fail: the syntax is known to be right
 		}
 	}
-	if len(r.problems) == 0 && (format != fileFormat || version != fileVersion) {
-		r.problem(1, "format %q, version %d: want %q, version %d", format, version, fileFormat, fileVersion)
+	if !r.Any() && (format != fileFormat || version != fileVersion) {
+		r.ProblemAt(1, "format %q, version %d: want %q, version %d", format, version, fileFormat, fileVersion)
 	}
 }
 
@@ -245,7 +232,7 @@ func decodeElement[E any](r *fileReader, d *elementDecoder, e *E) int {
 		x.blank()
 	}
 	if err := d.Decode(e); err != nil {
-		r.problem(line, "%s", jsonProblem(err))
+		r.ProblemAt(line, "%s", jsonProblem(err))
 	}
 	return line
 }
@@ -273,7 +260,7 @@ func jsonProblem(err error) string {
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	line := d.next()
 	if d.data[d.counted] != '[' {
-		r.problem(line, "want a list")
+		r.ProblemAt(line, "want a list")
 		var skipped json.RawMessage
 		d.Decode(&skipped) // cannot fail: the syntax is known to be right
 		return nil

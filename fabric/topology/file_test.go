@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -125,7 +126,7 @@ func TestFileProblems(t *testing.T) {
 	}
 	many.WriteString("]}")
 	_, err := ReadJSON("f", []byte(many.String()))
-	if err == nil || strings.Count(err.Error(), "\n") != maxProblems || !strings.HasSuffix(err.Error(), "further problems left out") {
+	if err == nil || strings.Count(err.Error(), "\n") != input.MostProblems || !strings.HasSuffix(err.Error(), "more problems") {
 		t.Errorf("100 problems: %v", err)
 	}
 }

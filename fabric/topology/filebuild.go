@@ -16,12 +16,12 @@ type fileEnd struct {
 func (r *fileReader) build() *Graph {
 	classes, number := r.classList()
 	if len(r.switches) == 0 || len(r.terminals) == 0 {
-		r.problem(1, "%d switches and %d terminals: want at least one of each", len(r.switches), len(r.terminals))
+		r.ProblemAt(1, "%d switches and %d terminals: want at least one of each", len(r.switches), len(r.terminals))
 		return nil
 	}
 	known := func(line int, class string) {
 		if _, ok := number[class]; !ok {
-			r.problem(line, "unknown class %q", class)
+			r.ProblemAt(line, "unknown class %q", class)
 		}
 	}
 	for _, e := range r.terminals {
@@ -32,7 +32,7 @@ func (r *fileReader) build() *Graph {
 	}
 	ends := r.cableEnds()
 	sorted := r.rankPorts(ends)
-	if len(r.problems) > 0 {
+	if r.Any() {
 		return nil
 	}
 	b := NewBuilder(len(r.switches), classes...)
@@ -43,12 +43,12 @@ func (r *fileReader) build() *Graph {
 		pair := ends[len(r.terminals)+2*i:]
 		b.AddLinkAt(SwitchID(pair[0].sw), pair[0].rank, SwitchID(pair[1].sw), pair[1].rank, number[e.value.Class])
 	}
-	if len(r.problems) > 0 {
+	if r.Any() {
 		return nil
 	}
 	g := b.Freeze()
 	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.problem(r.switches[lost].line, "no path from switch 0 to switch %d: the network is not connected", lost)
+		r.ProblemAt(r.switches[lost].line, "no path from switch 0 to switch %d: the network is not connected", lost)
 	}
 	g.Names = r.names()
 	for i, end := range sorted {
@@ -67,11 +67,11 @@ func (r *fileReader) classList() ([]Class, map[string]ClassID) {
 	for _, e := range r.classes {
 		c, err := e.value.class()
 		if err != nil {
-			r.problem(e.line, "%v", err)
+			r.ProblemAt(e.line, "%v", err)
 		} else if _, twice := number[c.Name]; twice {
-			r.problem(e.line, "class %q twice", c.Name)
+			r.ProblemAt(e.line, "class %q twice", c.Name)
 		} else if len(classes) == maxClasses {
-			r.problem(e.line, "more than %d classes", maxClasses)
+			r.ProblemAt(e.line, "more than %d classes", maxClasses)
 			break
 		}
 		number[c.Name] = ClassID(len(classes))
@@ -90,16 +90,16 @@ func (r *fileReader) cableEnds() []fileEnd {
 	end := func(line int, f filePort) {
 		e := fileEnd{line: line, sw: f.Switch, number: f.Number}
 		if f.Switch == noSwitch {
-			r.problem(line, "no \"switch\": want 0 to %d", len(next)-1)
+			r.ProblemAt(line, "no \"switch\": want 0 to %d", len(next)-1)
 		} else if f.Switch < 0 || f.Switch >= len(next) {
-			r.problem(line, "switch %d: want 0 to %d", f.Switch, len(next)-1)
+			r.ProblemAt(line, "switch %d: want 0 to %d", f.Switch, len(next)-1)
 		} else {
 			e.port = next[f.Switch]
 			if f.Port != nil {
 				e.port = *f.Port
 			}
 			if e.port < 0 || e.port > maxPorts {
-				r.problem(line, "port %d: want 0 to %d", e.port, maxPorts)
+				r.ProblemAt(line, "port %d: want 0 to %d", e.port, maxPorts)
 			}
 			next[f.Switch] = max(next[f.Switch], e.port+1)
 		}
@@ -110,7 +110,7 @@ func (r *fileReader) cableEnds() []fileEnd {
 	}
 	for _, e := range r.links {
 		if e.value.A.Switch == e.value.B.Switch && e.value.A.Switch != noSwitch {
-			r.problem(e.line, "a link from switch %d to itself", e.value.A.Switch)
+			r.ProblemAt(e.line, "a link from switch %d to itself", e.value.A.Switch)
 		}
 		end(e.line, e.value.A)
 		end(e.line, e.value.B)
@@ -134,7 +134,7 @@ func (r *fileReader) rankPorts(ends []fileEnd) []int {
 		}
 		before := ends[order[k-1]]
 		if before.port == ends[i].port {
-			r.problem(ends[i].line, "port %d of switch %d is taken by line %d", before.port, before.sw, before.line)
+			r.ProblemAt(ends[i].line, "port %d of switch %d is taken by line %d", before.port, before.sw, before.line)
 		}
 		ends[i].rank = before.rank + 1
 	}
@@ -172,25 +172,25 @@ func (r *fileReader) names() *Names {
 		}
 	}
 	if hosts := len(n.Host); hosts != 0 && hosts != len(r.terminals) {
-		r.problem(r.terminals[0].line, "%d of %d terminals have a \"host\": want all or none", hosts, len(r.terminals))
+		r.ProblemAt(r.terminals[0].line, "%d of %d terminals have a \"host\": want all or none", hosts, len(r.terminals))
 	}
 	for _, e := range r.aggregation {
 		v := e.value
 		if v.Switch < 0 || v.Switch >= len(r.switches) {
-			r.problem(e.line, "aggregation node without a \"switch\" of 0 to %d", len(r.switches)-1)
+			r.ProblemAt(e.line, "aggregation node without a \"switch\" of 0 to %d", len(r.switches)-1)
 		}
 		r.checkLMC(e.line, v.LMC)
 		n.Aggregation = append(n.Aggregation, AggregationNode{v.Name, SwitchID(v.Switch), v.Number, uint64(v.NodeGUID), v.NodePort, uint64(v.PortGUID), v.LID, v.LMC, v.Rate})
 	}
 	if nodes != 0 && nodes != len(r.terminals) {
-		r.problem(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))
+		r.ProblemAt(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))
 	}
 	return n
 }
 
 func (r *fileReader) checkLMC(line int, lmc uint8) {
 	if lmc > 7 {
-		r.problem(line, "lmc %d: want 0 to 7", lmc)
+		r.ProblemAt(line, "lmc %d: want 0 to 7", lmc)
 	}
 }
 

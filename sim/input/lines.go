@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,17 +19,26 @@ const MostProblems = 50
 type Problems struct {
 	Name string // of the file, for messages
 	list []error
+	more int // beyond MostProblems, counted only
 }
 
 // ProblemAt notes what is wrong with a line, numbered from 1.
 func (p *Problems) ProblemAt(line int, format string, args ...any) {
+	if p.Full() {
+		p.more++
+		return
+	}
 	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, line}, args...)...))
 }
 
 // Add takes an error that names its place itself, such as those of a file that this one
 // names; nil is none.
 func (p *Problems) Add(err error) {
-	if err != nil {
+	switch {
+	case err == nil:
+	case p.Full():
+		p.more++
+	default:
 		p.list = append(p.list, err)
 	}
 }
@@ -39,11 +49,10 @@ func (p *Problems) Full() bool { return len(p.list) >= MostProblems }
 // Any tells whether there is a problem.
 func (p *Problems) Any() bool { return len(p.list) > 0 }
 
-// Err is all problems, nil if there are none. Of more than [MostProblems] and a last word the
-// rest is counted.
+// Err is all problems, nil if there are none. Those beyond [MostProblems] are counted.
 func (p *Problems) Err() error {
-	if more := len(p.list) - MostProblems; more > 1 {
-		return errors.Join(append(p.list[:MostProblems:MostProblems], fmt.Errorf("%s: %d more problems", p.Name, more))...)
+	if p.more > 0 {
+		return errors.Join(append(slices.Clone(p.list), fmt.Errorf("%s: %d more problems", p.Name, p.more))...)
 	}
 	return errors.Join(p.list...)
 }
@@ -123,7 +132,7 @@ func (l *Lines) Finish() error {
 		return errors.Join(l.Err(), fmt.Errorf("%s:%d: %w", l.Name, l.Number+1, err))
 	}
 	if l.Full() {
-		l.Problem("too many problems, the rest of the file was not read")
+		return errors.Join(l.Err(), fmt.Errorf("%s:%d: too many problems, the rest of the file was not read", l.Name, l.Number))
 	}
 	return l.Err()
 }

@@ -4,8 +4,9 @@ package experiments
 
 import "syscall"
 
-// cpuSeconds is the processor time that this process has used.
-func cpuSeconds() float64 {
+// ProcessorSeconds is the processor time that this process has used, 0 where the system
+// does not tell.
+func ProcessorSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
