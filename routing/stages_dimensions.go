@@ -140,3 +140,38 @@ func (r *gridVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(true) 
 
 // Stages implements [Staged].
 func (u *gridUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }
+
+// Stages implements [Staged]: one for each dimension of each order.
+func (r *o1Turn) Stages() (fabric.Routing, []Stage) {
+	var stages []Stage
+	for i, start := range []uint32{o1Started, o1Started | o1Descending} {
+		x := r.orders[i].axes()
+		if x == nil {
+			return r, nil
+		}
+		for d := range x.sizes {
+			stage := x.stage(d, true, start, r.orders[i].came, asIs)
+			enters := stage.Enters
+			stage.Enters = func(goal int, s topology.SwitchID, state uint32) bool {
+				return order(state) == i && enters(goal, s, state)
+			}
+			stages = append(stages, stage)
+		}
+	}
+	return r, stages
+}
+
+// Stages implements [Staged]: of DimWAR one for each dimension.
+func (r *deroutes) Stages() (fabric.Routing, []Stage) {
+	x := r.axes()
+	if r.rule != ruleDimWAR || x == nil {
+		return r, nil
+	}
+	var stages []Stage
+	for d := range x.sizes {
+		stage := x.stage(d, true, derouteStart, func(in topology.PortID) uint8 { return r.along[in] }, asIs)
+		stage.Reduce = func(state uint32) uint32 { return state &^ fabric.NonMinimal }
+		stages = append(stages, stage)
+	}
+	return r, stages
+}

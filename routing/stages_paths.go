@@ -68,3 +68,31 @@ func (r *anyVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(false) 
 
 // Stages implements [Staged].
 func (u *anyUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }
+
+// Stages implements [Staged]: one for each layer.
+func (r *fatPaths) Stages() (fabric.Routing, []Stage) {
+	if !r.hopPaths.IgnoresTerminals() {
+		return r, nil
+	}
+	var stages []Stage
+	for number, paths := range r.layers {
+		stages = append(stages, paths.stage(layerStarted|uint32(number)<<layerNumber, 2*layerStarted-1, true))
+	}
+	return r, stages
+}
+
+// Stages implements [Staged]: one, to the destination, on the way up or down.
+func (u *upDownStar) Stages() (fabric.Routing, []Stage) {
+	_, sample := numberLeaves(u.graph)
+	return u, []Stage{{
+		Goals: len(sample),
+		Start: func(goal int, s topology.SwitchID) (uint32, bool) { return 0, u.leaf[s] != int32(goal) },
+		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+			return sample[goal], state
+		},
+		Ends: toDestination,
+		Came: func(in topology.PortID) uint8 {
+			return uint8(u.phase(&fabric.Head{Switch: u.graph.PortSwitch[in], In: in}))
+		},
+	}}
+}
