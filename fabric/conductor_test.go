@@ -70,11 +70,11 @@ func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return true
 }
 
-// TestConductor: packets that terminals pass on arrive in the same cycles for any number
+// TestThreadsConductor: packets that terminals pass on arrive in the same cycles for any number
 // of threads; the last of them when it does, as [fabric.Fabric.Cycle] tells behind it; and
 // pauses in which nothing happens take no windows: with pauses of a million cycles, some
 // hundred windows do.
-func TestConductor(t *testing.T) {
+func TestThreadsConductor(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
 	for _, pause := range []int64{1, 3, 40, 1_000_000} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {

@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"context"
-	"errors"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -131,9 +130,6 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		if err := f.config.CheckWith(Observers); err != nil {
 			return nil, err
 		}
-	}
-	if plan.After != nil && f.faults != nil {
-		return nil, errors.New("a workload does not follow another one in a network with faults yet")
 	}
 	if last.Closed() {
 		offered = 0

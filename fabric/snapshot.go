@@ -42,8 +42,8 @@ func (f *Fabric) RestoreState(b []byte) error {
 // noState says why a network cannot be written.
 func (f *Fabric) noState() error {
 	switch {
-	case f.faults != nil:
-		return errors.New("a network with faults cannot be written as a snapshot yet")
+	case f.faults != nil && (f.unit != nil || f.laneQueues != nil):
+		return errors.New("a network with faults cannot be written as a snapshot yet where packets are the unit, or terminals send by lane")
 	case f.conductor != nil:
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
 	case f.multicast != nil:
@@ -61,6 +61,7 @@ type archiver struct {
 	packets int
 	number  []int32 // by id, + 1; where a state is written
 	ids     []int32 // by number: where it is written, the packets that there are
+	letters letterNumbers
 }
 
 // archive writes the state of f or reads it into f.
@@ -74,8 +75,10 @@ func (f *Fabric) archive(a *snapshot.Archive) *archiver {
 	x.Check(f.cycle >= -1 && f.cycle < Never, "cycle %d", f.cycle)
 	x.counters(&f.Counters)
 	moving := x.gather()
+	x.letterTable()
 	x.packetTable()
 	x.hardware()
+	x.faults()
 	x.wheels(moving)
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
@@ -219,6 +222,9 @@ func (x *archiver) gather() *moving {
 	if len(x.ids) != f.InFlight() {
 		f.domains[0].broken("%d packets are found of %d", len(x.ids), f.InFlight())
 	}
+	if f.faults != nil {
+		x.numberLetters()
+	}
 	return m
 }
 
@@ -279,9 +285,16 @@ func (x *archiver) packetTable() {
 
 func (x *archiver) record(id int32) {
 	d := x.f.domains[0]
-	p := d.packet(id)
-	archivePacket(x.Archive, p)
+	p := *d.packet(id)
+	if x.f.faults != nil && !x.Reading() { // its letter's
+		p.tag = uint64(x.letters.number[p.tag] - 1)
+	}
+	archivePacket(x.Archive, &p)
 	x.Check(p.flits > 0 && p.src >= 0 && int(p.src) < len(x.f.terminals), "a packet of %d flits from terminal %d", p.flits, p.src)
+	x.Check(x.f.faults == nil || p.tag < uint64(x.letters.count), "a packet is letter %d of %d", p.tag, x.letters.count)
+	if x.Reading() {
+		*d.packet(id) = p
+	}
 	if x.f.unit != nil {
 		archiveTrain(x.Archive, d.train(id))
 	}

@@ -137,11 +137,17 @@ func (r *runner) handOver() {
 	r.statistics.follow(s)
 	f.source = s
 	for i, d := range f.domains {
-		d.source, d.prefetcher = s, s
+		source, sink := &d.source, &d.sink
+		if d.retry != nil { // which stands before them
+			source, sink = &d.retry.source, &d.retry.sink
+		} else {
+			d.prefetcher = s
+		}
+		*source = s
 		if d.listener != nil {
 			d.listener.workload = s
 		} else {
-			d.sink = d.listen(s, r.result.parts[i])
+			*sink = d.listen(s, r.result.parts[i])
 			begin(d.listener.alarms, d.cycle)
 		}
 	}

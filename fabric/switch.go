@@ -47,8 +47,12 @@ func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
 
 // evaluate runs the steps of this cycle at switch s.
 func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
-	if len(sw.masks) == 1 && d.unit == nil && d.multicast == nil && !neverPlain {
-		d.evaluatePlainly(sw, s)
+	if len(sw.masks) == 1 && d.multicast == nil && !neverPlain {
+		if d.unit != nil {
+			d.unit.evaluatePlainly(d, sw, s)
+		} else {
+			d.evaluatePlainly(sw, s)
+		}
 		return
 	}
 	var va, sa uint64

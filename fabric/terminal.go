@@ -129,7 +129,8 @@ func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(
 func (d *domain) wakeUp(t topology.TerminalID, cycle int64) {
 	te := &d.terminals[t]
 	if te.packet < 0 {
-		d.wakeAt(int32(t), te, max(cycle, d.cycle+1))
+		// The channel may still be busy with the flit before.
+		d.wakeAt(int32(t), te, max(cycle, d.cycle+1, wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree)))
 	}
 }
 

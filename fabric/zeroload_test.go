@@ -187,3 +187,29 @@ func TestChannelRate(t *testing.T) {
 		t.Errorf("delivered %+v, want one packet after 25 cycles", s.delivered)
 	}
 }
+
+// TestWokenOnSlowChannel: a terminal that hears of a packet while its channel, at 4
+// cycles a flit, is busy with the one before waits for the channel. The first packet, born
+// in cycle 10, leaves in cycle 11; the second cannot before cycle 15.
+func TestWokenOnSlowChannel(t *testing.T) {
+	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+		config := pipelined()
+		config.Fabric.Unit = unit
+		if unit == fabric.UnitPacket {
+			config.Switch.Hold, config.Switch.FlowControl = true, "cut-through"
+		}
+		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 4}}
+		f := n.fabric(t, config)
+		s := &script{}
+		s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
+		f.Attach(s, s)
+		f.Advance(12)
+		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
+		f.Wake(0)
+		f.Advance(100)
+		if len(s.delivered) != 2 || s.delivered[0].Inject != 11 || s.delivered[1].Inject != 15 {
+			t.Errorf("%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.delivered)
+		}
+	}
+}

@@ -198,10 +198,10 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 }
 
 // drawFaults draws the parts that fail, each kind from its own stream. All
-// faults of the settings are reported.
+// problems of the settings are reported.
 func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([]Fault, error) {
 	var drawn []Fault
-	var faults []error
+	var problems []error
 	if c.FailProcessors+c.FailUnits+c.FailSwitches+c.FailChannels == 0 {
 		return nil, nil // without listing all parts
 	}
@@ -223,14 +223,14 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 			}
 		}
 		if kind.count > len(parts) {
-			faults = append(faults, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
+			problems = append(problems, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
 			continue
 		}
 		stream := sim.NewStream(seed, "session-faults", i)
 		sim.Shuffle(&stream, parts)
 		drawn = append(drawn, parts[:kind.count]...)
 	}
-	return drawn, errors.Join(faults...)
+	return drawn, errors.Join(problems...)
 }
 
 func (r *SessionsResult) countPackets(n *SessionNetwork) {

@@ -53,6 +53,35 @@ settle = "0.4us"
 warmup."traffic.load" = 0.25
 warmup."traffic.packet_flits" = 2
 `,
+	"faults": `
+[topology]
+type = "random-regular"
+switches = 16
+degree = 4
+terminals = 2
+[routing]
+type = "table"
+[switch]
+vcs = 6
+[fault.cables]
+fraction = 0.05
+[fault.switch]
+switches = ["switch 5"]
+at = 500
+until = 900
+[recovery]
+unreachable = "count"
+reroute = 100
+retries = 3
+timeout = "300ns"
+[measure]
+warmup = 600
+window = 700
+[sweep]
+"fault.cables.seed" = [1, 2]
+"traffic.load" = [0.1, 0.3]
+fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
+`,
 	"refined": forkBase + `
 [sweep]
 "traffic.load" = [0.2, 1.0]

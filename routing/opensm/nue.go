@@ -127,7 +127,7 @@ func (w *nueSearch) lane(ends []topology.TerminalID) {
 	w.graph = newOrdered(&w.c)
 	w.trial, w.blocked = make([]bool, len(w.graph.uses)), make([]bool, len(w.graph.uses))
 	w.first = make([]bool, len(w.s.Links))
-	w.escape(w.s.center(count), count)
+	w.escape(w.s.center(ends), count)
 	for _, t := range ends {
 		for i := range 1 << w.s.LMC {
 			w.search(w.s.home(t))
