@@ -37,6 +37,7 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, UGAL-L_VCH", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
 		{"dragonfly, UGAL-L_CR", dragonfly("ugal-l-cr"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
 		{"dragonfly, PAR", dragonfly("par"), func(c *fabric.Config) {}, 1},
+		{"dragonfly, Q-adaptive", dragonfly("q-adaptive"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
 		{"dragonfly, UGAL-G", dragonfly("ugal-g"), func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 		}, 1},
@@ -45,6 +46,7 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
 		{"dragonfly, packets", dragonfly("val"), packets, 6},
 		{"dragonfly, packets, UGAL-L", dragonfly("ugal-l"), packets, 4},
+		{"dragonfly, packets, Q-adaptive", dragonfly("q-adaptive"), packets, 4},
 		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
 			*c = laneConfig("2:8", "0:24,1:8", 1)
 		}, 6},

@@ -63,6 +63,9 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	f.ask(routing)
 	f.layOutSwitches()
 	f.wire(timings)
+	if r, ok := routing.(Learner); ok {
+		f.memory = r.NewMemory(func(p topology.PortID) int64 { return int64(f.out[p].latency) })
+	}
 	if f.allocators, err = newAllocators(&f.network); err != nil {
 		return nil, err
 	}

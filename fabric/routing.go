@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Routing chooses the way of packets. One value serves a whole fabric; it must
@@ -76,6 +77,28 @@ type Departer interface {
 	// It may change h.State and returns the virtual channels allowed on the
 	// terminal's channel.
 	Depart(v *View, h *Head) uint32
+}
+
+// Learner is implemented by routings that learn while packets move. What is learned
+// belongs to a network, not to the routing, which many share.
+type Learner interface {
+	// NewMemory makes what a network knows before its first cycle; latency is that of
+	// the channel out of a port, in cycles. [View.Memory] shows it. Calls of Route for
+	// different switches come from different threads, up to one cycle more apart than
+	// the latency of any channel between them; what one writes for another must be
+	// guarded, and be looked at only once it could have come over the channel like a
+	// credit, 1 + latency cycles later.
+	NewMemory(latency func(topology.PortID) int64) Memory
+	// Notes is the set of bits of Head.State in which the routing notes what it
+	// learns from. What Explore lists does not depend on them, and leaves them 0.
+	Notes() uint32
+}
+
+// Memory is what the switches of one network have learned.
+type Memory interface {
+	// Archive writes it, or reads it into a new one of the same routing, between two
+	// cycles.
+	Archive(a *snapshot.Archive)
 }
 
 // Explorer is implemented by routings whose every possible decision can be

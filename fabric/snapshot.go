@@ -112,6 +112,10 @@ func (x *archiver) hardware() {
 	for _, own := range f.allocators {
 		own.Archive(a)
 	}
+	if f.memory != nil {
+		a.Mark("memory")
+		f.memory.Archive(a)
+	}
 	if f.sensing != nil {
 		snapshot.Array(a, "output virtual channels that are sensed", f.sensing.probes, archiveProbe)
 		snapshot.Array(a, "ports that are sensed", f.sensing.witness, snapshot.Int)

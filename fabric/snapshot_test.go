@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -105,6 +106,26 @@ func TestSnapshots(t *testing.T) {
 	}
 	if packets < 30_000 {
 		t.Errorf("%d packets are not a test of all", packets)
+	}
+}
+
+// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its
+// way to them.
+func TestSnapshotsOfLearners(t *testing.T) {
+	fabric.DivideAlways(t.Cleanup)
+	packets, trials := 0, 0
+	for seed := uint64(0); trials < 6; seed++ {
+		tr := routingtest.DrawUnitTrial(t, seed)
+		if !strings.Contains(tr.String(), "q-adaptive") {
+			continue
+		}
+		if trials++; trials%2 == 0 {
+			tr.SetUnit(fabric.UnitPacket)
+		}
+		packets += checkSnapshot(t, tr, seed)
+	}
+	if packets < 1000 {
+		t.Errorf("%d packets are not a test", packets)
 	}
 }
 

@@ -30,6 +30,9 @@ func (v *View) AllVCs() uint32 { return v.d.allVCs }
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return v.d.cycle }
 
+// Memory is what the network has learned, of the kind that its [Learner] makes.
+func (v *View) Memory() Memory { return v.d.memory }
+
 // Random is the random stream of routing decisions at switch s or, while a
 // [Departer] decides, at the terminal.
 func (v *View) Random(s topology.SwitchID) *sim.Stream {

@@ -1,0 +1,21 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// QEstimate is what Q-adaptive routing's memory of a network holds of a port, for packets
+// to a group from the terminal at a place of its switch.
+func QEstimate(memory fabric.Memory, p topology.PortID, group, place int) float32 {
+	m := memory.(*qMemory)
+	q := m.routing
+	return m.row(q.graph.PortSwitch[p], group*q.slots+place)[q.column[p]]
+}
+
+// QMove is where an answer moves an estimate to.
+func QMove(config QAdaptiveConfig, estimate, answer float32) float32 {
+	m := qMemory{routing: &qAdaptive{config: config}}
+	m.move(&estimate, answer)
+	return estimate
+}

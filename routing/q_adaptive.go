@@ -1,0 +1,272 @@
+package routing
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// QAdaptiveConfig holds the settings of routing "q-adaptive".
+type QAdaptiveConfig struct {
+	Alpha       float64 `toml:"alpha" doc:"part of its difference by which an estimate moves towards an answer that is lower" min:"0" max:"1"`
+	Beta        float64 `toml:"beta" doc:"the same towards an answer that is higher" min:"0" max:"1"`
+	Exploration float64 `toml:"exploration" doc:"probability that a switch that decides takes a random channel instead" min:"0" max:"1"`
+	Source      float64 `toml:"source_threshold" doc:"at its source a packet goes minimally unless another channel is better by this part of the minimal one's estimate" min:"0" max:"1"`
+	Between     float64 `toml:"between_threshold" doc:"the same at the first switch of a group between those of source and destination" min:"0" max:"1"`
+	SpreadVCs   bool    `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
+}
+
+func init() {
+	Register("q-adaptive", "Q-adaptive on groups: switches learn from each other's answers how long each channel takes to each group; the virtual channel rises at every hop", Use{On: Groups},
+		QAdaptiveConfig{0.2, 0.04, 0.001, 0.2, 0.35, false}, newQAdaptive)
+}
+
+// qAdaptive is Q-adaptive routing (Kang, Wang and Lan, HPDC 2021). A switch estimates,
+// for each of its channels, the time from here to each other group, for each place of
+// the source terminal at its switch. A packet takes the channel of the least estimate at
+// its source switch. At the first switch of another group but its destination's it goes
+// on minimally, or by a random other switch of the group if that is estimated to be
+// better. Elsewhere it goes minimally. See [qMemory] for how estimates are learned.
+//
+// Deadlock: hops are numbered, and the class rises at each. A packet makes 5 hops at
+// most: one from its source, one more from the first switch of another group, and 3 on
+// the minimal path from wherever it is then.
+//
+// Deviations: the text of the paper was not at hand. This is after the authors' published
+// simulator. The default rates, exploration and thresholds are not that simulator's (0.5,
+// 0.5, 0.1, 0 and 0), and were not checked against the paper. A switch answers when a packet reaches the front of its buffer, which
+// is when routings are asked, not when it comes in. Times are kept in the bits that
+// packets have left for them, 17 with 4 terminals a switch, so that a wait of 2^17 cycles
+// or more at one switch is taken for a shorter one.
+//
+// Memory: that of groupWalk, and 4 bytes for each (channel between switches, group,
+// terminal of a switch) in every network that runs.
+type qAdaptive struct {
+	*groupWalk
+	config QAdaptiveConfig
+	slot   []uint32            // len = ports: place of a terminal's port among those of its switch
+	slots  int                 // most terminals of a switch
+	links  [][]topology.PortID // by switch: its ports to others
+	column []int32             // len = ports: place in links
+	stamp  int                 // first bit of the time in Head.State
+}
+
+// Layout of Head.State. Behind qSlot come the place of the source terminal and the cycle
+// of the last decision, its low bits.
+const (
+	qHops    uint32 = 7      // hops made
+	qGateway uint32 = 1 << 3 // a local hop has led to a switch with the global channel
+	qSlot           = 4
+	qClasses        = 5
+)
+
+func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
+	walk, err := newGroupWalk("q-adaptive", env, GroupSettings{Gateway: "random", GlobalVC: "next", SpreadVCs: config.SpreadVCs})
+	if err != nil {
+		return nil, err
+	}
+	walk.classes = qClasses
+	g := walk.graph
+	q := &qAdaptive{groupWalk: walk, config: config, slot: make([]uint32, g.NumPorts()), links: make([][]topology.PortID, g.Switches()), column: make([]int32, g.NumPorts())}
+	terminals := make([]int, g.Switches())
+	for i := range g.NumPorts() {
+		p, s := topology.PortID(i), g.PortSwitch[i]
+		if _, ok := g.PeerPort(p); ok {
+			q.column[p] = int32(len(q.links[s]))
+			q.links[s] = append(q.links[s], p)
+			continue
+		}
+		q.slot[p] = uint32(terminals[s])
+		terminals[s]++
+		q.slots = max(q.slots, terminals[s])
+	}
+	q.stamp = qSlot + bits.Len(uint(q.slots-1))
+	if fabric.StateBits-1-q.stamp < 12 {
+		return nil, &param.ParamError{Key: "topology", Value: q.slots, Want: "at most 128 terminals a switch for routing \"q-adaptive\""}
+	}
+	return q, checkVCs("q-adaptive", qClasses, env)
+}
+
+// VCs implements [fabric.Routing].
+func (q *qAdaptive) VCs() int { return qClasses }
+
+// InjectionVCs implements [fabric.Routing].
+func (q *qAdaptive) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (q *qAdaptive) IgnoresTerminals() bool { return true }
+
+// Notes implements [fabric.Learner].
+func (q *qAdaptive) Notes() uint32 { return fabric.NonMinimal - 1<<qSlot }
+
+// times is the set of bits of a time that packets keep.
+func (q *qAdaptive) times() uint32 { return 1<<(fabric.StateBits-1-q.stamp) - 1 }
+
+// NewMemory implements [fabric.Learner].
+func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory {
+	return newQMemory(q, latency)
+}
+
+// Route implements [fabric.Routing].
+func (q *qAdaptive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	m, now, home := v.Memory().(*qMemory), v.Cycle(), &q.home[h.Dst]
+	slot := h.State & (1<<q.stamp - 1) >> qSlot
+	if h.State&qHops == 0 {
+		slot = q.slot[h.In]
+	}
+	row := int(home.group)*q.slots + int(slot)
+	if h.State&qHops != 0 {
+		waited := int64((uint32(now) - h.State>>q.stamp) & q.times())
+		m.answer(h, row, home.group, now, waited)
+	}
+	if h.Switch == home.sw {
+		return fabric.Hop{Port: home.port, VCs: v.AllVCs()}
+	}
+	port := q.choose(m, h, row, now, v.Random(h.Switch))
+	hop := q.leave(h, port, v.VCs())
+	h.State |= slot<<qSlot | uint32(now)&q.times()<<q.stamp
+	return hop
+}
+
+// choose is the port that a packet leaves by.
+func (q *qAdaptive) choose(m *qMemory, h *fabric.Head, row int, now int64, random *sim.Stream) topology.PortID {
+	decides, between := q.decides(h)
+	if decides && q.config.Exploration > 0 && random.Float64() < q.config.Exploration {
+		return q.links[h.Switch][random.IntN(len(q.links[h.Switch]))]
+	}
+	minimal := q.minimal(h, random)
+	if !decides {
+		return minimal
+	}
+	m.learn(h.Switch, now)
+	estimates, other, threshold := m.row(h.Switch, row), topology.PortID(0), q.config.Source
+	if between {
+		other, threshold = q.aside(h.Switch, random), q.config.Between
+	} else {
+		other = q.links[h.Switch][leastOf(estimates)]
+	}
+	along := float64(estimates[q.column[minimal]])
+	if along-float64(estimates[q.column[other]]) < threshold*along {
+		return minimal
+	}
+	return other
+}
+
+// decides tells whether a packet is at a switch that decides: its source, or the first
+// of a group between (without a channel to the destination's).
+func (q *qAdaptive) decides(h *fabric.Head) (decides, between bool) {
+	here, there := &q.at[h.Switch], &q.home[h.Dst]
+	switch {
+	case here.group == there.group:
+	case h.State&qHops == 0:
+		return true, false
+	case h.State&qHops == 1:
+		came, _ := q.graph.PeerPort(h.In)
+		if q.at[q.graph.PortSwitch[came]].group == here.group || q.size[here.group] < 2 {
+			return false, false
+		}
+		for _, step := range q.ways(h, new(qWays)) {
+			if step&int32(leaveGroup) == leaveGroup {
+				return false, false
+			}
+		}
+		return true, true
+	}
+	return false, false
+}
+
+// qWays is room for the minimal steps of most packets.
+type qWays [16]int32
+
+// ways are the minimal steps of a packet, as packStep has them; in room if they fit.
+func (q *qAdaptive) ways(h *fabric.Head, room *qWays) []int32 {
+	steps := room[:0]
+	home := &q.home[h.Dst]
+	step := q.step(h.Switch, &home.place, home.group)
+	if step >= 0 {
+		return append(steps, step)
+	}
+	several := &q.several[^step]
+	n := several.count
+	if h.State&qGateway != 0 {
+		n = several.own
+	}
+	for i := range n {
+		steps = append(steps, q.groupWalk.choose(several, int(i)))
+	}
+	return steps
+}
+
+// minimal is the port of a minimal step, one of several at random.
+func (q *qAdaptive) minimal(h *fabric.Head, random *sim.Stream) topology.PortID {
+	steps := q.ways(h, new(qWays))
+	if len(steps) == 1 {
+		return topology.PortID(steps[0] >> stepBits)
+	}
+	return topology.PortID(steps[random.IntN(len(steps))] >> stepBits)
+}
+
+// aside is the port to a random other switch of a switch's group.
+func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.PortID {
+	at := &q.at[s]
+	member := int32(random.IntN(int(q.size[at.group]) - 1))
+	if member >= at.member {
+		member++
+	}
+	return topology.PortID(q.steps[q.toMember(s, member)] >> stepBits)
+}
+
+// leave counts a hop by a port; a port of no minimal step makes the packet one that goes
+// around.
+func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
+	hops, around := h.State&qHops, h.State&fabric.NonMinimal|fabric.NonMinimal
+	gateway := uint32(0)
+	for _, step := range q.ways(h, new(qWays)) {
+		if topology.PortID(step>>stepBits) == port {
+			around = h.State & fabric.NonMinimal
+			if step&leaveGroup == toGateway {
+				gateway = qGateway
+			}
+		}
+	}
+	h.State = hops + 1 | gateway | around
+	return fabric.Hop{Port: port, VCs: q.vcSet(hops, vcs)}
+}
+
+// Explore implements [fabric.Explorer].
+func (q *qAdaptive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if home := &q.home[h.Dst]; h.Switch == home.sw {
+		yield(fabric.Hop{Port: home.port, VCs: allVCs(vcs)}, h.State&^q.Notes(), 1)
+		return
+	}
+	visit := func(port topology.PortID, weight float64) {
+		head := h
+		hop := q.leave(&head, port, vcs)
+		yield(hop, head.State, weight)
+	}
+	decides, _ := q.decides(&h)
+	if decides {
+		for _, port := range q.links[h.Switch] {
+			visit(port, 0)
+		}
+		return
+	}
+	steps := q.ways(&h, new(qWays))
+	for _, step := range steps {
+		visit(topology.PortID(step>>stepBits), 1/float64(len(steps)))
+	}
+}
+
+// leastOf is the place of the least number, the first of equals.
+func leastOf(numbers []float32) int {
+	best := 0
+	for i, x := range numbers {
+		if x < numbers[best] {
+			best = i
+		}
+	}
+	return best
+}
