@@ -3,6 +3,7 @@ package routing
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -33,6 +34,16 @@ type qMemory struct {
 type qBox struct {
 	sync.Mutex
 	answers []qAnswer
+	next    atomic.Int64 // when the first of them is due, fabric.Never if there is none: most looks end here
+}
+
+// lookAgain notes when the first answer is due.
+func (b *qBox) lookAgain() {
+	next := fabric.Never
+	if len(b.answers) > 0 {
+		next = b.answers[0].due
+	}
+	b.next.Store(next)
 }
 
 type qAnswer struct {
@@ -51,6 +62,7 @@ func newQMemory(q *qAdaptive, latency func(topology.PortID) int64) *qMemory {
 	leads := make([]int32, g.NumPorts()) // group at the far end
 	for p := range leads {
 		m.latency[p] = latency(topology.PortID(p))
+		m.boxes[p].lookAgain()
 		peer, ok := g.PeerPort(topology.PortID(p))
 		if !ok {
 			continue
@@ -102,6 +114,7 @@ func (m *qMemory) answer(h *fabric.Head, row int, to int32, now, waited int64) {
 	box := &m.boxes[from]
 	box.Lock()
 	box.answers = append(box.answers, qAnswer{now + 1 + m.latency[from], int32(row), float32(waited) + left})
+	box.lookAgain()
 	box.Unlock()
 }
 
@@ -113,15 +126,17 @@ func (m *qMemory) learn(s topology.SwitchID, now int64) {
 	m.learned[s] = now
 	for column, port := range m.routing.links[s] {
 		box := &m.boxes[port]
+		if box.next.Load() > now {
+			continue
+		}
 		box.Lock()
 		come := 0
 		for ; come < len(box.answers) && box.answers[come].due <= now; come++ {
 			a := &box.answers[come]
 			m.move(&m.row(s, int(a.row))[column], a.estimate)
 		}
-		if come > 0 {
-			box.answers = append(box.answers[:0], box.answers[come:]...)
-		}
+		box.answers = append(box.answers[:0], box.answers[come:]...)
+		box.lookAgain()
 		box.Unlock()
 	}
 }
@@ -147,6 +162,9 @@ func (m *qMemory) Archive(a *snapshot.Archive) {
 		})
 	}
 	if a.Reading() {
+		for p := range m.boxes {
+			m.boxes[p].lookAgain()
+		}
 		for s := range m.learned {
 			m.learned[s] = -1
 		}
