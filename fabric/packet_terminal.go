@@ -10,7 +10,7 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 		u.sent(d, t, te, o)
 		return
 	}
-	if te.packet < 0 && !d.fetch(t, te, c) {
+	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
 	u.room(d, d.terminalOut0+t, 1<<d.vcs-1, te.left)

@@ -129,8 +129,7 @@ func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(
 func (d *domain) wakeUp(t topology.TerminalID, cycle int64) {
 	te := &d.terminals[t]
 	if te.packet < 0 {
-		// The channel may still be busy with the flit before.
-		d.wakeAt(int32(t), te, max(cycle, d.cycle+1, wholeCycle(d.out[d.terminalOut0+int32(t)].nextFree)))
+		d.wakeAt(int32(t), te, max(cycle, d.cycle+1))
 	}
 }
 
@@ -170,10 +169,10 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		d.unit.serve(d, t, te, c)
 		return
 	}
-	if te.packet < 0 && !d.fetch(t, te, c) {
+	o := &d.out[d.terminalOut0+t]
+	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
-	o := &d.out[d.terminalOut0+t]
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	flags := int32(0)
 	if te.flags&begun == 0 {
@@ -219,6 +218,16 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	if d.fetch(t, te, next) {
 		d.wakeAt(t, te, next)
 	}
+}
+
+// busy tells whether terminal t, which has been woken, has a channel that is still busy
+// with the flit before; it is woken again as the channel is free.
+func (d *domain) busy(t int32, te *terminal, o *outPort, c int64) bool {
+	free := wholeCycle(o.nextFree)
+	if free > c {
+		d.wakeAt(t, te, free)
+	}
+	return free > c
 }
 
 // fetch takes terminal t's next packet from the source, if it can enter the
