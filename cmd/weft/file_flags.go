@@ -41,10 +41,16 @@ func (f *fileFlags) options() experiments.Options {
 
 // open reads all files; problems of all of them are reported together.
 func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
-	var files []*experiments.File
+	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
+}
+
+// ofAll is what read gives for each of n files, done being told of it at once; problems
+// of all of them are reported together.
+func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done func(i int, x T)) ([]T, error) {
+	var all []T
 	var problems experiments.Problems
-	for _, name := range names {
-		file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(name, f.options()) })
+	for i := range n {
+		x, err := experiments.Interruptible(ctx, func() (T, error) { return read(i) })
 		var bad experiments.Problems
 		switch {
 		case errors.As(err, &bad):
@@ -52,11 +58,12 @@ func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.Fi
 		case err != nil:
 			return nil, err
 		default:
-			files = append(files, file)
+			done(i, x)
+			all = append(all, x)
 		}
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return files, nil
+	return all, nil
 }

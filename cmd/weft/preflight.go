@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/weft-sim/weft/experiments"
@@ -24,25 +23,7 @@ func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
 // preflight examines all files before any of them runs and prints the
 // warnings; what forbids a run is returned together, for all files.
 func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
-	var reports []*experiments.Report
-	var problems experiments.Problems
-	for i, f := range files {
-		report, err := experiments.Interruptible(ctx, func() (*experiments.Report, error) { return examine(i) })
-		var bad experiments.Problems
-		switch {
-		case errors.As(err, &bad):
-			problems = append(problems, bad...)
-		case err != nil:
-			return nil, err
-		default:
-			a.warnings(f, report.Warnings)
-			reports = append(reports, report)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return reports, nil
+	return ofAll(ctx, len(files), examine, func(i int, report *experiments.Report) { a.warnings(files[i], report.Warnings) })
 }
 
 // preflightRun is preflight before a run, of points that are not finished.
