@@ -63,13 +63,14 @@ func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return 
 
 // decide takes the channel of the least weight, of those with room if asked for.
 func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
-	j := r.arrive(h)
+	var j journey
+	r.arrive(h, &j)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
 	adaptive := v.AllVCs() &^ 1
 	random := v.Random(h.Switch)
-	var best [2]least // aligning, derouting
+	best := [2]least{noneYet, noneYet} // aligning, derouting
 	if adaptive != 0 {
 		r.candidates(h, &j, func(t trunk, aligns bool) {
 			hops, to := j.left, &best[0]
@@ -78,7 +79,7 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 			}
 			for i := range t.count {
 				if p := t.port + topology.PortID(i); !room || v.Room(p, h.Flits)&adaptive != 0 {
-					to.offer(v, r.sense, trunk{p, 1}, hops, random)
+					*to = to.offer(v, r.sense, trunk{p, 1}, hops, random)
 				}
 			}
 		})
@@ -87,33 +88,17 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 	case best[0].equal == 0 && best[1].equal == 0:
 		t, _ := r.turn(h.Switch, r.home[h.Dst])
 		return fabric.Hop{Port: t.port, VCs: 1}
-	case best[0].equal == 0 || best[1].equal > 0 && best[1].weight < best[0].weight:
+	case best[1].weight < best[0].weight:
 		h.State |= fabric.NonMinimal
 		return fabric.Hop{Port: best[1].port, VCs: adaptive}
 	}
 	return fabric.Hop{Port: best[0].port, VCs: adaptive}
 }
 
-// candidates lists the cables that a packet may leave by on adaptive channels.
-func (r *dalEscape) candidates(h *fabric.Head, j *journey, visit func(t trunk, aligns bool)) {
-	for d, at := range j.here {
-		if at == j.there[d] {
-			continue
-		}
-		visit(r.trunk(h.Switch, d, j.there[d]), true)
-		if r.mayDeroute(h, j, d) {
-			for to := range r.sizes[d] {
-				if to != at && to != j.there[d] {
-					visit(r.trunk(h.Switch, d, to), false)
-				}
-			}
-		}
-	}
-}
-
 // Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	j := r.arrive(&h)
+	var j journey
+	r.arrive(&h, &j)
 	if j.left == 0 {
 		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
 		return

@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"math"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -81,25 +83,56 @@ func (r *deroutes) ReadsCrossed() bool { return r.sense == senseBoth }
 
 // journey is a packet at a switch.
 type journey struct {
-	here, there []int32 // coordinates
-	left        int     // dimensions to align
-	came        int     // dimension that it came along, noDimension at its source
+	here, there []int32               // coordinates
+	left        int                   // dimensions to align
+	came        int                   // dimension that it came along, noDimension at its source
+	open        [maxHammingDims]uint8 // the dimensions to align, the lowest first
 }
 
 // arrive looks at a packet that has come to a switch, and notes a deroute that lies
-// behind it.
-func (r *deroutes) arrive(h *fabric.Head) journey {
-	j := journey{here: r.place(h.Switch), there: r.place(r.home[h.Dst]), came: int(r.along[h.In])}
+// behind it. Which dimensions are left is as good as random, so it is found without
+// branches, and once for all that comes after.
+func (r *deroutes) arrive(h *fabric.Head, j *journey) {
+	j.here, j.there, j.came = r.place(h.Switch), r.place(r.home[h.Dst]), int(r.along[h.In])
+	left, there := 0, j.there[:len(j.here)]
 	for d, at := range j.here {
-		if at != j.there[d] {
-			j.left++
+		j.open[left&(maxHammingDims-1)] = uint8(d)
+		more := 0
+		if at != there[d] {
+			more = 1
 		}
+		left += more
 	}
+	j.left = left
 	h.State |= derouteStart
-	if r.rule == ruleDAL && j.came != noDimension && j.here[j.came] != j.there[j.came] {
+	if r.rule == ruleDAL && j.came != noDimension && j.here[j.came] != there[j.came] {
 		h.State |= 1 << (derouteMask + j.came)
 	}
-	return j
+}
+
+// elsewhere is coordinate number i of dimension d among those that are neither the
+// packet's own nor its destination's.
+func (j *journey) elsewhere(d uint8, i int) int {
+	low, high := int(j.here[d]), int(j.there[d])
+	if low > high {
+		low, high = high, low
+	}
+	if i >= low {
+		i++
+	}
+	if i >= high {
+		i++
+	}
+	return i
+}
+
+// considered lists the dimensions that are looked at: those to align, or the lowest of
+// them.
+func (r *deroutes) considered(j *journey) []uint8 {
+	if r.rule == ruleDimWAR {
+		return j.open[:1]
+	}
+	return j.open[:j.left]
 }
 
 // mayDeroute tells whether a packet may be derouted in a dimension in which it is not
@@ -113,9 +146,6 @@ func (r *deroutes) mayDeroute(h *fabric.Head, j *journey, d int) bool {
 	}
 	return d != j.came
 }
-
-// lowestOnly tells that only the lowest dimension is looked at.
-func (r *deroutes) lowestOnly() bool { return r.rule == ruleDimWAR }
 
 // take is the hop by a port. It counts hops where these are numbered.
 func (r *deroutes) take(h *fabric.Head, port topology.PortID, aligns bool, vcs int) fabric.Hop {
@@ -138,18 +168,38 @@ func (r *deroutes) take(h *fabric.Head, port topology.PortID, aligns bool, vcs i
 type least struct {
 	port   topology.PortID
 	weight int
-	equal  int // of so many one was drawn; 0: none yet
+	equal  int // of so many one was drawn
 }
 
-// offer looks at the cables to a switch, of which a packet has so many hops to make.
-func (l *least) offer(v *fabric.View, sense sensing, t trunk, hops int, random *sim.Stream) {
+// noneYet weighs more than any channel.
+var noneYet = least{topology.NoPort, math.MaxInt, 0}
+
+// offer looks at the cables to a switch, of which a packet has so many hops to make. Its
+// arguments and its result stay in registers.
+func (l least) offer(v *fabric.View, sense sensing, t trunk, hops int, random *sim.Stream) least {
 	for p := t.port; p < t.port+topology.PortID(t.count); p++ {
-		switch w := sense.queue(v, p) * hops; {
-		case l.equal == 0 || w < l.weight:
-			*l = least{p, w, 1}
-		case w == l.weight:
-			if l.equal++; random.IntN(l.equal) == 0 {
-				l.port = p
+		w := sense.queue(v, p) * hops
+		if w > l.weight {
+			continue
+		}
+		if w < l.weight {
+			l.weight, l.equal = w, 0
+		}
+		if l.equal++; l.equal == 1 || random.IntN(l.equal) == 0 {
+			l.port = p
+		}
+	}
+	return l
+}
+
+// candidates lists the cables that a packet may leave by.
+func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(t trunk, aligns bool)) {
+	for _, d := range r.considered(j) {
+		visit(r.trunk(h.Switch, int(d), j.there[d]), true)
+		if r.mayDeroute(h, j, int(d)) {
+			trunks := r.trunksAlong(h.Switch, int(d))
+			for i := range len(trunks) - 2 {
+				visit(trunks[j.elsewhere(d, i)], false)
 			}
 		}
 	}
@@ -157,39 +207,29 @@ func (l *least) offer(v *fabric.View, sense sensing, t trunk, hops int, random *
 
 // Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	j := r.arrive(h)
+	var j journey
+	r.arrive(h, &j)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
 	random := v.Random(h.Switch)
-	var aligning, derouting least
-	for d, at := range j.here {
-		if at != j.there[d] {
-			aligning.offer(v, r.sense, r.trunk(h.Switch, d, j.there[d]), j.left, random)
-			if r.lowestOnly() {
-				break
-			}
-		}
+	aligning, derouting := noneYet, noneYet
+	dims := r.considered(&j)
+	for _, d := range dims {
+		aligning = aligning.offer(v, r.sense, r.trunk(h.Switch, int(d), j.there[d]), j.left, random)
 	}
 	if aligning.weight == 0 { // no deroute is better
 		return r.take(h, aligning.port, true, v.VCs())
 	}
-	for d, at := range j.here {
-		if at == j.there[d] {
-			continue
-		}
-		if r.mayDeroute(h, &j, d) {
-			for to := range r.sizes[d] {
-				if to != at && to != j.there[d] {
-					derouting.offer(v, r.sense, r.trunk(h.Switch, d, to), j.left+1, random)
-				}
+	for _, d := range dims {
+		if r.mayDeroute(h, &j, int(d)) {
+			trunks := r.trunksAlong(h.Switch, int(d))
+			for i := range len(trunks) - 2 {
+				derouting = derouting.offer(v, r.sense, trunks[j.elsewhere(d, i)], j.left+1, random)
 			}
 		}
-		if r.lowestOnly() {
-			break
-		}
 	}
-	if derouting.equal > 0 && derouting.weight < aligning.weight {
+	if derouting.weight < aligning.weight {
 		return r.take(h, derouting.port, false, v.VCs())
 	}
 	return r.take(h, aligning.port, true, v.VCs())
@@ -197,32 +237,17 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 
 // Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	j := r.arrive(&h)
+	var j journey
+	r.arrive(&h, &j)
 	if j.left == 0 {
 		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
-	visit := func(t trunk, aligns bool) {
+	r.candidates(&h, &j, func(t trunk, aligns bool) {
 		for i := range t.count {
 			head := h
 			hop := r.take(&head, t.port+topology.PortID(i), aligns, vcs)
 			yield(hop, head.State, 0)
 		}
-	}
-	for d, at := range j.here {
-		if at == j.there[d] {
-			continue
-		}
-		visit(r.trunk(h.Switch, d, j.there[d]), true)
-		if r.mayDeroute(&h, &j, d) {
-			for to := range r.sizes[d] {
-				if to != at && to != j.there[d] {
-					visit(r.trunk(h.Switch, d, to), false)
-				}
-			}
-		}
-		if r.lowestOnly() {
-			return
-		}
-	}
+	})
 }

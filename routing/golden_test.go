@@ -85,6 +85,38 @@ func TestGoldenAdaptive(t *testing.T) {
 	}
 }
 
+// TestGoldenQueues pins the decisions of the routings that weigh the queues of many
+// channels, as TestGoldenAdaptive does. The numbers were recorded from an
+// implementation that looked at one channel after the other and asked of each whether
+// it is allowed.
+func TestGoldenQueues(t *testing.T) {
+	cube, plane := hyperX(t, 2, 4, 3, 4), hyperX(t, 3, 5, 2)
+	graph := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 48, 7, 2 })
+	wide := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 44, 40, 2 })
+	for name, want := range map[string]uint64{
+		"dal":       0x7760170d4500aaf,
+		"dimwar":    0x17a8b2169401e86e,
+		"omniwar":   0x5ca280042964a47a,
+		"polarized": 0xa23cccaa179e8634,
+	} {
+		nets := []topology.Topology{cube, plane}
+		if name == "polarized" {
+			nets = append(nets, graph, wide)
+		}
+		got := uint64(0)
+		for _, v := range routingtest.Variants(t, name) {
+			for _, topo := range nets {
+				if r, ok := v.On(topo); ok && !v.CanDeadlock {
+					got = got*31 + digestOf(t, topo, r)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: digest %#x, want %#x", name, got, want)
+		}
+	}
+}
+
 // digestOf runs r under traffic half of which goes to the next terminals but
 // three.
 func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {

@@ -78,6 +78,12 @@ func (w *hammingWalk) trunk(s topology.SwitchID, d int, to int32) trunk {
 	return w.trunks[int(s)*w.width+int(w.first[d]+to)]
 }
 
+// trunksAlong lists the cables of switch s along dimension d, by coordinate.
+func (w *hammingWalk) trunksAlong(s topology.SwitchID, d int) []trunk {
+	first := int(s)*w.width + int(w.first[d])
+	return w.trunks[first : first+int(w.sizes[d])]
+}
+
 // apart is the number of dimensions in which two switches differ.
 func (w *hammingWalk) apart(s, t topology.SwitchID) int {
 	n := 0

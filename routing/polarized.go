@@ -1,6 +1,9 @@
 package routing
 
 import (
+	"math"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -49,6 +52,9 @@ type neighborSwitch struct {
 	port topology.PortID
 	row  int32 // where its lengths begin
 }
+
+// batch bounds how many neighbours are looked at together.
+const batch = 32
 
 // Layout of Head.State: hops made as legHops, the column of the source as legVia.
 
@@ -110,21 +116,52 @@ func (r *polarized) arrive(h *fabric.Head) poles {
 	return x
 }
 
-// gain is by how much a hop to a switch raises D(s,c) - D(c,t), and the hops left
-// behind it; gain < 0: it is not allowed.
-func (r *polarized) gain(x *poles, n neighborSwitch) (gain, hops int) {
-	from, to := int(r.length[n.row+x.source]), int(r.length[n.row+x.end])
-	gain = from - x.from + x.to - to
-	switch {
-	case to > x.left:
-		return -1, to
-	case gain != 0:
-		return gain, to
-	case from > x.from && x.from >= x.to, from < x.from && x.from < x.to, from == x.from:
-		return -1, to
+// A change is what a hop does to D(s,c) and D(c,t), each of which it raises by 1,
+// leaves or lowers by 1: 3*(change of D(s,c) + 1) + change of D(c,t) + 1.
+const (
+	changes    = 9
+	noChange   = 4
+	notAllowed = -1
+)
+
+// gains tells by how much a hop raises D(s,c) - D(c,t), by its change.
+type gains [changes]int8
+
+// allowances are the gains of packets at a switch, by whether D(s,c) < D(c,t), and by
+// the classes left behind the hop less D(c,t) plus 2, 3 if more.
+var allowances = func() (all [2][4]gains) {
+	for rising := range all {
+		for spare := range all[rising] {
+			for change := range changes {
+				from, to := change/3-1, change%3-1
+				gain := from - to
+				if to > spare-2 || gain < 0 ||
+					gain == 0 && (from == 0 || from > 0 && rising == 0 || from < 0 && rising == 1) {
+					gain = notAllowed
+				}
+				all[rising][spare][change] = int8(gain)
+			}
+		}
 	}
-	return 0, to
+	return all
+}()
+
+// gains are those of a packet's hops.
+func (x *poles) gains() *gains {
+	rising := 0
+	if x.from < x.to {
+		rising = 1
+	}
+	return &allowances[rising][min(max(x.left-x.to+2, 0), 3)]
 }
+
+// change is that of a hop to a switch. Distances of neighbours differ by 1 at most.
+func (r *polarized) change(x *poles, n neighborSwitch) int {
+	return noChange + 3*(int(r.length[n.row+x.source])-x.from) + int(r.length[n.row+x.end]) - x.to
+}
+
+// straight tells of a change whether the packet gets nearer to its destination.
+func straight(change int) bool { return change%3 == 0 }
 
 // take leaves by a port and counts the hop; straight says that the packet gets nearer
 // to its destination.
@@ -143,27 +180,37 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if x.to == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
-	best, weight, gained, equal, straight := topology.NoPort, 0, 0, 0, false
-	for _, n := range r.near[h.Switch] {
-		gain, hops := r.gain(&x, n)
-		if gain < 0 {
-			continue
+	// Which hops are allowed is as good as random: they are gathered without branches,
+	// then weighed.
+	var hops [batch]struct{ at, change uint8 }
+	best, least, equal, nearer := topology.NoPort, math.MaxInt, 0, false
+	gains := x.gains()
+	for near := range slices.Chunk(r.near[h.Switch], batch) {
+		allowed := 0
+		for i, n := range near {
+			change := r.change(&x, n)
+			hops[allowed&(batch-1)].at, hops[allowed&(batch-1)].change = uint8(i), uint8(change)
+			allowed += 1 + int(gains[change]>>7)
 		}
-		w := r.sense.queue(v, n.port) * (hops + 1)
-		switch {
-		case equal == 0 || w < weight || w == weight && gain > gained:
-			best, weight, gained, equal, straight = n.port, w, gain, 1, hops < x.to
-		case w == weight && gain == gained:
-			if equal++; v.Random(h.Switch).IntN(equal) == 0 {
-				best, straight = n.port, hops < x.to
+		for _, hop := range hops[:allowed] {
+			change, port := int(hop.change), near[hop.at].port
+			w := r.sense.queue(v, port)*(x.to+change%3)*4 - int(gains[change])
+			if w > least {
+				continue
+			}
+			if w < least {
+				least, equal = w, 0
+			}
+			if equal++; equal == 1 || v.Random(h.Switch).IntN(equal) == 0 {
+				best, nearer = port, straight(change)
 			}
 		}
 	}
 	if equal == 0 { // nothing but shortest paths is left
 		local := r.choose(v, h, r.to(h.Switch, x.end), 0)
-		best, straight = r.graph.PortStart[h.Switch]+topology.PortID(local), true
+		best, nearer = r.graph.PortStart[h.Switch]+topology.PortID(local), true
 	}
-	return r.take(h, best, straight, v.VCs())
+	return r.take(h, best, nearer, v.VCs())
 }
 
 // Explore implements [fabric.Explorer].
@@ -175,13 +222,13 @@ func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint3
 	}
 	allowed := false
 	for _, n := range r.near[h.Switch] {
-		gain, hops := r.gain(&x, n)
-		if gain < 0 {
+		change := r.change(&x, n)
+		if x.gains()[change] == notAllowed {
 			continue
 		}
 		allowed = true
 		head := h
-		hop := r.take(&head, n.port, hops < x.to, vcs)
+		hop := r.take(&head, n.port, straight(change), vcs)
 		yield(hop, head.State, 0)
 	}
 	if allowed {
