@@ -230,5 +230,9 @@ func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
 	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
 		at = " (" + f.Describe(f.Points[i]) + ")"
 	}
-	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %.3g flits a cycle%s\n", c.From, c.To, c.Load, at)
+	load := fmt.Sprintf("%.3g flits a cycle", c.Load)
+	if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
+		load = "full"
+	}
+	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
 }
