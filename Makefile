@@ -13,7 +13,11 @@ SOAK_SEED ?= 1
 
 # Packages in which goroutines share work throughout; in ./fabric only runs on
 # several threads do.
-THREADED := ./experiments ./experiments/kinds ./routing/multicast
+THREADED := ./experiments ./routing/multicast ./routing/proof
+# Packages in which a point is simulated on several threads, and their tests
+# of that.
+DIVIDED := ./fabric ./mpi ./experiments/kinds
+THREADS := Threads|TestForks$$|TestKilled
 
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
@@ -75,7 +79,7 @@ race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
 		set -e; export CGO_ENABLED=1; \
 		echo "$(GO) test -race -short $(THREADED)"; $(GO) test -race -short $(THREADED); \
-		echo "$(GO) test -race -short -run Threads ./fabric ./mpi"; $(GO) test -race -short -run Threads ./fabric ./mpi; \
+		echo "$(GO) test -race -short -run '$(THREADS)' $(DIVIDED)"; $(GO) test -race -short -run '$(THREADS)' $(DIVIDED); \
 	else echo "no C compiler: race detector left out"; fi
 
 bench: ## run the Go benchmarks ten times, in benchstat's format

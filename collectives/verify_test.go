@@ -52,8 +52,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// The verifier itself: schedules with one fault each.
-func TestVerifyFindsFaults(t *testing.T) {
+// The verifier itself: schedules with one error each.
+func TestVerifyFindsErrors(t *testing.T) {
 	good := func(rank, _ int, dst []Op) []Op {
 		peer := int32(1 - rank)
 		return append(dst, Op{Kind: Recv, Peer: peer, Bytes: 8, Combine: true, Data: Slot(0)}, Op{Kind: Send, Peer: peer, Bytes: 8, Data: Slot(0)})

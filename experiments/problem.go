@@ -34,7 +34,7 @@ func (o origin) String() string {
 // Problem is one thing wrong with an experiment file: where, which key, what is
 // there, and what would be allowed.
 type Problem struct {
-	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"
+	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"; empty where Message names the place
 	Key     string // dotted; empty for problems of the whole file
 	Message string
 	order   origin
@@ -45,7 +45,11 @@ func (f *Problem) Error() string {
 	if f.Key != "" {
 		text = f.Key + " " + text
 	}
-	return Legible(cut(f.At, longestPlace) + ": " + cut(text, longestProblem))
+	text = cut(text, longestProblem)
+	if f.At != "" {
+		text = cut(f.At, longestPlace) + ": " + text
+	}
+	return Legible(text)
 }
 
 // Bounds on what is said about an input, however large it is: bytes of a place,

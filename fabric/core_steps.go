@@ -77,3 +77,18 @@ func (s *stepTimes) cycleFrom(k int64) int64 {
 	}
 	return c
 }
+
+// wide is a step of the present cycle or soon after without its modulus.
+func (s *stepTimes) wide(step uint32) int64 { return s.first + int64(int32(step-uint32(s.first))) }
+
+// cycleOf is the cycle that step k belongs to.
+func (s *stepTimes) cycleOf(k int64) int64 {
+	if s.whole != 0 {
+		return k / s.whole
+	}
+	c := s.cycleFrom(k)
+	if s.firstStep(c) > k {
+		c--
+	}
+	return c
+}

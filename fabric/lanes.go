@@ -86,7 +86,7 @@ func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 	return problems
 }
 
-// limitAlone is the fault of a limit without tables.
+// limitAlone is the problem of a limit without tables.
 func limitAlone(limit int) error {
 	return &param.ParamError{Key: "vl_high_limit", Value: limit, Want: "it left out, without vlarb_high and vlarb_low"}
 }

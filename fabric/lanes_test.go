@@ -120,23 +120,27 @@ func shares(t *testing.T, config fabric.Config, loads []float64, cycles int64) *
 	return sink
 }
 
+// twoLanes are tables of two lanes that could each fill a channel alone, and how they
+// divide it by the arbiter's closed forms.
+var twoLanes = []struct {
+	name      string
+	high, low string
+	limit     int
+	ratio     float64 // packets of lane 0 for one of lane 1
+}{
+	{"192 to 64", "", "0:192,1:64", 0, 3},
+	{"3 to 1: a packet may start while weight is left", "", "0:3,1:1", 0, 1},
+	{"limit 0", "0:64", "1:64", 0, 1},
+	{"limit 1", "0:64", "1:64", 1, 1},
+	{"limit 5", "0:64", "1:64", 5, 5},
+	{"limit 254", "0:64", "1:64", 254, 254},
+	{"limit 255 starves", "0:64", "1:64", 255, math.Inf(1)},
+}
+
 // The rules of the two tables on a link that both lanes could fill alone: what the
 // arbiter's closed forms say, to a packet at each end of the window.
 func TestLanesShareALink(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		high, low string
-		limit     int
-		ratio     float64 // packets of lane 0 for one of lane 1
-	}{
-		{"192 to 64", "", "0:192,1:64", 0, 3},
-		{"3 to 1: a packet may start while weight is left", "", "0:3,1:1", 0, 1},
-		{"limit 0", "0:64", "1:64", 0, 1},
-		{"limit 1", "0:64", "1:64", 1, 1},
-		{"limit 5", "0:64", "1:64", 5, 5},
-		{"limit 254", "0:64", "1:64", 254, 254},
-		{"limit 255 starves", "0:64", "1:64", 255, math.Inf(1)},
-	} {
+	for _, c := range twoLanes {
 		for _, speedup := range []float64{1, 2} {
 			config := laneConfig(c.high, c.low, c.limit)
 			config.Switch.Speedup = speedup

@@ -183,3 +183,7 @@ func (m *Meter) MeanHops() float64 { return float64(m.hops) / float64(m.packets)
 
 // MinimalFraction is the share of packets that took a minimal path.
 func (m *Meter) MinimalFraction() float64 { return 1 - float64(m.nonMinimal)/float64(m.packets) }
+
+// measures tells whether a packet born in a cycle is measured, as far as is
+// known when its last flit enters the network.
+func (m *Meter) measures(birth int64) bool { return birth >= m.from && birth < m.to }

@@ -13,13 +13,7 @@ func (u *packetUnit) evaluatePlainly(d *domain, sw *switchState, s topology.Swit
 	m := &sw.masks[0]
 	if m.route != 0 {
 		d.routeArrivals(sw, s, 0)
-		if n := d.matcher.routed; n > 0 {
-			d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
-			d.matcher.routed = 0
-		}
-		if len(d.decided) > 0 {
-			d.countDecisions(sw)
-		}
+		d.followRouting(sw)
 	}
 	word := sw.queue0 >> 6
 	u.tails = bits.OnesCount64(check.At(u.streams, uint32(word)).tail)

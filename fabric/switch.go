@@ -13,13 +13,7 @@ func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
 	m := &sw.masks[0]
 	if m.route != 0 {
 		d.routeArrivals(sw, s, 0)
-		if n := d.matcher.routed; n > 0 {
-			d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
-			d.matcher.routed = 0
-		}
-		if len(d.decided) > 0 {
-			d.countDecisions(sw)
-		}
+		d.followRouting(sw)
 	}
 	for i := range d.steps.n {
 		if m.va != 0 {
@@ -63,13 +57,7 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 		va |= sw.masks[w].va
 		sa |= sw.masks[w].sa
 	}
-	if n := d.matcher.routed; n > 0 {
-		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
-		d.matcher.routed = 0
-	}
-	if len(d.decided) > 0 {
-		d.countDecisions(sw)
-	}
+	d.followRouting(sw)
 	if d.unit != nil {
 		d.unit.tails = d.unit.countTails(sw)
 	}
@@ -117,6 +105,17 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 	}
 	if check.On {
 		d.checkSwitch(sw)
+	}
+}
+
+// followRouting does what comes after the routing of a switch's arrivals in this cycle.
+func (d *domain) followRouting(sw *switchState) {
+	if n := d.matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+		d.matcher.routed = 0
+	}
+	if len(d.decided) > 0 {
+		d.countDecisions(sw)
 	}
 }
 

@@ -154,20 +154,7 @@ func adapterConfig(high, low string, limit int) fabric.Config {
 // A terminal with more to send on two lanes than its channel carries divides it as the
 // closed forms say, with packets of 4,096 bytes in flits of 64.
 func TestTerminalLanesShareAChannel(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		high, low string
-		limit     int
-		ratio     float64 // packets of lane 0 for one of lane 1
-	}{
-		{"192 to 64", "", "0:192,1:64", 0, 3},
-		{"3 to 1: a packet may start while weight is left", "", "0:3,1:1", 0, 1},
-		{"limit 0", "0:64", "1:64", 0, 1},
-		{"limit 1", "0:64", "1:64", 1, 1},
-		{"limit 5", "0:64", "1:64", 5, 5},
-		{"limit 254", "0:64", "1:64", 254, 254},
-		{"limit 255 starves", "0:64", "1:64", 255, math.Inf(1)},
-	} {
+	for _, c := range twoLanes {
 		const packets = 1024
 		n := newStar(4, 2)
 		got := over(t, n, adapterConfig(c.high, c.low, c.limit), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64*packets)

@@ -16,7 +16,7 @@ type LogGOPS struct {
 	GapByte  int64 `toml:"gap_per_byte" doc:"G: time per byte on the wire" unit:"ns" min:"0"`
 	OverByte int64 `toml:"overhead_per_byte" doc:"O: CPU time per byte" unit:"ns" min:"0"`
 	Eager    int64 `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
-	// Compatible makes the machine follow LogGOPSim where that is at fault:
+	// Compatible makes the machine follow LogGOPSim where that is wrong:
 	// a dependency between operations on different CPUs of a rank keeps their
 	// order but does not carry the time, a message of 0 bytes refunds the
 	// cost of one, a rendezvous goes by the size of the receive. With

@@ -151,23 +151,23 @@ func (rt *runtime) of(r int32) *runtime { return rt.parts[rt.partOf[rt.nodeOf[r]
 
 // fail ends the program of rank r with an error.
 func (rt *runtime) fail(r int32, err error) {
-	if rt.fault.err == nil {
-		rt.fault = fault{rt.kernel.Now(), r, err}
+	if rt.failure.err == nil {
+		rt.failure = failure{rt.kernel.Now(), r, err}
 	}
 }
 
-// fault is what a rank stopped at, in place of its next event.
-type fault struct {
+// failure is what a rank stopped at, in place of its next event.
+type failure struct {
 	at   sim.Time
 	rank int32
 	err  error
 }
 
-// firstFault is the first that any rank stopped at; nil if none did.
-func (m *meeting) firstFault() error {
-	var first fault
+// firstFailure is the first that any rank stopped at; nil if none did.
+func (m *meeting) firstFailure() error {
+	var first failure
 	for _, rt := range m.parts {
-		f := &rt.fault
+		f := &rt.failure
 		if f.err != nil && (first.err == nil || f.at < first.at || f.at == first.at && f.rank < first.rank) {
 			first = *f
 		}
@@ -180,7 +180,7 @@ func (m *meeting) result(w Workload) (Result, error) {
 	if m.stopped {
 		return Result{}, ErrStopped
 	}
-	if err := m.firstFault(); err != nil {
+	if err := m.firstFailure(); err != nil {
 		return Result{}, err
 	}
 	if err := stuck(m.parts, w); err != nil {

@@ -110,7 +110,7 @@ type runtime struct {
 	firstOwn  int32        // node of match, of the first rank
 	copies    *copies      // nil: memory without limit
 	expecter  expecter     // the transport, if it is one and rt looks ahead
-	fault     fault
+	failure   failure
 	handled   int // of its own events
 	stats     Stats
 	sent      [][]acknowledgement // by part that they are for

@@ -151,7 +151,7 @@ func TestLFTOfOpenSM(t *testing.T) {
 }
 
 // What does not lead to its destination is named.
-func TestLFTFaults(t *testing.T) {
+func TestLFTProblems(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "x"}) // a triangle with a host each
 	for s := range topology.SwitchID(3) {
 		b.AddTerminal(s, 0)

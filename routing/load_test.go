@@ -137,15 +137,15 @@ func (misdirected) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	yield(fabric.Hop{Port: 0, VCs: 1}, h.State, 1)
 }
 
-// TestFaultyRouting: decisions that no switch can carry out are errors, from
+// TestImpossibleRouting: decisions that no switch can carry out are errors, from
 // both walks.
-func TestFaultyRouting(t *testing.T) {
+func TestImpossibleRouting(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := misdirected{makeRouting[routing.MinConfig](t, "min", topo, nil)}
 	if _, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}); err == nil {
-		t.Error("dependencies of a faulty routing")
+		t.Error("dependencies of an impossible routing")
 	}
 	if _, err := routing.Loads(topo.Graph(), r, 2, uniformly(72)); err == nil {
-		t.Error("loads of a faulty routing")
+		t.Error("loads of an impossible routing")
 	}
 }

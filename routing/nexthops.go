@@ -1,64 +1,45 @@
 package routing
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// mostProblems bounds the problems of a file that are listed.
-const mostProblems = 20
-
 // readNextHops reads a routing table: a line for each switch r, in it for each
 // switch d the number of the switch that comes after r on the way to d, -1 for r
-// itself. Lines that begin with # are left aside. The result is next[r*n+d].
+// itself. What follows # is a comment. The result is next[r*n+d].
 func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 	next := make([]int32, 0, switches*switches)
-	var problems []error
-	problem := func(line int, format string, args ...any) {
-		if len(problems) < mostProblems {
-			problems = append(problems, fmt.Errorf("%s:%d: %s", name, line, fmt.Sprintf(format, args...)))
-		}
-	}
-	rows, line := 0, 0
-	lines := bufio.NewScanner(input.Text(bytes.NewReader(data)))
-	lines.Buffer(nil, len(data)+1)
-	for lines.Scan() {
-		line++
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || text[0] == '#' {
-			continue
-		}
+	in := input.NewLines(bytes.NewReader(data), name)
+	rows := 0
+	for fields := in.NextWords(); fields != nil; fields = in.NextWords() {
 		if rows++; rows > switches {
 			continue
 		}
-		fields := strings.Fields(text)
 		if len(fields) != switches {
-			problem(line, "%d columns, want %d, one for each switch", len(fields), switches)
+			in.Problem("%d columns, want %d, one for each switch", len(fields), switches)
 			continue
 		}
 		for d, field := range fields {
 			n, err := strconv.ParseInt(field, 10, 32)
 			if err != nil || n < -1 || int(n) >= switches {
-				problem(line, "column %d: %q, want a switch, 0 to %d, or -1", d+1, input.Printable(field), switches-1)
+				in.Problem("column %d: %q, want a switch, 0 to %d, or -1", d+1, input.Printable(field), switches-1)
 			}
 			next = append(next, int32(n))
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := in.Finish(); err != nil {
+		return nil, err
 	}
-	if rows != switches && len(problems) == 0 {
-		problem(line, "%d rows, want %d, one for each switch", rows, switches)
+	if rows != switches {
+		in.Problem("%d rows, want %d, one for each switch", rows, switches)
 	}
-	return next, errors.Join(problems...)
+	return next, in.Err()
 }
 
 // follow makes the tables from the file of next hops. sample is a terminal of each
@@ -104,11 +85,9 @@ func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 // are kept.
 func (p *hopPaths) measure(name string, next []int32, sample []topology.TerminalID) error {
 	const unknown, underWay = -1, -2
-	var problems []error
+	problems := input.Problems{Name: name}
 	problem := func(from, to topology.SwitchID, what string) {
-		if len(problems) < mostProblems {
-			problems = append(problems, fmt.Errorf("%s: from switch %d to switch %d %s", name, from, to, what))
-		}
+		problems.Add(fmt.Errorf("%s: from switch %d to switch %d %s", name, from, to, what))
 	}
 	n := p.graph.Switches()
 	neighbors := p.graph.Neighbors()
@@ -122,6 +101,9 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 	hops := make([]int32, n)
 	var path []topology.SwitchID
 	for leaf, t := range sample {
+		if problems.Full() {
+			break
+		}
 		end := p.home[t]
 		for s := range hops {
 			hops[s] = unknown
@@ -136,7 +118,7 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 				to := topology.SwitchID(next[int(at)*n+int(end)])
 				if to < 0 || !joined[at][to] {
 					problem(at, end, fmt.Sprintf("comes %d, which no cable leads to", to))
-					return errors.Join(problems...)
+					return problems.Err()
 				}
 				at = to
 			}
@@ -159,5 +141,5 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 			}
 		}
 	}
-	return errors.Join(problems...)
+	return problems.Err()
 }

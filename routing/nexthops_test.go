@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // A file of three switches in a row: 0 - 1 - 2.
@@ -26,9 +28,9 @@ func TestReadNextHops(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	many := strings.Repeat("x\n", 100)
-	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n")+1 != mostProblems {
-		t.Errorf("%d problems listed, want %d", strings.Count(fmt.Sprint(err), "\n")+1, mostProblems)
+	many := strings.Repeat("x\n", 100) // after the last problem that is listed comes the remark that there may be more
+	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n") != input.MostProblems {
+		t.Errorf("%d problems listed, want %d", strings.Count(fmt.Sprint(err), "\n"), input.MostProblems)
 	}
 }
 

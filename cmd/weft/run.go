@@ -15,78 +15,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 )
 
-// fileFlags are the options that change how an experiment file is read.
-type fileFlags struct {
-	set   []string
-	seed  seedFlag
-	quick bool
-	both  bool // find the problems of the quick variant too
-	// allowDeadlock is an option of the commands that certify.
-	allowDeadlock bool
-	cache         cacheFlags
-}
-
-func (f *fileFlags) register(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
-	completeSettings(c)
-	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
-	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
-}
-
-func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
-	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
-}
-
-func (f *fileFlags) options() experiments.Options {
-	set := f.set
-	if f.seed.given {
-		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
-	}
-	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
-}
-
-// open reads all files; problems of all of them are reported together.
-func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
-	var files []*experiments.File
-	var problems experiments.Problems
-	for _, name := range names {
-		file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(name, f.options()) })
-		var bad experiments.Problems
-		switch {
-		case errors.As(err, &bad):
-			problems = append(problems, bad...)
-		case err != nil:
-			return nil, err
-		default:
-			files = append(files, file)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return files, nil
-}
-
-type runFlags struct {
-	fileFlags
-	out           string
-	formats       []string // of tables
-	jobs, threads int
-	resume, quiet bool
-	noFork        bool
-	snapshotEvery time.Duration
-	saveWarm      string // file for warm networks
-	fromWarm      string // likewise, to go on from
-	force         bool
-	shard         string
-	share         experiments.Shard // what shard says
-	command       []string          // the command line
-	executor      string
-	chunk         int
-	sbatch        []string
-	poll          time.Duration
-}
-
 func (a *app) runCommand() *cobra.Command {
 	var flags runFlags
 	c := &cobra.Command{
@@ -124,89 +52,6 @@ value is TOML, or a string if it is not.`,
 	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
 	choices(c, "executor", "local", "slurm")
 	return c
-}
-
-// registerExecution adds the options that say how points are computed.
-func (f *runFlags) registerExecution(c *cobra.Command) {
-	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
-	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
-	f.cache.register(c)
-	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
-	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
-	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
-	choices(c, "format", experiments.TableFormats...)
-	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
-}
-
-// check refuses impossible options.
-func (f *runFlags) check() error {
-	if f.jobs < 0 {
-		return usagef("--jobs %d: want at least 1, or 0 for one a core", f.jobs)
-	}
-	if f.threads < 1 {
-		return usagef("--threads %d: want at least 1", f.threads)
-	}
-	if f.resume && f.out == "-" {
-		return usagef("--resume needs a result folder; --out - has none")
-	}
-	if f.force && f.out == "-" {
-		return usagef("--force needs a result folder; --out - has none")
-	}
-	if f.resume && f.force {
-		return usagef("--resume keeps what --force replaces: give one of them")
-	}
-	if f.snapshotEvery < 0 {
-		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
-	}
-	if f.saveWarm+f.fromWarm != "" {
-		switch {
-		case f.executor == "slurm":
-			return usagef("--snapshot and --from are for runs on this machine: leave them out with --executor slurm")
-		case f.saveWarm != "" && f.resume:
-			return usagef("--snapshot needs all points to be computed: leave out --resume")
-		case f.saveWarm != "" && f.fromWarm != "":
-			return usagef("--snapshot would write what --from reads: give one of them")
-		}
-	}
-	if f.shard != "" {
-		share, err := experiments.ParseShard(f.shard)
-		switch {
-		case err != nil:
-			return usagef("--shard %v", err)
-		case f.out == "-":
-			return usagef("--shard needs a result folder; --out - has none")
-		case f.executor == "slurm":
-			return usagef("--shard is for other batch systems: leave it out with --executor slurm")
-		}
-		f.share = share
-	}
-	switch f.executor {
-	case "", "local":
-		if f.chunk != 0 || len(f.sbatch) > 0 {
-			return usagef("--chunk and --sbatch are for --executor slurm")
-		}
-	case "slurm":
-		if f.out == "-" {
-			return usagef("--executor slurm needs a result folder; --out - has none")
-		}
-		if f.chunk < 0 {
-			return usagef("--chunk %d: want at least 1", f.chunk)
-		}
-		if f.poll <= 0 {
-			return usagef("--poll %v: want more than nothing", f.poll)
-		}
-	default:
-		return usagef("--executor %s: want local or slurm", f.executor)
-	}
-	for _, format := range f.formats {
-		if !slices.Contains(experiments.TableFormats, format) {
-			return usagef("--format %s: want csv, jsonl or parquet", format)
-		}
-	}
-	if f.out == "-" && len(f.formats) != 1 {
-		return usagef("--format %s: --out - takes one format", strings.Join(f.formats, ","))
-	}
-	return nil
 }
 
 func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
@@ -320,54 +165,6 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 	return nil
 }
 
-// warn prints what the kinds have to say about the files.
-func (a *app) warn(files []*experiments.File) {
-	for _, f := range files {
-		a.warnings(f, f.Warnings)
-	}
-}
-
-func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
-	for _, w := range list {
-		fmt.Fprintf(a.stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
-	}
-}
-
-// preflight examines all files before any of them runs and prints the
-// warnings; what forbids a run is returned together, for all files.
-func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
-	var reports []*experiments.Report
-	var problems experiments.Problems
-	for i, f := range files {
-		report, err := experiments.Interruptible(ctx, func() (*experiments.Report, error) { return examine(i) })
-		var bad experiments.Problems
-		switch {
-		case errors.As(err, &bad):
-			problems = append(problems, bad...)
-		case err != nil:
-			return nil, err
-		default:
-			a.warnings(f, report.Warnings)
-			reports = append(reports, report)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return reports, nil
-}
-
-// preflightRun is preflight before a run, of points that are not finished.
-func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folders []string, resume bool) error {
-	_, err := a.preflight(ctx, files, func(i int) (*experiments.Report, error) {
-		if resume {
-			return files[i].PreflightRest(folders[i])
-		}
-		return files[i].Preflight(false)
-	})
-	return err
-}
-
 // execute runs one file and writes its figures; dir "" means standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
 	return a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) { return f.Execute(ctx, e) })
@@ -433,5 +230,9 @@ func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
 	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
 		at = " (" + f.Describe(f.Points[i]) + ")"
 	}
-	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %.3g flits a cycle%s\n", c.From, c.To, c.Load, at)
+	load := fmt.Sprintf("%.3g flits a cycle", c.Load)
+	if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
+		load = "full"
+	}
+	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
 }

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,18 +161,6 @@ func TestExchangeThreads(t *testing.T) {
 		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\norder = \"random\"\npacket_flits = 4\n",
 		"[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fault.cable]\nfraction = 0.03\nat = 50\nuntil = 300\n",
 	} {
-		var first string
-		for _, threads := range []int{1, 2, 3, 5} {
-			o := execute(t, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
-			got := fmt.Sprint(o.Results.Rows)
-			if first == "" {
-				first = got
-			} else if got != first {
-				t.Errorf("%s%d threads:\n%s\none:\n%s", network, threads, got, first)
-			}
-			if len(o.OnOneThread) > 0 {
-				t.Errorf("%s%d threads: %v", network, threads, o.OnOneThread)
-			}
-		}
+		sameOnThreads(t, network, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), numbersOfThreads, true)
 	}
 }

@@ -95,7 +95,7 @@ func TestCompareMPI(t *testing.T) {
 }
 
 // A daemon that leaves no time is refused before anything runs.
-func TestNoiseFaults(t *testing.T) {
+func TestNoiseProblems(t *testing.T) {
 	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[noise]\ndaemon_every = \"1us\"\ndaemon_time = \"1us\"\n", experiments.Options{})
 	if want := "noise.daemon_time = 1us: want less than daemon_every"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

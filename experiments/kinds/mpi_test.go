@@ -76,7 +76,7 @@ file = %q
 }
 
 // What is wrong with a schedule or a job is told before anything runs.
-func TestMPIFaults(t *testing.T) {
+func TestMPIProblems(t *testing.T) {
 	cyclic := goalFile(t, "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}\n")
 	for _, c := range []struct{ name, text, want string }{
 		{"cyclic schedule", fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", cyclic), "dependency cycle in rank 0"},

@@ -10,13 +10,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 )
 
-// divideAlways lets message-passing programs on networks of any size run on threads.
-func divideAlways(t *testing.T) {
-	before := worthBusy
-	worthBusy = 0
-	t.Cleanup(func() { worthBusy = before })
-}
-
 // threaded are programs whose parts hear of each other in all the ways that there are:
 // eagerly, by rendezvous, by writes and their acknowledgements, over relays, through
 // shared memory; with noise, and with memory that copies share.
@@ -43,24 +36,16 @@ var threadedNetworks = []struct{ name, text string }{
 func TestMPIThreads(t *testing.T) {
 	divideAlways(t)
 	for _, network := range threadedNetworks {
+		threads := numbersOfThreads
+		if testing.Short() { // with the race detector
+			if network.name != "tree" {
+				continue
+			}
+			threads = threads[:2]
+		}
 		for _, program := range threaded {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
-			var first string
-			for _, threads := range []int{1, 2, 3, 5} {
-				if testing.Short() && (threads > 2 || network.name != "tree") {
-					continue // with the race detector
-				}
-				o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
-				got := fmt.Sprint(o.Results.Rows, o.Tables["ranks"].Rows)
-				if first == "" {
-					first = got
-				} else if got != first {
-					t.Errorf("%s on %s, %d threads:\n%s\none:\n%s", program.name, network.name, threads, got, first)
-				}
-				if len(o.OnOneThread) > 0 {
-					t.Errorf("%s on %s with %d threads: %v", program.name, network.name, threads, o.OnOneThread)
-				}
-			}
+			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), threads, true, "ranks")
 		}
 	}
 }
@@ -102,18 +87,9 @@ func TestMPIFilesOnThreads(t *testing.T) {
 			continue
 		}
 		f.Points = slices.DeleteFunc(f.Points, func(p *experiments.Point) bool { return p.Config().(*mpiConfig).Job.Machine != "fabric" })
-		var first string
-		for _, threads := range []int{1, 2, 3, 5} {
-			if len(f.Points) == 0 {
-				continue
-			}
-			ran++
-			o := execute(t, f, experiments.Execution{Jobs: 1, Threads: threads})
-			if got := fmt.Sprint(o.Results.Rows); first == "" {
-				first = got
-			} else if got != first {
-				t.Errorf("%s, %d threads:\n%s\none:\n%s", name, threads, got, first)
-			}
+		if len(f.Points) > 0 {
+			ran += len(numbersOfThreads)
+			sameOnThreads(t, name, f, numbersOfThreads, false)
 		}
 	}
 	if ran < least {

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -35,18 +34,7 @@ func TestMulticastThreads(t *testing.T) {
 		for _, messages := range groupMessages {
 			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
-			var first string
-			for _, threads := range []int{1, 2, 3, 5} {
-				o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Jobs: 1, Threads: threads})
-				if len(o.OnOneThread) > 0 {
-					t.Errorf("%s on %s with %d threads: %v", messages.name, network.name, threads, o.OnOneThread)
-				}
-				if got := fmt.Sprint(o.Results.Rows, o.Tables["groups"].Rows, o.Tables["links"].Rows); first == "" {
-					first = got
-				} else if got != first {
-					t.Errorf("%s on %s, %d threads:\n%.500s\none:\n%.500s", messages.name, network.name, threads, got, first)
-				}
-			}
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), numbersOfThreads, true, "groups", "links")
 		}
 	}
 }
@@ -67,16 +55,8 @@ func TestMulticastFilesOnThreads(t *testing.T) {
 		if f.Kind() != "multicast-latency" {
 			continue
 		}
-		var first string
-		for _, threads := range []int{1, 2, 3, 5} {
-			ran++
-			o := execute(t, f, experiments.Execution{Jobs: 1, Threads: threads})
-			if got := fmt.Sprint(o.Results.Rows); first == "" {
-				first = got
-			} else if got != first {
-				t.Errorf("%s, %d threads:\n%s\none:\n%s", name, threads, got, first)
-			}
-		}
+		ran += len(numbersOfThreads)
+		sameOnThreads(t, name, f, numbersOfThreads, false)
 	}
 	if ran < 4*4 {
 		t.Errorf("%d runs, want 16 at least", ran)

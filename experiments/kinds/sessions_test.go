@@ -92,7 +92,7 @@ func TestSessionsWarnings(t *testing.T) {
 	}
 }
 
-func TestSessionsFaultsOfFile(t *testing.T) {
+func TestSessionsProblemsOfFile(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[topology]\ntype = \"torus\"\n", `x.toml:3:1: topology.type = "torus": sessions need a distributed full switch, pcc or pk`},
 		{"[topology]\nm = 7\n", "topology.m"},

@@ -98,7 +98,7 @@ per_node = 1
 	}
 }
 
-func TestFabricMachineFaults(t *testing.T) {
+func TestFabricMachineProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[topology]\nterminals = 3\n", "the ranks need 4 nodes"},
 		{"[fabric]\nclock = \"100ns\"\n", "fabric.clock"},

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // A fabric of one switch and two hosts: minhop sends LID 1 (the manager's) and 3 by
@@ -109,13 +111,13 @@ func FuzzTables(f *testing.F) {
 	f.Add(tinyLFT)
 	f.Add("# CA LID of: 1 3\n1 00\n3 01\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r := &tableReader{file: "x"}
-		if table := parseLFT(text, r); len(r.problems) == 0 {
+		in := input.NewLines(strings.NewReader(text), "x")
+		if table := parseLFT(in); in.Finish() == nil {
 			if d := compare(table, table); d.cells > 0 || d.shape != "" {
 				t.Fatalf("differs from itself: %+v", d)
 			}
 		}
-		parseSL(text, &tableReader{file: "x"})
+		parseSL(input.NewLines(strings.NewReader(text), "x"))
 	})
 }
 

@@ -114,29 +114,27 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, t := readText(file)
+	_, in := openTable(file)
 	var list []portLine
-	t.line = 0
-	for line := range strings.Lines(text) {
-		t.line++
-		if line = strings.TrimRight(line, "\r\n"); line == "" || line[0] == '#' {
+	for in.Next() {
+		if in.Text == "" || in.Text[0] == '#' {
 			continue
 		}
-		cells := strings.Split(line, "\t")
+		cells := strings.Split(in.Text, "\t")
 		if len(cells) < 6 {
-			t.problem("%d cells, want at least 6: LID, kind, ports, node GUID, port GUID, port", len(cells))
+			in.Problem("%d cells, want at least 6: LID, kind, ports, node GUID, port GUID, port", len(cells))
 			continue
 		}
 		lid, errLID := strconv.Atoi(cells[0])
 		guid, errGUID := strconv.ParseUint(cells[4], 16, 64)
 		if errLID != nil || errGUID != nil || !slices.Contains([]string{"SW", "CA", "CA-SM", "SW-SM"}, cells[1]) {
-			t.problem("LID %q, kind %q, port GUID %q: want a number, SW, CA or CA-SM, and 16 hexadecimal digits", cells[0], cells[1], cells[4])
+			in.Problem("LID %q, kind %q, port GUID %q: want a number, SW, CA or CA-SM, and 16 hexadecimal digits", cells[0], cells[1], cells[4])
 			continue
 		}
 		list = append(list, portLine{lid, cells[1], guid})
 	}
-	if len(t.problems) > 0 {
-		return nil, t.problems
+	if problems := problemsOf(in.Finish()); len(problems) > 0 {
+		return nil, problems
 	}
 	return list, nil
 }
@@ -225,7 +223,7 @@ func (f *Folder) explainLFT(r *Run, t *opensm.Tables, own string) (string, error
 	if len(problems) > 0 {
 		return "", problems
 	}
-	d := compare(parseLFT(own, &tableReader{}), peer)
+	d := compare(parseLFT(input.NewLines(strings.NewReader(own), "weft")), peer)
 	if d.shape != "" {
 		return "forwarding tables: " + d.shape, nil
 	}
@@ -243,7 +241,7 @@ func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (string, error)
 	if len(problems) > 0 {
 		return "", problems
 	}
-	mine := parseSL(own, &tableReader{})
+	mine := parseSL(input.NewLines(strings.NewReader(own), "weft"))
 	if r.Random {
 		for i, row := range peer.rows {
 			for c := range row.cells {

@@ -91,7 +91,7 @@ func TestDesignPortLabelling(t *testing.T) {
 	}
 }
 
-func TestDesignVerifyFindsFaults(t *testing.T) {
+func TestDesignVerifyFindsProblems(t *testing.T) {
 	for _, base := range [][]int{{0, 1, 2}, {0, 1, 1}, {0, 1}} {
 		if newDesign(7, base, false).Verify() == nil {
 			t.Errorf("base %v modulo 7 passed", base)

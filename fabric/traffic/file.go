@@ -1,10 +1,9 @@
 package traffic
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
@@ -36,34 +35,27 @@ func newFile(config FileConfig, env Env) (Pattern, error) {
 	return readDestinations(config.Path, data, env.Topology.Graph().Terminals())
 }
 
-// mostProblems bounds the problems of a file that are listed.
-const mostProblems = 20
-
 // readDestinations reads the destinations of n terminals, a line each. Empty lines and
 // those that begin with # are left aside. Several may have one destination, and it may be
 // themselves. name stands for the file in error messages, which are joined.
 func readDestinations(name string, data []byte, n int) (fixed, error) {
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
 	var f fixed
-	var problems []error
-	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+	in := input.NewLines(bytes.NewReader(data), name)
+	for in.Next() {
+		if in.Text == "" || in.Text[0] == '#' {
 			continue
 		}
-		dst, err := strconv.ParseInt(line, 10, 32)
-		if (err != nil || dst < 0 || int(dst) >= n) && len(problems) < mostProblems {
-			problems = append(problems, fmt.Errorf("%s:%d: %q, want a terminal, 0 to %d", name, i+1, input.Printable(line), n-1))
+		dst, err := strconv.ParseInt(in.Text, 10, 32)
+		if err != nil || dst < 0 || int(dst) >= n {
+			in.Problem("%q, want a terminal, 0 to %d", input.Printable(in.Text), n-1)
 		}
 		f = append(f, topology.TerminalID(dst))
 	}
-	if len(f) != n && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("%s: %d destinations, want %d, one for each terminal", name, len(f), n))
+	if err := in.Finish(); err != nil {
+		return nil, err
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if len(f) != n {
+		return nil, fmt.Errorf("%s: %d destinations, want %d, one for each terminal", name, len(f), n)
 	}
 	return f, nil
 }

@@ -53,12 +53,12 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			if name == "torus-2QoS" {
 				continue // wants a file
 			}
-			want, fault := registry[name].Route(a, o)
+			want, problem := registry[name].Route(a, o)
 			got, again := registry[name].Route(b, o)
-			if fmt.Sprint(fault) != fmt.Sprint(again) {
-				t.Fatalf("round %d, %s: %v, want %v", round, name, again, fault)
+			if fmt.Sprint(problem) != fmt.Sprint(again) {
+				t.Fatalf("round %d, %s: %v, want %v", round, name, again, problem)
 			}
-			if fault != nil {
+			if problem != nil {
 				refusals++
 				continue
 			}

@@ -52,7 +52,7 @@ func TestCostOfLargeSwitches(t *testing.T) {
 	}
 	floor.CabinetUnits, floor.TerminalUnits = 1, 1e7
 	if _, err := Of(ring(t), floor, DefaultPrice); !errors.As(err, new(*param.ParamError)) {
-		t.Errorf("%v, want a fault of cabinet_units", err)
+		t.Errorf("%v, want a problem of cabinet_units", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package opensmruns
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // sum is the first 16 digits of a text's SHA-256.
@@ -41,61 +43,56 @@ type table struct {
 	sum     string
 }
 
-// tableReader collects the problems of one file.
-type tableReader struct {
-	file     string
-	line     int
-	problems experiments.Problems
-}
-
-func (r *tableReader) problem(format string, args ...any) {
-	if len(r.problems) < 20 {
-		r.problems = append(r.problems, &experiments.Problem{At: r.file + ":" + strconv.Itoa(r.line), Message: fmt.Sprintf(format, args...)})
-	}
-}
-
-// readText reads a file, compressed or not.
-func readText(file string) (string, *tableReader) {
-	r := &tableReader{file: file, line: 1}
+// openTable reads a file, compressed or not: its text, and that line by line.
+func openTable(file string) (string, *input.Lines) {
 	text, err := input.ReadInput(file, input.MaxInput)
+	in := input.NewLines(bytes.NewReader(text), file)
 	if err != nil {
-		r.problem("cannot be read: %v", err)
+		in.ProblemAt(1, "cannot be read: %v", err)
 	}
-	return string(text), r
+	return string(text), in
+}
+
+// problemsOf lists the problems of a file, which name their places.
+func problemsOf(err error) (list experiments.Problems) {
+	for _, e := range param.Errors(err) {
+		list = append(list, &experiments.Problem{Message: e.Error()})
+	}
+	return list
 }
 
 // readLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
 func readLFT(file string) (*table, experiments.Problems) {
-	text, r := readText(file)
-	if len(r.problems) > 0 {
-		return nil, r.problems
+	text, in := openTable(file)
+	if in.Any() {
+		return nil, problemsOf(in.Err())
 	}
-	return parseLFT(text, r), r.problems
+	t := parseLFT(in)
+	t.sum = sum(text)
+	return t, problemsOf(in.Finish())
 }
 
-func parseLFT(text string, r *tableReader) *table {
-	t := &table{sum: sum(text)}
-	r.line = 0
+func parseLFT(in *input.Lines) *table {
+	t := &table{}
 	seen := map[string]bool{}
-	for line := range strings.Lines(text) {
-		r.line++
-		if !strings.HasSuffix(line, "\n") {
-			r.problem("the file ends in the middle of a line")
+	for in.Next() {
+		if in.Cut {
+			in.Problem("the file ends in the middle of a line")
 		}
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+		if in.Text == "" || in.Text[0] == '#' {
 			continue
 		}
-		head, list, ok := strings.Cut(line, ":")
+		head, list, ok := strings.Cut(in.Text, ":")
 		names := strings.Fields(head)
 		if !ok || len(names) != 2 {
-			r.problem("want a switch's GUID and LID, a colon and its ports")
+			in.Problem("want a switch's GUID and LID, a colon and its ports")
 			continue
 		}
 		if _, err := strconv.ParseUint(names[0], 16, 64); err != nil {
-			r.problem("%q is no GUID of 16 hexadecimal digits", names[0])
+			in.Problem("%q is no GUID of 16 hexadecimal digits", names[0])
 		}
 		if seen[names[0]] {
-			r.problem("switch %s again", names[0])
+			in.Problem("switch %s again", names[0])
 		}
 		seen[names[0]] = true
 		cells := strings.Fields(list)
@@ -104,16 +101,16 @@ func parseLFT(text string, r *tableReader) *table {
 				continue
 			}
 			if port, err := strconv.ParseUint(c, 10, 8); err != nil || port > 254 {
-				r.problem("LID %d: port %q, want 0 to 254 or -", i+1, c)
+				in.Problem("LID %d: port %q, want 0 to 254 or -", i+1, c)
 			}
 		}
 		if len(t.rows) > 0 && len(cells) != len(t.rows[0].cells) {
-			r.problem("%d LIDs, the lines before have %d", len(cells), len(t.rows[0].cells))
+			in.Problem("%d LIDs, the lines before have %d", len(cells), len(t.rows[0].cells))
 		}
 		t.rows = append(t.rows, row{names[0], cells})
 	}
 	if len(t.rows) == 0 {
-		r.problem("no forwarding table")
+		in.Problem("no forwarding table")
 	}
 	return t
 }
@@ -133,48 +130,48 @@ func (t *table) entries() int {
 
 // readSL reads service levels as [opensm.Tables.WriteSL] writes them.
 func readSL(file string) (*table, experiments.Problems) {
-	text, r := readText(file)
-	if len(r.problems) > 0 {
-		return nil, r.problems
+	text, in := openTable(file)
+	if in.Any() {
+		return nil, problemsOf(in.Err())
 	}
-	return parseSL(text, r), r.problems
+	t := parseSL(in)
+	t.sum = sum(withoutComments(text))
+	return t, problemsOf(in.Finish())
 }
 
-func parseSL(text string, r *tableReader) *table {
-	t := &table{sum: sum(withoutComments(text))}
-	r.line = 0
-	for line := range strings.Lines(text) {
-		r.line++
-		if !strings.HasSuffix(line, "\n") {
-			r.problem("the file ends in the middle of a line")
+func parseSL(in *input.Lines) *table {
+	t := &table{}
+	for in.Next() {
+		if in.Cut {
+			in.Problem("the file ends in the middle of a line")
 		}
-		if line = strings.TrimSpace(line); line == "" {
+		if in.Text == "" {
 			continue
 		}
-		if line[0] == '#' {
-			if _, lids, ok := strings.Cut(line, "CA LID of:"); ok {
+		if in.Text[0] == '#' {
+			if _, lids, ok := strings.Cut(in.Text, "CA LID of:"); ok {
 				t.columns = strings.Fields(lids)
 			}
 			continue
 		}
-		words := strings.Fields(line)
+		words := strings.Fields(in.Text)
 		if len(words) != 2 {
-			r.problem("want a LID and a row of hexadecimal digits")
+			in.Problem("want a LID and a row of hexadecimal digits")
 			continue
 		}
 		if lid, err := strconv.Atoi(words[0]); err != nil || lid < 1 {
-			r.problem("%q is no LID", words[0])
+			in.Problem("%q is no LID", words[0])
 		}
 		if i := strings.IndexFunc(words[1], func(c rune) bool { return !strings.ContainsRune("0123456789abcdef-", c) }); i >= 0 {
-			r.problem("service level %q in column %d: want a hexadecimal digit", words[1][i:i+1], i+1)
+			in.Problem("service level %q in column %d: want a hexadecimal digit", words[1][i:i+1], i+1)
 		}
 		if len(words[1]) != len(t.columns) {
-			r.problem("%d service levels, the header lists %d LIDs", len(words[1]), len(t.columns))
+			in.Problem("%d service levels, the header lists %d LIDs", len(words[1]), len(t.columns))
 		}
 		t.rows = append(t.rows, row{words[0], strings.Split(words[1], "")})
 	}
 	if len(t.rows) == 0 {
-		r.problem("no service levels")
+		in.Problem("no service levels")
 	}
 	return t
 }

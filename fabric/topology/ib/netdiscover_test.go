@@ -1,0 +1,274 @@
+package ib
+
+import (
+	"bytes"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+func readSmall(t *testing.T, text string) *Imported {
+	t.Helper()
+	im, err := ReadNetDiscover(strings.NewReader(text), "small.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+func TestNetDiscoverFields(t *testing.T) {
+	im := readSmall(t, smallFabric)
+	g, n := im.Graph(), im.Graph().Names
+	topologytest.CheckGraph(t, g)
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"descriptions", n.Switch, []string{"leaf # a", "leaf b"}},
+		{"hosts", n.Terminal, []string{`host "c" HCA-1`, `host "c" HCA-1`, "d"}},
+		{"switch GUIDs", n.SwitchGUID, []uint64{0xa, 0xb}},
+		{"switch LIDs", n.SwitchLID, []int32{1, 2}},
+		{"ports of switches", n.SwitchPorts, []int32{36, 36}},
+		{"port numbers", n.Port, []int32{1, 30, 2, 3, 4}},
+		{"node GUIDs", n.NodeGUID, []uint64{0xc0, 0xc0, 0xd0}},
+		{"port GUIDs", n.PortGUID, []uint64{0xc1, 0xc2, 0xd1}},
+		{"LIDs", n.TerminalLID, []int32{3, 4, 5}},
+		{"LMCs", n.TerminalLMC, []uint8{1, 1, 0}},
+		{"adapters", n.TerminalNode, []int32{0, 0, 1}},
+		{"adapter ports", n.NodePort, []int32{1, 2, 1}},
+		// Slowest first: 4 x 8, 4 x 10, 1 x 200, 4 x 100 Gb/s.
+		{"classes", g.Classes, []topology.Class{
+			{Name: "4xQDR", Latency: 1, Rate: 32e9}, {Name: "4xFDR10", Latency: 1, Rate: 40e9},
+			{Name: "1xXDR", Latency: 1, Rate: 200e9}, {Name: "4xNDR", Latency: 1, Rate: 400e9},
+		}},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	if f := im.Facts(); f.Switches != 2 || f.Terminals != 3 || f.Links != 1 {
+		t.Errorf("facts %+v", f)
+	}
+	if len(im.Warnings()) > 0 {
+		t.Errorf("warnings %q", im.Warnings())
+	}
+}
+
+// Each peculiarity leaves the graph as it was, and some are worth a warning.
+func TestNetDiscoverPeculiarities(t *testing.T) {
+	want := readSmall(t, smallFabric).Graph()
+	replace := func(old, new string) string {
+		t.Helper()
+		if !strings.Contains(smallFabric, old) {
+			t.Fatalf("%q is not in the sample", old)
+		}
+		return strings.ReplaceAll(smallFabric, old, new)
+	}
+	for _, c := range []struct{ name, text, warning string }{
+		{"byte order mark", "\ufeff" + smallFabric, ""},
+		{"CRLF", replace("\n", "\r\n"), ""},
+		{"no final newline", strings.TrimSuffix(smallFabric, "\n"), ""},
+		{"shell prompts", "[root@mgmt ~]# ibnetdiscover\n" + smallFabric + "\nroot@mgmt:~# exit\nnode01:~ # \n$\n", "skipped"},
+		{"tool messages", "ibwarn: [6931] sim_connect: attached\n" + smallFabric, "skipped"},
+		{"spaces for tabs", replace("\t", "     "), ""},
+		{"indented", replace("\n", "\n   "), ""},
+		{"chassis GUID", replace("switchguid=0xb(b)", "switchguid=0xbb(bb)"), "chassis"},
+		{"chassis headings", replace("switchguid=0xb(b)", "Chassis 1 (guid 0x8f1)\nNon-Chassis Nodes\nswitchguid=0xb(b)\t# ISR9024 (Spine 1)"), "skipped"},
+		{"external port labels", replace("[30]\t\"S", "[30][ext 12]\t\"S"), ""},
+		{"full information", replace("4xNDR", "4xNDR s=4 w=2 v=3 e=8"), ""},
+		{"ibdiagnet", regexp.MustCompile(`(?m)^\[(\d+)\](\t)`).ReplaceAllString(smallFabric, "[$1]($1)$2"), ""},
+		{"self cable", replace("[30]\t\"S", "[35]\t\"S-000000000000000a\"[36]\t\t# \"leaf # a\" lid 1 4xQDR\n[36]\t\"S-000000000000000a\"[35]\t\t# \"leaf # a\" lid 1 4xQDR\n[30]\t\"S"), "itself"},
+		{"cable from a port to itself", replace("[30]\t\"S", "[35]\t\"S-000000000000000a\"[35]\t\t# \"leaf # a\" lid 1 4xQDR\n[30]\t\"S"), "itself"},
+		{"adapters back to back", smallFabric + "Ca 1 \"H-e0\" # \"e\"\n[1](e1) \"H-f0\"[1](f1) # lid 7 lmc 0 \"f\" lid 8 4xHDR\nCa 1 \"H-f0\" # \"f\"\n[1](f1) \"H-e0\"[1](e1) # lid 8 lmc 0 \"e\" lid 7 4xHDR\n", "neither of them a switch"},
+		{"adapter without cable", smallFabric + "Ca 2 \"H-e0\" # \"e\"\n", "no cable"},
+		{"ends disagree on the rate", strings.Replace(smallFabric, "4xFDR10", "4xEDR", 1), "taken as 4xFDR10"},
+		{"rate at one end only", strings.Replace(smallFabric, " 4xFDR10", "", 1), ""},
+		{"port GUID at the switch only", replace("[1](c1) ", "[1] "), ""},
+		{"LID at the other end only", replace("# lid 5 lmc 0 ", "# "), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			im := readSmall(t, c.text)
+			if !reflect.DeepEqual(im.Graph(), want) {
+				t.Errorf("another graph: %+v, want %+v", im.Graph().Names, want.Names)
+			}
+			all := strings.Join(im.Warnings(), "\n")
+			if c.warning == "" && all != "" || !strings.Contains(all, c.warning) {
+				t.Errorf("warnings %q, want %q", all, c.warning)
+			}
+		})
+	}
+}
+
+func TestNetDiscoverOtherNodes(t *testing.T) {
+	im := readSmall(t, `Switch 41 "S-a" # "sw" enhanced port 0 lid 0 lmc 0
+[41] "H-b"[1](b) # "Mellanox Technologies Aggregation Node" lid 14 4xHDR
+[1] "R-c"[1](c1) # "router" lid 0 4x???
+[2] "H-d"[1](d) # "node1 HCA-1" lid 9 2xHDR
+[3] "H-e"[1](e) # "node1 HCA-1" lid 9 2xHDR
+Ca 1 "H-b" # "Mellanox Technologies Aggregation Node"
+[1](b) "S-a"[41] # lid 14 lmc 0 "sw" lid 0 4xHDR
+Rt 2 "R-c" # "router"
+[1](c1) "S-a"[1] # lid 0 lmc 0 "sw" lid 0 4x???
+Ca 1 "H-d" # "node1 HCA-1"
+[1](d) "S-a"[2] # lid 9 lmc 0 "sw" lid 0 2xHDR
+Ca 1 "H-e" # "node1 HCA-1"
+[1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
+`)
+	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 3, Hosts: 3, PortLines: 8}
+	if im.Summary != want {
+		t.Errorf("counts %+v, want %+v", im.Summary, want)
+	}
+	g := im.Graph()
+	// In file order; a port GUID may equal the node's. The aggregation node is no
+	// terminal.
+	if want := []uint64{0xc1, 0xd, 0xe}; !reflect.DeepEqual(g.Names.PortGUID, want) {
+		t.Errorf("port GUIDs %x, want %x", g.Names.PortGUID, want)
+	}
+	if c := g.Classes[g.PortClass[0]]; c.Name != "unknown" || c.Rate != 0 {
+		t.Errorf("the router's cable has class %+v", c)
+	}
+	if want := []topology.AggregationNode{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
+		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
+	}
+	if len(g.Classes) != 2 || g.NumPorts() != 3 || g.Names.SwitchPorts[0] != 41 {
+		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.SwitchPorts[0], g.Classes)
+	}
+	// It is written like the others: routes to it are part of a subnet's tables.
+	var text bytes.Buffer
+	if err := WriteNetDiscover(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadNetDiscover(&text, "again")
+	if err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation) {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+	text.Reset()
+	if err := WriteSim(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+	text.Reset()
+	if err := topology.WriteJSON(&text, g); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	lids := StatedLIDs(g)
+	if _, known := lids.of(14); !known {
+		t.Error("nobody has LID 14")
+	}
+	if _, ok := lids.Switch(14); ok {
+		t.Error("LID 14 is of a switch")
+	}
+	// Rows for it are passed over.
+	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
+	if _, err := ReadLFTs(strings.NewReader(tables), "x", g); err != nil {
+		t.Error(err)
+	}
+	if all := strings.Join(im.Warnings(), "\n"); !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID") {
+		t.Errorf("warnings %q", all)
+	}
+}
+
+func TestRates(t *testing.T) {
+	for text, want := range map[string]sim.Rate{
+		"1xSDR": 2e9, "4xSDR": 8e9, "4xDDR": 16e9, "12xQDR": 96e9, "4xFDR10": 40e9,
+		"4xFDR": 54_545_454_545, // 4 x 14.0625e9 x 64/66
+		"4xEDR": 100e9, "2xHDR": 100e9, "8xEDR": 200e9, "4xHDR": 200e9, "4xNDR": 400e9, "1xXDR": 200e9, "4xXDR": 800e9,
+		"4x25": 100e9, "4x2.5": 8e9,
+	} {
+		r, err := parseRate(text)
+		if err != nil || r.data != want {
+			t.Errorf("%s: %v, %v, want %v", text, r.data, err, want)
+		}
+	}
+	for _, bad := range []string{"4x", "4xQD", "3xQDR", "xQDR", "4xFDR1", "4xqdr"} {
+		if r, err := parseRate(bad); err == nil {
+			t.Errorf("%s: read as %+v", bad, r)
+		}
+	}
+}
+
+func TestNetDiscoverProblems(t *testing.T) {
+	edit := func(old, new string) string {
+		t.Helper()
+		if strings.Count(smallFabric, old) == 0 {
+			t.Fatalf("%q is not in the sample", old)
+		}
+		return strings.Replace(smallFabric, old, new, 1)
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "small.txt: no switches with cables"},
+		{"another kind of file", "hello\n", `small.txt:1: "hello" is not a line`},
+		{"one-sided, peer unknown", edit("Ca	1 \"H-00000000000000d0\"		# \"d\"\n[1](d1) 	\"S-000000000000000b\"[4]		# lid 5 lmc 0 \"leaf b\" lid 2 4xNDR\n", ""), "small.txt:16: one-sided link"},
+		{"one-sided, port not listed", edit("[2]	\"S-000000000000000a\"[30]		# \"leaf # a\" lid 1 4xFDR10\n", ""), "small.txt:10: one-sided link"},
+		{"one-sided, another port", edit("[2]	\"S-000000000000000a\"[30]", "[2]	\"S-000000000000000a\"[29]"), "small.txt:14: one-sided link"},
+		{"duplicate switch", smallFabric + "Switch 36 \"S-000000000000000a\" # \"x\"\n", "small.txt:26: switch \"S-000000000000000a\" is a duplicate: first described in line 8"},
+		{"duplicate GUID", smallFabric + "Ca 1 \"H-a\" # \"x\"\n", "small.txt:26: duplicate GUID 000000000000000a"},
+		{"duplicate port GUID", strings.ReplaceAll(smallFabric, "(d1)", "(c1)"), "small.txt:25: duplicate port GUID 00000000000000c1"},
+		{"duplicate port", edit("[30]", "[1]"), "small.txt:10: port 1 of"},
+		{"port out of range", edit("[30]", "[37]"), "small.txt:10: port 37"},
+		{"port number too large", edit("[30]", "[999]"), "small.txt:10: port line: port number"},
+		{"no port count", edit("Switch	36", "Switch	"), "small.txt:8: switch record"},
+		{"zero ports", edit("Switch	36", "Switch	0"), "small.txt:8: switch"},
+		{"id of another kind", edit("Switch	36 \"S-", "Switch	36 \"H-"), "small.txt:8: switch"},
+		{"id not hexadecimal", edit("Switch	36 \"S-000000000000000a", "Switch	36 \"S-00000000000000zz"), "small.txt:8: switch"},
+		{"port line first", "[1]\t\"S-a\"[1]\n" + smallFabric, "small.txt:1: port line without a node"},
+		{"unknown rate", edit("4xFDR10", "4xFOO"), "small.txt:10: port line: rate \"4xFOO\""},
+		{"LID not a number", edit("lid 2 4xFDR10", "lid two 4xFDR10"), "small.txt:10: port line: lid"},
+		{"LMC too large", edit("lmc 1", "lmc 8"), "small.txt:20: port line: lmc 8"},
+		{"GUID too long", edit("(c1)", "(10000000000000001)"), "small.txt:9: port line"},
+		{"unknown key", edit("devid", "devicd"), "small.txt:5: unknown key"},
+		{"key without value", edit("sysimgguid=0xa0", "sysimgguid="), "small.txt:6: sysimgguid"},
+		{"description not closed", edit("\"leaf b\" lid 2 4xFDR10", "\"leaf b lid 2 4xFDR10"), "small.txt:10: port line: the description"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			im, err := ReadNetDiscover(strings.NewReader(c.text), "small.txt")
+			if err == nil {
+				t.Fatalf("read as %+v", im.Summary)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A file that ends early is never taken for a smaller fabric, wherever it ends:
+// up to the last rate every byte matters.
+func TestNetDiscoverTruncated(t *testing.T) {
+	whole := len(strings.TrimSpace(smallFabric))
+	for n := range whole {
+		im, err := ReadNetDiscover(strings.NewReader(smallFabric[:n]), "cut.txt")
+		if err == nil {
+			t.Errorf("the first %d of %d bytes (...%q) were read as %v", n, whole, smallFabric[max(0, n-30):n], im.Summary)
+		} else if !strings.HasPrefix(err.Error(), "cut.txt:") {
+			t.Errorf("cut after %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestProblemsAreReportedTogether(t *testing.T) {
+	_, err := ReadNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
+	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
+		t.Errorf("%v, want problems of lines 1 and 11", err)
+	}
+	// The port lines of a record with a problem are no problems of their own.
+	_, err = ReadNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
+	if err == nil || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("%v, want one problem", err)
+	}
+	_, err = ReadNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
+	if err == nil || strings.Count(err.Error(), "\n") != input.MostProblems {
+		t.Errorf("%d lines of problems, want %d and a last word", strings.Count(err.Error(), "\n")+1, input.MostProblems)
+	}
+}
