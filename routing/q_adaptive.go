@@ -20,7 +20,7 @@ type QAdaptiveConfig struct {
 }
 
 func init() {
-	Register("q-adaptive", "Q-adaptive on groups: switches learn from each other's answers how long each channel takes to each group; the virtual channel rises at every hop", Use{On: Groups},
+	Register("q-adaptive", "Q-adaptive on groups: switches learn from each other's answers how long each channel takes to each group; the virtual channel rises at every hop; defaults not checked against the paper", Use{On: Groups},
 		QAdaptiveConfig{0.2, 0.04, 0.001, 0.2, 0.35, false}, newQAdaptive)
 }
 
@@ -37,8 +37,8 @@ func init() {
 //
 // Deviations: the text of the paper was not at hand. This is after the authors' published
 // simulator. The default rates, exploration and thresholds are not that simulator's (0.5,
-// 0.5, 0.1, 0 and 0), and were not checked against the paper. A switch answers when a packet reaches the front of its buffer, which
-// is when routings are asked, not when it comes in. Times are kept in the bits that
+// 0.5, 0.1, 0 and 0), and were not checked against the paper. A switch answers when a packet
+// reaches the front of its buffer, which is when routings are asked, not when it comes in. Times are kept in the bits that
 // packets have left for them, 17 with 4 terminals a switch, so that a wait of 2^17 cycles
 // or more at one switch is taken for a shorter one.
 //

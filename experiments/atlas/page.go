@@ -22,10 +22,12 @@ channel loads; none where choices depend on queues. *saturation*: the highest lo
 weft's default switch was found steady, in steps of 0.02. *hard*: the pattern worst-case, one
 group to the next, where there are groups, else switch-permutation, all terminals of a switch
 to those of another. Engines of OpenSM give the network the routes that OpenSM would; some
-promise nothing, and may have a cycle. Loads are in flits per terminal and cycle. Prices are
+promise nothing, and may have a cycle. A routing that learns (%sq-adaptive%s) is judged after
+the same warm-up as others, in which it may still learn; what it carries after a longer one
+was not measured. Loads are in flits per terminal and cycle. Prices are
 kind cost's assumptions.
 
-`, "`", at, "`", "`", "`")
+`, "`", at, "`", "`", "`", "`", "`")
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	row("topology", "settings", "terminals", "switches", "ports", "diameter", "mean distance", "uniform bound", "price a terminal")
 	row("---", "---", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
