@@ -36,6 +36,7 @@ func (r *runner) warmUp() error {
 // settle lets the workload that follows take over, waits until it has settled, and opens
 // the window.
 func (r *runner) settle() error {
+	r.f.warmedUp()
 	if r.plan.After != nil && !r.handed {
 		r.handOver()
 	}
