@@ -162,7 +162,12 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
-	step := w.step(h.Switch, target, group)
+	var step int32 // as step has it, which is not inlined
+	if at := &w.at[h.Switch]; w.pairs == nil {
+		step = w.wholeStep(at, target, group)
+	} else {
+		step = w.sharedStep(at, target, group)
+	}
 	if step < 0 {
 		out := w.way(h.Switch, step)
 		if out.open(h.State) == 0 { // by faults only

@@ -193,22 +193,30 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 // step is that by which a packet at switch s goes on to a switch or group; negative: one
 // of a way.
 func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
-	at := &w.at[s]
 	if w.pairs != nil {
-		if group == at.group {
-			return w.steps[at.row+target.member]
-		}
-		return w.leaving(s, group)
+		return w.sharedStep(&w.at[s], target, group)
 	}
+	return w.wholeStep(&w.at[s], target, group)
+}
+
+// wholeStep is step in the whole form.
+func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	// No branch: nothing predicts whether the group is the switch's own. In that
 	// case, and only then, one less than their difference is negative.
 	own := int32(uint32(group^at.group)-1) >> 31
 	return w.steps[at.row+group+own&(target.member+int32(w.groups)-group)]
 }
 
+// sharedStep is step in the shared form.
+func (w *groupWalk) sharedStep(at *seat, target *place, group int32) int32 {
+	if group == at.group {
+		return w.steps[at.row+target.member]
+	}
+	return w.leaving(at, group)
+}
+
 // leaving is the step from a switch towards another group; negative: one of a way.
-func (w *groupWalk) leaving(s topology.SwitchID, group int32) int32 {
-	at := &w.at[s]
+func (w *groupWalk) leaving(at *seat, group int32) int32 {
 	if w.pairs == nil {
 		return w.steps[at.row+group]
 	}

@@ -278,7 +278,7 @@ func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
 // begin takes the first hop of a path that leads from h.Switch to another
 // group, for a packet launched in that state. The length is left to be found.
 func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
-	step := u.leaving(h.Switch, group)
+	step := u.leaving(&u.at[h.Switch], group)
 	if step < 0 {
 		head := fabric.Head{Switch: h.Switch, Dst: h.Dst, State: launch}
 		step = u.draw(&head, u.way(h.Switch, step), v.Random(h.Switch))
