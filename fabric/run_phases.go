@@ -75,6 +75,7 @@ func alike(series []float64, part float64) bool {
 // settle lets the workload that follows take over, waits until it has settled, and opens
 // the window.
 func (r *runner) settle() error {
+	r.f.warmedUp()
 	if r.plan.After != nil && !r.handed {
 		r.handOver()
 	}

@@ -196,13 +196,13 @@ func (q *qAdaptive) ways(h *fabric.Head, room *qWays) []int32 {
 	if step >= 0 {
 		return append(steps, step)
 	}
-	several := &q.several[^step]
+	several := q.way(h.Switch, step)
 	n := several.count
 	if h.State&qGateway != 0 {
 		n = several.own
 	}
 	for i := range n {
-		steps = append(steps, q.groupWalk.choose(several, int(i)))
+		steps = append(steps, q.groupWalk.choose(h.Switch, several, int(i)))
 	}
 	return steps
 }
@@ -223,7 +223,7 @@ func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.Port
 	if member >= at.member {
 		member++
 	}
-	return topology.PortID(q.steps[q.toMember(s, member)] >> stepBits)
+	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
 // leave counts a hop by a port; a port of no minimal step makes the packet one that goes
