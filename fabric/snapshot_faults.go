@@ -83,6 +83,8 @@ func (x *archiver) faults() {
 		return
 	}
 	a.Mark("faults")
+	snapshot.Int(a, &faults.origin)
+	x.Check(faults.origin == 0 || faults.plan.AfterWarmup && faults.origin > 0 && (faults.origin <= f.Cycle() || faults.origin == Never), "eras count from cycle %d", faults.origin)
 	snapshot.Int(a, &faults.now)
 	snapshot.Int(a, &faults.known)
 	eras := len(faults.plan.Eras)

@@ -59,7 +59,7 @@ func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 }
 
 func (c *exchangeConfig) Faults() *network.Faults {
-	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery}
+	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery, NoWarmup: true}
 }
 
 func preflightExchange(c *exchangeConfig, p *experiments.Preflight) error {
