@@ -24,6 +24,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	te.flags |= begun
 	n := te.left
 	d.packet(te.packet).wait = uint32(c) - te.born
+	if d.observer != nil {
+		d.observer.injects(d, t)
+	}
 	ovs[vc].credits -= n
 	ovs[vc].flits += uint32(n)
 	d.InjectedFlits += int64(n)
@@ -47,6 +50,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 
 // sent has terminal t, the tail of whose packet leaves, take the next one.
 func (u *packetUnit) sent(d *domain, t int32, te *terminal, o *outPort) {
+	if d.observer != nil {
+		d.observer.injected(d, t)
+	}
 	te.packet, te.flags = -1, 0
 	if next := wholeCycle(o.nextFree); d.fetch(t, te, next) {
 		d.wakeAt(t, te, next)

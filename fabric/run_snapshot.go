@@ -61,6 +61,7 @@ func (p *course) archive(a *snapshot.Archive) {
 	a.Check(p.phase <= emptying, "phase %d of a run", p.phase)
 	snapshot.Bool(a, &p.warm)
 	snapshot.List(a, &p.slices, snapshot.Float)
+	snapshot.List(a, &p.hops, snapshot.Float)
 	snapshot.Int(a, &p.limit)
 	snapshot.Bool(a, &p.handed)
 	snapshot.Int(a, &p.until)

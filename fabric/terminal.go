@@ -107,6 +107,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.prefetcher, _ = d.source.(prefetcher)
 		d.listens, _ = d.source.(DepartureListener)
 	}
+	f.follow()
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
