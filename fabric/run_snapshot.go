@@ -86,16 +86,7 @@ func (x *archiver) wait(w *Wait) {
 	snapshot.Int(a, &w.Src)
 	snapshot.Int(a, &w.Dst)
 	snapshot.Bool(a, &w.Multicast)
-	gone := !a.Reading() && (w.packet < 0 || x.number[w.packet] == 0)
-	if snapshot.Bool(a, &gone); gone {
-		w.packet = -1 // no packet that waits
-		return
-	}
-	flags := w.packet << packetBits
-	x.packet(&flags)
-	if a.Reading() {
-		w.packet = flags >> packetBits
-	}
+	x.packets.idOrNone(a, &w.packet)
 }
 
 // archive archives what has been counted. A series is written as the plan asks for one.

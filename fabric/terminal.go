@@ -174,6 +174,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
+	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
+		return
+	}
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	flags := int32(0)
 	if te.flags&begun == 0 {

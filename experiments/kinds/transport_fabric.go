@@ -49,6 +49,7 @@ type fabricTransport struct {
 	adapters []hca.HCA // of which those of nodes are copies
 	free     []int32   // of flights
 	order    idRange   // of orders that nobody had
+	over     []int32   // orders that can be had again
 	orderOf  map[qpPair]int32
 }
 
@@ -89,8 +90,10 @@ type flight struct {
 	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is the order of the flights from one QP to another.
+// qpOrder is the order of the flights from one QP to another. Where the network is in one
+// part it lasts while any are under way: of a program's many pairs few are at a time.
 type qpOrder struct {
+	qpPair
 	sent     uint32 // by the sender
 	expected uint32 // by the receiver
 	ahead    int32  // flights that are there and wait for earlier ones, + 1
@@ -187,15 +190,30 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 // orderFor is the order of the flights from one QP to another.
 func (t *fabricTransport) orderFor(pair qpPair) int32 {
 	order, known := t.orderOf[pair]
-	if !known {
+	if known {
+		return order
+	}
+	if last := len(t.over) - 1; last >= 0 {
+		order, t.over = t.over[last], t.over[:last]
+	} else {
 		if t.order.first == t.order.end {
 			t.order.first, t.order.end = t.orders.Take(256)
 		}
 		order = t.order.first
 		t.order.first++
-		t.orderOf[pair] = order
 	}
+	*t.orders.At(order) = qpOrder{qpPair: pair}
+	t.orderOf[pair] = order
 	return order
+}
+
+// endOrder gives an order up if no flight is left; its next one begins it anew. In several
+// parts the receiver's cannot tell what the sender's is about to send.
+func (t *fabricTransport) endOrder(order int32) {
+	if q := t.orders.At(order); q.expected == q.sent && len(t.parts) == 1 {
+		delete(t.orderOf, q.qpPair)
+		t.over = append(t.over, order)
+	}
 }
 
 // inLatency is the number of full packets that the link carries in the time from the
@@ -246,7 +264,9 @@ func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
 // cut makes the packets of a burst that the engine reads from time first to end, and
 // returns them.
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
-	dst := t.at[t.flights.At(b.ID).to]
+	f := t.flights.At(b.ID)
+	dst := t.at[f.to]
+	t.nodes[f.to].Expect(f.peer)
 	if 2*n.head >= len(n.packets) {
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
@@ -324,6 +344,7 @@ func (t *fabricTransport) complete(id int32) {
 			link = &t.flights.At(*link - 1).next
 		}
 		if *link == 0 {
+			t.endOrder(f.order)
 			return
 		}
 		id = *link - 1
