@@ -41,6 +41,9 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 	if d.unit != nil {
 		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
 	}
+	if d.convoys != nil {
+		cycle = min(cycle, d.convoys.next(d.cycle))
+	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
 	}
@@ -116,6 +119,9 @@ func (d *domain) tick(c int64) {
 		d.unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
+	}
+	if d.convoys != nil {
+		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)

@@ -67,6 +67,7 @@ type archiver struct {
 // archive writes the state of f or reads it into f.
 func (f *Fabric) archive(a *snapshot.Archive) *archiver {
 	x := &archiver{Archive: a, f: f}
+	f.disband()
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
 	}
