@@ -231,3 +231,10 @@ func (f *Fabric) Passing() (passing, reaching int64) {
 	}
 	return passing, reaching
 }
+
+// Learned tells whether a warm-up of switches that learn is over, from the mean latency and
+// hops in its slices.
+func Learned(latency, hops []float64) bool {
+	r := &runner{course: course{slices: latency, hops: hops}}
+	return r.hasSettled(true)
+}
