@@ -32,6 +32,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	}
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
+		rivalInputs, rivalOutputs = rivals(requests)
 	}
 	if d.hold != nil && d.unit == nil {
 		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)

@@ -40,6 +40,9 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 	cycle = sooner(Never, d.flits[toSwitches])
 	if d.unit != nil {
 		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
+		if d.unit.followed != nil {
+			cycle = sooner(cycle, d.unit.followed.tails)
+		}
 	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
@@ -254,8 +257,15 @@ func (d *domain) arriveFlits(c int64) {
 			}
 		}
 		if d.observer != nil {
-			d.observer.arrived(d, batch)
+			if d.unit != nil {
+				d.unit.followed.headsArrive(d, batch)
+			} else {
+				d.observer.arrived(d, batch)
+			}
 		}
+	}
+	if d.unit != nil && d.unit.followed != nil {
+		d.unit.followed.tailsArrive(d, d.cycle)
 	}
 }
 

@@ -212,3 +212,10 @@ func MostWaiting(cleanup func(func()), packets int) {
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads) }
+
+// Learned tells whether a warm-up of switches that learn is over, from the mean latency and
+// hops in its slices.
+func Learned(latency, hops []float64) bool {
+	r := &runner{course: course{slices: latency, hops: hops}}
+	return r.hasSettled(true)
+}

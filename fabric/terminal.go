@@ -107,6 +107,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.prefetcher, _ = d.source.(prefetcher)
 		d.listens, _ = d.source.(DepartureListener)
 	}
+	f.follow()
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
@@ -171,6 +172,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	}
 	o := &d.out[d.terminalOut0+t]
 	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+		return
+	}
+	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
 		return
 	}
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
