@@ -44,6 +44,9 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 			cycle = sooner(cycle, d.unit.followed.tails)
 		}
 	}
+	if d.convoys != nil {
+		cycle = min(cycle, d.convoys.next(d.cycle))
+	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
 	}
@@ -119,6 +122,9 @@ func (d *domain) tick(c int64) {
 		d.unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
+	}
+	if d.convoys != nil {
+		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)
