@@ -7,6 +7,10 @@ import "github.com/weft-sim/weft/fabric/topology"
 func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	o := &d.out[d.terminalOut0+t]
 	if te.packet >= 0 && te.flags&begun != 0 {
+		if tail := wholeCycle(o.nextFree - d.pace(o).interval); tail > c { // woken for a packet that is born now
+			d.wakeAt(t, te, tail)
+			return
+		}
 		u.sent(d, t, te, o)
 		return
 	}

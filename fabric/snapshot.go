@@ -62,6 +62,7 @@ type archiver struct {
 
 // archive writes the state of f or reads it into f.
 func (f *Fabric) archive(a *snapshot.Archive) *archiver {
+	f.disband()
 	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)

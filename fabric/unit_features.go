@@ -40,9 +40,6 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
 	}
-	if own, ok := routing.(LaneArbitration); s.VLArbHigh+s.VLArbLow != "" || ok && own.ArbitratesLanes() {
-		refuse(` with arbitration between lanes, switch.vlarb_high and vlarb_low: they take turns flit by flit`)
-	}
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
