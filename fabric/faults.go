@@ -176,6 +176,7 @@ func (x *faults) tick(c int64) (discards bool) {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
+		x.fabric.deliverMail()
 		x.failSince(before, x.down, c)
 	}
 	for x.known+1 < len(x.plan.Eras) && x.plan.Eras[x.known+1].From+x.plan.Reroute <= c {
@@ -188,6 +189,7 @@ func (x *faults) tick(c int64) (discards bool) {
 	if len(x.doomed) == 0 {
 		return false
 	}
+	x.fabric.deliverMail()
 	slices.Sort(x.doomed)
 	x.purge(slices.Compact(x.doomed), c)
 	x.doomed = x.doomed[:0]

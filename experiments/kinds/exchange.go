@@ -252,7 +252,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 		count()
 		run.Advance(x.all().packets, all, "packets")
 	}
-	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy))
+	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
 	if err := f.RunToEnd(ctx, x, x, progress); err != nil {
 		return exchangeRow{}, err
 	}
