@@ -31,8 +31,8 @@ type Plan struct {
 	// Threads; after a warm-up, what comes after it in the plan may be another.
 	From []byte
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
-	// packets have arrived, and once more then, with done set; state encodes the run. An
-	// error ends the run. It is not called for networks that have no form to be kept in:
+	// packets have arrived, also when the run's context has ended, and once more then, with
+	// done set; state encodes the run. An error ends the run. It is not called for networks that have no form to be kept in:
 	// see [Fabric.AppendState].
 	Snapshot func(done bool, state func() ([]byte, error)) error
 }
@@ -221,10 +221,14 @@ func (r *runner) advanceTo(cycle int64) error {
 	return nil
 }
 
-// slice is a step of advanceTo.
+// slice is a step of advanceTo. A run that is told to end is kept before it does.
 func (r *runner) slice(end int64) error {
+	told := r.ctx.Err()
 	if err := r.keep(false); err != nil {
 		return err
+	}
+	if told != nil {
+		return told
 	}
 	return r.advance(min(sliceCycles, end-r.f.Cycle()))
 }
@@ -243,13 +247,18 @@ func (r *runner) advance(cycles int64) error {
 	if r.statistics != nil {
 		r.statistics.note(cycles)
 	}
-	if err := r.ctx.Err(); err != nil {
-		return err
-	}
 	if r.plan.Progress != nil {
 		r.plan.Progress()
 	}
 	return r.watch.Look()
+}
+
+// goOn is advance for the parts of runs that are not kept.
+func (r *runner) goOn() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return r.advance(sliceCycles)
 }
 
 // longestLatency is the latency of the slowest channel.

@@ -32,7 +32,7 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progres
 		if f.idle() && f.settled() {
 			return f.Audit()
 		}
-		if err := r.advance(sliceCycles); err != nil {
+		if err := r.goOn(); err != nil {
 			return err
 		}
 	}

@@ -148,6 +148,22 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 	return c.items[:n]
 }
 
+// Skip takes a cycle, as Next does, if it is cheap to see that it has no items; otherwise
+// it returns false, and Next is to be called. It is for the hottest of callers, where it is
+// inlined.
+func (w *Wheel[T]) Skip(cycle int64) bool {
+	if cycle > w.turn || w.Has(cycle) {
+		return false
+	}
+	w.now = cycle
+	return true
+}
+
+// Has tells whether a cycle, no later than a block after the one last taken, has items.
+func (w *Wheel[T]) Has(cycle int64) bool {
+	return (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{}))).last != nil
+}
+
 // nextBlock moves reach on as now enters another block.
 func (w *Wheel[T]) nextBlock(now int64) {
 	block := now >> w.blockBits

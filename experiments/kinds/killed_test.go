@@ -1,9 +1,12 @@
 package kinds
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,6 +104,37 @@ func TestKilled(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "snapshots")); !os.IsNotExist(err) {
 		t.Errorf("the snapshots of a finished run are still there: %v", err)
+	}
+}
+
+// TestInterrupted: points that are told to end are kept as far as they are, although the
+// time for a snapshot has not come, and the run goes on from there with the same bytes.
+func TestInterrupted(t *testing.T) {
+	f := load(t, longPoints, experiments.Options{Set: []string{"measure.window=40000"}})
+	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
+	execute(t, f, experiments.Execution{Dir: want, Jobs: 2})
+	kept := 0
+	for try := 0; try < 20 && kept < 2; try++ { // a machine that is busy may leave no time for it
+		ctx, cancel := context.WithCancel(t.Context())
+		outcome, err := f.Execute(ctx, experiments.Execution{Dir: dir, Jobs: 2, Resume: true, SnapshotEvery: time.Hour, Progress: func(p experiments.Progress) {
+			if slices.ContainsFunc(p.Running, func(p experiments.PointProgress) bool { return p.Done > 0 }) {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, experiments.ErrInterrupted) {
+			t.Fatal(err)
+		}
+		kept += outcome.Kept
+	}
+	if kept == 0 || newest(t, dir).IsZero() {
+		t.Fatal("nothing is kept")
+	}
+	execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true})
+	for _, name := range []string{"results.csv", "links.csv"} {
+		if read(t, dir, name) != read(t, want, name) {
+			t.Errorf("%s differs", name)
+		}
 	}
 }
 
