@@ -84,9 +84,10 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
-		"slopes", "creditRate", "stepRate", "watched", // follow from the settings
+		"slopes", "creditRate", "stepRate", "watched", "timed", // follow from the settings
 		"step", "tails", // count within a cycle
-		"flights", "starts") // of faults
+		"flights", "starts", // of faults
+		"followed") // of observers
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
 		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")
 	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
