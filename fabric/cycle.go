@@ -47,6 +47,12 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 			cycle = sooner(cycle, d.unit.followed.tails)
 		}
 	}
+	if d.convoys != nil {
+		cycle = min(cycle, d.convoys.next(d.cycle))
+	}
+	if cycle == d.cycle+1 { // nothing is sooner
+		return cycle, true
+	}
 	cycle = sooner(sooner(sooner(cycle, d.credits[0]), d.wakes), d.flits[toTerminals])
 	if d.held != nil {
 		cycle = sooner(cycle, d.held)
@@ -119,6 +125,9 @@ func (d *domain) tick(c int64) {
 		d.unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
+	}
+	if d.convoys != nil {
+		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)

@@ -117,6 +117,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
+	f.openConvoys()
 }
 
 // prefetcher is implemented by sources that can be told which terminals are
@@ -221,6 +222,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		o.nextFree = c << intervalShift
 	}
 	o.nextFree += d.pace(o).interval
+	if d.convoys != nil && te.left > fewestFlits {
+		d.convoys.leave(d, t, te, o)
+	}
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		d.wakeAt(t, te, next)
