@@ -50,7 +50,7 @@ type convoyNews struct {
 type creditRun struct{ ov, left int32 }
 
 // fewestFlits is the number of flits from which on a convoy is worth its records.
-const fewestFlits = 2
+const fewestFlits = 4
 
 // convoys is what a domain knows of them.
 type convoys struct {

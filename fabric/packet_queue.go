@@ -147,7 +147,12 @@ func (u *packetUnit) wake(d *domain, queue int32) {
 
 // arrive takes what has come in cycle c beside heads.
 func (u *packetUnit) arrive(d *domain, c int64) {
-	u.arriveCredits(d, c)
+	if !u.ramps[0].Skip(c) {
+		u.arriveCredits(d, c)
+	}
+	if u.events.Skip(c) {
+		return
+	}
 	for batch := u.events.Next(c); batch != nil; batch = u.events.Next(c) {
 		if d.large {
 			u.prefetchTails(d, batch)
@@ -168,6 +173,9 @@ func (u *packetUnit) arrive(d *domain, c int64) {
 		}
 	}
 }
+
+// has tells whether credits or an event come in the cycle after this one.
+func (u *packetUnit) has(next int64) bool { return u.ramps[0].Has(next) || u.events.Has(next) }
 
 // queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
 // known to leave.

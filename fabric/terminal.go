@@ -145,6 +145,9 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
 func (d *domain) serveTerminals(c int64) {
+	if len(d.woken) == 0 && d.wakes.Skip(c) {
+		return
+	}
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
