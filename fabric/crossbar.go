@@ -27,11 +27,15 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	} else {
 		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.number)
 	}
+	if m := &d.matcher; m.askedInputs&sw.passIns|m.askedOutputs&sw.passOuts != 0 {
+		requests, rivalInputs, rivalOutputs = d.convoys.meet(d, sw, requests, t == &d.steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
+	}
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)
 	}
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
+		rivalInputs, rivalOutputs = rivals(requests)
 	}
 	if d.hold != nil && d.unit == nil {
 		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)
@@ -44,6 +48,11 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 		d.cross(sw, requests, t, true)
 		return
 	}
+	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+}
+
+// allocateRivals is the end of allocateSwitch, where several flits want the same.
+func (d *domain) allocateRivals(sw *switchState, requests []request, rivalInputs, rivalOutputs uint64, t *stepTime) {
 	// No branches: whether a request has rivals cannot be predicted.
 	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {

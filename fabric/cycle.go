@@ -37,9 +37,18 @@ func (d *domain) nextWork() (cycle int64, any bool) {
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
 // wakes or has set an alarm.
 func (d *domain) nextArrival() (cycle int64, any bool) {
+	if next := d.cycle + 1; d.flits[toSwitches].Has(next) || d.flits[toTerminals].Has(next) || d.wakes.Has(next) || d.unit != nil && d.unit.has(next) {
+		return next, true
+	}
 	cycle = sooner(Never, d.flits[toSwitches])
 	if d.unit != nil {
 		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
+		if d.unit.followed != nil {
+			cycle = sooner(cycle, d.unit.followed.tails)
+		}
+	}
+	if d.convoys != nil {
+		cycle = min(cycle, d.convoys.next(d.cycle))
 	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
@@ -116,6 +125,9 @@ func (d *domain) tick(c int64) {
 		d.unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
+	}
+	if d.convoys != nil {
+		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)
@@ -211,6 +223,18 @@ func (d *domain) wakeQueue(q int32) {
 }
 
 func (d *domain) arriveFlits(c int64) {
+	if !d.flits[toTerminals].Skip(c) {
+		d.arriveAtTerminals(c)
+	}
+	if !d.flits[toSwitches].Skip(c) {
+		d.arriveAtSwitches(c)
+	}
+	if d.unit != nil && d.unit.followed != nil {
+		d.unit.followed.tailsArrive(d, c)
+	}
+}
+
+func (d *domain) arriveAtTerminals(c int64) {
 	for batch := d.flits[toTerminals].Next(c); batch != nil; batch = d.flits[toTerminals].Next(c) {
 		if d.large {
 			d.touched += d.touchPackets(batch)
@@ -219,6 +243,9 @@ func (d *domain) arriveFlits(c int64) {
 			d.deliver(&batch[i])
 		}
 	}
+}
+
+func (d *domain) arriveAtSwitches(c int64) {
 	for batch := d.flits[toSwitches].Next(c); batch != nil; batch = d.flits[toSwitches].Next(c) {
 		if d.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
@@ -254,7 +281,11 @@ func (d *domain) arriveFlits(c int64) {
 			}
 		}
 		if d.observer != nil {
-			d.observer.arrived(d, batch)
+			if d.unit != nil {
+				d.unit.followed.headsArrive(d, batch)
+			} else {
+				d.observer.arrived(d, batch)
+			}
 		}
 	}
 }

@@ -85,9 +85,6 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 	if len(plan.Eras) == 0 || len(plan.Eras) != len(plan.Routing) || plan.Eras[0].From != 0 {
 		panic("fabric: a fault plan without an era, or a routing for every era, from cycle 0 on")
 	}
-	if err := f.config.CheckWith(Faults); err != nil {
-		return err
-	}
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
@@ -202,6 +199,7 @@ func (x *faults) tick(c int64) (discards bool) {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
+		x.fabric.deliverMail()
 		x.failSince(before, x.down, c)
 	}
 	for x.heard(x.known) <= c {
@@ -214,6 +212,7 @@ func (x *faults) tick(c int64) (discards bool) {
 	if len(x.doomed) == 0 {
 		return false
 	}
+	x.fabric.deliverMail()
 	slices.Sort(x.doomed)
 	x.purge(slices.Compact(x.doomed), c)
 	x.doomed = x.doomed[:0]

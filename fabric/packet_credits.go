@@ -102,14 +102,3 @@ func (u *packetUnit) comeHome(d *domain) {
 		u.complete(d, int32(port), arriving, crossing, leaving)
 	}
 }
-
-// receive takes the ramps that another part has sent and whose first credit comes in
-// cycle c.
-func (u *packetUnit) receive(from *packetUnit, me int, c int64) {
-	ramps := from.ramps[1+me]
-	for batch := ramps.Next(c); batch != nil; batch = ramps.Next(c) {
-		for i := range batch {
-			*u.ramps[0].Place(c) = batch[i]
-		}
-	}
-}

@@ -54,6 +54,9 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 			}
 			u.tails--
 			m.tail &^= left & -left
+			if u.followed != nil {
+				u.followed.tailCrosses(d, sw, local, v.hop>>16, step)
+			}
 			m.under &^= left & -left
 			if v.dst < 0 {
 				u.endPass(d, sw, local, v, step)
@@ -104,6 +107,9 @@ func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, st
 
 // sleep takes a queue out of the bidding until the ports that it waits for are let go.
 func (u *packetUnit) sleep(d *domain, sw *switchState, local uint32, list *int32) {
+	if u.followed != nil && u.followed.polls {
+		return
+	}
 	sw.mask(local).sa &^= 1 << (local & 63)
 	queue := sw.queue0 + int32(local)
 	d.waitNext[queue] = *list
@@ -141,7 +147,12 @@ func (u *packetUnit) wake(d *domain, queue int32) {
 
 // arrive takes what has come in cycle c beside heads.
 func (u *packetUnit) arrive(d *domain, c int64) {
-	u.arriveCredits(d, c)
+	if !u.ramps[0].Skip(c) {
+		u.arriveCredits(d, c)
+	}
+	if u.events.Skip(c) {
+		return
+	}
 	for batch := u.events.Next(c); batch != nil; batch = u.events.Next(c) {
 		if d.large {
 			u.prefetchTails(d, batch)
@@ -162,6 +173,9 @@ func (u *packetUnit) arrive(d *domain, c int64) {
 		}
 	}
 }
+
+// has tells whether credits or an event come in the cycle after this one.
+func (u *packetUnit) has(next int64) bool { return u.ramps[0].Has(next) || u.events.Has(next) }
 
 // queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
 // known to leave.

@@ -12,6 +12,20 @@ func (u *packetUnit) requestsPlainly(d *domain) bool {
 	return d.combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
 }
 
+// allocate is [domain.allocateSwitch] without detours where nobody has a rival.
+func (u *packetUnit) allocate(d *domain, sw *switchState, t *stepTime) {
+	if d.registered != nil || d.observer != nil || d.lanes != nil || !u.requestsPlainly(d) {
+		d.allocateSwitch(sw, t)
+		return
+	}
+	requests, rivalInputs, rivalOutputs := u.request(d, sw, t.number)
+	if rivalInputs|rivalOutputs == 0 {
+		u.cross(d, sw, requests, t, true)
+	} else {
+		d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+	}
+}
+
 // request is Fabric.requestCrossbar for packets in the usual case.
 func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
@@ -51,6 +65,9 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 				*accepts.At(local) = v.out + 1
 			} else if !d.chooseVC(sw, local, v, free) {
 				d.sleepForVC(sw, w, left&-left)
+				if d.observer != nil {
+					d.observer.sleeps(d, sw.queue0+int32(local), lacking(free))
+				}
 				continue
 			}
 			*requests.At(n) = newRequest(local, port<<16|output)

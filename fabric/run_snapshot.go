@@ -17,7 +17,7 @@ func (r *runner) state() ([]byte, error) {
 	}
 	a := snapshot.Writer()
 	r.archive(a)
-	archiveWorkload(a, r.statistics.source)
+	archiveKept(a, r.statistics.source)
 	r.watch.archive(r.f.archive(a))
 	return a.Bytes(), a.Err()
 }
@@ -42,7 +42,7 @@ func (r *runner) restore(b []byte) (left *snapshot.Archive, err error) {
 	if r.phase >= draining {
 		r.conclude()
 	}
-	archiveWorkload(a, r.statistics.source)
+	archiveKept(a, r.statistics.source)
 	return a, a.Err()
 }
 
@@ -86,16 +86,7 @@ func (x *archiver) wait(w *Wait) {
 	snapshot.Int(a, &w.Src)
 	snapshot.Int(a, &w.Dst)
 	snapshot.Bool(a, &w.Multicast)
-	gone := !a.Reading() && (w.packet < 0 || x.number[w.packet] == 0)
-	if snapshot.Bool(a, &gone); gone {
-		w.packet = -1 // no packet that waits
-		return
-	}
-	flags := w.packet << packetBits
-	x.packet(&flags)
-	if a.Reading() {
-		w.packet = flags >> packetBits
-	}
+	x.packets.idOrNone(a, &w.packet)
 }
 
 // archive archives what has been counted. A series is written as the plan asks for one.

@@ -107,10 +107,12 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.prefetcher, _ = d.source.(prefetcher)
 		d.listens, _ = d.source.(DepartureListener)
 	}
+	f.follow()
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
+	f.openConvoys()
 }
 
 // prefetcher is implemented by sources that can be told which terminals are
@@ -143,6 +145,9 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
 func (d *domain) serveTerminals(c int64) {
+	if len(d.woken) == 0 && d.wakes.Skip(c) {
+		return
+	}
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
@@ -171,6 +176,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	}
 	o := &d.out[d.terminalOut0+t]
 	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+		return
+	}
+	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
 		return
 	}
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
@@ -209,6 +217,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		o.nextFree = c << intervalShift
 	}
 	o.nextFree += d.pace(o).interval
+	if d.convoys != nil && te.left > fewestFlits {
+		d.convoys.leave(d, t, te, o)
+	}
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		d.wakeAt(t, te, next)

@@ -133,10 +133,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	if p.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		return nil, err
 	}
-	if len(p.Eras) > 0 {
-		err = p.fabric.CheckWith(fabric.Faults)
-	}
-	return p, errors.Join(err, p.fabric.Check(t.Graph(), p.Routing), network.CheckFit(&c.Fabric, &c.Switch, c.Exchange.PacketFlits))
+	return p, errors.Join(p.fabric.Check(t.Graph(), p.Routing), network.CheckFit(&c.Fabric, &c.Switch, c.Exchange.PacketFlits))
 }
 
 // maxExchangeFlits bounds an exchange to about a day.
@@ -252,8 +249,9 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 		count()
 		run.Advance(x.all().packets, all, "packets")
 	}
-	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy))
-	if err := f.RunToEnd(ctx, x, x, progress); err != nil {
+	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
+	kept := run.Checkpoint()
+	if err := f.RunToEnd(ctx, x, x, fabric.ToEnd{Progress: progress, From: kept.State(), Snapshot: kept.Save}); err != nil {
 		return exchangeRow{}, err
 	}
 	count()

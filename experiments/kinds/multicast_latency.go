@@ -18,10 +18,11 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
-		Name:   "multicast-latency",
-		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables: []string{"groups", "links"},
-		Asked:  map[string]string{"groups": "measure.groups", "links": "measure.links"},
+		Name:        "multicast-latency",
+		BeginsAgain: "groups and multicast packets have no form to be kept in yet",
+		Doc:         "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Tables:      []string{"groups", "links"},
+		Asked:       map[string]string{"groups": "measure.groups", "links": "measure.links"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"
@@ -131,7 +132,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	if c.Switch.FlowControl != "cut-through" {
 		problems = append(problems, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
-	problems = append(problems, p.fabric.CheckWith(fabric.Multicast))
+	problems = append(problems, p.fabric.CheckMulticast())
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
 	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
 	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})

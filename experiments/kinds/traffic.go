@@ -165,12 +165,6 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)
 	}
-	if err := parts.fabric.CheckWith(fabric.Observers); err != nil && (c.Measure.Blame || c.Trace.Packets > 0) {
-		problems = append(problems, err)
-	}
-	if err := parts.fabric.CheckWith(fabric.Faults); err != nil && len(parts.Eras) > 0 {
-		problems = append(problems, err)
-	}
 	if len(parts.Eras) > 1 && c.Measure.Blame {
 		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}

@@ -30,8 +30,6 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		refuse(c.Measure.Find != "", "measure.find", "it looks for a load, and warms up at each")
 		refuse(c.Measure.Blame, "measure.blame", "it follows packets from their birth on")
 		refuse(c.Trace.Packets > 0, "trace.packets", "traces follow packets from their birth on")
-		refuse(len(c.Fault) > 0 && c.Fabric.Unit == fabric.UnitPacket, "fabric.unit", "a network with faults cannot be kept yet where packets are the unit")
-		refuse(len(c.Fault) > 0 && c.Switch.VLArbHigh+c.Switch.VLArbLow != "", "switch.vlarb_low", "a network with faults cannot be kept yet where terminals send by lane")
 		return errors.Join(problems...)
 	},
 }

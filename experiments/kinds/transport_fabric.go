@@ -30,8 +30,9 @@ type fabricNetwork struct {
 	fabric  *fabric.Fabric
 	adapter *hca.Config
 	clock   sim.Time
-	delay   int64 // cycles from a packet's birth until it can enter the network
-	flit    int64 // bytes
+	delay   int64    // cycles from a packet's birth until it can enter the network
+	flit    int64    // bytes
+	full    sim.Time // of an engine for a full packet
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
 	nodeAt  []int32               // len = terminals; -1: none
@@ -49,7 +50,10 @@ type fabricTransport struct {
 	adapters []hca.HCA // of which those of nodes are copies
 	free     []int32   // of flights
 	order    idRange   // of orders that nobody had
+	over     []int32   // orders that can be had again
 	orderOf  map[qpPair]int32
+
+	manyOrders int // in orderOf, from which on those without flights are given up
 }
 
 // idRange is the numbers from first on and below end.
@@ -89,7 +93,8 @@ type flight struct {
 	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is the order of the flights from one QP to another.
+// qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
+// have any at a time.
 type qpOrder struct {
 	sent     uint32 // by the sender
 	expected uint32 // by the receiver
@@ -97,6 +102,10 @@ type qpOrder struct {
 }
 
 type qpPair struct{ from, to hca.QP }
+
+// fewOrders, which only tests change, is the least number of orders that are looked
+// through for those to give up.
+var fewOrders = 4096
 
 // Events of the transport.
 const (
@@ -112,7 +121,7 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
 	t := &fabricNetwork{
-		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit),
+		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
 		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
 	}
 	for i := range t.nodeAt {
@@ -187,15 +196,39 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 // orderFor is the order of the flights from one QP to another.
 func (t *fabricTransport) orderFor(pair qpPair) int32 {
 	order, known := t.orderOf[pair]
-	if !known {
+	if known {
+		return order
+	}
+	if len(t.orderOf) >= t.manyOrders {
+		t.endOrders()
+		t.manyOrders = max(fewOrders, 2*len(t.orderOf))
+	}
+	if last := len(t.over) - 1; last >= 0 {
+		order, t.over = t.over[last], t.over[:last]
+	} else {
 		if t.order.first == t.order.end {
 			t.order.first, t.order.end = t.orders.Take(256)
 		}
 		order = t.order.first
 		t.order.first++
-		t.orderOf[pair] = order
 	}
+	*t.orders.At(order) = qpOrder{}
+	t.orderOf[pair] = order
 	return order
+}
+
+// endOrders gives up the orders of which no flight is left; their next one begins them anew.
+// In several parts the receiver's cannot tell what the sender's is about to send.
+func (t *fabricTransport) endOrders() {
+	if len(t.parts) > 1 {
+		return
+	}
+	for pair, order := range t.orderOf {
+		if q := t.orders.At(order); q.expected == q.sent {
+			delete(t.orderOf, pair)
+			t.over = append(t.over, order)
+		}
+	}
 }
 
 // inLatency is the number of full packets that the link carries in the time from the
@@ -246,7 +279,9 @@ func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
 // cut makes the packets of a burst that the engine reads from time first to end, and
 // returns them.
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
-	dst := t.at[t.flights.At(b.ID).to]
+	f := t.flights.At(b.ID)
+	dst := t.at[f.to]
+	t.nodes[f.to].Expect(f.peer)
 	if 2*n.head >= len(n.packets) {
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
@@ -300,7 +335,11 @@ func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 	now := sim.Time(d.Cycle) * t.clock
 	// The packet has been coming in for as long as the engine needs for it:
 	// channels to terminals go at the pace of adapters.
-	in := n.Receive(f.peer, bytes, now-n.Config().TimeOf(bytes), now)
+	takes := t.full
+	if bytes != int64(t.adapter.MTU) {
+		takes = t.adapter.TimeOf(bytes)
+	}
+	in := n.Receive(f.peer, bytes, now-takes, now)
 	if f.missing -= bytes; f.missing == 0 {
 		f.done = in + n.Config().RecvLatency
 		t.complete(id)
