@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-sim/weft/sim/input"
@@ -21,8 +23,10 @@ type Checkpoint struct {
 	dir   string
 	name  string // of the file, without its extension
 	every time.Duration
+	end   *ending   // of the point
 	began time.Time // when the last snapshot was written, or the part began
 	long  bool      // one has been written
+	took  time.Duration
 }
 
 // Checkpoint is the snapshot of the next part of the point: the first call is about the first
@@ -67,21 +71,35 @@ func (k *Checkpoint) State() []byte {
 }
 
 // Save is called now and then while the part is computed; state writes it. A snapshot is
-// kept every so often, and of parts that took so long for one that it is not lost when
-// they are done.
+// kept every so often, of parts that took so long for one that it is not lost when
+// they are done, and of those that are told to end, if there is time for it.
 func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
-	if k == nil || time.Since(k.began) < k.every && !(done && k.long) {
+	switch {
+	case k == nil:
+		return nil
+	case k.end.isTold():
+		return k.end.last(k.took, func() error { return k.write(state) })
+	case time.Since(k.began) < k.every && !(done && k.long):
 		return nil
 	}
+	return k.write(state)
+}
+
+func (k *Checkpoint) write(state func() ([]byte, error)) error {
+	start := time.Now()
 	data, err := state()
 	if err != nil {
 		return err
 	}
 	f := &snapshot.File{Build: build(), States: []snapshot.State{{Key: k.name, Data: data}}}
-	if err := writeInside(k.dir, k.file(), f.Encode()); err != nil {
+	content := f.Encode()
+	if k.end.over.Load() {
+		return nil // too late
+	}
+	if err := writeInside(k.dir, k.file(), content); err != nil {
 		return err
 	}
-	k.began, k.long = time.Now(), true
+	k.began, k.long, k.took = time.Now(), true, time.Since(start)
 	return nil
 }
 
@@ -106,3 +124,50 @@ func (r *runner) forgetKept(p *Point) {
 
 // removeKept removes all snapshots of a result folder.
 func removeKept(dir string) { _ = os.RemoveAll(filepath.Join(dir, keptFolder)) }
+
+// ending is what a point may still do when it is told to end.
+type ending struct {
+	told   <-chan struct{} // closed then
+	saving sync.Mutex      // while its last snapshot is written
+	over   atomic.Bool     // it may do nothing any more
+	kept   atomic.Bool     // the last snapshot has been written
+}
+
+// lastSnapshotTime is how long the last snapshot of a point may take, beyond interruptGrace
+// before which it must have begun: one that takes longer is left out.
+const lastSnapshotTime = 500 * time.Millisecond
+
+func (e *ending) isTold() bool {
+	select {
+	case <-e.told:
+		return true
+	default:
+		return false
+	}
+}
+
+// last writes the last snapshot, unless it is too late, or the one before took too long.
+func (e *ending) last(before time.Duration, write func() error) error {
+	e.saving.Lock()
+	defer e.saving.Unlock()
+	if e.over.Load() || before > lastSnapshotTime {
+		return nil
+	}
+	err := write()
+	e.kept.Store(err == nil && !e.over.Load())
+	return err
+}
+
+// wait lets a point that has been told to end finish the snapshot that it writes, if it
+// does, and tells whether it has one. Nothing is written afterwards.
+func (e *ending) wait() (kept bool) {
+	for late := time.Now().Add(lastSnapshotTime); !e.saving.TryLock(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			e.over.Store(true)
+			return false
+		}
+	}
+	e.over.Store(true)
+	e.saving.Unlock()
+	return e.kept.Load()
+}

@@ -69,6 +69,7 @@ type Outcome struct {
 	Figures  []string          // files of figures, by their path in Dir
 	Failures []Failure         // in point order
 	Reused   int               // points taken from the journal
+	Kept     int               // where the run was interrupted: points under way, kept as far as they are
 	Points   int               // with those that refinement has added
 	Finished int               // points with a row
 	// OnOneThread counts the points that one thread simulated although there were
@@ -106,7 +107,7 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 		r.leaveNothing()
 		return nil, r.writeError
 	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
-		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
 	}
 	if err := r.writeWarm(); err != nil {
 		return nil, err
@@ -144,6 +145,7 @@ type runner struct {
 	reasons    map[string]string  // failed points by hash
 	running    map[*Point]*Run    // nil before the first
 	reused     int                // points whose record the journal had
+	kept       int                // points that were under way when the run was interrupted, and go on from there
 	writeError error
 }
 
@@ -295,8 +297,9 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if ctx.Err() != nil {
 		return
 	}
+	end := &ending{told: ctx.Done()}
 	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
-		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery}}
+		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery, end: end}}
 	start := time.Now()
 	run.started = start
 	r.mu.Lock()
@@ -309,8 +312,12 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // a kind that came back early may have stopped half-way
 	}
+	kept := ctx.Err() != nil && end.wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if kept {
+		r.kept++
+	}
 	delete(r.running, p)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -48,6 +48,11 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 		d.cross(sw, requests, t, true)
 		return
 	}
+	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+}
+
+// allocateRivals is the end of allocateSwitch, where several flits want the same.
+func (d *domain) allocateRivals(sw *switchState, requests []request, rivalInputs, rivalOutputs uint64, t *stepTime) {
 	// No branches: whether a request has rivals cannot be predicted.
 	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {

@@ -37,6 +37,9 @@ func (d *domain) nextWork() (cycle int64, any bool) {
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
 // wakes or has set an alarm.
 func (d *domain) nextArrival() (cycle int64, any bool) {
+	if next := d.cycle + 1; d.flits[toSwitches].Has(next) || d.flits[toTerminals].Has(next) || d.wakes.Has(next) || d.unit != nil && d.unit.has(next) {
+		return next, true
+	}
 	cycle = sooner(Never, d.flits[toSwitches])
 	if d.unit != nil {
 		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
@@ -220,6 +223,18 @@ func (d *domain) wakeQueue(q int32) {
 }
 
 func (d *domain) arriveFlits(c int64) {
+	if !d.flits[toTerminals].Skip(c) {
+		d.arriveAtTerminals(c)
+	}
+	if !d.flits[toSwitches].Skip(c) {
+		d.arriveAtSwitches(c)
+	}
+	if d.unit != nil && d.unit.followed != nil {
+		d.unit.followed.tailsArrive(d, c)
+	}
+}
+
+func (d *domain) arriveAtTerminals(c int64) {
 	for batch := d.flits[toTerminals].Next(c); batch != nil; batch = d.flits[toTerminals].Next(c) {
 		if d.large {
 			d.touched += d.touchPackets(batch)
@@ -228,6 +243,10 @@ func (d *domain) arriveFlits(c int64) {
 			d.deliver(&batch[i])
 		}
 	}
+}
+
+func (d *domain) arriveAtSwitches(c int64) {
+	timed := d.unit != nil && d.unit.timed
 	for batch := d.flits[toSwitches].Next(c); batch != nil; batch = d.flits[toSwitches].Next(c) {
 		if d.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
@@ -238,6 +257,9 @@ func (d *domain) arriveFlits(c int64) {
 		for i := range batch {
 			e := &batch[i]
 			v := check.At(d.queues, uint32(e.queue))
+			if v.count == 1 && timed {
+				d.unit.follows(d, e.queue, v)
+			}
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state
@@ -269,9 +291,6 @@ func (d *domain) arriveFlits(c int64) {
 				d.observer.arrived(d, batch)
 			}
 		}
-	}
-	if d.unit != nil && d.unit.followed != nil {
-		d.unit.followed.tailsArrive(d, d.cycle)
 	}
 }
 

@@ -23,7 +23,7 @@ func (u *packetUnit) evaluatePlainly(d *domain, sw *switchState, s topology.Swit
 			d.allocateVCs(sw, t.number)
 		}
 		if m.sa != 0 {
-			d.allocateSwitch(sw, t)
+			u.allocate(d, sw, t)
 		}
 		u.step++
 		if u.tails > 0 {

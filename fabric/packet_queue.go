@@ -58,6 +58,10 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 				u.followed.tailCrosses(d, sw, local, v.hop>>16, step)
 			}
 			m.under &^= left & -left
+			if u.timed {
+				u.leave(d, sw, local, v, step, false)
+				continue
+			}
 			if v.dst < 0 {
 				u.endPass(d, sw, local, v, step)
 				continue
@@ -147,7 +151,12 @@ func (u *packetUnit) wake(d *domain, queue int32) {
 
 // arrive takes what has come in cycle c beside heads.
 func (u *packetUnit) arrive(d *domain, c int64) {
-	u.arriveCredits(d, c)
+	if !u.ramps[0].Skip(c) {
+		u.arriveCredits(d, c)
+	}
+	if u.events.Skip(c) {
+		return
+	}
 	for batch := u.events.Next(c); batch != nil; batch = u.events.Next(c) {
 		if d.large {
 			u.prefetchTails(d, batch)
@@ -168,6 +177,9 @@ func (u *packetUnit) arrive(d *domain, c int64) {
 		}
 	}
 }
+
+// has tells whether credits or an event come in the cycle after this one.
+func (u *packetUnit) has(next int64) bool { return u.ramps[0].Has(next) || u.events.Has(next) }
 
 // queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
 // known to leave.

@@ -31,8 +31,8 @@ type Plan struct {
 	// Threads; after a warm-up, what comes after it in the plan may be another.
 	From []byte
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
-	// packets have arrived, and once more then, with done set; state encodes the run. An
-	// error ends the run. It is not called for networks that have no form to be kept in:
+	// packets have arrived, also when the run's context has ended, and once more then, with
+	// done set; state encodes the run. An error ends the run. It is not called for networks that have no form to be kept in:
 	// see [Fabric.AppendState].
 	Snapshot func(done bool, state func() ([]byte, error)) error
 }
@@ -130,6 +130,7 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		offered = 0
 	}
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.encode = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
@@ -150,7 +151,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads)
+	f.split(r.plan.Threads, Never, worthThreads, nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)
@@ -176,6 +177,7 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
+	encode     func() ([]byte, error) // the run, between two slices
 	course
 }
 
@@ -221,10 +223,14 @@ func (r *runner) advanceTo(cycle int64) error {
 	return nil
 }
 
-// slice is a step of advanceTo.
+// slice is a step of advanceTo. A run that is told to end is kept before it does.
 func (r *runner) slice(end int64) error {
+	told := r.ctx.Err()
 	if err := r.keep(false); err != nil {
 		return err
+	}
+	if told != nil {
+		return told
 	}
 	return r.advance(min(sliceCycles, end-r.f.Cycle()))
 }
@@ -234,7 +240,7 @@ func (r *runner) keep(done bool) error {
 	if r.plan.Snapshot == nil || r.f.noState() != nil {
 		return nil
 	}
-	return r.plan.Snapshot(done, r.state)
+	return r.plan.Snapshot(done, r.encode)
 }
 
 // advance simulates some cycles and looks for signs of life.
@@ -243,13 +249,18 @@ func (r *runner) advance(cycles int64) error {
 	if r.statistics != nil {
 		r.statistics.note(cycles)
 	}
-	if err := r.ctx.Err(); err != nil {
-		return err
-	}
 	if r.plan.Progress != nil {
 		r.plan.Progress()
 	}
 	return r.watch.Look()
+}
+
+// goOn is advance for the parts of runs that are not kept.
+func (r *runner) goOn() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return r.advance(sliceCycles)
 }
 
 // longestLatency is the latency of the slowest channel.

@@ -195,7 +195,7 @@ func (r *runner) finish() error {
 		r.f.clearLanes()
 	}
 	for !r.f.settled() || r.f.creditsUnderWay() {
-		if err := r.advance(sliceCycles); err != nil {
+		if err := r.goOn(); err != nil {
 			return err
 		}
 	}

@@ -108,6 +108,11 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.listens, _ = d.source.(DepartureListener)
 	}
 	f.follow()
+	for _, d := range f.domains {
+		if d.unit != nil {
+			d.unit.timed = d.unit.timesHolds(d)
+		}
+	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
@@ -145,6 +150,9 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
 func (d *domain) serveTerminals(c int64) {
+	if len(d.woken) == 0 && d.wakes.Skip(c) {
+		return
+	}
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
@@ -302,7 +310,7 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
-	d.view.random = nil
+	d.view.random, d.summed = nil, 0
 	if allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}

@@ -247,7 +247,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	a, b := m.from, m.to // a asked
 	if m.stage == stageReply {
 		at := c.rt.takeIn(a, m, now, c.rt.Protocols.RecvOverhead)
-		c.rt.close(id)
+		c.rt.close(id, m)
 		c.establish(a, b, at)
 		return
 	}
@@ -255,7 +255,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	switch c.get(b, a) {
 	case linkPending:
 		if c.asked(b, a) == a {
-			c.rt.close(id)
+			c.rt.close(id, m)
 			c.establish(b, a, at)
 			return
 		}

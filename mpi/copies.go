@@ -108,19 +108,20 @@ func (rt *runtime) copied(r int32, now sim.Time) {
 		c.stepped = true
 		rt.done(r, c.id, now)
 	case thenMatched, thenEarly:
-		rt.putBuffer(rt.messages.At(c.id), now)
-		rt.taken(c.id, c.then == thenMatched, now)
+		m := rt.messages.At(c.id)
+		rt.putBuffer(m, now)
+		rt.taken(c.id, m, c.then == thenMatched, now)
 	case thenUnpacked:
-		rt.complete(c.id, now)
+		rt.complete(c.id, rt.messages.At(c.id), now)
 	case thenRelay:
-		rt.passOn(c.id, now)
+		rt.passOn(c.id, rt.messages.At(c.id), now)
 	}
 	for len(c.late) > 0 && !c.held {
 		id := c.late[0]
 		if c.late = c.late[1:]; id < 0 {
 			rt.written(^id, now)
 		} else {
-			rt.handle(id, now)
+			rt.handle(id, rt.messages.At(id), now)
 		}
 	}
 	if c.stepped && !c.held {

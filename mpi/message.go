@@ -117,8 +117,7 @@ func (rt *runtime) allocate() int32 {
 }
 
 // close ends the message for one of its sides, which must not look at it any more.
-func (rt *runtime) close(i int32) {
-	m := rt.messages.At(i)
+func (rt *runtime) close(i int32, m *message) {
 	if rt.closed(m) {
 		m.next = rt.freeMsg
 		rt.freeMsg = i + 1
@@ -139,7 +138,7 @@ func (rt *runtime) closed(m *message) bool {
 func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
 	from, id, eager := m.from, m.sendID, m.stage == stageEager
-	rt.post(i, now)
+	rt.post(i, m, now)
 	if eager {
 		rt.done(from, id, now)
 	}
@@ -155,8 +154,7 @@ func (m *message) ends() (from, to int32) {
 
 // post sends the present stage of a message on its way: straight, over a relay,
 // or once there is a connection.
-func (rt *runtime) post(i int32, now sim.Time) {
-	m := rt.messages.At(i)
+func (rt *runtime) post(i int32, m *message, now sim.Time) {
 	from, to := m.ends()
 	if m.shared {
 		m.hop = to
@@ -164,13 +162,12 @@ func (rt *runtime) post(i int32, now sim.Time) {
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
-		rt.transmit(i, from, hop)
+		rt.transmit(i, m, from, hop)
 	}
 }
 
 // transmit hands the present stage of a message to the transport.
-func (rt *runtime) transmit(i, from, hop int32) {
-	m := rt.messages.At(i)
+func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	m.hop = hop
 	bytes := m.bytes
 	if m.stage != stageEager && m.stage != stageData {
@@ -224,32 +221,31 @@ func (rt *runtime) Delivered(id int32) {
 		rt.Written(id, now)
 	}
 	if !rt.putsOff(m.hop, id) {
-		rt.handle(id, now)
+		rt.handle(id, m, now)
 	}
 }
 
 // handle is what the CPU of the process does to which a message was delivered.
-func (rt *runtime) handle(id int32, now sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 	if _, to := m.ends(); m.hop != to {
-		rt.relay(id, now)
+		rt.relay(id, m, now)
 		return
 	}
 	switch m.stage {
 	case stageEager, stageRTS:
-		rt.arrive(id, now)
+		rt.arrive(id, m, now)
 	case stageCTS:
 		m.stage = stageData
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
 		if m.protocol == collectives.Handshake {
-			rt.complete(id, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to)))
+			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to)))
 		} else {
-			rt.arrive(id, now)
+			rt.arrive(id, m, now)
 		}
 	case stageFIN:
-		rt.complete(id, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead))
+		rt.complete(id, m, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead))
 	default:
 		rt.connect.arrive(id, now)
 	}
@@ -271,8 +267,7 @@ func (rt *runtime) putBuffer(m *message, at sim.Time) {
 }
 
 // relay passes a message on: the relay's CPU takes it in and posts it again.
-func (rt *runtime) relay(id int32, now sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 	rt.stats.Relayed++
 	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead + rt.noise.call(m.hop)
 	if m.stage == stageEager || m.stage == stageData {
@@ -281,12 +276,11 @@ func (rt *runtime) relay(id int32, now sim.Time) {
 		}
 		t += rt.copyTime(m.bytes)
 	}
-	rt.passOn(id, rt.occupy(m.hop, now, t))
+	rt.passOn(id, m, rt.occupy(m.hop, now, t))
 }
 
 // passOn is the rest of relay, when the CPU is through at time at.
-func (rt *runtime) passOn(id int32, at sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 	if m.stage != stageData {
 		rt.putBuffer(m, at)
 	}
@@ -295,8 +289,7 @@ func (rt *runtime) passOn(id int32, at sim.Time) {
 
 // arrive matches a message that the receiver did not clear: eager data, a
 // request to send, a direct write.
-func (rt *runtime) arrive(id int32, now sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	posted, ok := rt.match.take(&rt.ranks[m.to].posted, m.from, m.tag)
 	if ok {
 		m.recvID = posted
@@ -319,20 +312,19 @@ func (rt *runtime) arrive(id int32, now sim.Time) {
 	default:
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead)
 	}
-	rt.taken(id, ok, at)
+	rt.taken(id, m, ok, at)
 }
 
 // taken is the rest of arrive, when the message is taken in at time at.
-func (rt *runtime) taken(id int32, matched bool, at sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) taken(id int32, m *message, matched bool, at sim.Time) {
 	switch {
 	case !matched:
 		m.ready = at
 		rt.match.add(&rt.ranks[m.to].early, m.from, m.tag, id)
 	case m.stage == stageRTS:
-		rt.clear(id, at)
+		rt.clear(id, m, at)
 	default:
-		rt.complete(id, at)
+		rt.complete(id, m, at)
 	}
 }
 
@@ -349,19 +341,18 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	m.recvID = op.ID
 	switch {
 	case m.stage == stageRTS:
-		rt.clear(early, max(now, m.ready))
+		rt.clear(early, m, max(now, m.ready))
 	case rt.copiedOut(m): // out of the unexpected queue
 		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
-			rt.complete(early, rt.occupy(r, start, rt.copyTime(m.bytes)))
+			rt.complete(early, m, rt.occupy(r, start, rt.copyTime(m.bytes)))
 		}
 	default:
-		rt.complete(early, max(now, m.ready))
+		rt.complete(early, m, max(now, m.ready))
 	}
 }
 
 // clear answers a request to send that is matched.
-func (rt *runtime) clear(id int32, at sim.Time) {
-	m := rt.messages.At(id)
+func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
 	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to))
@@ -369,16 +360,17 @@ func (rt *runtime) clear(id int32, at sim.Time) {
 }
 
 // complete ends a message for its receiver at time at.
-func (rt *runtime) complete(id int32, at sim.Time) {
-	to, recvID := rt.messages.At(id).to, rt.messages.At(id).recvID
-	rt.close(id)
+func (rt *runtime) complete(id int32, m *message, at sim.Time) {
+	to, recvID := m.to, m.recvID
+	rt.close(id, m)
 	rt.done(to, recvID, at)
 }
 
 // written ends a message for its sender, who did not copy it.
 func (rt *runtime) written(id int32, now sim.Time) {
-	from, sendID := rt.messages.At(id).from, rt.messages.At(id).sendID
-	rt.close(id)
+	m := rt.messages.At(id)
+	from, sendID := m.from, m.sendID
+	rt.close(id, m)
 	rt.done(from, sendID, max(now, rt.ranks[from].cpu))
 }
 

@@ -211,13 +211,15 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	case evStep:
 		rt.step(e.Target, k.Now())
 	case evPost:
-		rt.post(int32(e.Arg>>32), k.Now())
+		id := int32(e.Arg >> 32)
+		rt.post(id, rt.messages.At(id), k.Now())
 	case evArrive:
 		rt.Delivered(int32(e.Arg >> 32))
 	case evRelay:
-		m := int32(e.Arg >> 32)
-		_, to := rt.messages.At(m).ends()
-		rt.transmit(m, e.Target, to)
+		id := int32(e.Arg >> 32)
+		m := rt.messages.At(id)
+		_, to := m.ends()
+		rt.transmit(id, m, e.Target, to)
 	case evWritten:
 		if id := int32(e.Arg >> 32); !rt.putsOff(e.Target, ^id) {
 			rt.written(id, k.Now())

@@ -72,7 +72,11 @@ func (a *app) merge(ctx context.Context, name string, shares []string, flags *ru
 
 // interrupted says how to go on.
 func (a *app) interrupted(outcome *experiments.Outcome, f *experiments.File, dir string) error {
-	fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s; go on with the same command and --resume\n",
-		outcome.Finished, outcome.Points, f.Name, dir)
+	kept := ""
+	if outcome.Kept > 0 {
+		kept = fmt.Sprintf(", and %d as far as they are", outcome.Kept)
+	}
+	fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s%s; go on with the same command and --resume\n",
+		outcome.Finished, outcome.Points, f.Name, dir, kept)
 	return &statusError{status: exitFailure}
 }

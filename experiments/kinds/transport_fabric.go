@@ -30,8 +30,9 @@ type fabricNetwork struct {
 	fabric  *fabric.Fabric
 	adapter *hca.Config
 	clock   sim.Time
-	delay   int64 // cycles from a packet's birth until it can enter the network
-	flit    int64 // bytes
+	delay   int64    // cycles from a packet's birth until it can enter the network
+	flit    int64    // bytes
+	full    sim.Time // of an engine for a full packet
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
 	nodeAt  []int32               // len = terminals; -1: none
@@ -51,6 +52,8 @@ type fabricTransport struct {
 	order    idRange   // of orders that nobody had
 	over     []int32   // orders that can be had again
 	orderOf  map[qpPair]int32
+
+	manyOrders int // in orderOf, from which on those without flights are given up
 }
 
 // idRange is the numbers from first on and below end.
@@ -90,16 +93,19 @@ type flight struct {
 	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is the order of the flights from one QP to another. Where the network is in one
-// part it lasts while any are under way: of a program's many pairs few are at a time.
+// qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
+// have any at a time.
 type qpOrder struct {
-	qpPair
 	sent     uint32 // by the sender
 	expected uint32 // by the receiver
 	ahead    int32  // flights that are there and wait for earlier ones, + 1
 }
 
 type qpPair struct{ from, to hca.QP }
+
+// fewOrders, which only tests change, is the least number of orders that are looked
+// through for those to give up.
+var fewOrders = 4096
 
 // Events of the transport.
 const (
@@ -115,7 +121,7 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
 	t := &fabricNetwork{
-		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit),
+		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
 		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
 	}
 	for i := range t.nodeAt {
@@ -193,6 +199,10 @@ func (t *fabricTransport) orderFor(pair qpPair) int32 {
 	if known {
 		return order
 	}
+	if len(t.orderOf) >= t.manyOrders {
+		t.endOrders()
+		t.manyOrders = max(fewOrders, 2*len(t.orderOf))
+	}
 	if last := len(t.over) - 1; last >= 0 {
 		order, t.over = t.over[last], t.over[:last]
 	} else {
@@ -202,17 +212,22 @@ func (t *fabricTransport) orderFor(pair qpPair) int32 {
 		order = t.order.first
 		t.order.first++
 	}
-	*t.orders.At(order) = qpOrder{qpPair: pair}
+	*t.orders.At(order) = qpOrder{}
 	t.orderOf[pair] = order
 	return order
 }
 
-// endOrder gives an order up if no flight is left; its next one begins it anew. In several
-// parts the receiver's cannot tell what the sender's is about to send.
-func (t *fabricTransport) endOrder(order int32) {
-	if q := t.orders.At(order); q.expected == q.sent && len(t.parts) == 1 {
-		delete(t.orderOf, q.qpPair)
-		t.over = append(t.over, order)
+// endOrders gives up the orders of which no flight is left; their next one begins them anew.
+// In several parts the receiver's cannot tell what the sender's is about to send.
+func (t *fabricTransport) endOrders() {
+	if len(t.parts) > 1 {
+		return
+	}
+	for pair, order := range t.orderOf {
+		if q := t.orders.At(order); q.expected == q.sent {
+			delete(t.orderOf, pair)
+			t.over = append(t.over, order)
+		}
 	}
 }
 
@@ -320,7 +335,11 @@ func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 	now := sim.Time(d.Cycle) * t.clock
 	// The packet has been coming in for as long as the engine needs for it:
 	// channels to terminals go at the pace of adapters.
-	in := n.Receive(f.peer, bytes, now-n.Config().TimeOf(bytes), now)
+	takes := t.full
+	if bytes != int64(t.adapter.MTU) {
+		takes = t.adapter.TimeOf(bytes)
+	}
+	in := n.Receive(f.peer, bytes, now-takes, now)
 	if f.missing -= bytes; f.missing == 0 {
 		f.done = in + n.Config().RecvLatency
 		t.complete(id)
@@ -344,7 +363,6 @@ func (t *fabricTransport) complete(id int32) {
 			link = &t.flights.At(*link - 1).next
 		}
 		if *link == 0 {
-			t.endOrder(f.order)
 			return
 		}
 		id = *link - 1

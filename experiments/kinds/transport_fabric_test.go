@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -72,6 +73,37 @@ per_node = 2
 				t.Errorf("%s point %d: nothing happened", network, i)
 			}
 		}
+	}
+}
+
+// Giving up the orders of queue pairs without messages under way changes nothing, also
+// where packets overtake each other.
+func TestOrdersAreBegunAnew(t *testing.T) {
+	run := func() *experiments.Table {
+		return execute(t, load(t, `
+kind = "mpi"
+[topology]
+type = "dragonfly"
+p = 1
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[job]
+ranks = 32
+machine = "fabric"
+[placement]
+per_node = 2
+[workload]
+type = "osu-alltoall"
+bytes = "12KiB"
+`, experiments.Options{}), experiments.Execution{}).Results
+	}
+	want := run()
+	defer func(n int) { fewOrders = n }(fewOrders)
+	fewOrders = 1
+	if got := run(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got.Rows, want.Rows)
 	}
 }
 

@@ -47,6 +47,9 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 		return true
 	}
 	set := c.at(first, qp)
+	if set[0] == qp {
+		return true
+	}
 	last := qp
 	for i, w := range set {
 		set[i] = last
