@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
@@ -19,6 +20,7 @@ func TestFastReadsAsTokens(t *testing.T) {
 		t.Fatal("no files", err)
 	}
 	pieces := []string{" ", "\t", "//", "/*", "*/", "\r", "\n", "l1", ":", " requires ", "irequires", "calc 3", "8b", "-1", "tag", " cpu 1", " nic 9", "{", "}", "99999999999999999999", "2147483648", "8", "0", "rank", "\x00"}
+	numbers := regexp.MustCompile("[0-9]+")
 	r, accepted := sim.NewStream(1, "goal", 0), 0
 	for range 400 {
 		text, err := os.ReadFile(files[r.IntN(len(files))])
@@ -29,6 +31,10 @@ func TestFastReadsAsTokens(t *testing.T) {
 		for range r.IntN(5) {
 			from := r.IntN(len(text) + 1)
 			to := min(len(text), from+r.IntN(4))
+			if all := numbers.FindAllIndex(text, -1); len(all) > 0 && r.IntN(2) == 0 {
+				at := all[r.IntN(len(all))]
+				from, to = at[0], at[1]
+			}
 			text = append(append(text[:from:from], pieces[r.IntN(len(pieces))]...), text[to:]...)
 		}
 		fast, fastErr := Parse("x.goal", bytes.NewReader(text))
