@@ -191,9 +191,8 @@ func (r Rate) String() string {
 	return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s"
 }
 
-// PicosecondsFor is the exact time to send n bytes, as a fraction: the
-// quotient in picoseconds and what is left of it, in picoseconds times the
-// rate. Callers carry the remainder, so that long streams keep the exact rate.
+// PicosecondsFor is the time to send n bytes, in picoseconds with their fraction: what
+// callers round once, so that long streams keep the exact rate.
 func (r Rate) PicosecondsFor(n Bytes) float64 {
 	return float64(n) * 8 * 1e12 / float64(r)
 }
