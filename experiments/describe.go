@@ -16,6 +16,8 @@ type KindDescription struct {
 	Tables    []TableDescription
 	Columns   []Column
 	Further   []FurtherTable
+	// BeginsAgain is why a point that is killed begins again; "": it goes on.
+	BeginsAgain string
 }
 
 // FurtherTable is a CSV file that a kind writes beside results.csv.
@@ -29,7 +31,7 @@ func DescribeKinds() []KindDescription {
 	var all []KindDescription
 	for _, name := range KindNames() {
 		k := kinds[name]
-		d := KindDescription{Name: name, Doc: k.doc, Tables: k.settings(), Columns: k.columns}
+		d := KindDescription{Name: name, Doc: k.doc, Tables: k.settings(), Columns: k.columns, BeginsAgain: k.again}
 		for _, table := range k.tables {
 			d.Further = append(d.Further, FurtherTable{table, k.asked[table]})
 		}

@@ -80,6 +80,9 @@ type Kind[C, R any] struct {
 	// Forks, optional, lets points of a sweep go on from a common warm-up, and the kind
 	// write and read the state of a warm network: its Run calls [Run.Warm].
 	Forks *Forks[C]
+	// BeginsAgain is why a point that is killed begins again: "" if its Run keeps its
+	// parts ([Run.Checkpoint]).
+	BeginsAgain string
 	// Revision goes up when results move for the same settings: points
 	// computed by an older revision are stale.
 	Revision int
@@ -113,6 +116,7 @@ type kind struct {
 	preflight func(config any, p *Preflight) error
 	run       func(ctx context.Context, config any, run *Run) ([]string, error)
 	forks     *forks // nil: it does not
+	again     string // why points begin again after a kill; "": they do not
 }
 
 var kinds = map[string]*kind{}
@@ -129,6 +133,7 @@ func Register[C, R any](k Kind[C, R]) {
 		tables:   k.Tables,
 		asked:    k.Asked,
 		forks:    k.Forks.untyped(),
+		again:    k.BeginsAgain,
 		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
 		complete: func(config any, given func(key string) bool) {

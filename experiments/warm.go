@@ -187,6 +187,10 @@ func (f *File) CheckWarm(path string) error {
 // Warms tells whether the kind can write and read warm networks.
 func (f *File) Warms() bool { return f.kind.forks != nil }
 
+// BeginsAgain is why points of the file's kind begin again when they are killed; "": they go
+// on from their last snapshot.
+func (f *File) BeginsAgain() string { return f.kind.again }
+
 // writeWarm writes the warm networks of an execution.
 func (r *runner) writeWarm() error {
 	if r.execution.SaveWarm == "" {

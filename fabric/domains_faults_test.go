@@ -100,7 +100,7 @@ func TestThreadsFaults(t *testing.T) {
 				source := fabric.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 				source.Stop(600)
 				got := make(logbook, g.Terminals())
-				if err := f.RunToEnd(context.Background(), source, got, nil); err != nil {
+				if err := f.RunToEnd(context.Background(), source, got, fabric.ToEnd{}); err != nil {
 					t.Fatal(err)
 				}
 				if tally := f.FaultTally(); threads == 1 {

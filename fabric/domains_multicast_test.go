@@ -98,7 +98,7 @@ func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
 					got := make(logbook, g.Terminals())
-					if err := f.RunToEnd(t.Context(), x, got, nil); err != nil {
+					if err := f.RunToEnd(t.Context(), x, got, fabric.ToEnd{}); err != nil {
 						t.Fatal(err)
 					}
 					all := fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits())

@@ -184,7 +184,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *fa
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
 	source.Stop(2000)
-	if err := f.RunToEnd(context.Background(), source, sink, nil); err != nil {
+	if err := f.RunToEnd(context.Background(), source, sink, fabric.ToEnd{}); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	tally := f.FaultTally()

@@ -58,7 +58,7 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 	if err := f.SetFaults(plan); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.RunToEnd(context.Background(), s, s, nil); err != nil {
+	if err := f.RunToEnd(context.Background(), s, s, fabric.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -229,7 +229,7 @@ func TestTableAroundFaults(t *testing.T) {
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
 	source := fabric.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
 	source.Stop(1000)
-	if err := f.RunToEnd(context.Background(), source, &hops, nil); err != nil {
+	if err := f.RunToEnd(context.Background(), source, &hops, fabric.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	if hops.packets == 0 {
@@ -280,7 +280,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
-	if err := f.RunToEnd(context.Background(), s, s, nil); err != nil {
+	if err := f.RunToEnd(context.Background(), s, s, fabric.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {

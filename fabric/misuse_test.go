@@ -39,7 +39,7 @@ func TestMisuse(t *testing.T) {
 	}
 	want("a second run", run(f, source(f)), "run or attached before")
 	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	want("a closed loop after a run", f.RunToEnd(context.Background(), source(f), &routingtest.Counter{}, nil), "run or attached before")
+	want("a closed loop after a run", f.RunToEnd(context.Background(), source(f), &routingtest.Counter{}, fabric.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))

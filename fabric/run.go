@@ -130,6 +130,7 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		offered = 0
 	}
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.encode = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
@@ -150,7 +151,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads)
+	f.split(r.plan.Threads, Never, worthThreads, nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)
@@ -176,6 +177,7 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
+	encode     func() ([]byte, error) // the run, between two slices
 	course
 }
 
@@ -238,7 +240,7 @@ func (r *runner) keep(done bool) error {
 	if r.plan.Snapshot == nil || r.f.noState() != nil {
 		return nil
 	}
-	return r.plan.Snapshot(done, r.state)
+	return r.plan.Snapshot(done, r.encode)
 }
 
 // advance simulates some cycles and looks for signs of life.

@@ -17,7 +17,7 @@ func (r *runner) state() ([]byte, error) {
 	}
 	a := snapshot.Writer()
 	r.archive(a)
-	archiveWorkload(a, r.statistics.source)
+	archiveKept(a, r.statistics.source)
 	r.watch.archive(r.f.archive(a))
 	return a.Bytes(), a.Err()
 }
@@ -42,7 +42,7 @@ func (r *runner) restore(b []byte) (left *snapshot.Archive, err error) {
 	if r.phase >= draining {
 		r.conclude()
 	}
-	archiveWorkload(a, r.statistics.source)
+	archiveKept(a, r.statistics.source)
 	return a, a.Err()
 }
 

@@ -1,6 +1,10 @@
 package fabric
 
-import "context"
+import (
+	"context"
+
+	"github.com/weft-sim/weft/sim/snapshot"
+)
 
 // PartedSink is a sink with parts, of which each hears of what reaches some terminals,
 // on one thread at a time.
@@ -9,17 +13,44 @@ type PartedSink interface {
 	Part() Sink
 }
 
+// Kept is a source, or a workload, whose state can be written.
+type Kept interface {
+	// AppendState appends all that it is going to depend on, beside its settings and seed;
+	// RestoreState, before the first cycle, makes a new one of the same settings and seed go
+	// on from there. What cannot be a state gives an error. The form is only for the same
+	// build.
+	AppendState(b []byte) []byte
+	RestoreState(b []byte) error
+}
+
+// ToEnd is what a run to the end is watched by, and goes on from. Nothing of it must be
+// given.
+type ToEnd struct {
+	Progress func() // called every hundred cycles, while nothing is simulated
+	// From and Snapshot are those of [Plan]. The source must be [Kept], and keep what its
+	// sink has been told, too.
+	From     []byte
+	Snapshot func(done bool, state func() ([]byte, error)) error
+}
+
 // RunToEnd drives the fabric with a source of finitely many packets, such as a
 // collective whose packets are born when others arrive: until all terminals
 // have nothing more to send, all packets have arrived and all credits are
 // home. It ends with the audit of flits and credits. What the sink was told is
 // the result. The fabric must be new, or divided by [Fabric.DivideFor]: the calls of
 // source and sink that are about different terminals are then made by several threads,
-// those of a [PartedSink] to parts of it. progress, which may be nil, is called every
-// hundred cycles, while nothing is simulated.
-func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progress func()) error {
+// those of a [PartedSink] to parts of it.
+func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, plan ToEnd) error {
 	if err := f.ready(source); err != nil {
 		return err
+	}
+	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
+	kept, _ := source.(Kept)
+	left := snapshot.Reader(plan.From)
+	if plan.From != nil {
+		if archiveKept(left, kept); left.Err() != nil {
+			return left.Err()
+		}
 	}
 	f.start(source, func(*domain) Sink {
 		if parted, ok := sink.(PartedSink); ok {
@@ -27,15 +58,24 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, progres
 		}
 		return sink
 	})
-	r := &runner{f: f, plan: Plan{Progress: progress}, ctx: ctx, watch: f.Watch()}
-	for {
-		if f.idle() && f.settled() {
-			return f.Audit()
-		}
-		if err := r.goOn(); err != nil {
+	if plan.From != nil {
+		r.watch.archive(f.archive(left))
+		if err := left.End(); err != nil {
 			return err
 		}
 	}
+	r.encode = func() ([]byte, error) {
+		a := snapshot.Writer()
+		archiveKept(a, kept)
+		r.watch.archive(f.archive(a))
+		return a.Bytes(), a.Err()
+	}
+	for !f.idle() || !f.settled() {
+		if err := r.slice(Never); err != nil {
+			return err
+		}
+	}
+	return f.Audit()
 }
 
 // Rest audits a fabric that a kernel has driven until nothing was left to do:

@@ -46,7 +46,7 @@ func (p *pingPong) Deliver(d *fabric.Delivery) {
 func TestRunToEnd(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	p := &pingPong{f: n.fabric(t, fabric.DefaultConfig()), left: 5, next: fabric.PacketSpec{Dst: 1, Flits: 3}}
-	if err := p.f.RunToEnd(t.Context(), p, p, nil); err != nil {
+	if err := p.f.RunToEnd(t.Context(), p, p, fabric.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range p.times {
@@ -67,7 +67,7 @@ func TestRunToEndInterrupted(t *testing.T) {
 	cancel()
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
-	if err := n.fabric(t, fabric.DefaultConfig()).RunToEnd(ctx, s, s, nil); !errors.Is(err, context.Canceled) {
+	if err := n.fabric(t, fabric.DefaultConfig()).RunToEnd(ctx, s, s, fabric.ToEnd{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

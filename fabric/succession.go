@@ -110,13 +110,13 @@ func (s *succession) RestoreState(b []byte) error {
 }
 
 func (s *succession) archive(a *snapshot.Archive) {
-	archiveWorkload(a, s.before)
-	archiveWorkload(a, s.after)
+	archiveKept(a, s.before)
+	archiveKept(a, s.after)
 	snapshot.Array(a, "terminals", s.through, snapshot.Bool)
 }
 
-// archiveWorkload writes the state of a workload, or restores it.
-func archiveWorkload(a *snapshot.Archive, w Workload) {
+// archiveKept writes the state of a workload, or restores it.
+func archiveKept(a *snapshot.Archive, w Kept) {
 	var state []byte
 	if !a.Reading() {
 		state = w.AppendState(nil)

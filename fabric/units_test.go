@@ -79,7 +79,7 @@ func TestUnitsLine(t *testing.T) {
 							}
 							f, s := n.fabric(t, config), &script{}
 							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
-							if err := f.RunToEnd(context.Background(), s, s, nil); err != nil {
+							if err := f.RunToEnd(context.Background(), s, s, fabric.ToEnd{}); err != nil {
 								t.Fatal(err)
 							}
 							if got := s.delivered[0].Cycle; got != want {
@@ -120,7 +120,7 @@ func TestUnitsMeeting(t *testing.T) {
 			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
 			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
 			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
-			if err := f.RunToEnd(context.Background(), s, s, nil); err != nil {
+			if err := f.RunToEnd(context.Background(), s, s, fabric.ToEnd{}); err != nil {
 				t.Fatal(err)
 			}
 			enters := max(a+1, a+b-buffer-1+5)

@@ -29,11 +29,7 @@ type Workload interface {
 	// now, in cycles: a number that grows without bound if they fall further and
 	// further behind. 0 for a closed workload.
 	BehindBy(now int64) float64
-	// AppendState appends all that the workload is going to depend on, beside its
-	// settings and seed; RestoreState, before the first cycle, makes a new workload
-	// of the same settings and seed go on from there.
-	AppendState(b []byte) []byte
-	RestoreState(b []byte) error
+	Kept
 }
 
 // Responder is a workload that hears of arrivals and of time.

@@ -48,6 +48,7 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		{[]string{"x.toml", "--snapshot", "new", "--from", "warm"}, "weft: --snapshot would write what --from reads"},
 		{[]string{"x.toml", "--snapshot", "new", "--resume"}, "weft: --snapshot needs all points to be computed"},
 		{[]string{"x.toml", "--from", "warm", "--executor", "slurm"}, "weft: --snapshot and --from are for runs on this machine"},
+		{[]string{"cost.toml", "--snapshot-every", "1s"}, "weft: --snapshot-every: points of kind \"cost\" (cost.toml) begin again after a kill: it is computed in a moment"},
 		{[]string{"x.toml", "--snapshot-every", "-1s"}, "weft: --snapshot-every -1s: want a time"},
 	} {
 		status, _, stderr := weft(t, append([]string{"run"}, c.args...)...)

@@ -34,6 +34,7 @@ value is TOML, or a string if it is not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.command = commandLine(c, args)
+			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.snapshotEvery > 0
 			return a.run(c.Context(), args, &flags)
 		},
 	}
@@ -147,9 +148,14 @@ func (f *runFlags) checkFolders(folders []string) error {
 	return errors.Join(occupied...)
 }
 
-// checkWarm finds out whether all files can write warm networks, or go on from those in a
-// file.
+// checkWarm finds out whether all files can keep their points, write warm networks, or go on
+// from those in a file, where that is asked for.
 func (f *runFlags) checkWarm(files []*experiments.File) error {
+	for _, file := range files {
+		if why := file.BeginsAgain(); why != "" && f.wantsKept {
+			return usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", file.Kind(), file.Name, why)
+		}
+	}
 	if f.saveWarm+f.fromWarm == "" {
 		return nil
 	}

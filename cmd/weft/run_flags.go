@@ -18,6 +18,7 @@ type runFlags struct {
 	resume, quiet bool
 	noFork        bool
 	snapshotEvery time.Duration
+	wantsKept     bool   // snapshotEvery is given
 	saveWarm      string // file for warm networks
 	fromWarm      string // likewise, to go on from
 	force         bool

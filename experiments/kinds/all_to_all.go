@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // exchange is the source and the sink of an all-to-all through the fabric:
@@ -18,12 +19,18 @@ type exchange struct {
 	sent      []int32   // by terminal
 
 	missing []int32 // by destination: packets not yet there
+	before  arrived // those that had come in the snapshot that it goes on from
 	parts   []*exchanged
 }
 
-// exchanged is what has reached some terminals.
+// exchanged is a part of the sink.
 type exchanged struct {
-	exchange           *exchange
+	exchange *exchange
+	arrived
+}
+
+// arrived is what has reached some terminals.
+type arrived struct {
 	packets            int64
 	last               int64 // cycle of the last arrival
 	latency            int64 // in the network, sum
@@ -97,7 +104,8 @@ func (a *exchanged) Deliver(d *fabric.Delivery) {
 }
 
 // all sums up what has arrived.
-func (x *exchange) all() (sum exchanged) {
+func (x *exchange) all() arrived {
+	sum := x.before
 	for _, a := range x.parts {
 		sum.packets += a.packets
 		sum.last = max(sum.last, a.last)
@@ -107,6 +115,36 @@ func (x *exchange) all() (sum exchanged) {
 		sum.channelFlits += a.channelFlits
 	}
 	return sum
+}
+
+// AppendState implements fabric.Kept.
+func (x *exchange) AppendState(b []byte) []byte {
+	a, sum := snapshot.Writer(), x.all()
+	x.archive(a, &sum)
+	return append(b, a.Bytes()...)
+}
+
+// RestoreState implements fabric.Kept.
+func (x *exchange) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	x.archive(a, &x.before)
+	return a.End()
+}
+
+func (x *exchange) archive(a *snapshot.Archive, sum *arrived) {
+	a.Mark("exchange")
+	snapshot.Array(a, "terminals", x.sent, snapshot.Int)
+	snapshot.Array(a, "terminals", x.missing, snapshot.Int)
+	sum.archive(a)
+	for t := range x.sent {
+		a.Check(x.sent[t] >= 0 && int(x.sent[t]) < x.terminals && x.missing[t] >= 0 && int(x.missing[t]) < x.terminals, "terminal %d has sent %d packets and lacks %d", t, x.sent[t], x.missing[t])
+	}
+}
+
+func (r *arrived) archive(a *snapshot.Archive) {
+	for _, n := range []*int64{&r.packets, &r.last, &r.latency, &r.latencyMax, &r.hops, &r.channelFlits} {
+		snapshot.Int(a, n)
+	}
 }
 
 // complete finds out whether the terminals have all of their packets but those

@@ -9,8 +9,9 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[connectionsConfig, connectionsRow]{
-		Name: "connections",
-		Doc:  "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
+		Name:        "connections",
+		BeginsAgain: "it is computed in a moment",
+		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
 		Defaults: func() connectionsConfig {
 			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4}, Connections: mpi.DefaultConnections}
 		},

@@ -11,8 +11,9 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[costConfig, costResult]{
-		Name: "cost",
-		Doc:  "what networks take: cabinets, cables by kind and length, power and price, by a floor plan",
+		Name:        "cost",
+		BeginsAgain: "it is computed in a moment",
+		Doc:         "what networks take: cabinets, cables by kind and length, power and price, by a floor plan",
 		Defaults: func() costConfig {
 			return costConfig{network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")}, cost.DefaultFloor, cost.DefaultPrice}
 		},

@@ -3,10 +3,12 @@ package kinds
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,18 +36,76 @@ links = true
 "traffic.pattern" = ["uniform", "worst-case"]
 `
 
-// killedFile has longer points, for more kills, where SOAK_TIME is set.
-func killedFile(t *testing.T) *experiments.File {
+// longRun has points that take long, or longer by a setting.
+type longRun struct {
+	kind   string
+	text   string
+	longer string
+	tables []string // beside results.csv
+}
+
+// longRuns has some of each kind whose points are kept.
+var longRuns = map[string]longRun{
+	"traffic": {"traffic", longPoints, "measure.window=200000", []string{"links.csv"}},
+	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", "window = 700", "window = 12000").Replace(ownFaults) + `
+[traffic]
+load = 0.4
+packet_flits = [2, 5]
+[sweep]
+"fabric.unit" = ["flit", "packet"]
+`, "measure.window=200000", nil},
+	"exchange": {"exchange", `
+kind = "exchange"
+[topology]
+type = "dragonfly"
+p = 2
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[exchange]
+packet_flits = 40
+[sweep]
+"exchange.order" = ["ring", "random"]
+`, "exchange.packet_flits=600", nil},
+}
+
+// file has longer points, for more kills, where SOAK_TIME is set.
+func (r *longRun) file(t *testing.T) *experiments.File {
 	var options experiments.Options
 	if os.Getenv("SOAK_TIME") != "" {
-		options.Set = []string{"measure.window=200000"}
+		options.Set = []string{r.longer}
 	}
-	return load(t, longPoints, options)
+	return load(t, r.text, options)
+}
+
+// same compares what two runs have written.
+func (r *longRun) same(t *testing.T, got, want string) {
+	t.Helper()
+	for _, name := range append([]string{"results.csv", "resolved.toml"}, r.tables...) {
+		if read(t, got, name) != read(t, want, name) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// TestKindsAreKept: a kind whose points can be kept is tested here, and another one says
+// why its points begin again.
+func TestKindsAreKept(t *testing.T) {
+	for _, k := range experiments.DescribeKinds() {
+		tested := slices.ContainsFunc(slices.Collect(maps.Values(longRuns)), func(r longRun) bool { return r.kind == k.Name })
+		if tested == (k.BeginsAgain != "") {
+			t.Errorf("kind %s is tested: %v; its points begin again: %q", k.Name, tested, k.BeginsAgain)
+		}
+	}
 }
 
 // killedIn is the environment variable by which a test tells its other process the result
-// folder.
-const killedIn = "WEFT_TEST_KILLED_IN"
+// folder, and killedRun that for the name of the run.
+const (
+	killedIn  = "WEFT_TEST_KILLED_IN"
+	killedRun = "WEFT_TEST_KILLED_RUN"
+)
 
 // TestToBeKilled is the other process of TestKilled.
 func TestToBeKilled(t *testing.T) {
@@ -53,17 +113,27 @@ func TestToBeKilled(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs in a process of TestKilled")
 	}
-	execute(t, killedFile(t), experiments.Execution{Dir: dir, Jobs: 2, Resume: true, SnapshotEvery: 10 * time.Millisecond})
+	r := longRuns[os.Getenv(killedRun)]
+	execute(t, r.file(t), experiments.Execution{Dir: dir, Jobs: 2, Resume: true, SnapshotEvery: 10 * time.Millisecond})
 }
 
 // TestKilled kills a run of long points at random moments. It goes on from the snapshots
-// that it has left each time, and has the bytes of one without a break.
+// that it has left each time, and has the bytes of one without a break. Other kinds than
+// traffic are killed where SOAK_TIME is set, and else interrupted only.
 func TestKilled(t *testing.T) {
 	if os.Getenv(killedIn) != "" {
 		t.Skip("is the process that is killed")
 	}
+	for name, r := range longRuns {
+		if name == "traffic" || os.Getenv("SOAK_TIME") != "" {
+			t.Run(name, func(t *testing.T) { checkKilled(t, name, &r) })
+		}
+	}
+}
+
+func checkKilled(t *testing.T, name string, r *longRun) {
 	want := filepath.Join(t.TempDir(), "whole")
-	execute(t, killedFile(t), experiments.Execution{Dir: want, Jobs: 2})
+	execute(t, r.file(t), experiments.Execution{Dir: want, Jobs: 2})
 	kills := 4
 	if os.Getenv("SOAK_TIME") != "" {
 		kills = 30
@@ -71,7 +141,7 @@ func TestKilled(t *testing.T) {
 	dir, random, kept := filepath.Join(t.TempDir(), "killed"), sim.NewStream(1, "kills", 0), 0
 	start := func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^TestToBeKilled$")
-		c.Env = append(os.Environ(), killedIn+"="+dir)
+		c.Env = append(os.Environ(), killedIn+"="+dir, killedRun+"="+name)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -94,48 +164,51 @@ func TestKilled(t *testing.T) {
 	if kept < 2 {
 		t.Errorf("%d processes that were killed had kept something: the points are too short", kept)
 	}
+	t.Logf("%d of %d processes that were killed had kept something", kept, kills)
 	if err := start().Wait(); err != nil {
 		t.Fatalf("the run does not end: %v", err)
 	}
-	for _, name := range []string{"results.csv", "links.csv", "resolved.toml"} {
-		if read(t, dir, name) != read(t, want, name) {
-			t.Errorf("%s differs after %d kills", name, kills)
-		}
-	}
+	r.same(t, dir, want)
 	if _, err := os.Stat(filepath.Join(dir, "snapshots")); !os.IsNotExist(err) {
 		t.Errorf("the snapshots of a finished run are still there: %v", err)
 	}
 }
 
 // TestInterrupted: points that are told to end are kept as far as they are, although the
-// time for a snapshot has not come, and the run goes on from there with the same bytes.
+// time for a snapshot has not come, and the run goes on from there on other threads with the
+// same bytes.
 func TestInterrupted(t *testing.T) {
-	f := load(t, longPoints, experiments.Options{Set: []string{"measure.window=40000"}})
+	for name, r := range longRuns {
+		t.Run(name, func(t *testing.T) { checkInterrupted(t, &r) })
+	}
+}
+
+func checkInterrupted(t *testing.T, r *longRun) {
+	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	execute(t, f, experiments.Execution{Dir: want, Jobs: 2})
 	kept := 0
 	for try := 0; try < 20 && kept < 2; try++ { // a machine that is busy may leave no time for it
 		ctx, cancel := context.WithCancel(t.Context())
-		outcome, err := f.Execute(ctx, experiments.Execution{Dir: dir, Jobs: 2, Resume: true, SnapshotEvery: time.Hour, Progress: func(p experiments.Progress) {
+		outcome, err := f.Execute(ctx, experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Progress: func(p experiments.Progress) {
 			if slices.ContainsFunc(p.Running, func(p experiments.PointProgress) bool { return p.Done > 0 }) {
 				cancel()
 			}
 		}})
 		cancel()
+		if err == nil {
+			break // too soon
+		}
 		if !errors.Is(err, experiments.ErrInterrupted) {
 			t.Fatal(err)
 		}
 		kept += outcome.Kept
 	}
-	if kept == 0 || newest(t, dir).IsZero() {
+	if kept == 0 {
 		t.Fatal("nothing is kept")
 	}
-	execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true})
-	for _, name := range []string{"results.csv", "links.csv"} {
-		if read(t, dir, name) != read(t, want, name) {
-			t.Errorf("%s differs", name)
-		}
-	}
+	execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
+	r.same(t, dir, want)
 }
 
 // newest is when the last snapshot in a result folder was written.

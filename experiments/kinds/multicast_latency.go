@@ -18,10 +18,11 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
-		Name:   "multicast-latency",
-		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables: []string{"groups", "links"},
-		Asked:  map[string]string{"groups": "measure.groups", "links": "measure.links"},
+		Name:        "multicast-latency",
+		BeginsAgain: "groups and multicast packets have no form to be kept in yet",
+		Doc:         "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Tables:      []string{"groups", "links"},
+		Asked:       map[string]string{"groups": "measure.groups", "links": "measure.links"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"

@@ -14,10 +14,11 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[multicastConfig, multicastRow]{
-		Name:   "multicast-routing",
-		Doc:    "multicast trees and forwarding-table entries of many groups on a network, without traffic",
-		Tables: []string{"colours", "efi", "timing"},
-		Asked:  map[string]string{"colours": "measure.colours", "efi": "measure.efi", "timing": "measure.timing"},
+		Name:        "multicast-routing",
+		BeginsAgain: "trees are computed one by one, and none is kept",
+		Doc:         "multicast trees and forwarding-table entries of many groups on a network, without traffic",
+		Tables:      []string{"colours", "efi", "timing"},
+		Asked:       map[string]string{"colours": "measure.colours", "efi": "measure.efi", "timing": "measure.timing"},
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  network.TopologyTable{Type: experiments.Choose(topology.Registry, "fat-tree")},

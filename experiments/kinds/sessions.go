@@ -13,9 +13,10 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[sessionsConfig, sessionsRow]{
-		Name:     "sessions",
-		Revision: 1, // access_lost_pairs_any_rule
-		Doc:      "packets through a distributed full switch, flit by flit and without buffers, in sessions that all processors start together: all-to-all, permutations, failures",
+		Name:        "sessions",
+		BeginsAgain: "the model has no form to be kept in yet",
+		Revision:    1, // access_lost_pairs_any_rule
+		Doc:         "packets through a distributed full switch, flit by flit and without buffers, in sessions that all processors start together: all-to-all, permutations, failures",
 		Defaults: func() sessionsConfig {
 			return sessionsConfig{
 				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "pk")},
