@@ -54,6 +54,7 @@ const fewestFlits = 4
 
 // convoys is what a domain knows of them.
 type convoys struct {
+	begun    bool     // there has been one
 	all      []convoy // in use and free
 	free     []int32  // records of all
 	arriving []int32  // those whose flits come into queues

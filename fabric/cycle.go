@@ -126,7 +126,7 @@ func (d *domain) tick(c int64) {
 	} else {
 		d.arriveCredits(c)
 	}
-	if d.convoys != nil {
+	if d.convoys != nil && d.convoys.begun {
 		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
