@@ -310,7 +310,7 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
-	d.view.random = nil
+	d.view.random, d.summed = nil, 0
 	if allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}
