@@ -10,6 +10,9 @@ import (
 func (u *packetUnit) prefetchTails(d *domain, batch []event) {
 	n, size := len(batch), unsafe.Sizeof(event{})
 	mem.PrefetchEach(&batch[0].number, n, size, unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
+	if u.timed { // they do not let go of anything
+		return
+	}
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.out[0]), unsafe.Sizeof(outPort{}))
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.outVC[0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.hold.ports[0]), unsafe.Sizeof(heldPort{}))
@@ -28,4 +31,12 @@ func (d *domain) prefetchTrains(batch []flit) {
 	for i := range batch {
 		mem.Prefetch(unsafe.Pointer(d.train(batch[i].packet >> packetBits)))
 	}
+}
+
+// prefetchHolds asks for what tells whether the ports of heads that have been routed are
+// held.
+func (u *packetUnit) prefetchHolds(d *domain, sw *switchState, inputs, outputs []int32) {
+	n, held := len(outputs), unsafe.Pointer(&d.hold.ports[sw.port0])
+	mem.PrefetchEach(&outputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
+	mem.PrefetchEach(&inputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
 }

@@ -113,6 +113,9 @@ func (d *domain) followRouting(sw *switchState) {
 	d.summed = 0
 	if n := d.matcher.routed; n > 0 {
 		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+		if d.unit != nil {
+			d.unit.prefetchHolds(d, sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+		}
 		d.matcher.routed = 0
 	}
 	if len(d.decided) > 0 {
