@@ -22,7 +22,7 @@ THREADS := Threads|TestForks$$|TestKilled
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build man test test-checked test-slurm test-report race-all soak fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
+.PHONY: all build man test test-checked test-slurm test-report race-all soak soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -54,6 +54,9 @@ race-all: ## run all tests with the race detector and 4 threads (over an hour)
 soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/... -run 'FilesOnThreads$$' -count 1 -timeout 0 -v
+
+soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
+	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
 
 fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)

@@ -16,6 +16,7 @@ type SwitchOver struct {
 type LeaderSettings struct {
 	SwitchOver
 	Segment bool `toml:"segment" doc:"leaders work in a segment of shared memory, into which the ranks copy and out of which they are served; otherwise they exchange messages, copied on both sides"`
+	AtOnce  bool `toml:"at_once" doc:"leaders post all blocks above critical at once, in place of going round the ring step by step"`
 }
 
 // DefaultCritical is where MVAPICH 1.2rc1 turns from Bruck's algorithm to the
@@ -23,7 +24,7 @@ type LeaderSettings struct {
 const DefaultCritical = 8192
 
 // DefaultLeaders are the settings of the paper's algorithms.
-var DefaultLeaders = LeaderSettings{SwitchOver{DefaultCritical}, true}
+var DefaultLeaders = LeaderSettings{SwitchOver: SwitchOver{DefaultCritical}, Segment: true}
 
 // registerLeaders registers an alltoall by leaders; choose tells their number
 // on a node.
@@ -59,7 +60,8 @@ func newLeaders(name string, e Env, c LeaderSettings, choose func(perNode int, b
 //  1. Every rank hands each leader of its node the blocks for that leader's
 //     group on every node, through shared memory.
 //  2. The leaders of equal groups exchange aggregated blocks of M*e of them:
-//     by Bruck's algorithm up to c.Critical, round the ring above.
+//     by Bruck's algorithm up to c.Critical, above it round the ring, or with
+//     c.AtOnce all at once.
 //  3. Every leader hands the ranks of its group what has come for them.
 //
 // Slots 0..N-1 and N..2N-1 are the blocks to and from ranks, as in all
@@ -75,9 +77,12 @@ func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 		l.gathered, l.scattered = In, Out
 	}
 	inner := Env{Ranks: nodes, PerNode: 1, Bytes: e.Bytes * sim.Bytes(l.width)}
-	if inner.Bytes <= c.Critical {
+	switch {
+	case inner.Bytes <= c.Critical:
 		l.exchange = AlltoallBruck(inner)
-	} else {
+	case c.AtOnce:
+		l.exchange = AlltoallLinear(inner)
+	default:
 		l.exchange = AlltoallRing(inner)
 	}
 	contract := exchange(e)

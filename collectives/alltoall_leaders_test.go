@@ -1,13 +1,9 @@
 package collectives
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/weft-sim/weft/sim"
-)
-
-// Every number of ranks up to 70, every division into nodes and groups, by
-// Bruck's algorithm (critical block above all sizes) and round the ring.
+// Every number of ranks up to 70, every division into nodes and groups, round the
+// ring, with all blocks at once, and by Bruck's algorithm (critical block above all sizes).
 func TestLeadersKeepTheContract(t *testing.T) {
 	for n := 1; n <= 70; n++ {
 		for m := 1; m <= n; m++ {
@@ -15,10 +11,14 @@ func TestLeadersKeepTheContract(t *testing.T) {
 				if m%d != 0 {
 					continue
 				}
-				for _, critical := range []int64{0, 1 << 40} {
+				for _, settings := range []LeaderSettings{
+					{Segment: true},
+					{Segment: true, SwitchOver: SwitchOver{1 << 40}},
+					{Segment: true, AtOnce: true},
+				}[:2+n%2] { // at once with odd numbers of ranks, for time's sake
 					env := Env{Ranks: n, PerNode: m, Bytes: 13}
-					if err := Verify(AlltoallLeaders(env, d, LeaderSettings{SwitchOver{sim.Bytes(critical)}, true})); err != nil {
-						t.Fatalf("%d ranks, %d a node, %d leaders, critical %d: %v", n, m, d, critical, err)
+					if err := Verify(AlltoallLeaders(env, d, settings)); err != nil {
+						t.Fatalf("%d ranks, %d a node, %d leaders, %+v: %v", n, m, d, settings, err)
 					}
 				}
 			}
@@ -54,10 +54,29 @@ func TestLeadersNeedWholeNodes(t *testing.T) {
 
 // 26 handshakes a rank at 160 ranks and 30 at 240: two in each of 13 and 15
 // steps, 13*14+1 = 183 and 15*16+1 = 241 being the first to reach them. With
-// every block ending in the default value a notice follows each.
+// every block ending in the default value a notice follows each. All at once
+// takes the same messages in 13 steps with handshakes and one round more.
 func TestLSSMessages(t *testing.T) {
-	for _, c := range []struct{ ranks, notice, control int }{{160, 0, 26}, {240, 0, 30}, {2, 0, 2}, {3, 0, 2}, {1, 0, 0}, {160, 1, 26 + 159}} {
-		l := AlltoallLSS(Env{Ranks: c.ranks, Bytes: 8}, c.notice)
+	for _, c := range []struct {
+		ranks, notice   int
+		atOnce          bool
+		control, rounds int
+	}{
+		{160, 0, false, 26, 1 + 13 + 159},
+		{240, 0, false, 30, 1 + 15 + 239},
+		{2, 0, false, 2, 3},
+		{3, 0, false, 2, 4},
+		{1, 0, false, 0, 1},
+		{160, 1, false, 26 + 159, 1 + 13 + 159},
+		{160, 0, true, 26, 1 + 2*13 + 1},
+		{160, 1, true, 26 + 159, 1 + 2*13 + 1},
+		{2, 0, true, 2, 3},
+		{1, 0, true, 0, 1},
+	} {
+		l := AlltoallLSS(Env{Ranks: c.ranks, Bytes: 8}, LSSSettings{c.notice, c.atOnce})
+		if l.Rounds(0) != c.rounds {
+			t.Errorf("%+v: %d rounds", c, l.Rounds(0))
+		}
 		control, writes := 0, 0
 		for round := range l.Rounds(0) {
 			for _, op := range l.Round(0, round, nil) {
@@ -70,12 +89,14 @@ func TestLSSMessages(t *testing.T) {
 			}
 		}
 		if control != c.control || writes != c.ranks-1 {
-			t.Errorf("%d ranks, notice %d: %d control messages, %d writes; want %d, %d", c.ranks, c.notice, control, writes, c.control, c.ranks-1)
+			t.Errorf("%+v: %d control messages, %d writes", c, control, writes)
 		}
 	}
 	for n := 1; n <= 70; n++ {
-		if err := Verify(AlltoallLSS(Env{Ranks: n, PerNode: 1, Bytes: 13}, 3)); err != nil {
-			t.Fatalf("%d ranks with notices: %v", n, err)
+		for _, atOnce := range []bool{false, true} {
+			if err := Verify(AlltoallLSS(Env{Ranks: n, PerNode: 1, Bytes: 13}, LSSSettings{3, atOnce})); err != nil {
+				t.Fatalf("%d ranks with notices, at once %v: %v", n, atOnce, err)
+			}
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 // LSSSettings configure alltoall-lss.
 type LSSSettings struct {
-	NoticeEvery int `toml:"notice_every" doc:"every so many blocks end in the default value of the receive buffers, so that a notice has to follow; 0: none does" min:"0"`
+	NoticeEvery int  `toml:"notice_every" doc:"every so many blocks end in the default value of the receive buffers, so that a notice has to follow; 0: none does" min:"0"`
+	AtOnce      bool `toml:"at_once" doc:"all blocks behind the handshakes are written at once, in place of one a step"`
 }
 
 func init() {
@@ -14,7 +15,7 @@ func init() {
 		if err := e.check(); err != nil {
 			return nil, err
 		}
-		return AlltoallLSS(e, c.NoticeEvery), nil
+		return AlltoallLSS(e, c), nil
 	})
 }
 
@@ -27,19 +28,22 @@ const addressBytes = 16
 // that the sender has; after it, it has those of the k(k+1)/2 ranks on either
 // side. Once these are all, no handshakes are needed: see [LSSHandshakes]. The receiver
 // polls on the last 8 bytes of its buffer; where the data end in the value that the
-// buffer had, every notice-th block here, the sender sends a notice behind.
+// buffer had, every c.NoticeEvery-th block here, the sender sends a notice behind.
+// The paper does not say whether a rank waits for a step's block before it begins
+// the next; here it does, unless c.AtOnce, by which all blocks behind the
+// handshakes are written in one round.
 //
 // Slots: 2N.. the window of known addresses, rank - reach .. rank + reach, in
 // which small rings wrap around; behind it the windows as received from either
-// side, and a notice to send and one received.
-func AlltoallLSS(e Env, notice int) Collective {
+// side, the notice to send, and one received for each step.
+func AlltoallLSS(e Env, c LSSSettings) Collective {
 	n := e.Ranks
 	steps := LSSHandshakes(n)
 	reach := steps * (steps + 1) / 2
-	l := &lss{Env: e, notice: notice, handshakes: steps, window: 2*n + reach, span: 2*reach + 1}
+	l := &lss{Env: e, LSSSettings: c, handshakes: steps, window: 2*n + reach, span: 2*reach + 1}
 	contract := exchange(e)
 	data, initial := contract.Bytes, contract.Initial
-	contract.Slots = 2*n + 3*l.span + 2
+	contract.Slots = 2*n + 3*l.span + 1 + n
 	contract.Bytes = func(rank, slot int) int64 {
 		switch {
 		case slot < 2*n:
@@ -62,7 +66,11 @@ func AlltoallLSS(e Env, notice int) Collective {
 		}
 		return blocks(rank, slot, dst)
 	}
-	return &program{ranks: n, rounds: always(1 + steps + max(0, n-1)), round: l.round, contract: contract}
+	writes := max(0, n-1-steps) // behind the handshakes
+	if c.AtOnce {
+		writes = min(writes, 1)
+	}
+	return &program{ranks: n, rounds: always(1 + 2*steps + writes), round: l.round, contract: contract}
 }
 
 // LSSHandshakes is the number of steps with handshakes, two messages each: the
@@ -77,7 +85,7 @@ func LSSHandshakes(n int) int {
 
 type lss struct {
 	Env
-	notice     int
+	LSSSettings
 	handshakes int // steps that have them
 	window     int // slot of the rank's own address
 	span       int // slots of a window
@@ -87,6 +95,11 @@ func (l *lss) round(rank, round int, dst []Op) []Op {
 	switch {
 	case round == 0:
 		return append(dst, own(l.Env, rank))
+	case round > 2*l.handshakes && l.AtOnce:
+		for k := l.handshakes + 1; k < l.Ranks; k++ {
+			dst = l.write(rank, k, dst)
+		}
+		return dst
 	case round > 2*l.handshakes:
 		return l.write(rank, round-l.handshakes, dst)
 	case round%2 == 1:
@@ -133,7 +146,7 @@ func (l *lss) write(rank, k int, dst []Op) []Op {
 	send.Protocol = Direct
 	dst = append(dst, send)
 	if l.endsInDefault(from, rank) {
-		dst = append(dst, l.tell(Recv, from, k, 1))
+		dst = append(dst, l.tell(Recv, from, k, k))
 	}
 	if l.endsInDefault(rank, to) {
 		dst = append(dst, l.tell(Send, to, k, 0))
@@ -143,7 +156,7 @@ func (l *lss) write(rank, k int, dst []Op) []Op {
 
 // endsInDefault tells whether a block ends in the default value.
 func (l *lss) endsInDefault(from, to int) bool {
-	return l.notice > 0 && (from*l.Ranks+to)%l.notice == 0
+	return l.NoticeEvery > 0 && (from*l.Ranks+to)%l.NoticeEvery == 0
 }
 
 func (l *lss) tell(kind Kind, peer, k, slot int) Op {

@@ -34,8 +34,8 @@ func (r *Run) Checkpoint() *Checkpoint {
 }
 
 // WarmCheckpoint is the snapshot of the warm-up that [Run.Warm] has computed for a part.
-func (r *Run) WarmCheckpoint(part int) *Checkpoint {
-	return r.keeping("warm-" + r.warmup.partKey(part))
+func (r *Run) WarmCheckpoint(w Warmup) *Checkpoint {
+	return r.keeping("warm-" + r.warmup.partKey(w))
 }
 
 func (r *Run) keeping(name string) *Checkpoint {

@@ -14,24 +14,25 @@ type Forks[C any] struct {
 	// Tables are those whose settings may change when the network is warm: the only
 	// ones that the warm-up of a fork may set.
 	Tables []string
-	// Later lists dotted settings that count from the end of the warm-up on only: points
-	// that differ in them share their warm-up.
-	Later []string
+	// Later lists the dotted settings of a configuration that count from the end of the
+	// warm-up on only: points that differ in them share their warm-up.
+	Later func(c *C) []string
 	// Check, optional, finds what does not go with a fork. Errors as of [Kind].Check.
 	Check func(c *C) error
 }
 
 // forks is a Forks without its type.
 type forks struct {
-	tables, later []string
-	check         func(config any) error
+	tables []string
+	later  func(config any) []string
+	check  func(config any) error
 }
 
 func (f *Forks[C]) untyped() *forks {
 	if f == nil {
 		return nil
 	}
-	return &forks{f.Tables, f.Later, func(config any) error {
+	return &forks{f.Tables, func(config any) []string { return f.Later(config.(*C)) }, func(config any) error {
 		if f.Check == nil {
 			return nil
 		}
@@ -123,7 +124,8 @@ type warmup struct {
 // newWarmup names a warm-up by everything that its state depends on but the build.
 func (f *File) newWarmup(p *Point, config any, settings, inputs []setting) *warmup {
 	w := &warmup{config: config, lines: []string{fmt.Sprintf("kind = %q", f.kind.name), fmt.Sprintf("revision = %d", f.kind.revision), fmt.Sprintf("seed = %d", p.Seed)}}
-	kept := slices.DeleteFunc(append(slices.Clone(inputs), settings...), func(s setting) bool { return slices.Contains(f.kind.forks.later, s.key) })
+	later := f.kind.forks.later(config)
+	kept := slices.DeleteFunc(append(slices.Clone(inputs), settings...), func(s setting) bool { return slices.Contains(later, unquoted(s.key)) })
 	for _, s := range kept {
 		w.lines = append(w.lines, s.key+" = "+tomlValue(s.value))
 	}

@@ -1,8 +1,11 @@
 package experiments
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-sim/weft/sim"
@@ -20,14 +23,22 @@ func (r *Run) Fork() (config any, settle sim.Time, ok bool) {
 	return r.warmup.config, r.fork.settle, true
 }
 
-// Warm is the state of the warm network that a part of the point, such as a replication,
-// goes on from: nil if it has to warm up by itself. Where several points share it, or a
-// file is to have it, compute is called once and simulates the warm-up.
-func (r *Run) Warm(part int, compute func() ([]byte, error)) ([]byte, error) {
+// Warmup is a part of the warm-up of a point, such as that of a replication.
+type Warmup struct {
+	Part int
+	// Beside names what its state depends on beside the settings of the warm-up, such as
+	// "classes = 5" for something that follows from later settings; "": nothing.
+	Beside string
+}
+
+// Warm is the state of the warm network that a part of the point goes on from: nil if it
+// has to warm up by itself. Where several points share it, or a file is to have it, compute
+// is called once and simulates the warm-up.
+func (r *Run) Warm(w Warmup, compute func() ([]byte, error)) ([]byte, error) {
 	if r.warm == nil || r.warmup == nil {
 		return nil, nil
 	}
-	return r.warm.get(r.warmup, part, r.fork != nil, compute)
+	return r.warm.get(r.warmup, w, r.fork != nil, compute)
 }
 
 // warmStates holds the warm networks of an execution.
@@ -61,17 +72,33 @@ func (e *Execution) warmStates(f *File) (*warmStates, error) {
 	return w, nil
 }
 
-// partKey and partLines name the warm-up of a part of a point.
-func (w *warmup) partKey(part int) string { return fmt.Sprintf("%s.%d", w.key, part) }
-
-func (w *warmup) partLines(part int) []string {
-	return append(slices.Clone(w.lines), fmt.Sprintf("part = %d", part))
+// partKey and partLines name a part of a warm-up.
+func (w *warmup) partKey(part Warmup) string {
+	if part.Beside == "" {
+		return fmt.Sprintf("%s.%d", w.key, part.Part)
+	}
+	return fmt.Sprintf("%s.%d.%.16x", w.key, part.Part, sha256.Sum256([]byte(part.Beside)))
 }
 
-func (s *warmStates) get(w *warmup, part int, forks bool, compute func() ([]byte, error)) ([]byte, error) {
+func (w *warmup) partLines(part Warmup) []string {
+	lines := append(slices.Clone(w.lines), fmt.Sprintf("part = %d", part.Part))
+	if part.Beside != "" {
+		lines = append(lines, part.Beside)
+	}
+	return lines
+}
+
+// owns tells whether a key is that of a part.
+func (w *warmup) owns(key string) bool { return strings.HasPrefix(key, w.key+".") }
+
+func (s *warmStates) get(w *warmup, part Warmup, forks bool, compute func() ([]byte, error)) ([]byte, error) {
 	key := w.partKey(part)
 	if s.from != nil {
-		return s.from.Find(key, w.partLines(part))
+		data, err := s.from.Find(key, w.partLines(part))
+		if err != nil {
+			return nil, fmt.Errorf("the file of warm networks %w", err)
+		}
+		return data, nil
 	}
 	if !s.collect && !(s.share && forks) {
 		return nil, nil
@@ -108,13 +135,7 @@ func (s *warmStates) done(p *Point, keep bool) {
 	if s.points[p.warmup.key]--; s.points[p.warmup.key] > 0 || keep || s.collect {
 		return
 	}
-	for part := 0; ; part++ {
-		key := p.warmup.partKey(part)
-		if s.states[key] == nil {
-			return
-		}
-		delete(s.states, key)
-	}
+	maps.DeleteFunc(s.states, func(key string, _ *warmState) bool { return p.warmup.owns(key) })
 }
 
 // file is what has been collected.
@@ -146,7 +167,10 @@ func (f *File) readWarm(path string) (*snapshot.File, error) {
 		if p.warmup == nil {
 			return nil, refuse("cannot be used: kind %q has no warm networks; those that have: %v", f.kind.name, forkingKinds())
 		}
-		if _, err := file.Find(p.warmup.partKey(0), p.warmup.partLines(0)); err != nil {
+		if slices.ContainsFunc(file.States, func(s snapshot.State) bool { return p.warmup.owns(s.Key) }) {
+			continue
+		}
+		if _, err := file.Find(p.warmup.partKey(Warmup{}), p.warmup.partLines(Warmup{})); err != nil {
 			return nil, refuse("%v (point %d, %s)", err, p.Index, f.Describe(p))
 		}
 	}

@@ -31,7 +31,7 @@ func BenchmarkDragonfly(b *testing.B) {
 					"global": {Latency: channels.global * sim.Nanosecond},
 				}
 				n := dragonflyNetwork(b, "min", 4, 8, 4)
-				n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, load, 2000)
+				n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, load, 1, 2000)
 			})
 		}
 	}
@@ -45,7 +45,7 @@ func BenchmarkAdaptive(b *testing.B) {
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits = 4, 16
 			n := dragonflyNetwork(b, algorithm, 4, 8, 4)
-			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1000)
+			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1, 1000)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func BenchmarkTree(b *testing.B) {
 			config.Switch.VCs = 2
 			terminals := n.topo.Graph().Terminals()
 			b.Logf("%d terminals built in %v", terminals, time.Since(start).Round(time.Millisecond))
-			n.benchmark(b, config, tree.pattern(terminals), 0.3, 200)
+			n.benchmark(b, config, tree.pattern(terminals), 0.3, 1, 200)
 		})
 	}
 }
@@ -103,12 +103,12 @@ func (l local) Destination(src topology.TerminalID, r *sim.Stream) topology.Term
 var hugePages = sync.OnceFunc(func() { mem.ReserveHugePages(128 << 20) })
 
 // benchmark measures cycles of the network in steady state, which so many
-// cycles of warm-up lead to.
-func (n network) benchmark(b *testing.B, config fabric.Config, pattern fabric.Pattern, load float64, warmup int64) {
+// cycles of warm-up lead to, with packets of so many flits.
+func (n network) benchmark(b *testing.B, config fabric.Config, pattern fabric.Pattern, load float64, flits int, warmup int64) {
 	hugePages()
 	f := n.fabric(b, config)
 	meter := fabric.NewMeter(100)
-	f.Attach(fabric.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+	f.Attach(fabric.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1), meter)
 	f.Advance(warmup)
 	meter.Open(f.Cycle())
 	before, start := f.Counters, cpuTime()
@@ -121,6 +121,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern fabric.Pa
 	cpu := cpuTime() - start
 	b.ReportMetric(float64(cpu.Nanoseconds())/hops, "cpu-ns/flit-hop")
 	b.ReportMetric(hops/cpu.Seconds(), "flit-hops/cpu-s")
+	b.ReportMetric(hops/float64(b.N), "flit-hops/op")
 	b.ReportMetric(hops/float64(f.DeliveredFlits-before.DeliveredFlits), "hops/flit")
 	b.ReportMetric(heapMB(), "heap-MB")
 	runtime.KeepAlive(f)

@@ -110,23 +110,50 @@ func (b *Blame) longOf(id int32) *Parts {
 // the domain.
 func (b *Blame) empty(d *domain) {
 	b.onClocks(d, (*account).plus)
-	// The stages that every switch takes are missing where a clock has run: a
-	// number may be negative until the packet is delivered.
-	const spare = longWait
 	b.eachTail(d, func(id, _ int32) {
 		k := b.packets.at(id)
 		if *k == (account{}) {
 			return
 		}
-		p := b.longOf(id)
-		for part := PartRoute; part < PartWire; part++ {
-			k.add(part, spare)
-			p[part] -= spare
-		}
-		k.addTo(p)
-		*k = account{}
+		k.plus(&spares)
+		b.takeOut(id, k)
 	})
 	b.onClocks(d, (*account).minus)
+}
+
+// The stages that every switch takes are missing where a clock has run: a number may be
+// negative until the packet is delivered, by less than spare.
+const spare = longWait
+
+// spares is an account of spare of each.
+var spares = func() (k account) {
+	for part := PartRoute; part < PartWire; part++ {
+		k.add(part, spare)
+	}
+	return k
+}()
+
+// takeOut takes what it holds, spares included, out of the account of a packet.
+func (b *Blame) takeOut(id int32, k *account) {
+	p := b.longOf(id)
+	k.addTo(p)
+	for part := PartRoute; part < PartWire; part++ {
+		p[part] -= spare
+	}
+	*k = account{}
+}
+
+// spill takes what it holds out of the account of a packet that leaves a queue, if that is
+// much. Where packets are the unit, [Blame.empty] finds only those that stand in queues.
+func (b *Blame) spill(id int32) {
+	k := *b.packets.at(id)
+	k.plus(&spares)
+	const much = 4 * spare
+	const high = laneMask &^ (much - 1)
+	if (k[0]|k[1])&(high|high<<laneBits|high<<(2*laneBits)) != 0 {
+		*b.packets.at(id) = k
+		b.takeOut(id, b.packets.at(id))
+	}
 }
 
 // onClocks does something to the account of each measured packet whose last
@@ -140,7 +167,7 @@ func (b *Blame) onClocks(d *domain, do func(account, clock *account)) {
 }
 
 // eachTail visits the measured packets whose last flit is in the domain: in a queue, or
-// on a channel (-1).
+// on a channel (-1), where flits are the unit.
 func (b *Blame) eachTail(d *domain, visit func(id, queue int32)) {
 	visitTail := func(packet, queue int32) {
 		if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
@@ -150,8 +177,16 @@ func (b *Blame) eachTail(d *domain, visit func(id, queue int32)) {
 	for _, s := range d.mine {
 		sw := &d.switches[s]
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			d.eachQueued(sw.queue(local), func(q *queued) { visitTail(q.packet, sw.queue0+int32(local)) })
+			queue := sw.queue0 + int32(local)
+			d.eachQueued(sw.queue(local), func(q *queued) {
+				if d.unit == nil || d.unit.followed.hasWhole(d, q, queue) {
+					visitTail(q.packet, queue)
+				}
+			})
 		}
+	}
+	if d.unit != nil {
+		return
 	}
 	for _, w := range d.flits {
 		if w != nil {

@@ -22,12 +22,16 @@ func (b *Blame) sync(d *domain, q int32, r *blameQueue, v *inVC, c uint32) {
 		return
 	}
 	if r.tails > 0 {
-		first := min(max(int32(r.until-r.since), 0), cycles)
-		if first > 0 {
-			b.charge(d, q, r, v, r.first, int64(first))
-		}
-		if first < cycles {
-			b.charge(d, q, r, v, r.then, int64(cycles-first))
+		if d.isStreaming(q) {
+			b.chargeStreaming(d, q, r, v, int64(cycles))
+		} else {
+			first := min(max(int32(r.until-r.since), 0), cycles)
+			if first > 0 {
+				b.charge(d, q, r, v, r.first, int64(first), int64(first))
+			}
+			if first < cycles {
+				b.charge(d, q, r, v, r.then, int64(cycles-first), int64(cycles-first))
+			}
 		}
 	}
 	r.since = c
@@ -37,15 +41,29 @@ func (b *Blame) sync(d *domain, q int32, r *blameQueue, v *inVC, c uint32) {
 }
 
 // charge moves one hand of a clock on: every measured packet in the queue has
-// waited for the output of the front.
-func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, cycles int64) {
+// waited for the output of the front, so many cycles at a time.
+func (b *Blame) charge(d *domain, q int32, r *blameQueue, v *inVC, part uint8, cycles, at int64) {
 	r.clock.add(Part(part), cycles)
 	sw, out := &d.switches[d.wordSwitch[q>>6]], int32(v.hop>>16)
 	cycles *= int64(r.tails)
 	b.links[sw.port0+out][part] += cycles
-	if cycles > 1 { // otherwise no more than the present packet is held up, by one cycle
+	if at*int64(r.tails) > 1 { // otherwise no more than the present packet is held up, by one cycle
 		b.pairs[b.pairRow[sw.port0+int32(d.matcher.places[q-sw.queue0].port)]+out] += cycles
 	}
+}
+
+// chargeStreaming moves the hands of a clock on while the front of its queue crosses as a
+// whole, a flit in each step or as the channel makes room.
+func (b *Blame) chargeStreaming(d *domain, q int32, r *blameQueue, v *inVC, cycles int64) {
+	o := &d.out[d.switches[d.wordSwitch[q>>6]].port0+int32(v.hop>>16)]
+	if part := queueing(o); part != PartSerial {
+		since := d.cycle - int64(uint32(d.cycle)-r.since)
+		if n := d.unit.followed.heldUp(d, q, o, since, since+cycles); n > 0 {
+			b.charge(d, q, r, v, uint8(part), n, 1)
+			cycles -= n
+		}
+	}
+	b.charge(d, q, r, v, uint8(PartSerial), cycles, 1)
 }
 
 // arrived notes the last flits of packets that have come behind others, of their own
@@ -111,15 +129,21 @@ func (b *Blame) grantedVC(d *domain, sw *switchState, matches []request, step ui
 	}
 }
 
+// tailCrosses notes the last flit of a packet that is the unit.
+func (b *Blame) tailCrosses(d *domain, sw *switchState, m request, t *stepTime, leaves int64) {
+	if b.isClocked(sw.queue0 + int32(m.local())) {
+		b.crosses(d, sw, m, t, true, leaves)
+	}
+}
+
 // crosses notes the flit at the front of a queue with a clock, which is about to
-// cross a switch in a step.
-func (b *Blame) crosses(d *domain, sw *switchState, m request, t *stepTime) {
+// cross a switch in a step and leaves by the channel at a time.
+func (b *Blame) crosses(d *domain, sw *switchState, m request, t *stepTime, tail bool, leaves int64) {
 	q, v, o := sw.queue0+int32(m.local()), sw.queue(m.local()), sw.outPort(m.output())
 	r := &b.queues[q]
 	b.sync(d, q, r, v, uint32(d.cycle))
-	tail := v.packet&tailFlit != 0
 	if id := v.packet >> packetBits; tail && b.isMeasured(id) != 0 {
-		b.depart(id, r, v, &b.links[sw.port0+int32(m.output())], o, d.cycle, t.depart)
+		b.depart(id, r, v, &b.links[sw.port0+int32(m.output())], o, d.cycle, t.depart, leaves)
 	}
 	if r.tails == 0 { // what comes to the front is what start makes of it
 		b.clocked[q>>6] &^= 1 << (q & 63)
@@ -145,7 +169,7 @@ func (b *Blame) isClocked(q int32) bool { return b.clocked[q>>6]>>(q&63)&1 != 0 
 // depart closes a packet's stay in a queue, in cycle c, and adds what is known
 // from then on: its way through the crossbar, which ends at ready, and onto
 // the channel.
-func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort, c, ready int64) {
+func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort, c, ready, leaves int64) {
 	r.tails--
 	k := b.packets.at(id)
 	k.plus(&r.clock)
@@ -153,13 +177,16 @@ func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort
 		k.minus(&b.least.account)
 	}
 	through := ready>>intervalShift - c
-	wait := wholeCycle(max(ready, o.nextFree)) - c - through
+	wait := wholeCycle(leaves) - c - through
 	queue := queueing(o)
 	k.add(PartSwitch, through)
 	b.add(id, queue, wait)
 	link[PartSwitch] += through
 	link[queue] += wait
 	link[PartWire] += int64(o.latency)
+	if b.domain.unit != nil {
+		b.spill(id)
+	}
 }
 
 // counted tells whether a flit's next switch will be among the hops of its

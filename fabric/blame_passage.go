@@ -104,10 +104,10 @@ func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *
 		local := m.local()
 		v := sw.queue(local)
 		if clocked[local>>6]>>(local&63)&1 != 0 {
-			b.crosses(d, sw, m, t)
+			b.crosses(d, sw, m, t, d.endsPacket(v.packet), max(t.depart, sw.outPort(m.output()).nextFree))
 			continue
 		}
-		if ^v.packet&(headFlit|tailFlit) != 0 || none {
+		if ^v.packet&(headFlit|tailFlit) != 0 || none || d.unit != nil && !d.endsPacket(v.packet) {
 			continue
 		}
 		id, o, e := v.packet>>packetBits, sw.outPort(m.output()), &b.passed[n]
@@ -301,7 +301,7 @@ func (b *Blame) wired(d *domain, channel int32) (link *Parts, passed int64) {
 func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
 	r.tails, r.since = 0, uint32(d.cycle)
 	r.until, r.then = b.cycleOf(d, v.ready), uint8(PartSwitch)
-	if v.packet&headFlit == 0 {
+	if v.packet&headFlit == 0 || d.isStreaming(q) {
 		r.first = uint8(PartSerial)
 		return
 	}
@@ -313,7 +313,7 @@ func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
 	if took {
 		arrived = b.came[q]
 	}
-	if v.packet&tailFlit != 0 {
+	if d.endsPacket(v.packet) {
 		if id := v.packet >> packetBits; b.isMeasured(id) != 0 {
 			b.packets.at(id).minus(&r.clock)
 			r.tails, r.since = 1, b.cycleOf(d, arrived)

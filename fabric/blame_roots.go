@@ -134,7 +134,10 @@ func (b *Blame) Roots() []float64 {
 				}
 				out := int(first) + k
 				part := x * float64(y) / total
-				onward := float64(links[out][PartCredit]) / float64(links[out].Waiting())
+				onward := 0.0 // a channel may have been waited for while routes were computed only
+				if waiting := links[out].Waiting(); waiting > 0 {
+					onward = float64(links[out][PartCredit]) / float64(waiting)
+				}
 				roots[out] += part * (1 - onward)
 				next[out] += part * onward
 			}

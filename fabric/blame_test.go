@@ -98,6 +98,14 @@ var timings = map[string]func(*fabric.Config){
 	"hold, stages": func(c *fabric.Config) {
 		c.Switch.FlowControl, c.Switch.Hold, c.Switch.VCAllocCycles = "cut-through", true, 1
 	},
+	"packets":               func(c *fabric.Config) { packets(c) },
+	"packets, stages":       func(c *fabric.Config) { packets(c); c.Switch.RouteCycles, c.Switch.VCAllocCycles = 2, 1 },
+	"packets, stored":       func(c *fabric.Config) { packets(c); c.Switch.Forwarding = "store-and-forward" },
+	"packets, output queue": func(c *fabric.Config) { packets(c); c.Switch.OutputBufferFlits = 4 },
+	"packets, slow channel": func(c *fabric.Config) {
+		packets(c)
+		c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
+	},
 	"stored": func(c *fabric.Config) {
 		c.Switch.FlowControl, c.Switch.Hold, c.Switch.Forwarding = "cut-through", true, "store-and-forward"
 	},

@@ -41,6 +41,11 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	for i := range f.outVC {
 		counts[i] = f.outVC[i].flits
 	}
+	for _, d := range f.domains {
+		if d.convoys != nil {
+			d.convoys.countFlits(d, counts)
+		}
+	}
 	return counts
 }
 

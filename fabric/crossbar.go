@@ -27,11 +27,15 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	} else {
 		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.number)
 	}
+	if m := &d.matcher; m.askedInputs&sw.passIns|m.askedOutputs&sw.passOuts != 0 {
+		requests, rivalInputs, rivalOutputs = d.convoys.meet(d, sw, requests, t == &d.steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
+	}
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)
 	}
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
+		rivalInputs, rivalOutputs = rivals(requests)
 	}
 	if d.hold != nil && d.unit == nil {
 		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)

@@ -108,6 +108,7 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 	if d.observer != nil {
 		d.tellRefusals(sw, d.matcher.refusals[:refused])
 	}
+	d.matcher.askedInputs, d.matcher.askedOutputs = inputs, outputs
 	return d.matcher.requests[:n], rivalInputs, rivalOutputs
 }
 

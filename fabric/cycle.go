@@ -40,6 +40,12 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 	cycle = sooner(Never, d.flits[toSwitches])
 	if d.unit != nil {
 		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
+		if d.unit.followed != nil {
+			cycle = sooner(cycle, d.unit.followed.tails)
+		}
+	}
+	if d.convoys != nil {
+		cycle = min(cycle, d.convoys.next(d.cycle))
 	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
@@ -116,6 +122,9 @@ func (d *domain) tick(c int64) {
 		d.unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
+	}
+	if d.convoys != nil {
+		d.convoys.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)
@@ -254,8 +263,15 @@ func (d *domain) arriveFlits(c int64) {
 			}
 		}
 		if d.observer != nil {
-			d.observer.arrived(d, batch)
+			if d.unit != nil {
+				d.unit.followed.headsArrive(d, batch)
+			} else {
+				d.observer.arrived(d, batch)
+			}
 		}
+	}
+	if d.unit != nil && d.unit.followed != nil {
+		d.unit.followed.tailsArrive(d, d.cycle)
 	}
 }
 

@@ -28,6 +28,8 @@ func TestThreadsObserved(t *testing.T) {
 		{"dragonfly, stages", dragonfly("val"), "cut, stages", 4, 0.5, true},
 		{"dragonfly, escape", dragonfly("adaptive-escape"), "fraction", 3, 0.4, false},
 		{"dragonfly, held", dragonfly("val"), "hold", 3, 0.6, false},
+		{"dragonfly, packets", dragonfly("val"), "packets", 3, 0.6, false},
+		{"dragonfly, packets, stages", dragonfly("ugal-l"), "packets, stages", 6, 0.9, true},
 		{"tree", func(t testing.TB) network {
 			return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 		}, "output queue", 2, 0.6, false},
@@ -104,10 +106,17 @@ func dragonfly(algorithm string) func(t testing.TB) network {
 // TestThreadsBlameEmptied: the domains empty the accounts of the packets that are in them,
 // and add up the sums of their channels, and nothing is lost or comes to be otherwise.
 func TestThreadsBlameEmptied(t *testing.T) {
+	for _, timing := range []string{"default", "packets"} {
+		t.Run(timing, func(t *testing.T) { blameEmptied(t, timings[timing]) })
+	}
+}
+
+func blameEmptied(t *testing.T, set func(*fabric.Config)) {
 	fabric.DivideAlways(t.Cleanup)
 	sameForThreads(t, func(t *testing.T, threads int) string {
 		n, config := dragonflyNetwork(t, "val", 2, 4, 2), fabric.DefaultConfig()
 		config.Switch.BufferFlits = 6
+		set(&config)
 		f, meter := n.fabric(t, config), fabric.NewMeter(100)
 		b := f.StartBlame(meter)
 		b.EmptyEvery(7)

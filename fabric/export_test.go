@@ -212,3 +212,29 @@ func MostWaiting(cleanup func(func()), packets int) {
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads, nil) }
+
+// WithoutConvoys attaches a fabric that has no convoys.
+func (f *Fabric) WithoutConvoys(source Source, sink Sink) error {
+	neverConvoys = true
+	defer func() { neverConvoys = false }()
+	return f.Attach(source, sink)
+}
+
+// Passing is the number of convoys that pass a switch now, and of those that reach a
+// terminal.
+func (f *Fabric) Passing() (passing, reaching int64) {
+	for _, d := range f.domains {
+		if d.convoys != nil {
+			passing += d.convoys.passing
+			reaching += d.convoys.reaching
+		}
+	}
+	return passing, reaching
+}
+
+// Learned tells whether a warm-up of switches that learn is over, from the mean latency and
+// hops in its slices.
+func Learned(latency, hops []float64) bool {
+	r := &runner{course: course{slices: latency, hops: hops}}
+	return r.hasSettled(true)
+}

@@ -97,3 +97,6 @@ func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
 
 // Clock is the length of a cycle.
 func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }
+
+// InjectionCycles is the time from a packet's birth until it can enter the channel.
+func (f *Fabric) InjectionCycles() int64 { return int64(f.config.Terminal.InjectionCycles) }

@@ -21,6 +21,9 @@ import (
 type FaultPlan struct {
 	// Eras tells what is down when, from cycle 0 on.
 	Eras []topology.Era
+	// AfterWarmup tells that all eras but the first count their cycles from the end of the
+	// warm-up of [Fabric.Run]; the first lasts until then.
+	AfterWarmup bool
 	// Routing is the routing of each era (len = len(Eras)), all of the same
 	// algorithm and with the same virtual channels. The first is the fabric's.
 	Routing []Routing
@@ -66,6 +69,7 @@ type faults struct {
 	plan    *FaultPlan     //
 	down    *topology.Down // now
 	whole   bool           // nothing was down at first
+	origin  int64          // cycle that the eras count from; Never: it has not come
 	now     int            // era
 	known   int            // era that the routing goes by
 	part    []int32        // components of known, by switch
@@ -80,9 +84,6 @@ type faults struct {
 func (f *Fabric) SetFaults(plan *FaultPlan) error {
 	if len(plan.Eras) == 0 || len(plan.Eras) != len(plan.Routing) || plan.Eras[0].From != 0 {
 		panic("fabric: a fault plan without an era, or a routing for every era, from cycle 0 on")
-	}
-	if err := f.config.CheckWith(Faults); err != nil {
-		return err
 	}
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
@@ -99,6 +100,9 @@ func (f *Fabric) SetFaults(plan *FaultPlan) error {
 		f.unit.readyForFaults(f)
 	}
 	x := &faults{fabric: f, plan: plan, down: plan.Eras[0].Down, whole: plan.Eras[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
+	if plan.AfterWarmup {
+		x.origin = Never
+	}
 	x.learn(0)
 	f.faults, f.routing = x, x
 	if f.departer != nil {
@@ -158,28 +162,47 @@ func (x *faults) reachable(g *topology.Graph, src, dst topology.TerminalID) bool
 	return !x.down.Switch(from) && x.part[from] >= 0 && x.part[from] == x.part[to]
 }
 
+// warmedUp tells a network that its warm-up has ended, if that is news: what is to fail
+// after it counts from the present cycle.
+func (f *Fabric) warmedUp() {
+	if f.faults != nil && f.faults.origin == Never {
+		f.faults.origin = f.Cycle()
+	}
+}
+
+// changes is the first cycle of the era behind one, and heard the one in which the routing
+// goes by it; Never: there is none, or it is not known yet.
+func (x *faults) changes(era int) int64 {
+	if era+1 >= len(x.plan.Eras) || x.origin == Never {
+		return Never
+	}
+	return x.origin + x.plan.Eras[era+1].From
+}
+
+func (x *faults) heard(era int) int64 {
+	if c := x.changes(era); c < Never {
+		return c + x.plan.Reroute
+	}
+	return Never
+}
+
 // next is the next cycle in which something changes.
 func (x *faults) next() (cycle int64, any bool) {
-	if x.known+1 < len(x.plan.Eras) {
-		cycle, any = x.plan.Eras[x.known+1].From+x.plan.Reroute, true
-	}
-	if x.now+1 < len(x.plan.Eras) {
-		cycle = min(cycle, x.plan.Eras[x.now+1].From) // x.known <= x.now
-	}
-	return cycle, any
+	cycle = min(x.heard(x.known), x.changes(x.now))
+	return cycle, cycle < Never
 }
 
 // tick is what happens at the beginning of cycle c, before anything arrives: in all
 // domains, none of which simulates meanwhile. It tells whether packets are discarded.
 func (x *faults) tick(c int64) (discards bool) {
-	for x.now+1 < len(x.plan.Eras) && x.plan.Eras[x.now+1].From <= c {
+	for x.changes(x.now) <= c {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
 		x.fabric.deliverMail()
 		x.failSince(before, x.down, c)
 	}
-	for x.known+1 < len(x.plan.Eras) && x.plan.Eras[x.known+1].From+x.plan.Reroute <= c {
+	for x.heard(x.known) <= c {
 		x.learn(x.known + 1)
 	}
 	for _, d := range x.fabric.domains {
@@ -210,10 +233,7 @@ func (x *faults) window(from, until int64) int64 {
 	if x.now > 0 || x.known > 0 || !x.whole {
 		return from + 1
 	}
-	if len(x.plan.Eras) > 1 {
-		until = min(until, x.plan.Eras[1].From-1)
-	}
-	return max(until, from+1)
+	return max(min(until, x.changes(0)-1), from+1)
 }
 
 // doom has a packet discarded.

@@ -69,6 +69,8 @@ func (c *counted) born() (n int64) {
 type onceEach struct {
 	t    testing.TB
 	seen []map[uint64]fabric.Delivery
+
+	lives []*fabric.PacketTrace // where traces were asked for
 }
 
 func (s *onceEach) Deliver(d *fabric.Delivery) {
@@ -177,7 +179,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *fa
 	f.Divide(threads)
 	terminals := x.graph.Terminals()
 	source := &counted{fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
-	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals)}
+	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
 	for i := range sink.seen {
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
@@ -188,6 +190,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *fa
 	tally := f.FaultTally()
 	if traced != nil {
 		checkTraces(t, seed, traced)
+		sink.lives = traced.Packets()
 	}
 	if delivered := sink.packets(); source.born() != delivered+tally.Lost+tally.Unreachable {
 		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)

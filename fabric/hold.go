@@ -87,20 +87,15 @@ func (d *domain) whole(v *inVC) bool {
 // want.
 func (h *holds) body(d *domain, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
 	h.bodies, heads = h.bodies[:0], requests[:0]
-	var inputs, outputs uint64
 	for _, r := range requests {
 		if sw.queue(r.local()).packet&headFlit == 0 {
 			h.bodies = append(h.bodies, r)
-			continue
+		} else {
+			heads = append(heads, r)
 		}
-		heads = append(heads, r)
-		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
-		rivalInputs |= inputs & in
-		inputs |= in
-		rivalOutputs |= outputs & out
-		outputs |= out
 	}
 	d.cross(sw, h.bodies, t, false)
+	rivalInputs, rivalOutputs = rivals(heads)
 	return heads, rivalInputs, rivalOutputs
 }
 

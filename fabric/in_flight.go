@@ -38,6 +38,9 @@ func (f *Fabric) creditsUnderWay() bool {
 		if d.held != nil && d.held.Len() > 0 || d.unit != nil && d.unit.creditsUnderWay(d) {
 			return true
 		}
+		if d.convoys != nil && (len(d.convoys.credits) > 0 || d.convoys.creditNews.Len() > 0) {
+			return true
+		}
 		for _, w := range d.credits {
 			if w != nil && w.Len() > 0 {
 				return true

@@ -160,6 +160,19 @@ func (d *domain) arbitrateLanes(sw *switchState, requests []request) []request {
 	return kept
 }
 
+// rivals are the ports, modulo 64, that several requests come from and want.
+func rivals(requests []request) (rivalInputs, rivalOutputs uint64) {
+	var inputs, outputs uint64
+	for _, r := range requests {
+		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	return rivalInputs, rivalOutputs
+}
+
 // crossedLanes notes the packets that begin and end with flits that cross in this
 // step.
 func (d *domain) crossedLanes(sw *switchState, matches []request) {

@@ -7,6 +7,8 @@ type matcher struct {
 	vcs                  int32
 	inputFirst           bool
 	requests             []request // len = queues of the largest switch
+	askedInputs          uint64    // ports, modulo 64, that they come from, where they are plain
+	askedOutputs         uint64    // and that they want
 	rivals               []request // likewise: those that meet others
 	refusals             []refusal // likewise
 	chosen               []request // likewise

@@ -84,7 +84,7 @@ func (f *Fabric) SetMulticast(tables []MulticastTable, unicast int) error {
 	if f.lanes != nil || f.laneQueues != nil {
 		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
 	}
-	if err := f.config.CheckWith(Multicast); err != nil {
+	if err := f.config.CheckMulticast(); err != nil {
 		return err
 	}
 	if f.observer != nil || len(tables) != len(f.switches) {

@@ -16,7 +16,8 @@ type observer interface {
 	injects(d *domain, t int32)
 	// injected: so does its last flit.
 	injected(d *domain, t int32)
-	// arrived: flits have been put into queues of switches, one each at most.
+	// arrived: flits have been put into queues of switches, one each at most; of packets
+	// as the unit head and tail.
 	arrived(d *domain, flits []flit)
 	// sleeps: the flit at the front of a queue does not ask any more, for want of
 	// something, until it is told to resume.
@@ -29,8 +30,13 @@ type observer interface {
 	// grantedVC: packets at the front of their queues are about to be given virtual
 	// channels in a step.
 	grantedVC(d *domain, sw *switchState, matches []request, step uint32)
-	// grantedSwitch: flits are about to cross the switch in a step.
+	// grantedSwitch: flits are about to cross the switch in a step; where packets are the
+	// unit, heads.
 	grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime)
+	// tailCrosses: where packets are the unit, the last flit of one of several flits is
+	// about to cross the switch in a step, and leaves by the channel at a time. Its head
+	// has been granted the switch before.
+	tailCrosses(d *domain, sw *switchState, m request, t *stepTime, leaves int64)
 	// delivered: the packet of this number has arrived whole.
 	delivered(d *domain, packet int32, delivery *Delivery)
 	// discarded: the packet of this number has been taken out of the network.
@@ -46,6 +52,8 @@ type observer interface {
 
 // bystander stands for moments that an observer takes no notice of.
 type bystander struct{}
+
+func (bystander) tailCrosses(*domain, *switchState, request, *stepTime, int64) {}
 
 func (bystander) opens()                           {}
 func (bystander) gather()                          {}
@@ -140,6 +148,12 @@ func (all observers) grantedVC(d *domain, sw *switchState, matches []request, st
 func (all observers) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	for _, o := range all {
 		o.grantedSwitch(d, sw, matches, t)
+	}
+}
+
+func (all observers) tailCrosses(d *domain, sw *switchState, m request, t *stepTime, leaves int64) {
+	for _, o := range all {
+		o.tailCrosses(d, sw, m, t, leaves)
 	}
 }
 

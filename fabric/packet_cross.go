@@ -34,6 +34,9 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
 		}
 		c.follow(u, d, pace.interval)
+		if u.followed != nil {
+			u.followed.passing[sw.queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
+		}
 		vc := uint32(v.out) - output*vcs
 		u.send(d, sw, output, v, v.packet, &c)
 		credits := u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)

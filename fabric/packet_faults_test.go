@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -22,7 +23,6 @@ func checkFailingUnits(t testing.TB, seed uint64) (tally fabric.FaultTally) {
 	if seed%7 == 0 {
 		config.Switch.CreditsPerCycle = 0
 	}
-	x.trace = false
 	flits, want := x.run(t, config, 1)
 	config.Fabric.Unit = fabric.UnitPacket
 	packets, got := x.run(t, config, 1+int(seed%4)%3)
@@ -38,6 +38,12 @@ func checkFailingUnits(t testing.TB, seed uint64) (tally fabric.FaultTally) {
 	}
 	if differ > 0 || got.packets() != want.packets() || packets.Counters != flits.Counters || packets.FaultTally() != flits.FaultTally() {
 		t.Errorf("seed %d, %s: %d of %d packets differ, of %d\n%+v %+v\n%+v %+v", seed, x.name, differ, want.packets(), got.packets(), flits.Counters, flits.FaultTally(), packets.Counters, packets.FaultTally())
+	}
+	for i, p := range want.lives {
+		if !reflect.DeepEqual(withoutWaits(p), withoutWaits(got.lives[i])) {
+			t.Errorf("seed %d, %s: life %+v, as a packet %+v", seed, x.name, p, got.lives[i])
+			break
+		}
 	}
 	return packets.FaultTally()
 }
@@ -59,4 +65,13 @@ func TestFailingUnits(t *testing.T) {
 func FuzzFailingUnits(f *testing.F) {
 	f.Add(uint64(802)) // a terminal that is given a credit and loses its packet in the same cycle
 	f.Fuzz(func(t *testing.T, seed uint64) { checkFailingUnits(t, seed) })
+}
+
+// withoutWaits is a life without what its head waited for, which is not the same where it
+// was woken because others were discarded.
+func withoutWaits(p *fabric.PacketTrace) *fabric.PacketTrace {
+	for i := range p.Path {
+		p.Path[i].Waits = nil
+	}
+	return p
 }

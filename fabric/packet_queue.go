@@ -54,6 +54,9 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 			}
 			u.tails--
 			m.tail &^= left & -left
+			if u.followed != nil {
+				u.followed.tailCrosses(d, sw, local, v.hop>>16, step)
+			}
 			m.under &^= left & -left
 			if v.dst < 0 {
 				u.endPass(d, sw, local, v, step)
@@ -104,6 +107,9 @@ func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, st
 
 // sleep takes a queue out of the bidding until the ports that it waits for are let go.
 func (u *packetUnit) sleep(d *domain, sw *switchState, local uint32, list *int32) {
+	if u.followed != nil && u.followed.polls {
+		return
+	}
 	sw.mask(local).sa &^= 1 << (local & 63)
 	queue := sw.queue0 + int32(local)
 	d.waitNext[queue] = *list

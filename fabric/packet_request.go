@@ -51,6 +51,9 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 				*accepts.At(local) = v.out + 1
 			} else if !d.chooseVC(sw, local, v, free) {
 				d.sleepForVC(sw, w, left&-left)
+				if d.observer != nil {
+					d.observer.sleeps(d, sw.queue0+int32(local), lacking(free))
+				}
 				continue
 			}
 			*requests.At(n) = newRequest(local, port<<16|output)

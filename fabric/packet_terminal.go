@@ -7,6 +7,10 @@ import "github.com/weft-sim/weft/fabric/topology"
 func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	o := &d.out[d.terminalOut0+t]
 	if te.packet >= 0 && te.flags&begun != 0 {
+		if tail := wholeCycle(o.nextFree - d.pace(o).interval); tail > c { // woken for a packet that is born now
+			d.wakeAt(t, te, tail)
+			return
+		}
 		u.sent(d, t, te, o)
 		return
 	}
@@ -24,6 +28,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	te.flags |= begun
 	n := te.left
 	d.packet(te.packet).wait = uint32(c) - te.born
+	if d.observer != nil {
+		d.observer.injects(d, t)
+	}
 	ovs[vc].credits -= n
 	ovs[vc].flits += uint32(n)
 	d.InjectedFlits += int64(n)
@@ -47,6 +54,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 
 // sent has terminal t, the tail of whose packet leaves, take the next one.
 func (u *packetUnit) sent(d *domain, t int32, te *terminal, o *outPort) {
+	if d.observer != nil {
+		d.observer.injected(d, t)
+	}
 	te.packet, te.flags = -1, 0
 	if next := wholeCycle(o.nextFree); d.fetch(t, te, next) {
 		d.wakeAt(t, te, next)

@@ -39,6 +39,8 @@ type packetUnit struct {
 	flights []flight      // by queue; nil unless something can fail
 	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
+	followed *followed // nil without observers
+
 	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
 	events *sim.Wheel[event]
 }
@@ -106,6 +108,12 @@ func (d *domain) flitsOf(id int32) int32 {
 		return d.train(id).flits
 	}
 	return d.packet(id).flits
+}
+
+// endsPacket tells whether the front of a queue is the last flit of its packet; of packets
+// as the unit it is the head.
+func (d *domain) endsPacket(packet int32) bool {
+	return packet&tailFlit != 0 && (d.unit == nil || d.train(packet>>packetBits).flits == 1)
 }
 
 func readsCredits(r Routing) bool {

@@ -69,6 +69,9 @@ type purge struct {
 // flits purges the channels and switches of a domain.
 func (p *purge) flits(d *domain) {
 	p.d, p.released = d, p.released[:0]
+	if d.unit != nil && d.unit.followed != nil {
+		d.unit.followed.forget(p.doomed)
+	}
 	for _, w := range d.flits {
 		if w != nil {
 			w.Remove(p.onChannel)

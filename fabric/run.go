@@ -126,11 +126,6 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 			return nil, err
 		}
 	}
-	if plan.Blame || plan.Trace.Packets > 0 {
-		if err := f.config.CheckWith(Observers); err != nil {
-			return nil, err
-		}
-	}
 	if last.Closed() {
 		offered = 0
 	}
@@ -189,6 +184,7 @@ type course struct {
 	phase  phase
 	warm   bool      // the warm-up has settled
 	slices []float64 // of the warm-up that is found: the mean latency in each
+	hops   []float64 // likewise with a Learner: switches crossed for each flit delivered
 	limit  int       // on their number
 	handed bool      // Plan.After has taken over
 	until  int64     // cycle up to which a window that is found goes, for now

@@ -1,41 +1,81 @@
 package fabric
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// warmUp runs until the mean latency of delivered packets has settled: slice
-// by slice, until the truncation rule puts the warm-up into the first half of
-// the slices seen. All of them are then before the window.
+// warmUp runs until the mean latency of delivered packets has settled, slice by slice.
+// The slices are then all before the window.
 func (r *runner) warmUp() error {
 	if r.plan.Warmup > 0 {
 		r.warm = true
 		return r.advanceTo(r.plan.Warmup)
 	}
+	learns := r.f.memory != nil
 	if r.f.Cycle() == 0 {
 		r.limit = r.slicesLeft(warmupSlices)
+		if learns {
+			r.limit = int(r.budget() / 2 / sliceCycles)
+		}
 	}
 	for !r.warm && len(r.slices) < r.limit {
+		before := r.f.Counters
 		if err := r.slice(Never); err != nil {
 			return err
 		}
-		if r.statistics.last.packets > 0 || len(r.slices) > 0 {
-			r.slices = append(r.slices, float64(r.statistics.last.latency)/float64(r.statistics.last.packets))
-		} else {
+		if r.statistics.last.packets == 0 && len(r.slices) == 0 {
 			r.limit--
+			continue
 		}
-		if len(r.slices)%5 == 0 && len(r.slices) >= 20 {
-			_, r.warm = stats.TruncationPoint(withoutGaps(r.slices))
+		r.slices = append(r.slices, float64(r.statistics.last.latency)/float64(r.statistics.last.packets))
+		if learns {
+			r.hops = append(r.hops, float64(r.f.FlitHops-before.FlitHops)/float64(r.f.DeliveredFlits-before.DeliveredFlits))
 		}
+		r.warm = r.hasSettled(learns)
 	}
 	return nil
+}
+
+// hasSettled looks whether the warm-up is over: the truncation rule puts it into the
+// first half of the slices seen. Where switches learn, latency can fall slowly all the
+// time, and the rule sees no end or a false one. There it is over when latency and hops
+// in the last quarter of the slices are those of the quarter before.
+func (r *runner) hasSettled(learns bool) bool {
+	n := len(r.slices)
+	if learns {
+		return n >= 40 && bits.OnesCount(uint(n/40)) == 1 && n%40 == 0 &&
+			alike(withoutGaps(r.slices), 0.1) && alike(withoutGaps(r.hops), 0.01)
+	}
+	if n%5 != 0 || n < 20 {
+		return false
+	}
+	_, settled := stats.TruncationPoint(withoutGaps(r.slices))
+	return settled
+}
+
+// alike tells whether the mean of the last quarter of a series is that of the quarter
+// before, but for a part of it.
+func alike(series []float64, part float64) bool {
+	n := len(series)
+	var before, last stats.Running
+	for i, x := range series[n/2:] {
+		if i < n/4 {
+			before.Add(x)
+		} else {
+			last.Add(x)
+		}
+	}
+	return math.Abs(last.Mean()-before.Mean()) <= part*before.Mean()
 }
 
 // settle lets the workload that follows take over, waits until it has settled, and opens
 // the window.
 func (r *runner) settle() error {
+	r.f.warmedUp()
 	if r.plan.After != nil && !r.handed {
 		r.handOver()
 	}
@@ -53,7 +93,7 @@ func (r *runner) settle() error {
 // withoutGaps replaces slices without deliveries by their predecessor.
 func withoutGaps(series []float64) []float64 {
 	for i, x := range series {
-		if math.IsNaN(x) {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
 			series[i] = series[i-1]
 		}
 	}
@@ -82,10 +122,7 @@ func (r *runner) measure() error {
 		r.close()
 		return nil
 	}
-	budget := r.plan.Budget
-	if budget == 0 {
-		budget = DefaultBudget
-	}
+	budget := r.budget()
 	for {
 		for r.f.Cycle() < r.until {
 			if err := r.slice(r.until); err != nil {
@@ -103,6 +140,9 @@ func (r *runner) measure() error {
 		r.until += max(1, (r.f.Cycle()-start)/sliceCycles/4) * sliceCycles
 	}
 }
+
+// budget is the most cycles of warm-up and window where they are found.
+func (r *runner) budget() int64 { return cmp.Or(r.plan.Budget, DefaultBudget) }
 
 // DefaultBudget is the most cycles of warm-up and window where the plan does not
 // say.

@@ -61,6 +61,7 @@ func (p *course) archive(a *snapshot.Archive) {
 	a.Check(p.phase <= emptying, "phase %d of a run", p.phase)
 	snapshot.Bool(a, &p.warm)
 	snapshot.List(a, &p.slices, snapshot.Float)
+	snapshot.List(a, &p.hops, snapshot.Float)
 	snapshot.Int(a, &p.limit)
 	snapshot.Bool(a, &p.handed)
 	snapshot.Int(a, &p.until)
@@ -85,16 +86,7 @@ func (x *archiver) wait(w *Wait) {
 	snapshot.Int(a, &w.Src)
 	snapshot.Int(a, &w.Dst)
 	snapshot.Bool(a, &w.Multicast)
-	gone := !a.Reading() && (w.packet < 0 || x.number[w.packet] == 0)
-	if snapshot.Bool(a, &gone); gone {
-		w.packet = -1 // no packet that waits
-		return
-	}
-	flags := w.packet << packetBits
-	x.packet(&flags)
-	if a.Reading() {
-		w.packet = flags >> packetBits
-	}
+	x.packets.idOrNone(a, &w.packet)
 }
 
 // archive archives what has been counted. A series is written as the plan asks for one.

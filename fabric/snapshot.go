@@ -11,7 +11,7 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with faults, multicast packets or observers has no
+// listed, by where they are. A network with a conductor, multicast packets or observers has no
 // such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
@@ -42,8 +42,6 @@ func (f *Fabric) RestoreState(b []byte) error {
 // noState says why a network cannot be written.
 func (f *Fabric) noState() error {
 	switch {
-	case f.faults != nil && (f.unit != nil || f.laneQueues != nil):
-		return errors.New("a network with faults cannot be written as a snapshot yet where packets are the unit, or terminals send by lane")
 	case f.conductor != nil:
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
 	case f.multicast != nil:
@@ -58,15 +56,14 @@ func (f *Fabric) noState() error {
 type archiver struct {
 	*snapshot.Archive
 	f       *Fabric
-	packets int
-	number  []int32 // by id, + 1; where a state is written
-	ids     []int32 // by number: where it is written, the packets that there are
-	letters letterNumbers
+	packets numbers // those that there are
+	letters numbers // those that are in use
 }
 
 // archive writes the state of f or reads it into f.
 func (f *Fabric) archive(a *snapshot.Archive) *archiver {
-	x := &archiver{Archive: a, f: f}
+	f.disband()
+	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
 	}
@@ -126,14 +123,17 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		snapshot.Array(a, "ends of channels", f.unit.credits, archivePortCredits)
 		snapshot.Array(a, "words of queues", f.unit.streams, archiveStreams)
-		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, archiveFlow) })
+		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, x.flow) })
 	}
 	a.Mark("terminals")
 	for t := range f.terminals {
 		x.terminal(&f.terminals[t])
 	}
+	if f.unit != nil {
+		x.flights()
+	}
 	snapshot.Array(a, "terminals", f.departures, archiveStream)
-	snapshot.Array(a, "terminals with arbitration", f.laneQueues, archiveLaneQueues)
+	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
@@ -202,10 +202,10 @@ func (x *archiver) gather() *moving {
 		return m
 	}
 	m.take(f)
-	x.number = make([]int32, f.packets.ids())
+	x.packets.among(f.packets.ids())
 	for t := range f.terminals {
 		if te := &f.terminals[t]; te.packet >= 0 {
-			x.see(te.packet)
+			x.packets.see(te.packet)
 			if te.flags&begun == 0 {
 				x.f.domains[0].unsent(te.packet)
 			}
@@ -214,17 +214,17 @@ func (x *archiver) gather() *moving {
 	for q := range f.queues {
 		v := &f.queues[q]
 		if v.count == 0 && v.out >= 0 {
-			x.see(v.packet >> packetBits)
+			x.packets.see(v.packet >> packetBits)
 		}
-		f.ofQueue(int32(q)).eachQueued(v, func(q *queued) { x.see(q.packet >> packetBits) })
+		f.ofQueue(int32(q)).eachQueued(v, func(q *queued) { x.packets.see(q.packet >> packetBits) })
 	}
 	for _, flits := range []([]filed[flit]){m.toTerminals, m.toSwitches} {
 		for i := range flits {
-			x.see(flits[i].item.packet >> packetBits)
+			x.packets.see(flits[i].item.packet >> packetBits)
 		}
 	}
-	if len(x.ids) != f.InFlight() {
-		f.domains[0].broken("%d packets are found of %d", len(x.ids), f.InFlight())
+	if x.packets.count != f.InFlight() {
+		f.domains[0].broken("%d packets are found of %d", x.packets.count, f.InFlight())
 	}
 	if f.faults != nil {
 		x.numberLetters()
@@ -241,64 +241,21 @@ func (d *domain) unsent(id int32) {
 	}
 }
 
-// see gives a packet the next number, if it has none.
-func (x *archiver) see(id int32) {
-	if x.number[id] == 0 {
-		x.ids = append(x.ids, id)
-		x.number[id] = int32(len(x.ids))
-	}
-}
-
-// packet archives the number of a packet in place of its id, with its flags.
-func (x *archiver) packet(p *int32) {
-	n := *p
-	if !x.Reading() {
-		n = (x.number[n>>packetBits]-1)<<packetBits | n&(1<<packetBits-1)
-	}
-	snapshot.Int(x.Archive, &n)
-	x.Check(n >= 0 && n>>packetBits < int32(x.packets), "packet %d of %d", n>>packetBits, x.packets)
-	if x.Reading() {
-		*p = n
-	}
-}
+// packet archives a packet by its number in place of its id, with its flags.
+func (x *archiver) packet(p *int32) { x.packets.flagged(x.Archive, p) }
 
 // packetTable archives the records of packets.
 func (x *archiver) packetTable() {
-	a, f := x.Archive, x.f
-	a.Mark("packets")
-	x.packets = len(x.ids)
-	snapshot.Int(a, &x.packets)
-	x.Check(x.packets >= 0 && x.packets <= maxChunks*chunkPackets, "%d packets", x.packets)
-	if a.Reading() && a.Err() == nil {
-		for n := range x.packets {
-			if n%chunkPackets == 0 {
-				f.domains[0].addChunk()
-			}
-			x.record(int32(n))
-			if a.Err() != nil {
-				return
-			}
-		}
-		f.domains[0].packetFree = slices.DeleteFunc(f.domains[0].packetFree, func(id int32) bool { return int(id) < x.packets })
-		return
-	}
-	for _, id := range x.ids {
-		x.record(id)
+	d := x.f.domains[0]
+	x.packets.table(x.Archive, d.addChunk, x.record)
+	if x.Reading() {
+		d.packetFree = slices.DeleteFunc(d.packetFree, x.packets.read)
 	}
 }
 
 func (x *archiver) record(id int32) {
 	d := x.f.domains[0]
-	p := *d.packet(id)
-	if x.f.faults != nil && !x.Reading() { // its letter's
-		p.tag = uint64(x.letters.number[p.tag] - 1)
-	}
-	archivePacket(x.Archive, &p)
-	x.Check(p.flits > 0 && p.src >= 0 && int(p.src) < len(x.f.terminals), "a packet of %d flits from terminal %d", p.flits, p.src)
-	x.Check(x.f.faults == nil || p.tag < uint64(x.letters.count), "a packet is letter %d of %d", p.tag, x.letters.count)
-	if x.Reading() {
-		*d.packet(id) = p
-	}
+	x.packetRecord(d.packet(id))
 	if x.f.unit != nil {
 		archiveTrain(x.Archive, d.train(id))
 	}

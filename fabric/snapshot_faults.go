@@ -6,73 +6,51 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// letterNumbers numbers the letters that are in use: by the packets that carry them, then
-// by the timers that run for them.
-type letterNumbers struct {
-	number []int32 // by id, + 1
-	ids    []int32
-	count  int
-}
-
-func (n *letterNumbers) see(id int32) {
-	if n.number[id] == 0 {
-		n.ids = append(n.ids, id)
-		n.number[id] = int32(len(n.ids))
-	}
-}
-
-// numberLetters numbers those of a network that is written.
+// numberLetters numbers the letters of a network that is written: by the packets that carry
+// them, then by the packets that wait for their lanes, then by the timers that run for them.
 func (x *archiver) numberLetters() {
-	n, faults := &x.letters, x.f.faults
-	n.number = make([]int32, int(faults.letters.used.Load())*chunkPackets)
-	for _, id := range x.ids {
-		n.see(int32(x.f.packet(id).tag))
+	n, f := &x.letters, x.f
+	n.among(int(f.faults.letters.used.Load()) * chunkPackets)
+	for _, id := range x.packets.ids {
+		n.see(int32(f.packet(id).tag))
 	}
-	for t := range faults.senders {
-		s := &faults.senders[t]
+	for t := range f.laneQueues {
+		for _, q := range f.laneQueues[t].queues {
+			for _, p := range q.packets[q.first:] {
+				n.see(int32(p.tag))
+			}
+		}
+	}
+	for t := range f.faults.senders {
+		s := &f.faults.senders[t]
 		for _, timer := range s.timers[s.first:] {
 			n.see(timer.letter)
 		}
 	}
-	n.count = len(n.ids)
 }
 
-// letter archives the number of a letter in place of its id.
-func (x *archiver) letter(id *int32) {
-	n := *id
-	if !x.Reading() {
-		n = x.letters.number[n] - 1
+// tag archives the tag of a packet, which in a network with faults is its letter.
+func (x *archiver) tag(tag *uint64) {
+	if x.f.faults == nil {
+		snapshot.Int(x.Archive, tag)
+		return
 	}
-	snapshot.Int(x.Archive, &n)
-	x.Check(n >= 0 && int(n) < x.letters.count, "letter %d of %d", n, x.letters.count)
-	if x.Reading() {
-		*id = n
+	id := int32(*tag)
+	if x.letters.id(x.Archive, &id); x.Reading() {
+		*tag = uint64(id)
 	}
 }
 
 // letterTable archives the letters. Domain 0 has those that are not in use, and what is
 // counted; which domain has them makes no difference.
 func (x *archiver) letterTable() {
-	a, f := x.Archive, x.f
-	if f.faults == nil {
+	if x.f.faults == nil {
 		return
 	}
-	a.Mark("letters")
-	snapshot.Int(a, &x.letters.count)
-	n := x.letters.count
-	x.Check(n >= 0 && n <= maxChunks*chunkPackets, "%d letters", n)
-	r := f.domains[0].retry
-	for i := 0; i < n && a.Err() == nil; i++ {
-		id := int32(i)
-		if !a.Reading() {
-			id = x.letters.ids[i]
-		} else if i%chunkPackets == 0 {
-			r.unused = f.faults.letters.more(r.unused)
-		}
-		archiveLetter(a, f.faults.letters.at(id))
-	}
-	if a.Reading() {
-		r.unused = slices.DeleteFunc(r.unused, func(id int32) bool { return int(id) < n })
+	r, letters := x.f.domains[0].retry, &x.f.faults.letters
+	x.letters.table(x.Archive, func() { r.unused = letters.more(r.unused) }, func(id int32) { archiveLetter(x.Archive, letters.at(id)) })
+	if x.Reading() {
+		r.unused = slices.DeleteFunc(r.unused, x.letters.read)
 	}
 }
 
@@ -83,6 +61,8 @@ func (x *archiver) faults() {
 		return
 	}
 	a.Mark("faults")
+	snapshot.Int(a, &faults.origin)
+	x.Check(faults.origin == 0 || faults.plan.AfterWarmup && faults.origin > 0 && (faults.origin <= f.Cycle() || faults.origin == Never), "eras count from cycle %d", faults.origin)
 	snapshot.Int(a, &faults.now)
 	snapshot.Int(a, &faults.known)
 	eras := len(faults.plan.Eras)
@@ -95,22 +75,16 @@ func (x *archiver) faults() {
 	for t := range faults.senders {
 		s := &faults.senders[t]
 		timers := s.timers[s.first:]
-		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.letter(&t.letter) })
+		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.letters.id(a, &t.letter) })
 		if a.Reading() {
 			*s = sender{timers: timers}
 		}
 	}
 	if !a.Reading() {
-		slices.SortFunc(doomed, func(a, b int32) int { return int(x.number[a] - x.number[b]) })
+		slices.SortFunc(doomed, func(a, b int32) int { return int(x.packets.number[a] - x.packets.number[b]) })
 		doomed = slices.Compact(doomed)
 	}
-	snapshot.List(a, &doomed, func(_ *snapshot.Archive, id *int32) {
-		flags := *id << packetBits
-		x.packet(&flags)
-		if x.Reading() {
-			*id = flags >> packetBits
-		}
-	})
+	snapshot.List(a, &doomed, x.packets.id)
 	snapshot.Int(a, &pending)
 	for _, n := range []*int64{&tally.Dropped, &tally.Retransmitted, &tally.Duplicates, &tally.Lost, &tally.Unreachable, &tally.GivenUpFlits, &tally.WastedFlits} {
 		snapshot.Int(a, n)

@@ -12,7 +12,8 @@ import (
 
 // TestSnapshotsWithFaults: while cables and switches fail and come back, and packets are
 // dropped and sent again, a run goes on from a snapshot of any cycle as without a break, on
-// any number of threads.
+// any number of threads, flit by flit and packet by packet; and so does one in which what
+// has failed stays, and terminals send by lane.
 func TestSnapshotsWithFaults(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
 	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
@@ -30,17 +31,34 @@ func TestSnapshotsWithFaults(t *testing.T) {
 		{random, "table", "pipelined", 7, 2},
 		{random, "table", "default", 1, 0},
 		{dragonfly, "ugal-l", "cut, stages", 4, 3},
+		{tree, "nca", "packets", 3, 2},
+		{random, "table", "packets", 7, 0},
+		{dragonfly, "ugal-l", "packets", 4, 3},
+		{random, "table", "lanes", 3, 2},
 	} {
 		g := c.network.topo.Graph()
 		build := func(threads int) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
-			plan, err := buildEras(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", uint64(i)))
+			failures := failing(g, c.routing != "ugal-l", uint64(i))
+			if c.timing == "lanes" { // which cannot follow faults that come or go
+				failures = []topology.Failure{{Switches: []topology.SwitchID{3}}}
+			}
+			plan, err := buildEras(c.routing, c.network.topo, failures)
 			if err != nil {
 				t.Fatal(err)
 			}
 			plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
 			config := fabric.DefaultConfig()
 			config.Switch.BufferFlits = 6
-			timings[c.timing](&config)
+			switch c.timing {
+			case "packets":
+				packets(&config)
+				config.Switch.BufferFlits = 16
+			case "lanes":
+				config.Switch.FlowControl, config.Switch.VCs, config.Switch.BufferFlits, config.Switch.OutputBufferFlits = fabric.CutThrough, 8, 8, 2
+				config.Switch.VLArbLow = "0:1,1:2,2:1,3:1,4:1,5:1,6:1,7:1"
+			default:
+				timings[c.timing](&config)
+			}
 			f, err := fabric.New(g, config, plan.Routing[0], 1)
 			if err != nil {
 				t.Fatal(err)

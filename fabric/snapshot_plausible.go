@@ -1,5 +1,7 @@
 package fabric
 
+import "math/bits"
+
 // A state that is read may be anything: what numbers name must be there, as the switches
 // look it up without checks of bounds.
 
@@ -42,9 +44,9 @@ func (x *archiver) plausible() {
 		l, waiting := &f.laneQueues[t], 0
 		for i := range l.queues {
 			q := &l.queues[i]
-			x.Check(q.lanes != 0 && uint32(q.lanes)&^f.allVCs == 0 && q.first >= 0 && q.first <= len(q.packets), "terminal %d has a queue for the lanes %b of %d packets from the one with number %d on", t, q.lanes, len(q.packets), q.first)
-			if waiting += len(q.packets) - q.first; x.Err() == nil {
-				for _, p := range q.packets[q.first:] {
+			x.Check(q.lanes != 0 && uint32(q.lanes)&^f.allVCs == 0, "terminal %d has a queue for the lanes %b", t, q.lanes)
+			if waiting += len(q.packets); x.Err() == nil {
+				for _, p := range q.packets {
 					x.Check(x.someone(int32(p.dst)) && p.flits > 0 && p.birth <= f.cycle && p.state < 1<<StateBits, "terminal %d holds %+v", t, p)
 				}
 			}
@@ -123,10 +125,29 @@ func (x *archiver) plausibleUnit() {
 		tails := u.streams[word].tail | u.streams[word].under&^x.existing(int32(word))
 		x.Check(tails == 0, "tails cross from queues %#x of word %d", tails, word)
 	}
-	for n := range x.packets {
+	for word := range u.streams {
+		if u.flights == nil {
+			break
+		}
+		for left := u.streams[word].under; left != 0; left &= left - 1 {
+			queue := int32(word<<6 + bits.TrailingZeros64(left))
+			x.flightGoes(queue, &u.flights[queue])
+		}
+	}
+	for n := range x.packets.count {
 		p := x.f.domains[0].train(int32(n))
 		x.Check(int(p.pace) < len(u.slopes) && int(p.slow) < len(u.slopes) && p.flits > 0, "packet %d comes as %+v", n, *p)
 	}
+}
+
+// flightGoes checks a packet that is under way from a queue.
+func (x *archiver) flightGoes(queue int32, w *flight) {
+	f := x.f
+	sw, v := &f.switches[f.wordSwitch[queue>>6]], &f.queues[queue]
+	slopes := len(f.unit.slopes)
+	lines := func(r *ramp) bool { return r.lines > 0 && r.lines <= rampLines && x.slopes(r.every) }
+	x.Check(w.packet == v.packet>>packetBits && w.in.flits > 0 && int(w.in.pace) < slopes && int(w.in.slow) < slopes && w.lov >= 0 && w.lov < sw.ports*int32(f.vcs) &&
+		lines(&w.crossing) && lines(&w.leaving), "the packet that leaves queue %d: %+v", queue, *w)
 }
 
 // existing is the set of queues that a mask word has.

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -60,14 +62,7 @@ func (x *archiver) queued(q *queued, present bool) {
 
 func (x *archiver) terminal(te *terminal) {
 	a := x.Archive
-	sends := te.packet >= 0
-	snapshot.Bool(a, &sends)
-	if id := te.packet << packetBits; sends {
-		x.packet(&id)
-		te.packet = id >> packetBits
-	} else {
-		te.packet = -1
-	}
+	x.packets.idOrNone(a, &te.packet)
 	snapshot.Int(a, &te.wake)
 	snapshot.Int(a, &te.dst)
 	snapshot.Int(a, &te.left)
@@ -86,13 +81,15 @@ func (x *archiver) flit(e *flit) {
 	snapshot.Int(a, &e.state)
 }
 
-func archivePacket(a *snapshot.Archive, p *packet) {
+func (x *archiver) packetRecord(p *packet) {
+	a := x.Archive
 	snapshot.Int(a, &p.birth)
-	snapshot.Int(a, &p.tag)
+	x.tag(&p.tag)
 	snapshot.Int(a, &p.wait)
 	snapshot.Int(a, &p.src)
 	snapshot.Int(a, &p.flits)
 	snapshot.Int(a, &p.copies)
+	x.Check(p.flits > 0 && x.someone(int32(p.src)), "a packet of %d flits from terminal %d", p.flits, p.src)
 }
 
 func archiveTrain(a *snapshot.Archive, t *train) {
@@ -135,21 +132,26 @@ func archiveLanePort(a *snapshot.Archive, p *lanePort) {
 	snapshot.Int(a, &p.holder)
 }
 
-func archiveLaneQueues(a *snapshot.Archive, l *laneQueues) {
-	l.arbiter.Archive(a)
-	snapshot.List(a, &l.queues, archiveLaneQueue)
-	snapshot.Int(a, &l.waiting)
+func (x *archiver) laneQueues(l *laneQueues) {
+	l.arbiter.Archive(x.Archive)
+	snapshot.List(x.Archive, &l.queues, func(_ *snapshot.Archive, q *laneQueue) { x.laneQueue(q) })
+	snapshot.Int(x.Archive, &l.waiting)
 }
 
-func archiveLaneQueue(a *snapshot.Archive, q *laneQueue) {
-	snapshot.Int(a, &q.lanes)
-	snapshot.Int(a, &q.first)
-	snapshot.List(a, &q.packets, archiveLanePacket)
+// laneQueue archives the packets that wait.
+func (x *archiver) laneQueue(q *laneQueue) {
+	waiting := q.packets[q.first:]
+	snapshot.Int(x.Archive, &q.lanes)
+	snapshot.List(x.Archive, &waiting, func(_ *snapshot.Archive, p *lanePacket) { x.lanePacket(p) })
+	if x.Reading() {
+		q.packets = waiting
+	}
 }
 
-func archiveLanePacket(a *snapshot.Archive, p *lanePacket) {
+func (x *archiver) lanePacket(p *lanePacket) {
+	a := x.Archive
 	snapshot.Int(a, &p.birth)
-	snapshot.Uint64(a, &p.tag)
+	x.tag(&p.tag)
 	snapshot.Int(a, &p.dst)
 	snapshot.Int(a, &p.flits)
 	snapshot.Int(a, &p.state)
@@ -210,10 +212,54 @@ func archiveStreams(a *snapshot.Archive, s *streams) {
 	snapshot.Int(a, &s.tail)
 }
 
-func archiveFlow(a *snapshot.Archive, w *flow) {
+func (x *archiver) flow(a *snapshot.Archive, w *flow) {
 	archiveRamp(a, &w.ramp)
+	if x.f.faults != nil { // which alone ask whose flits these are
+		x.packets.idOrNone(a, &w.packet)
+	}
 	snapshot.Int(a, &w.kind)
 	snapshot.Int(a, &w.decided)
+}
+
+// flights archives what discarding packets needs: how those are under way that are.
+func (x *archiver) flights() {
+	a, f, u := x.Archive, x.f, x.f.unit
+	if u.flights == nil {
+		return
+	}
+	for word := range u.streams {
+		for left := u.streams[word].under; left != 0; left &= left - 1 {
+			queue := int32(word<<6 + bits.TrailingZeros64(left))
+			x.Check(x.queueOf(queue), "flits cross from queue %d", queue)
+			if a.Err() != nil {
+				return
+			}
+			x.flight(&u.flights[queue])
+		}
+	}
+	for t := range f.terminals {
+		if te := &f.terminals[t]; te.packet >= 0 && te.flags&begun != 0 {
+			snapshot.Int(a, &u.starts[t])
+		}
+	}
+}
+
+func (x *archiver) flight(w *flight) {
+	a := x.Archive
+	x.packets.id(a, &w.packet)
+	archiveTrain(a, &w.in)
+	snapshot.Int(a, &w.granted)
+	snapshot.Int(a, &w.transit.crossed)
+	snapshot.Int(a, &w.first)
+	snapshot.Int(a, &w.last)
+	snapshot.Int(a, &w.window)
+	snapshot.Int(a, &w.lov)
+	snapshot.Int(a, &w.decided)
+	snapshot.Bool(a, &w.late)
+	snapshot.Int(a, &w.pace)
+	archiveRamp(a, &w.crossing)
+	archiveRamp(a, &w.leaving)
+	snapshot.Int(a, &w.credits)
 }
 
 func archiveEvent(a *snapshot.Archive, e *event) {

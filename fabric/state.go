@@ -108,6 +108,8 @@ type switchState struct {
 	queue0 int32 // number of the first queue, a multiple of 64
 	port0  int32
 	ports  int32
+	// Ports, modulo 64, that convoys pass by.
+	passIns, passOuts uint64
 }
 
 // What follows finds a switch's records by their local numbers, without checks of

@@ -107,10 +107,12 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.prefetcher, _ = d.source.(prefetcher)
 		d.listens, _ = d.source.(DepartureListener)
 	}
+	f.follow()
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
+	f.openConvoys()
 }
 
 // prefetcher is implemented by sources that can be told which terminals are
@@ -173,6 +175,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
+	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
+		return
+	}
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	flags := int32(0)
 	if te.flags&begun == 0 {
@@ -209,6 +214,9 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		o.nextFree = c << intervalShift
 	}
 	o.nextFree += d.pace(o).interval
+	if d.convoys != nil && te.left > fewestFlits {
+		d.convoys.leave(d, t, te, o)
+	}
 	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
 		d.wakeAt(t, te, next)

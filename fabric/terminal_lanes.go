@@ -87,9 +87,6 @@ func (c *Config) checkTerminalLanes(injection uint32) (problems []error) {
 	if c.Switch.FlowControl != CutThrough {
 		problems = append(problems, &param.ParamError{Key: "vlarb_low", Value: t.VLArbLow, Want: `it and vlarb_high left out, or switch.flow_control = "cut-through": a packet has its link to itself, and must not stop half way`})
 	}
-	if c.Fabric.Unit == UnitPacket {
-		problems = append(problems, &param.ParamError{Key: "vlarb_low", Value: t.VLArbLow, Want: `it and vlarb_high left out, or fabric.unit = "flit"`})
-	}
 	return problems
 }
 
@@ -154,6 +151,9 @@ func (d *domain) fetchByLane(t int32, te *terminal) bool {
 	d.fillLanes(t, te, l)
 	if l.waiting == 0 {
 		return false
+	}
+	if d.unit != nil {
+		d.unit.heed(d, d.terminalOut0+t)
 	}
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	ready := uint32(0)

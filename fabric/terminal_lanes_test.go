@@ -307,7 +307,6 @@ func TestTerminalLaneSettings(t *testing.T) {
 		{"terminal.vlarb_low = 0:1: want a weight for lane 1", func(*fabric.Config) {}},
 		{"terminal.vlarb_high = 0: want LANE:WEIGHT,...: entry 0, \"0\"", func(c *fabric.Config) { c.Terminal.VLArbHigh = "0" }},
 		{"terminal.vl_high_limit = 3: want it left out", func(c *fabric.Config) { c.Terminal.VLArbLow, c.Terminal.VLHighLimit = "", 3 }},
-		{"terminal.vlarb_low = 0:1: want it and vlarb_high left out, or fabric.unit", func(c *fabric.Config) { c.Fabric.Unit, c.Switch.Hold = fabric.UnitPacket, true }},
 	} {
 		config := adapterConfig("", "0:1", 0)
 		c.change(&config)

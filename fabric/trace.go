@@ -169,28 +169,35 @@ func (tr *Tracer) grantedVC(d *domain, sw *switchState, matches []request, step 
 func (tr *Tracer) grantedSwitch(d *domain, sw *switchState, matches []request, t *stepTime) {
 	for _, m := range matches {
 		v, o := sw.queue(m.local()), sw.outPort(m.output())
-		tail := v.packet&tailFlit != 0
-		if h := tr.hop(v.packet, v.state); h != nil {
-			depart := wholeCycle(max(t.depart, o.nextFree))
-			if v.packet&headFlit != 0 {
-				h.Out, h.VCs = topology.PortID(sw.port0+int32(m.output())), v.hop&(1<<16-1)
-				h.OutVC = int(v.out) % d.vcs
-				h.Cross, h.Ready, h.Depart = d.cycle, wholeCycle(t.depart), depart
-			}
-			if tail {
-				h.TailCross, h.TailDepart = d.cycle, depart
-			}
+		leaves := max(t.depart, o.nextFree)
+		if h := tr.hop(v.packet, v.state); h != nil && v.packet&headFlit != 0 {
+			h.Out, h.VCs = topology.PortID(sw.port0+int32(m.output())), v.hop&(1<<16-1)
+			h.OutVC = int(v.out) % d.vcs
+			h.Cross, h.Ready, h.Depart = d.cycle, wholeCycle(t.depart), wholeCycle(leaves)
 		}
-		if tail && v.count > 1 {
-			next := &d.pool[d.pool[v.last-1].next-1]
-			if h := tr.hop(next.packet, next.state); h != nil {
-				routed, ready, held := d.comes(sw.queue0+int32(m.local()), t.number+1)
-				h.Front, h.Routed = d.steps.cycleOf(d.steps.wide(t.number+1)), d.steps.cycleOf(d.steps.wide(routed))
-				h.Held = h.Routed
-				if held {
-					h.Held = d.steps.cycleOf(d.steps.wide(ready))
-				}
-			}
+		if d.endsPacket(v.packet) {
+			tr.tailCrosses(d, sw, m, t, leaves)
+		}
+	}
+}
+
+// tailCrosses notes the last flit of a packet that is about to cross a switch in a step,
+// and that the next packet of its queue comes to the front.
+func (tr *Tracer) tailCrosses(d *domain, sw *switchState, m request, t *stepTime, leaves int64) {
+	v := sw.queue(m.local())
+	if h := tr.hop(v.packet, v.state); h != nil {
+		h.TailCross, h.TailDepart = d.cycle, wholeCycle(leaves)
+	}
+	if v.count < 2 {
+		return
+	}
+	next := &d.pool[d.pool[v.last-1].next-1]
+	if h := tr.hop(next.packet, next.state); h != nil {
+		routed, ready, held := d.comes(sw.queue0+int32(m.local()), t.number+1)
+		h.Front, h.Routed = d.steps.cycleOf(d.steps.wide(t.number+1)), d.steps.cycleOf(d.steps.wide(routed))
+		h.Held = h.Routed
+		if held {
+			h.Held = d.steps.cycleOf(d.steps.wide(ready))
 		}
 	}
 }

@@ -40,9 +40,6 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
 	}
-	if own, ok := routing.(LaneArbitration); s.VLArbHigh+s.VLArbLow != "" || ok && own.ArbitratesLanes() {
-		refuse(` with arbitration between lanes, switch.vlarb_high and vlarb_low: they take turns flit by flit`)
-	}
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
@@ -53,31 +50,9 @@ func (c *Config) refusePackets(unless string) error {
 	return &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + unless}
 }
 
-// Feature is something beyond unicast packets through a network that does not fail.
-type Feature uint8
-
-const (
-	Faults    Feature = iota // links and switches that are down, for some time or always
-	Multicast                // multicast packets
-	Observers                // blame and traces
-)
-
-var featureNames = [...]string{Faults: "faults", Multicast: "multicast packets", Observers: "blame and traces"}
-
-// CheckWith finds settings that cannot do with a feature yet. The errors are
-// *param.ParamError with dotted keys, joined.
-func (c *Config) CheckWith(feature Feature) error {
-	switch {
-	case feature == Multicast:
-		return c.checkMulticast()
-	case feature == Observers && c.Fabric.Unit == UnitPacket:
-		return c.refusePackets(" with " + featureNames[feature] + ": they follow single flits")
-	}
-	return nil
-}
-
-// checkMulticast finds what does not go together with multicast packets.
-func (c *Config) checkMulticast() error {
+// CheckMulticast finds what does not go together with multicast packets. The error is a
+// *param.ParamError with a dotted key.
+func (c *Config) CheckMulticast() error {
 	s := &c.Switch
 	if !s.Hold && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}

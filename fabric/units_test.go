@@ -182,13 +182,6 @@ func TestUnitRefusals(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, c.want)
 		}
 	}
-	config := fabric.DefaultConfig()
-	packets(&config)
-	f := min.fabric(t, config)
-	source := f.OpenLoop(uniform{72}, bernoulli{sim.NewGeometric(0.1)}, fixed(1))
-	if _, err := f.Run(context.Background(), source, 0.1, fabric.Plan{Warmup: 10, Window: 10, Blame: true}); err == nil || !strings.Contains(err.Error(), "fabric.unit") {
-		t.Errorf("blame: error %v", err)
-	}
 }
 
 // TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and

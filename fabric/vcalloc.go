@@ -240,7 +240,7 @@ func (d *domain) sleepForVC(sw *switchState, w int, packets uint64) {
 		o := sw.outPort(d.asking(sw, local, v).hop >> 16)
 		if d.upcoming == nil || d.combined != 0 || v.out < 0 {
 			m.sa &^= packets & -packets
-		} else if d.unit == nil {
+		} else if d.unit == nil || d.unit.followed != nil {
 			d.behindFront(sw, local).asleep = PartVC
 		} else {
 			m.va |= packets & -packets // it asks on: the front may be in a list itself
@@ -249,6 +249,9 @@ func (d *domain) sleepForVC(sw *switchState, w int, packets uint64) {
 		queue := sw.queue0 + int32(local)
 		d.waitNext[queue] = o.waiters
 		o.waiters = queue + 1
+		if d.unit != nil && d.unit.followed != nil {
+			d.unit.heed(d, sw.port0+int32(d.asking(sw, local, v).hop>>16))
+		}
 	}
 }
 

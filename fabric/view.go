@@ -44,6 +44,9 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 
 // look brings up to date what is read of a port.
 func (v *View) look(p topology.PortID) {
+	if v.d.convoys != nil {
+		panic("fabric: a routing that is neither CreditReader nor OccupancyReader reads queues")
+	}
 	if u := v.d.unit; u != nil {
 		if !u.watched {
 			panic("fabric: a routing that is no CreditReader reads credits")

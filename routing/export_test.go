@@ -19,3 +19,11 @@ func QMove(config QAdaptiveConfig, estimate, answer float32) float32 {
 	m.move(&estimate, answer)
 	return estimate
 }
+
+// ShareSteps makes routings on groups of any size take the shared form of their tables
+// until restore is called.
+func ShareSteps() (restore func()) {
+	whole := wholeSteps
+	wholeSteps = -1
+	return func() { wholeSteps = whole }
+}

@@ -38,10 +38,9 @@ func defaultGroups() GroupSettings {
 // spread_vcs, a class of several, which changes nothing in the order of levels
 // that freedom from deadlock rests on. An output virtual channel that has been
 // allocated is idle until its packet wins the switch, so that with
-// vc_alloc_cycles = 1 one virtual channel cannot fill a channel. Memory: 4 bytes a (switch, group) and a
-// (switch, switch of its group); where several channels join two groups, also 12
-// a (switch, group) and 4 a (switch, global channel of its group).
+// vc_alloc_cycles = 1 one virtual channel cannot fill a channel.
 type groupWalk struct {
+	groupSteps
 	graph     *topology.Graph
 	groups    int
 	width     int                 // switches of the largest group
@@ -49,9 +48,6 @@ type groupWalk struct {
 	at        []seat              // len = switches
 	size      []int32             // len = groups: switches
 	switches  []topology.SwitchID // len = groups*width: by group and index
-	steps     []int32             // len = switches*(groups+width): to each group, to each member of the own; see packStep
-	several   []way               // those with a choice
-	exits     []topology.PortID   // their ports
 	hashed    bool                // gateways chosen by destination
 	raise     uint32              // 1: global channels are on the level of the group they lead to; 0: of the one they leave
 	viaSwitch bool                // the intermediate is a switch, not a group
@@ -74,42 +70,10 @@ type home struct {
 	port  topology.PortID // there
 }
 
-// seat is a switch and where its entries in groupWalk.steps begin.
+// seat is a switch and where its entries in groupSteps.steps begin.
 type seat struct {
 	place
 	row int32
-}
-
-// way is how a switch can send packets to another group: by one of its own
-// global channels or by a local hop to a switch that has one. Choices are
-// exits[first:first+count], the own global ports first.
-type way struct {
-	first int32
-	count int32
-	own   int32
-}
-
-// packStep is the entry in groupWalk.steps of a step without choice: its port,
-// and what kind it is. Steps with a choice are
-// the complement of their number in groupWalk.several.
-func packStep(port topology.PortID, kind int32) int32 { return int32(port)<<stepBits | kind }
-
-const (
-	within     int32 = 0 // to the destination, or a switch in its group
-	toGateway  int32 = 2 // by a local channel, to a switch that has a global one
-	leaveGroup int32 = 3 // by a global channel
-	arrived    int32 = 4 // the switch is the destination's; the port is the terminal's
-	stepBits         = 3
-)
-
-// toGroup and toMember are the places in steps of the step from switch s to
-// another group or to a member of its own.
-func (w *groupWalk) toGroup(s topology.SwitchID, group int32) int {
-	return int(s)*(w.groups+w.width) + int(group)
-}
-
-func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
-	return w.toGroup(s, int32(w.groups)+member)
 }
 
 // newGroupWalk prepares the tables for routing name.
@@ -140,91 +104,12 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 		w.home = append(w.home, home{w.at[s].place, g.TerminalPort[t]})
 	}
 	w.grouped = w.suffer(grouped, env.Down)
-	if err := w.findLocal(name, w.grouped); err != nil {
-		return nil, err
-	}
-	return w, w.findWays(name, w.grouped)
+	return w, w.findSteps(name, w.grouped)
 }
 
 // members lists the switches of a group.
 func (w *groupWalk) members(group int) []topology.SwitchID {
 	return w.switches[group*w.width:][:w.size[group]]
-}
-
-func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
-	w.steps = make([]int32, len(w.at)*(w.groups+w.width))
-	for s := range w.at {
-		w.at[s].row = int32(w.toGroup(topology.SwitchID(s), 0))
-		from := topology.SwitchID(s)
-		for i, to := range w.members(int(w.at[s].group)) {
-			if !w.up(from) || !w.up(to) {
-				w.steps[w.toMember(from, int32(i))] = nowhere
-				continue
-			}
-			if to == from {
-				w.steps[w.toMember(from, int32(i))] = arrived
-				continue
-			}
-			p := grouped.LocalTo(from, to)
-			if p == topology.NoPort {
-				return fmt.Errorf("routing %q needs a channel between any two switches of a group; %s and %s have none%s", name, w.graph.SwitchName(from), w.graph.SwitchName(to), w.damage.hint())
-			}
-			w.steps[w.toMember(from, int32(i))] = packStep(p, within)
-		}
-	}
-	return nil
-}
-
-func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
-	for from := range w.groups {
-		for to := range w.groups {
-			if from == to {
-				continue
-			}
-			gateways := grouped.Gateways(from, to)
-			if len(gateways) == 0 && w.damage != nil {
-				w.lose(from, to)
-				continue
-			}
-			if len(gateways) == 0 {
-				return fmt.Errorf("routing %q needs a channel between any two groups; groups %d and %d have none", name, from, to)
-			}
-			for _, s := range w.members(from) {
-				if !w.up(s) {
-					w.steps[w.toGroup(s, int32(to))] = nowhere
-					continue
-				}
-				w.steps[w.toGroup(s, int32(to))] = w.wayFrom(s, gateways)
-			}
-		}
-	}
-	return nil
-}
-
-// wayFrom enters how switch s reaches the given global ports of its group.
-func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int32 {
-	out := way{first: int32(len(w.exits)), count: int32(len(gateways))}
-	for _, p := range gateways {
-		if w.graph.PortSwitch[p] == s {
-			w.exits = append(w.exits, p)
-			out.own++
-		}
-	}
-	for _, p := range gateways {
-		if owner := w.at[w.graph.PortSwitch[p]]; owner.sw != s {
-			w.exits = append(w.exits, topology.PortID(w.steps[w.toMember(s, owner.member)]>>stepBits))
-		}
-	}
-	if out.count == 1 && w.damage == nil {
-		only := w.exits[out.first]
-		w.exits = w.exits[:out.first]
-		if out.own == 1 {
-			return packStep(only, leaveGroup)
-		}
-		return packStep(only, toGateway)
-	}
-	w.several = append(w.several, out)
-	return ^int32(len(w.several) - 1)
 }
 
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
@@ -259,16 +144,6 @@ func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 	return target, target.group
 }
 
-// step is the entry of steps by which a packet at switch s goes on to a switch
-// or group.
-func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
-	at := &w.at[s]
-	// No branch: nothing predicts whether the group is the switch's own. In that
-	// case, and only then, one less than their difference is negative.
-	own := int32(uint32(group^at.group)-1) >> 31
-	return w.steps[at.row+group+own&(target.member+int32(w.groups)-group)]
-}
-
 // level is the virtual channel that a packet in this state uses next.
 func level(state uint32) uint32 { return state & levelMask >> levelShift }
 
@@ -287,9 +162,14 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
-	step := w.step(h.Switch, target, group)
+	var step int32 // as step has it, which is not inlined
+	if at := &w.at[h.Switch]; w.pairs == nil {
+		step = w.wholeStep(at, target, group)
+	} else {
+		step = w.sharedStep(at, target, group)
+	}
 	if step < 0 {
-		out := &w.several[^step]
+		out := w.way(h.Switch, step)
 		if out.open(h.State) == 0 { // by faults only
 			return fabric.Discard
 		}
@@ -299,36 +179,17 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 }
 
 // draw chooses one of several steps.
-func (w *groupWalk) draw(h *fabric.Head, several *way, random *sim.Stream) int32 {
+func (w *groupWalk) draw(h *fabric.Head, several way, random *sim.Stream) int32 {
 	n := several.open(h.State)
 	if w.hashed {
-		return w.choose(several, hashedGateway(h, n))
+		return w.choose(h.Switch, several, hashedGateway(h, n))
 	}
-	return w.choose(several, random.IntN(n))
-}
-
-// open is the number of choices that a way has for a packet in this state.
-// Once a local hop has led to a switch with a channel of its own, only those
-// are left. A random choice stays uniform over the gateways: the switch is
-// chosen in proportion to its number of them.
-func (out *way) open(state uint32) int {
-	if state&localDone != 0 {
-		return int(out.own)
-	}
-	return int(out.count)
+	return w.choose(h.Switch, several, random.IntN(n))
 }
 
 // hashedGateway chooses one of n by destination, and anew after a local hop.
 func hashedGateway(h *fabric.Head, n int) int {
 	return spread(uint32(h.Dst)<<1|h.State&localDone>>16, n)
-}
-
-// choose is one choice of a way that has several.
-func (w *groupWalk) choose(out *way, choice int) int32 {
-	if choice < int(out.own) {
-		return packStep(w.exits[int(out.first)+choice], leaveGroup)
-	}
-	return packStep(w.exits[int(out.first)+choice], toGateway)
 }
 
 // take sends a packet on its next step or, arrived, to its terminal, which is at
@@ -372,11 +233,11 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 		}
 		return
 	}
-	several := &w.several[^step]
+	several := w.way(h.Switch, step)
 	n := several.open(h.State)
 	for choice := range n {
 		head := h
-		hop := w.take(&head, home.port, w.choose(several, choice), vcs)
+		hop := w.take(&head, home.port, w.choose(h.Switch, several, choice), vcs)
 		yield(hop, head.State, weight/float64(n))
 	}
 }

@@ -20,7 +20,7 @@ type QAdaptiveConfig struct {
 }
 
 func init() {
-	Register("q-adaptive", "Q-adaptive on groups: switches learn from each other's answers how long each channel takes to each group; the virtual channel rises at every hop; defaults not checked against the paper", Use{On: Groups},
+	Register("q-adaptive", "Q-adaptive on groups: switches learn from each other's answers how long each channel takes to each group; the virtual channel rises at every hop; defaults are those of the authors' scripts", Use{On: Groups},
 		QAdaptiveConfig{0.2, 0.04, 0.001, 0.2, 0.35, false}, newQAdaptive)
 }
 
@@ -35,12 +35,19 @@ func init() {
 // most: one from its source, one more from the first switch of another group, and 3 on
 // the minimal path from wherever it is then.
 //
-// Deviations: the text of the paper was not at hand. This is after the authors' published
-// simulator. The default rates, exploration and thresholds are not that simulator's (0.5,
-// 0.5, 0.1, 0 and 0), and were not checked against the paper. A switch answers when a packet
-// reaches the front of its buffer, which is when routings are asked, not when it comes in. Times are kept in the bits that
-// packets have left for them, 17 with 4 terminals a switch, so that a wait of 2^17 cycles
-// or more at one switch is taken for a shorter one.
+// Source: the authors' simulator (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc,
+// q_adaptive, setQtable and updateQtable, with its defaults src_mid_group_q and
+// destG_srcN). Rates, exploration and thresholds are those that its scripts give it for
+// 1,056 terminals (tests/dragonfly_q-adaptive.py and tests/dragonfly_interference.sh: 0.2,
+// 0.04, 0.001, 0.2, 0.35); without a script it takes 0.5, 0.5, 0.1, 0 and 0. The text of the
+// paper was not at hand, nor what it takes for 2,550 terminals.
+//
+// Deviations: estimates are real numbers here, whole nanoseconds there. Of several global
+// channels to a group one is drawn at random and all begin with their latency; there the one
+// of the shorter queue of two is taken, and the first alone begins so. A switch answers when
+// a packet reaches the front of its buffer, which is when routings are asked, not when it
+// comes in. Times are kept in the bits that packets have left for them, 17 with 4 terminals a
+// switch, so that a wait of 2^17 cycles or more at one switch is taken for a shorter one.
 //
 // Memory: that of groupWalk, and 4 bytes for each (channel between switches, group,
 // terminal of a switch) in every network that runs.
@@ -189,13 +196,13 @@ func (q *qAdaptive) ways(h *fabric.Head, room *qWays) []int32 {
 	if step >= 0 {
 		return append(steps, step)
 	}
-	several := &q.several[^step]
+	several := q.way(h.Switch, step)
 	n := several.count
 	if h.State&qGateway != 0 {
 		n = several.own
 	}
 	for i := range n {
-		steps = append(steps, q.groupWalk.choose(several, int(i)))
+		steps = append(steps, q.groupWalk.choose(h.Switch, several, int(i)))
 	}
 	return steps
 }
@@ -216,7 +223,7 @@ func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.Port
 	if member >= at.member {
 		member++
 	}
-	return topology.PortID(q.steps[q.toMember(s, member)] >> stepBits)
+	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
 // leave counts a hop by a port; a port of no minimal step makes the packet one that goes

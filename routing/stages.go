@@ -53,6 +53,8 @@ type Stage struct {
 	// Came is what decisions depend on of the port that a packet has come in by; nil:
 	// nothing.
 	Came func(in topology.PortID) uint8
+	// Counts tells that states count hops, which makes walks faster; nil: they do not.
+	Counts *Counts
 }
 
 // toDestination is Ends of a stage that ends with the delivery.
@@ -167,23 +169,34 @@ func (a *arrivals) yieldAll(w *walker, yield Dependent) {
 func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*arrivals, yield Dependent) (*arrivals, error) {
 	var next atomic.Int64
 	var threads sync.WaitGroup
+	var counted *countedPairs
+	if stage.Counts != nil {
+		counted = newCountedPairs(w.graph, stage.Counts, w.vcs)
+	}
 	walks := make([]*stageWalk, min(stage.Goals, runtime.GOMAXPROCS(0)))
 	for i := range walks {
 		walk := &stageWalk{walker: w, stage: stage, sample: sample, waiting: waiting, yield: yield, slots: make([]stageSlot, w.graph.Switches()), failed: stage.Goals}
 		walks[i] = walk
+		to := walk.to
+		if counted != nil {
+			to = (&countedWalk{stageWalk: walk, countedPairs: counted}).to
+		}
 		threads.Go(func() {
 			for walk.err == nil {
 				goal := int(next.Add(1) - 1)
 				if goal >= stage.Goals {
 					return
 				}
-				if walk.err = walk.to(goal); walk.err != nil {
+				if walk.err = to(goal); walk.err != nil {
 					walk.failed = goal
 				}
 			}
 		})
 	}
 	threads.Wait()
+	if counted != nil {
+		counted.yieldAll(yield)
+	}
 	ended, failed := &arrivals{}, stage.Goals
 	var err error
 	for _, walk := range walks {

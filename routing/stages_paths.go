@@ -6,11 +6,13 @@ import (
 )
 
 // stage is that of packets which follow the table to their destination, starting in a
-// state; none start if it is none. keep are the bits of the state that matter.
-func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
+// state; none start if it is none. keep are the bits of the state that matter, hops those
+// that count.
+func (p *hopPaths) stage(start, keep, hops uint32, starts bool) Stage {
 	_, sample := numberLeaves(p.graph)
 	return Stage{
-		Goals: p.leaves,
+		Counts: p.counts(hops),
+		Goals:  p.leaves,
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) {
 			return start, starts && p.leaf[s] != int32(goal)
 		},
@@ -22,12 +24,26 @@ func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	}
 }
 
+// counts is how hops are counted in these bits of a state. It is nil where classes go by
+// turns, which depend on ports, and where there are more of them than virtual channels.
+func (p *hopPaths) counts(hops uint32) *Counts {
+	if p.turns != nil || p.classes > maxVCs {
+		return nil
+	}
+	return &Counts{hops, func(vcs int, count uint32) (set, after uint32) {
+		if int(count) >= p.classes {
+			return 0, 0
+		}
+		return p.sets[vcs][count], count + p.counted
+	}}
+}
+
 // Stages implements [Staged]: one, to the destination.
 func (r *table) Stages() (fabric.Routing, []Stage) {
 	if r.down != nil || r.ties == tiesHashed {
 		return r, nil
 	}
-	return r, []Stage{r.stage(tableStarted, tableHops|tableStarted, true)}
+	return r, []Stage{r.stage(tableStarted, tableHops|tableStarted, tableHops, true)}
 }
 
 // stages are: to the intermediate switch, to the destination; minimal says that packets
@@ -37,7 +53,7 @@ func (w *legWalk) stages(minimal bool) []Stage {
 		return nil
 	}
 	const keep = legHops | legSecond | legStarted
-	out := w.stage(over(0)&keep, keep, true)
+	out := w.stage(over(0)&keep, keep, legHops, true)
 	out.Head = func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
 		return 0, state | uint32(goal)<<legVia
 	}
@@ -45,7 +61,7 @@ func (w *legWalk) stages(minimal bool) []Stage {
 		ends = w.leaf[s] == int32(goal)
 		return ends, !ends
 	}
-	back := w.stage(direct(), keep, minimal)
+	back := w.stage(direct(), keep, legHops, minimal)
 	head := back.Head
 	back.Head = func(goal int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
 		dst, state := head(goal, s, state)
@@ -76,7 +92,9 @@ func (r *fatPaths) Stages() (fabric.Routing, []Stage) {
 	}
 	var stages []Stage
 	for number, paths := range r.layers {
-		stages = append(stages, paths.stage(layerStarted|uint32(number)<<layerNumber, 2*layerStarted-1, true))
+		stage := paths.stage(layerStarted|uint32(number)<<layerNumber, 2*layerStarted-1, layerHops, true)
+		stage.Counts = r.counts(layerHops) // over all layers
+		stages = append(stages, stage)
 	}
 	return r, stages
 }

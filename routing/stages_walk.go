@@ -72,11 +72,7 @@ func (x *stageWalk) to(goal int) error {
 	}
 	for i := range x.heads {
 		if h := &x.heads[i]; h.waiting != nil {
-			for j, set := range x.wanted(h) {
-				if word := &h.waiting.wanted[j]; set&^atomic.LoadUint64(word) != 0 {
-					atomic.OrUint64(word, set)
-				}
-			}
+			h.waiting.wants(x.wanted(h))
 		}
 	}
 	return nil
@@ -91,16 +87,22 @@ func (x *stageWalk) begin(goal int) {
 			}
 		})
 	}
+	x.eachEnded(goal, func(list []arrival) { x.enter(goal, list) })
+}
+
+// eachEnded visits the heads of packets that have ended an earlier stage and may be for a
+// goal, those of a switch and stage together and in order.
+func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 	if x.stage.Enters == nil {
 		return
 	}
 	for _, ended := range x.waiting {
 		if x.stage.Switches == nil {
-			x.enter(goal, ended.list)
+			visit(ended.list)
 			continue
 		}
 		for _, s := range x.stage.Switches(goal) {
-			x.enter(goal, ended.list[ended.start[s]:ended.start[s+1]])
+			visit(ended.list[ended.start[s]:ended.start[s+1]])
 		}
 	}
 }
@@ -131,6 +133,15 @@ func (x *stageWalk) eachSource(goal int, visit func(s topology.SwitchID, in topo
 				visit(s, p)
 				break
 			}
+		}
+	}
+}
+
+// wants adds channels that a packet may go on by.
+func (a *arrival) wants(wanted []uint64) {
+	for i, set := range wanted {
+		if word := &a.wanted[i]; set&^atomic.LoadUint64(word) != 0 {
+			atomic.OrUint64(word, set)
 		}
 	}
 }

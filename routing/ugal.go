@@ -108,7 +108,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped), vcs: 3,
 		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
-	u.idleSuffices = set.Threshold >= 0 && (len(walk.several) == 0 || walk.hashed)
+	u.idleSuffices = set.Threshold >= 0 && (!walk.choices || walk.hashed)
 	switch {
 	case u.flat && !walk.viaSwitch:
 		return nil, &param.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
@@ -278,10 +278,10 @@ func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
 // begin takes the first hop of a path that leads from h.Switch to another
 // group, for a packet launched in that state. The length is left to be found.
 func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
-	step := u.steps[u.toGroup(h.Switch, group)]
+	step := u.leaving(&u.at[h.Switch], group)
 	if step < 0 {
 		head := fabric.Head{Switch: h.Switch, Dst: h.Dst, State: launch}
-		step = u.draw(&head, &u.several[^step], v.Random(h.Switch))
+		step = u.draw(&head, u.way(h.Switch, step), v.Random(h.Switch))
 	}
 	vc, state := u.pass(launch, step)
 	if u.flat && launch&detouring != 0 {

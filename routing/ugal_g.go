@@ -56,9 +56,10 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 	if c.state&localDone == 0 {
 		return u.sense.queue(v, c.hop.Port)
 	}
-	out, sum := &u.several[^u.steps[u.toGroup(u.gateway(h, c), to)]], 0
-	for _, p := range u.exits[out.first:][:out.own] {
-		sum += u.sense.queue(v, p)
+	gateway, sum := u.gateway(h, c), 0
+	out := u.way(gateway, u.leaving(&u.at[gateway], to))
+	for i := range int(out.own) {
+		sum += u.sense.queue(v, topology.PortID(u.choose(gateway, out, i)>>stepBits))
 	}
 	return sum / int(out.own)
 }

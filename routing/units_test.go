@@ -32,6 +32,18 @@ func TestMulticastUnits(t *testing.T) {
 	t.Logf("%d packets", packets)
 }
 
+// TestObservedUnits: what blame and traces say of every packet and channel is the same for
+// both units.
+func TestObservedUnits(t *testing.T) {
+	packets := 0
+	for seed := range uint64(60) {
+		packets += routingtest.DrawUnitTrial(t, seed).CheckObservedUnits(t, 400)
+	}
+	if packets < 40_000 {
+		t.Errorf("%d packets are not a test of all", packets)
+	}
+}
+
 // FuzzUnits compares the units on the random network of any seed.
 func FuzzUnits(f *testing.F) {
 	for seed := range uint64(2) {
@@ -41,5 +53,6 @@ func FuzzUnits(f *testing.F) {
 		trial := routingtest.DrawUnitTrial(t, seed)
 		trial.CheckUnits(t, 1000)
 		trial.CheckMulticastUnits(t, 1000)
+		trial.CheckObservedUnits(t, 1000)
 	})
 }

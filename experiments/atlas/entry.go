@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -41,36 +40,45 @@ func NewEntry(ctx context.Context, c Candidate, set []string) (*Entry, error) {
 // Measurement is a file that sweeps the routings of an entry, and where its results go.
 type Measurement struct {
 	Name, Text string
-	keep       func(e *Entry, values map[string]float64)
-	column     string
+	column     string              // of the results
+	first      string              // of the routings
+	values     *map[string]float64 // of the entry, by routing
 }
 
+// learningBudget is the most cycles of warm-up and window where switches learn.
+const learningBudget = 400_000
+
 // Measurements are the experiments that find the zero-load latency and the saturation of
-// all routings of an entry, each in one file.
+// all routings of an entry, each in one file; those that learn have files of their own, with
+// time to learn.
 func (e *Entry) Measurements() []Measurement {
+	return append(e.measurements(false, "", "warmup = 500\n", 12_000), e.measurements(true, "-learning", "", learningBudget)...)
+}
+
+// measurements are those of the routings that learn, or of the others.
+func (e *Entry) measurements(learn bool, suffix, warmup string, budget int) []Measurement {
 	var routings []string
 	for _, p := range e.Pairs {
-		if p.Refused == "" && p.Variant == "" && p.Certificate.Acyclic {
-			routings = append(routings, fmt.Sprintf("%q", p.Routing))
+		if p.Refused == "" && p.Variant == "" && p.Certificate.Acyclic && p.Learns == learn {
+			routings = append(routings, p.Routing)
 		}
 	}
 	if len(routings) == 0 {
 		return nil
 	}
-	text := func(title, traffic, measure string) string {
-		return fmt.Sprintf("title = %q\nkind = \"traffic\"\n\n%s\n[routing]\ntype = %s\n\n[traffic]\n%s\n[measure]\n%s\n[sweep]\n\"routing.type\" = [%s]\n",
-			title, e.Table(), routings[0], traffic, measure, strings.Join(routings, ", "))
+	quoted := `"` + strings.Join(routings, `", "`) + `"`
+	of := func(what, title, traffic, measure, column string, values *map[string]float64) Measurement {
+		text := fmt.Sprintf("title = %q\nkind = \"traffic\"\n\n%s\n[routing]\ntype = %q\n\n[traffic]\n%s\n[measure]\n%s\n[sweep]\n\"routing.type\" = [%s]\n",
+			e.Family+": "+title, e.Table(), routings[0], traffic, measure, quoted)
+		return Measurement{e.Family + "-" + what + suffix, text, column, routings[0], values}
 	}
-	const search = "find = \"saturation\"\nload_precision = 0.02\nbudget = 12000\n"
+	search := fmt.Sprintf("find = \"saturation\"\nload_precision = 0.02\nbudget = %d\n", budget)
 	all := []Measurement{
-		{e.Family + "-zero-load", text(e.Family+": idle network", "pattern = \"uniform\"\nload = 0.01\n", "warmup = 500\nwindow = 10000\n"),
-			func(e *Entry, v map[string]float64) { e.ZeroLoad = v }, "latency_mean_ns"},
-		{e.Family + "-uniform", text(e.Family+": uniform traffic", "pattern = \"uniform\"\n", search),
-			func(e *Entry, v map[string]float64) { e.Uniform = v }, "offered_load"},
+		of("zero-load", "idle network", "pattern = \"uniform\"\nload = 0.01\n", warmup+"window = 10000\n", "latency_mean_ns", &e.ZeroLoad),
+		of("uniform", "uniform traffic", "pattern = \"uniform\"\n", search, "offered_load", &e.Uniform),
 	}
 	if e.Worst != "none" {
-		all = append(all, Measurement{e.Family + "-hard", text(e.Family+": "+e.Worst, fmt.Sprintf("pattern = %q\n", e.Worst), search),
-			func(e *Entry, v map[string]float64) { e.Hard = v }, "offered_load"})
+		all = append(all, of("hard", e.Worst, fmt.Sprintf("pattern = %q\n", e.Worst), search, "offered_load", &e.Hard))
 	}
 	return all
 }
@@ -81,26 +89,18 @@ func (e *Entry) Keep(m Measurement, results *experiments.Table) error {
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(values))
-	for i := range names { // a sweep of one value has no column
-		names[i] = firstRouting(e)
+	if *m.values == nil {
+		*m.values = map[string]float64{}
 	}
-	if at, err := results.Column("routing.type"); err == nil {
-		for i, row := range results.Rows {
-			names[i] = row[at]
-		}
-	}
-	by := map[string]float64{}
+	at, err := results.Column("routing.type")
 	for i, x := range values {
-		by[names[i]] = x
+		name := m.first // a sweep of one value has no column
+		if err == nil {
+			name = results.Rows[i][at]
+		}
+		(*m.values)[name] = x
 	}
-	m.keep(e, by)
 	return nil
-}
-
-func firstRouting(e *Entry) string {
-	i := slices.IndexFunc(e.Pairs, func(p Pair) bool { return p.Refused == "" && p.Variant == "" && p.Certificate.Acyclic })
-	return e.Pairs[i].Routing
 }
 
 // EntryTable is the table of all pairs.

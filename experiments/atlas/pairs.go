@@ -61,6 +61,7 @@ type Pair struct {
 	// without what the routing needs is no pair at all.
 	Refused     string
 	Certificate network.Certificate
+	Learns      bool    // switches learn while packets move
 	Uniform     float64 // bounds from channel loads; NaN where choices depend on queues
 	Worst       float64
 }
@@ -140,6 +141,7 @@ func certified(c *Candidate, x topology.Topology, name, variant string, config a
 		return p
 	}
 	p.VCs = max(1, r.VCs())
+	_, p.Learns = r.(fabric.Learner)
 	if p.Certificate, err = network.Certify(x.Graph(), r, p.VCs); err != nil {
 		p.Refused = err.Error()
 		return p

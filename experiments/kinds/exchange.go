@@ -59,7 +59,7 @@ func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 }
 
 func (c *exchangeConfig) Faults() *network.Faults {
-	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery}
+	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery, NoWarmup: true}
 }
 
 func preflightExchange(c *exchangeConfig, p *experiments.Preflight) error {
@@ -133,10 +133,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	if p.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		return nil, err
 	}
-	if len(p.Eras) > 0 {
-		err = p.fabric.CheckWith(fabric.Faults)
-	}
-	return p, errors.Join(err, p.fabric.Check(t.Graph(), p.Routing), network.CheckFit(&c.Fabric, &c.Switch, c.Exchange.PacketFlits))
+	return p, errors.Join(p.fabric.Check(t.Graph(), p.Routing), network.CheckFit(&c.Fabric, &c.Switch, c.Exchange.PacketFlits))
 }
 
 // maxExchangeFlits bounds an exchange to about a day.

@@ -131,7 +131,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	if c.Switch.FlowControl != "cut-through" {
 		problems = append(problems, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
-	problems = append(problems, p.fabric.CheckWith(fabric.Multicast))
+	problems = append(problems, p.fabric.CheckMulticast())
 	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
 	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
 	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})

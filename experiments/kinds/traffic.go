@@ -80,7 +80,7 @@ type trafficTable struct {
 }
 
 type measureTable struct {
-	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled" unit:"cycles" min:"0" max:"1000000000000"`
+	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled, and with routings that learn the mean number of hops too" unit:"cycles" min:"0" max:"1000000000000"`
 	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
 	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
 	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
@@ -163,12 +163,6 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
 		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
-		problems = append(problems, err)
-	}
-	if err := parts.fabric.CheckWith(fabric.Observers); err != nil && (c.Measure.Blame || c.Trace.Packets > 0) {
-		problems = append(problems, err)
-	}
-	if err := parts.fabric.CheckWith(fabric.Faults); err != nil && len(parts.Eras) > 0 {
 		problems = append(problems, err)
 	}
 	if len(parts.Eras) > 1 && c.Measure.Blame {

@@ -15,9 +15,10 @@ import (
 // programs.
 var trafficForks = experiments.Forks[trafficConfig]{
 	Tables: []string{"traffic", "program"},
-	Later: []string{
-		"measure.window", "measure.precision", "measure.replications", "measure.find", "measure.load_precision", "measure.global_channels",
-		"measure.links", "measure.series", "measure.histogram", "measure.fairness",
+	Later: func(c *trafficConfig) []string {
+		return append(c.Faults().Later(),
+			"measure.window", "measure.precision", "measure.replications", "measure.find", "measure.load_precision", "measure.global_channels",
+			"measure.links", "measure.series", "measure.histogram", "measure.fairness")
 	},
 	Check: func(c *trafficConfig) error {
 		var problems []error
@@ -29,8 +30,6 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		refuse(c.Measure.Find != "", "measure.find", "it looks for a load, and warms up at each")
 		refuse(c.Measure.Blame, "measure.blame", "it follows packets from their birth on")
 		refuse(c.Trace.Packets > 0, "trace.packets", "traces follow packets from their birth on")
-		refuse(len(c.Fault) > 0 && c.Fabric.Unit == fabric.UnitPacket, "fabric.unit", "a network with faults cannot be kept yet where packets are the unit")
-		refuse(len(c.Fault) > 0 && c.Switch.VLArbHigh+c.Switch.VLArbLow != "", "switch.vlarb_low", "a network with faults cannot be kept yet where terminals send by lane")
 		return errors.Join(problems...)
 	},
 }
@@ -48,13 +47,23 @@ func (c *trafficConfig) predecessor(parts *trafficParts, seed uint64) (fabric.Wo
 	return c.workload(&warm, seed)
 }
 
+// warmUpPart names the warm-up of a replication. What fails after the warm-up can add to
+// the virtual channels of its routing, too, on which packets choose theirs.
+func (c *trafficConfig) warmUpPart(parts *trafficParts, replication int) experiments.Warmup {
+	w := experiments.Warmup{Part: replication}
+	if len(c.Faults().AfterWarmup()) > 0 {
+		w.Beside = fmt.Sprintf("virtual channels of the routing = %d", parts.Routing.VCs())
+	}
+	return w
+}
+
 // warmUp simulates the warm-up of a replication, in the configuration of the fork if there
 // is one.
-func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, replication int) ([]byte, error) {
+func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part experiments.Warmup) ([]byte, error) {
 	if config, _, ok := run.Fork(); ok {
 		c = config.(*trafficConfig)
 	}
-	seed := replicationSeed(run.Seed, replication)
+	seed := replicationSeed(run.Seed, part.Part)
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, err
@@ -69,7 +78,7 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, replic
 		count()
 		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
 	}
-	kept := run.WarmCheckpoint(replication)
+	kept := run.WarmCheckpoint(part)
 	plan.From, plan.Snapshot = kept.State(), kept.Save
 	state, err := f.WarmUp(ctx, parts.workload, plan)
 	if err != nil {

@@ -82,6 +82,29 @@ window = 700
 "traffic.load" = [0.1, 0.3]
 fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
 `,
+	"own faults": ownFaults + `
+[sweep]
+"fault.cables.fraction" = [0, 0.2]
+"fault.switch.at" = [0, 200]
+"recovery.reroute" = [100, 1000000]
+fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
+`,
+	"own faults, packets": strings.Replace(ownFaults, "vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", 1) + `
+[fabric]
+unit = "packet"
+[traffic]
+packet_flits = [2, 5]
+[sweep]
+"fault.cables.fraction" = [0, 0.2]
+"traffic.load" = [0.1, 0.4]
+fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
+`,
+	"own faults, found": strings.NewReplacer("warmup = 600", "warmup = 0", "window = 700", "window = 0\nbudget = 9000").Replace(ownFaults) + `
+[sweep]
+"fault.cables.seed" = [1, 2]
+"traffic.load" = [0.1, 0.3]
+fork = { warmup = { "traffic.pattern" = "uniform", "traffic.load" = 0.2 }, settle = "250ns" }
+`,
 	"refined": forkBase + `
 [sweep]
 "traffic.load" = [0.2, 1.0]
@@ -89,6 +112,37 @@ refine = { "traffic.load" = 0.2 }
 fork = { warmup = { "traffic.load" = 0.3 }, settle = "500ns" }
 `,
 }
+
+// ownFaults has a cable that is down from the start, and faults that begin after the warm-up.
+const ownFaults = `
+[topology]
+type = "random-regular"
+switches = 16
+degree = 4
+terminals = 2
+[routing]
+type = "table"
+[switch]
+vcs = 9
+[fault.always]
+links = ["switch 3 port 5"]
+[fault.cables]
+since = "warmup"
+fraction = 0.1
+[fault.switch]
+since = "warmup"
+switches = ["switch 5"]
+at = 100
+until = 500
+[recovery]
+unreachable = "count"
+reroute = 100
+retries = 3
+timeout = "300ns"
+[measure]
+warmup = 600
+window = 700
+`
 
 // TestForks: points that fork from a common warm-up have the bytes of points that warm up
 // one by one, for any number of jobs and threads; and so have those that go on from a file.
@@ -115,6 +169,27 @@ func TestForks(t *testing.T) {
 			again := execute(t, load(t, load(t, text, experiments.Options{}).Resolved(), experiments.Options{}), experiments.Execution{Jobs: 1})
 			compareOutcomes(t, "resolved", again, want)
 		})
+	}
+}
+
+// TestFaultsAfterWarmup: faults that count from the end of a warm-up of 600 cycles are those
+// that begin 600 cycles later from the start.
+func TestFaultsAfterWarmup(t *testing.T) {
+	fromStart := strings.NewReplacer("since = \"warmup\"\nfraction = 0.1", "at = 600\nfraction = 0.1",
+		"since = \"warmup\"\nswitches", "switches", "at = 100", "at = 700", "until = 500", "until = 1100").Replace(ownFaults)
+	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
+		got := execute(t, load(t, ownFaults+more, experiments.Options{}), experiments.Execution{Threads: 2}).Results
+		want := execute(t, load(t, fromStart+more, experiments.Options{}), experiments.Execution{}).Results
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
+		}
+		for _, column := range []string{"packets_dropped", "packets_retransmitted"} {
+			for i, n := range numbers(t, got, column) {
+				if n == 0 {
+					t.Errorf("point %d: no %s", i, column)
+				}
+			}
+		}
 	}
 }
 
@@ -171,12 +246,15 @@ func TestForkProblems(t *testing.T) {
 		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 1.5 }, settle = \"1us\" }\n", "= 1.5"},
 		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.laod\" = 0.5 }, settle = \"1us\" }\n", "did you mean \"load\""},
 		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"switch.vcs\" = 4 }, settle = \"1us\" }\n", "cannot change in a network that is warm"},
+		{"[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n" + forkBase, "fault.b comes or goes at a cycle of the run"},
+		{"[fault.a]\nsince = \"later\"\n" + forkBase, "fault.a.since"},
+		{"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n", "fault.a.since = warmup: want \"\": this kind has no warm-up"},
 		{forkBase + "blame = true\n[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "measure.blame does not go with [sweep] fork"},
 		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
 	} {
 		_, err := experiments.Load("x.toml", c.file, experiments.Options{})
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `"traffic.laod"`, ""), c.want) {
-			t.Errorf("%s: %v\nwant %s", strings.SplitN(c.file, "[sweep]", 2)[1], err, c.want)
+			t.Errorf("%s: %v\nwant %s", c.file[strings.Index(c.file, "[sweep]")+1:], err, c.want)
 		}
 	}
 }
@@ -226,6 +304,9 @@ func TestForkWarns(t *testing.T) {
 		forkBase + "[sweep]\n\"traffic.load\" = [0.1, 0.2]\n" + fork:                       1,
 		forkBase + "[sweep]\n\"traffic.pattern\" = [\"uniform\", \"worst-case\"]\n" + fork: 0,
 		forkFiles["loads"]: 0,
+		ownFaults + "[sweep]\n\"fault.cables.fraction\" = [0.1, 0.2]\n\"fault.cables.at\" = [0, 9]\n" + fork: 0,
+		ownFaults + "[sweep]\n\"recovery.reroute\" = [1, 2]\n" + fork:                                        0,
+		ownFaults + "[sweep]\n\"recovery.retries\" = [1, 2]\n" + fork:                                        1,
 	} {
 		warned := 0
 		for _, w := range load(t, text, experiments.Options{}).Warnings {

@@ -35,8 +35,8 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	for _, era := range parts.Eras {
-		p.Note("faults", "%s", network.DescribeEra(era))
+	for _, line := range c.Faults().Describe(parts.Eras) {
+		p.Note("faults", "%s", line)
 	}
 	o := parts.opened()
 	p.Note("channels", "virtual channels: %d, needed %d", o.VCs, o.Routing.VCs())

@@ -143,7 +143,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	kept := run.Checkpoint()
 	plan.Snapshot = kept.Save
 	if plan.From = kept.State(); plan.From == nil {
-		if plan.From, err = run.Warm(replication, func() ([]byte, error) { return c.warmUp(ctx, run, replication) }); err != nil {
+		part := c.warmUpPart(parts, replication)
+		if plan.From, err = run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) }); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 // fabricNetwork carries the messages of package mpi through the flit-level
 // fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
-// cuts each burst into packets of an MTU; a packet is born when the engine begins
-// to read it, and the engine takes up the next burst when it has read this one
-// and the last packet of it has begun to enter the network. The
+// cuts each burst into packets of an MTU; a packet is born send_latency after the engine
+// has begun to read it, and the engine takes up the next burst when it has read this one
+// and the network keeps up with it (see sender.behind). The
 // receiving engine takes in packets whole. A message is complete when all of its
 // packets have arrived, and messages between two QPs complete in the order in which
 // they were sent, whatever ways their packets took.
@@ -30,6 +30,7 @@ type fabricNetwork struct {
 	fabric  *fabric.Fabric
 	adapter *hca.Config
 	clock   sim.Time
+	delay   int64 // cycles from a packet's birth until it can enter the network
 	flit    int64 // bytes
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
@@ -48,6 +49,7 @@ type fabricTransport struct {
 	adapters []hca.HCA // of which those of nodes are copies
 	free     []int32   // of flights
 	order    idRange   // of orders that nobody had
+	over     []int32   // orders that can be had again
 	orderOf  map[qpPair]int32
 }
 
@@ -59,6 +61,7 @@ type sender struct {
 	hca.HCA
 	packets []outgoing // head first
 	head    int
+	enough  int          // packets that wait for the network and hold up the engine
 	waking  bool         // an event is to come when the engine is free
 	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
 }
@@ -87,8 +90,10 @@ type flight struct {
 	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is the order of the flights from one QP to another.
+// qpOrder is the order of the flights from one QP to another. Where the network is in one
+// part it lasts while any are under way: of a program's many pairs few are at a time.
 type qpOrder struct {
+	qpPair
 	sent     uint32 // by the sender
 	expected uint32 // by the receiver
 	ahead    int32  // flights that are there and wait for earlier ones, + 1
@@ -110,7 +115,7 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
 	t := &fabricNetwork{
-		fabric: f, adapter: adapter, clock: f.Clock(), flit: int64(flit),
+		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit),
 		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
 	}
 	for i := range t.nodeAt {
@@ -140,7 +145,9 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 	}
 	p.adapters = hca.New(t.adapter, len(own))
 	for i, node := range own {
-		t.nodes[node].HCA, t.nodes[node].lanes = p.adapters[i], newSenderLanes(t.fabric.TerminalTables(t.at[node]), t.adapter)
+		n := &t.nodes[node]
+		n.HCA, n.enough = p.adapters[i], inLatency(t.adapter)
+		n.lanes = newSenderLanes(t.fabric.TerminalTables(t.at[node]), n.enough)
 	}
 	p.handler = k.Register(p)
 	k.RegisterClocked(t.fabric.Clocked(part))
@@ -183,45 +190,87 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 // orderFor is the order of the flights from one QP to another.
 func (t *fabricTransport) orderFor(pair qpPair) int32 {
 	order, known := t.orderOf[pair]
-	if !known {
+	if known {
+		return order
+	}
+	if last := len(t.over) - 1; last >= 0 {
+		order, t.over = t.over[last], t.over[:last]
+	} else {
 		if t.order.first == t.order.end {
 			t.order.first, t.order.end = t.orders.Take(256)
 		}
 		order = t.order.first
 		t.order.first++
-		t.orderOf[pair] = order
 	}
+	*t.orders.At(order) = qpOrder{qpPair: pair}
+	t.orderOf[pair] = order
 	return order
 }
 
+// endOrder gives an order up if no flight is left; its next one begins it anew. In several
+// parts the receiver's cannot tell what the sender's is about to send.
+func (t *fabricTransport) endOrder(order int32) {
+	if q := t.orders.At(order); q.expected == q.sent && len(t.parts) == 1 {
+		delete(t.orderOf, q.qpPair)
+		t.over = append(t.over, order)
+	}
+}
+
+// inLatency is the number of full packets that the link carries in the time from the
+// engine to the network, rounded up, and at least 1.
+func inLatency(adapter *hca.Config) int {
+	packet := max(1, adapter.TimeOf(int64(adapter.MTU)))
+	return int(max(1, (adapter.SendLatency+packet-1)/packet))
+}
+
+// behind tells whether enough packets wait at a time which the network could have taken
+// before. Those that are on their way to it, for send_latency, do not count: an engine that
+// waited for them would leave the link idle. What waits keeps it busy until the first
+// packet of the next burst comes.
+func (t *fabricTransport) behind(n *sender, at sim.Time) bool {
+	last := n.head + n.enough - 1
+	return last < len(n.packets) && sim.Time(n.packets[last].birth+t.delay)*t.clock < at
+}
+
 // serve begins the next burst of a node, if its engine is free and the network
-// has taken the one before; otherwise that is tried again when it is.
+// keeps up with it; otherwise that is tried again when both are so.
 func (t *fabricTransport) serve(now sim.Time, node int32) {
 	n := &t.nodes[node]
 	if n.lanes != nil {
 		t.serveByLane(now, node)
 		return
 	}
-	if n.waking || n.head < len(n.packets) || !n.Waiting() {
-		return
+	if !n.waking && n.Waiting() && !n.Busy(now) && !t.behind(n, now) {
+		b, first, end, _ := n.Next(now)
+		t.fabric.WakeAt(t.at[node], t.cut(n, *b, first, end)[0].birth)
 	}
-	if n.Busy(now) {
-		n.waking = true
-		t.kernel.Schedule(n.BusyUntil(), t.handler, engineFree, node, 0)
-		return
-	}
-	b, first, end, _ := n.Next(now)
-	t.cut(n, *b, first, end)
-	t.fabric.WakeAt(t.at[node], n.packets[0].birth)
+	t.goOn(n, node)
 }
 
-// cut makes the packets of a burst that the engine reads from time first to end.
-func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
-	dst := t.at[t.flights.At(b.ID).to]
-	if n.head == len(n.packets) {
-		n.packets, n.head = n.packets[:0], 0
+// goOn has a node that has work look for it when its engine is free, unless the network
+// will be behind then.
+func (t *fabricTransport) goOn(n *sender, node int32) {
+	if !n.waking && n.Waiting() && !t.behind(n, max(n.BusyUntil(), t.kernel.Now())) {
+		t.wakeWhenFree(n, node)
 	}
-	mtu := int64(n.Config().MTU)
+}
+
+// wakeWhenFree has a node look for work when its engine is free.
+func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
+	n.waking = true
+	t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
+}
+
+// cut makes the packets of a burst that the engine reads from time first to end, and
+// returns them.
+func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
+	f := t.flights.At(b.ID)
+	dst := t.at[f.to]
+	t.nodes[f.to].Expect(f.peer)
+	if 2*n.head >= len(n.packets) {
+		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
+	}
+	before, mtu := len(n.packets), int64(n.Config().MTU)
 	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
 		bytes := min(mtu, b.Size-offset)
@@ -234,6 +283,7 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) {
 			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 	}
+	return n.packets[before:]
 }
 
 // Next implements fabric.Source.
@@ -252,9 +302,11 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 		spec.Birth = p.birth
 		return false
 	}
-	if n.head++; n.head == len(n.packets) && n.lanes == nil && n.Waiting() && !n.waking {
-		n.waking = true
-		t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
+	n.head++
+	if n.lanes == nil {
+		t.goOn(n, node)
+	} else {
+		n.lanes.waiting[t.flights.At(int32(p.tag>>32)).lane]++
 	}
 	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
 	return true
@@ -292,6 +344,7 @@ func (t *fabricTransport) complete(id int32) {
 			link = &t.flights.At(*link - 1).next
 		}
 		if *link == 0 {
+			t.endOrder(f.order)
 			return
 		}
 		id = *link - 1

@@ -18,18 +18,17 @@ type senderLanes struct {
 	arbiter arbitration.Arbiter
 	tables  *arbitration.Tables
 	turns   hca.LaneTurns
-	ahead   int32                           // packets that are enough
-	unsent  [arbitration.MaxLanes + 1]int32 // packets that have not begun to enter the network, by lane
+	enough  int32                           // packets that wait for the network
+	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
 }
 
-// newSenderLanes makes the lanes of an adapter; nil without tables. What is on its way
-// from the engine to the network, for send_latency, and a packet more keep the link busy.
-func newSenderLanes(tables *arbitration.Tables, adapter *hca.Config) *senderLanes {
+// newSenderLanes makes the lanes of an adapter; nil without tables. Without lanes a packet
+// more is enough than the sender says, which the terminal has taken.
+func newSenderLanes(tables *arbitration.Tables, enough int) *senderLanes {
 	if tables == nil {
 		return nil
 	}
-	packet := adapter.TimeOf(int64(adapter.MTU))
-	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, ahead: 1 + int32((adapter.SendLatency+packet-1)/packet)}
+	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(enough)}
 }
 
 // laneOf is the lane on which a node sends to another: where the routing leaves several
@@ -50,13 +49,13 @@ func (t *fabricTransport) serveByLane(now sim.Time, node int32) {
 		return
 	}
 	if n.Busy(now) {
-		t.wakeWhenFree(node)
+		t.wakeWhenFree(n, node)
 		return
 	}
 	l := n.lanes
 	ready := n.Lanes()
 	for lanes := ready; lanes != 0; lanes &= lanes - 1 {
-		if lane := bits.TrailingZeros32(lanes); l.unsent[lane] >= l.ahead {
+		if lane := bits.TrailingZeros32(lanes); l.waiting[lane] >= l.enough {
 			ready &^= 1 << lane
 		}
 	}
@@ -66,24 +65,15 @@ func (t *fabricTransport) serveByLane(now sim.Time, node int32) {
 	}
 	mtu := int64(n.Config().MTU)
 	b, first, end := n.NextOn(now, choice.Lane, mtu*l.arbiter.Packets(choice, ready, mtu), &l.turns)
-	t.cut(n, *b, first, end)
-	packets := n.packets[len(n.packets)-int((max(b.Size, 1)+mtu-1)/mtu):]
+	packets := t.cut(n, *b, first, end)
 	for _, p := range packets {
 		choice, _ = l.arbiter.Choose(ready)
 		l.arbiter.Send(choice, int64(p.flits)*t.flit)
 	}
-	l.unsent[choice.Lane] += int32(len(packets))
 	t.fabric.WakeAt(t.at[node], packets[0].birth)
 	if n.Waiting() {
-		t.wakeWhenFree(node)
+		t.wakeWhenFree(n, node)
 	}
-}
-
-// wakeWhenFree has a node look for work when its engine is free.
-func (t *fabricTransport) wakeWhenFree(node int32) {
-	n := &t.nodes[node]
-	n.waking = true
-	t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
 }
 
 // Departed implements [fabric.DepartureListener].
@@ -91,7 +81,7 @@ func (t *fabricTransport) Departed(terminal topology.TerminalID, tag uint64) {
 	node := t.nodeAt[terminal]
 	n := &t.nodes[node]
 	lane := t.flights.At(int32(tag >> 32)).lane
-	if n.lanes.unsent[lane]--; n.lanes.unsent[lane] == n.lanes.ahead-1 && n.Waiting() && !n.waking {
-		t.wakeWhenFree(node)
+	if n.lanes.waiting[lane]--; n.lanes.waiting[lane] == n.lanes.enough-1 && n.Waiting() && !n.waking {
+		t.wakeWhenFree(n, node)
 	}
 }

@@ -36,8 +36,8 @@ type Network struct {
 	topology.Topology
 	Warnings []string                  // what was strange but could be read
 	Loads    []experiments.ChannelLoad // of the channels out of switch ports, then of those out of terminals; nil: not known
-	eras     []topology.Era
-	routed   *Spec // nil: without a routing
+	faults   []string                  // what is down when
+	routed   *Spec                     // nil: without a routing
 }
 
 // Of builds the network of a point of a file: what its [topology] names, with the
@@ -52,7 +52,10 @@ func Of(f *experiments.File, p *experiments.Point) (*Network, error) {
 		n.routed = r.Network(p.Seed)
 	}
 	if f, ok := p.Config().(faultyConfig); ok {
-		n.eras, err = f.Faults().Eras(t.Graph())
+		var eras []topology.Era
+		if eras, err = f.Faults().Eras(t.Graph()); err == nil {
+			n.faults = f.Faults().Describe(eras)
+		}
 	}
 	return n, err
 }
@@ -168,7 +171,7 @@ func (n *Network) Describe(w io.Writer) {
 		}
 		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles%s\n", input.Printable(class.Name), ports[i], max(class.Latency, 1), rate)
 	}
-	for _, era := range n.eras {
-		fmt.Fprintf(w, "faults     %s\n", DescribeEra(era))
+	for _, line := range n.faults {
+		fmt.Fprintf(w, "faults     %s\n", line)
 	}
 }

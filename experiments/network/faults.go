@@ -22,6 +22,7 @@ type FaultTable struct {
 	Switches []string `toml:"switches" doc:"switches that fail, with all of their cables"`
 	Fraction float64  `toml:"fraction" doc:"share of all cables between switches that fails, drawn at random" min:"0" max:"1"`
 	Seed     int64    `toml:"seed" doc:"of the draw; with the same seed, a larger fraction contains the cables of a smaller one" min:"0"`
+	Since    string   `toml:"since" doc:"warmup: at and until count from the end of the warm-up in place of the start of the run; points of a fork that differ in such faults have the same warm-up" choices:"|warmup"`
 	At       int64    `toml:"at" doc:"first cycle of the fault; 0: down from the start" unit:"cycles" min:"0"`
 	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0"`
 }
@@ -44,6 +45,26 @@ func DefaultRecovery() RecoveryTable {
 type Faults struct {
 	Tables   map[string]FaultTable
 	Recovery RecoveryTable
+	NoWarmup bool // the kind has no warm-up to count from
+}
+
+// AfterWarmup lists the tables of what fails after the warm-up, in order.
+func (x *Faults) AfterWarmup() []string {
+	return slices.DeleteFunc(x.names(), func(name string) bool { return x.Tables[name].Since != sinceWarmup })
+}
+
+const sinceWarmup = "warmup"
+
+// Later lists the settings that make no difference before the warm-up ends.
+func (x *Faults) Later() []string {
+	later := []string{"recovery.unreachable"}
+	for _, name := range x.AfterWarmup() { // with all of them, others last for the whole run
+		later = append(later, "recovery.reroute")
+		for _, key := range []string{"links", "switches", "fraction", "seed", "at", "until"} {
+			later = append(later, "fault."+name+"."+key)
+		}
+	}
+	return later
 }
 
 // names lists the tables in order.
@@ -58,12 +79,13 @@ func (x *Faults) fingerprint() string {
 	return b.String()
 }
 
-// Eras divides time by the faults; none without faults. All that is wrong with
+// Eras divides time by the faults; none without faults. Where something fails after the
+// warm-up, all eras but the first count from the end of that. All that is wrong with
 // the tables is returned together.
 func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
-	var list []topology.Failure
+	var before, all []topology.Failure
 	var problems []error
-	directory := topology.NewDirectory(g)
+	directory, later := topology.NewDirectory(g), x.AfterWarmup()
 	for _, name := range x.names() {
 		t, key := x.Tables[name], "fault."+name
 		failure := topology.Failure{At: t.At, Until: t.Until, Links: g.RandomLinks(t.Fraction, uint64(t.Seed))}
@@ -80,12 +102,29 @@ func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
 		if t.Until != 0 && t.Until <= t.At {
 			problems = append(problems, &param.ParamError{Key: key + ".until", Value: t.Until, Want: fmt.Sprintf("a cycle after at = %d, or 0", t.At)})
 		}
-		list = append(list, failure)
+		all = append(all, failure)
+		switch {
+		case t.Since == sinceWarmup && x.NoWarmup:
+			problems = append(problems, &param.ParamError{Key: key + ".since", Value: t.Since, Want: `"": this kind has no warm-up`})
+		case t.Since == sinceWarmup:
+		case len(later) > 0 && t.At+t.Until > 0:
+			problems = append(problems, experiments.At(key, fmt.Errorf("comes or goes at a cycle of the run, and fault.%s at one after the warm-up, whose end is not known before: let both count from there, or this one last for the whole run", later[0])))
+		default:
+			before = append(before, failure)
+		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return topology.Eras(g, list), nil
+	eras := topology.Eras(g, all)
+	if len(later) == 0 {
+		return eras, nil
+	}
+	first := topology.Era{Down: topology.NewDown(g)}
+	if len(before) > 0 {
+		first = topology.Eras(g, before)[0]
+	}
+	return append([]topology.Era{first}, eras...), nil
 }
 
 // checkReach refuses eras in which terminals cannot reach each other, unless
@@ -94,7 +133,7 @@ func (x *Faults) checkReach(eras []topology.Era, g *topology.Graph) error {
 	if x.Recovery.Unreachable == "count" {
 		return nil
 	}
-	for _, era := range eras {
+	for i, era := range eras {
 		pairs, src, dst := era.Down.Cut()
 		if pairs == 0 {
 			continue
@@ -103,8 +142,8 @@ func (x *Faults) checkReach(eras []topology.Era, g *topology.Graph) error {
 		if len(x.Tables) == 1 {
 			key = "fault." + x.names()[0]
 		}
-		return experiments.At(key, fmt.Errorf("leaves %d pairs of terminals without a path from cycle %d on, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
-			pairs, era.From, g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
+		return experiments.At(key, fmt.Errorf("leaves %d pairs of terminals without a path %s, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
+			pairs, x.from(eras, i), g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
 	}
 	return nil
 }
@@ -130,23 +169,35 @@ func (x *Faults) plan(eras []topology.Era, routings *routing.Eras, clock sim.Tim
 	if pairs, _, _ := eras[0].Down.Cut(); len(eras) == 1 && pairs == 0 {
 		return nil
 	}
-	plan := &fabric.FaultPlan{Eras: eras, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
+	plan := &fabric.FaultPlan{Eras: eras, AfterWarmup: len(x.AfterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
 	for i := range eras {
 		plan.Routing = append(plan.Routing, routings.During(i))
 	}
 	return plan
 }
 
-// DescribeEra says what is down in an era.
-func DescribeEra(era topology.Era) string {
-	text := fmt.Sprintf("from cycle %d on %s", era.From, era.Down.Describe())
-	if links := era.Down.Links(); links > 0 {
-		text += fmt.Sprintf("; %d links in all", links)
+// from says when an era begins.
+func (x *Faults) from(eras []topology.Era, i int) string {
+	since := ""
+	if i > 0 && len(x.AfterWarmup()) > 0 {
+		since = " after the warm-up"
 	}
-	if pairs, _, _ := era.Down.Cut(); pairs > 0 {
-		text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
+	return fmt.Sprintf("from cycle %d%s on", eras[i].From, since)
+}
+
+// Describe says what is down in each era.
+func (x *Faults) Describe(eras []topology.Era) (lines []string) {
+	for i, era := range eras {
+		text := x.from(eras, i) + " " + era.Down.Describe()
+		if links := era.Down.Links(); links > 0 {
+			text += fmt.Sprintf("; %d links in all", links)
+		}
+		if pairs, _, _ := era.Down.Cut(); pairs > 0 {
+			text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
+		}
+		lines = append(lines, text)
 	}
-	return text
+	return lines
 }
 
 // route builds a routing around the faults for all of their eras.

@@ -136,7 +136,7 @@ func TestErasAndJoinedTraffic(t *testing.T) {
 	if pairs, _, _ := eras[1].Down.Cut(); eras[1].From != 10 || eras[2].From != 20 || pairs != 12 || eras[1].Down.Links() != 2 {
 		t.Errorf("from %d to %d, %d pairs, %d links", eras[1].From, eras[2].From, pairs, eras[1].Down.Links())
 	}
-	if text := DescribeEra(eras[1]); !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
+	if text := x.Describe(eras)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
 		t.Error(text)
 	}
 	uniform, err := traffic.Patterns.New("uniform", traffic.Env{Topology: ring})

@@ -62,3 +62,11 @@ func (a *Ahead) Served(from int32, own int, to int32, peer int) {
 	mem.Prefetch(unsafe.Add(sender, 64))
 	mem.PrefetchRow(a.queue(from))
 }
+
+// Expect asks for the context of a QP that will soon be touched. It may be called while
+// another thread uses the adapter.
+func (h *HCA) Expect(qp QP) {
+	if c := &h.shared.cache; len(c.sets) > 0 {
+		mem.Prefetch(unsafe.Pointer(c.at(h.contexts, qp)))
+	}
+}

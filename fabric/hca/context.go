@@ -46,7 +46,7 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true
 	}
-	set := &c.sets[int(first)+setOf(qp)&(c.perAdapter-1)]
+	set := c.at(first, qp)
 	last := qp
 	for i, w := range set {
 		set[i] = last
@@ -56,6 +56,11 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 		last = w
 	}
 	return false
+}
+
+// at is the set of a QP of the adapter whose sets begin at first.
+func (c *contextCache) at(first int32, qp QP) *contextSet {
+	return &c.sets[int(first)+setOf(qp)&(c.perAdapter-1)]
 }
 
 // setOf tells the number of a QP's set by its last bits.

@@ -7,7 +7,7 @@ import (
 )
 
 // fast reads a line inside a rank that looks as generators write it: an operation or
-// a dependency with single blanks and no comment. It returns false, having done
+// a dependency with single blanks and no comment, outside of comments. It returns false, having done
 // nothing, for every other line, wrong ones included: those are for statement, whose
 // reading of such a line is the same.
 func (p *parser) fast(line []byte) bool {

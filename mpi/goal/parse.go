@@ -46,6 +46,7 @@ func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 		in:    bufio.NewReaderSize(input.Text(r), 1<<16),
 		ranks: -1,
 		most:  input.Memory(),
+		plain: plain,
 	}
 	p.parse()
 	if len(p.problems) > 0 {
@@ -126,22 +127,21 @@ func (p *parser) parse() {
 
 // slow reads any line.
 func (p *parser) slow(line []byte) {
-	if t := tokenize(line); t.err != "" {
+	if t := tokenize(p.stripComments(line)); t.err != "" {
 		p.problem("%s", t.err)
 	} else if t.n > 0 {
 		p.statement(&t)
 	}
 }
 
-// readLine returns the next line without comments; the slice is valid until
-// the next call.
+// readLine returns the next line; the slice is valid until the next call.
 func (p *parser) readLine() ([]byte, error) {
 	p.buffer = p.buffer[:0]
 	p.line++
 	for {
 		part, err := p.in.ReadSlice('\n')
 		if err == nil && len(p.buffer) == 0 {
-			return p.stripComments(part), nil
+			return part, nil
 		}
 		if len(p.buffer)+len(part) > maxLine {
 			return nil, fmt.Errorf("a line of more than %d bytes: one statement per line", maxLine)
@@ -150,7 +150,7 @@ func (p *parser) readLine() ([]byte, error) {
 		if err == bufio.ErrBufferFull {
 			continue
 		}
-		return p.stripComments(p.buffer), err
+		return p.buffer, err
 	}
 }
 

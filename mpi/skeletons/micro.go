@@ -88,11 +88,12 @@ type OSUAlltoall struct {
 	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
 	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
 	Segment    bool      `toml:"segment" doc:"alltoalls by leaders: they work in a segment of shared memory; otherwise ranks and leaders exchange messages"`
+	AtOnce     bool      `toml:"at_once" doc:"alltoalls by leaders, and alltoall-lss behind its handshakes: all large blocks are posted at once, not one a step"`
 	Leaders    int       `toml:"leaders" doc:"alltoall-plp: leaders a node; 0: as its rule says" unit:"leaders" min:"0"`
 }
 
 func init() {
-	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{1024, "alltoall-pairwise", 3, collectives.DefaultLeaders.Segment, 0}, newOSUAlltoall)
+	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{Bytes: 1024, Algorithm: "alltoall-pairwise", Iterations: 3, Segment: collectives.DefaultLeaders.Segment}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.
@@ -111,9 +112,11 @@ func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
 	}
 	switch settings := config.(type) {
 	case *collectives.LeaderSettings:
-		settings.Segment = c.Segment
+		settings.Segment, settings.AtOnce = c.Segment, c.AtOnce
 	case *collectives.PLPSettings:
-		settings.Segment, settings.Leaders = c.Segment, c.Leaders
+		settings.Segment, settings.AtOnce, settings.Leaders = c.Segment, c.AtOnce, c.Leaders
+	case *collectives.LSSSettings:
+		settings.AtOnce = c.AtOnce
 	}
 	a, err := collectives.Registry.Build(c.Algorithm, config, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
 	if err != nil {

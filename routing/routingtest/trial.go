@@ -35,7 +35,6 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 	t.Helper()
 	random := sim.NewStream(seed, "fabrics", 0)
 	stream := &random
-	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	families, routings := topologytest.Families(), routing.Registry.Names()
 	for {
 		n, ok := topologytest.Draw(families[stream.IntN(len(families))], stream, topologytest.Small)
@@ -49,43 +48,68 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 		if err != nil {
 			continue
 		}
-		tr := &Trial{seed: seed, network: n, name: v.String(), vcs: min(r.VCs()+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
-		if stream.IntN(3) == 0 {
-			tr.vcs = max(1, r.VCs()-1)
-		}
-		if tr.routing, err = routing.Registry.Build(name, v.Config, routing.Env{Topology: n.Topology, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
-			t.Fatal(err)
-		}
-		c := fabric.DefaultConfig()
-		c.Fabric.AllowDeadlock = true
-		s := &c.Switch
-		s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
-		s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
-		s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
-		allocators := allocator.Registry.Names()
-		s.Allocator = allocators[stream.IntN(len(allocators))]
-		if !allocator.TraitsOf(s.Allocator).Iterates {
-			s.Iterations = 1
-		}
-		if stream.IntN(2) == 0 {
-			s.FlowControl = "cut-through"
-			tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
-			if stream.IntN(2) == 0 {
-				s.OutputBufferFlits = some(1, 3)
-				drawLanes(s, some)
-			}
-		}
-		c.Terminal.InjectionCycles = some(0, 3)
-		if stream.IntN(3) == 0 {
-			s.Pipeline = fabric.Serial
-		}
-		c.Channels = map[string]fabric.ChannelConfig{}
-		for _, class := range n.Topology.Graph().Classes {
-			c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}
-		}
-		tr.config = c
-		return tr
+		return settings(t, seed, n, v, r.VCs(), stream)
 	}
+}
+
+// DrawTrialOf draws a network of a family that a variant of a routing carries; nil if it
+// comes upon none. For the traffic of its overload see [Trial.Check].
+func DrawTrialOf(t testing.TB, seed uint64, family string, v Variant) *Trial {
+	t.Helper()
+	stream := sim.NewStream(seed, "fabrics of a pair", 0)
+	for range 4 {
+		n, ok := topologytest.Draw(family, &stream, topologytest.Small)
+		if !ok || n.Topology.Graph().Terminals() < 2 {
+			continue
+		}
+		if r, ok := v.On(n.Topology); ok {
+			return settings(t, seed, n, v, r.VCs(), &stream)
+		}
+	}
+	return nil
+}
+
+// settings draws the settings of switches, channels and packets.
+func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs int, stream *sim.Stream) *Trial {
+	t.Helper()
+	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
+	tr := &Trial{seed: seed, network: n, name: v.String(), vcs: min(vcs+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
+	if stream.IntN(3) == 0 {
+		tr.vcs = max(1, vcs-1)
+	}
+	var err error
+	if tr.routing, err = routing.Registry.Build(v.Routing, v.Config, routing.Env{Topology: n.Topology, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
+		t.Fatal(err)
+	}
+	c := fabric.DefaultConfig()
+	c.Fabric.AllowDeadlock = true
+	s := &c.Switch
+	s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
+	s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
+	s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
+	allocators := allocator.Registry.Names()
+	s.Allocator = allocators[stream.IntN(len(allocators))]
+	if !allocator.TraitsOf(s.Allocator).Iterates {
+		s.Iterations = 1
+	}
+	if stream.IntN(2) == 0 {
+		s.FlowControl = "cut-through"
+		tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
+		if stream.IntN(2) == 0 {
+			s.OutputBufferFlits = some(1, 3)
+			drawLanes(s, some)
+		}
+	}
+	c.Terminal.InjectionCycles = some(0, 3)
+	if stream.IntN(3) == 0 {
+		s.Pipeline = fabric.Serial
+	}
+	c.Channels = map[string]fabric.ChannelConfig{}
+	for _, class := range n.Topology.Graph().Classes {
+		c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}
+	}
+	tr.config = c
+	return tr
 }
 
 // drawLanes gives every virtual channel a weight in one of the tables of arbitration
@@ -164,11 +188,34 @@ func (tr *Trial) Traffic(load float64) *fabric.OpenLoop {
 // flood is as much uniform traffic as the network takes.
 func (tr *Trial) flood() *fabric.OpenLoop { return tr.Traffic(1) }
 
-// overload runs the network with as much traffic as it takes.
+// overload runs the network with as much traffic as it takes: uniform, or, with an odd
+// seed, from each terminal to one other, by which the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
-	_, err := tr.Fabric(t).Run(context.Background(), tr.flood(), 1, fabric.Plan{Warmup: 500, Window: cycles})
+	source := tr.flood()
+	if n := tr.network.Topology.Graph().Terminals(); tr.seed%2 == 1 {
+		source = fabric.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
+	}
+	_, err := tr.Fabric(t).Run(context.Background(), source, 1, fabric.Plan{Warmup: 500, Window: cycles})
 	return err
 }
+
+// partners sends from each terminal to one other.
+type partners []topology.TerminalID
+
+// newPartners draws one cycle of all terminals (Sattolo 1986).
+func newPartners(n int, seed uint64) partners {
+	stream, p := sim.NewStream(seed, "partners", 0), make(partners, n)
+	for t := range p {
+		p[t] = topology.TerminalID(t)
+	}
+	for t := n - 1; t > 0; t-- {
+		other := stream.IntN(t)
+		p[t], p[other] = p[other], p[t]
+	}
+	return p
+}
+
+func (p partners) Destination(t topology.TerminalID, _ *sim.Stream) topology.TerminalID { return p[t] }
 
 // sources counts flits delivered by their source.
 type sources []float64

@@ -17,7 +17,6 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	s := &tr.config.Switch
 	s.Hold, s.FlowControl, s.CreditSensing = true, "cut-through", "off"
-	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = "", "", 0 // lanes take turns flit by flit
 	s.BufferFlits = some(1, 24)
 	tr.flits = some(1, s.BufferFlits)
 	s.SwitchAllocCycles = some(1, 3)
@@ -151,6 +150,7 @@ func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets
 			if multicast {
 				x = tr.drawGroups()
 				config.Switch.VCs = x.vcs
+				config.Switch.VLArbHigh, config.Switch.VLArbLow, config.Switch.VLHighLimit = "", "", 0 // of unicast packets
 				if config.Switch.OutputBufferFlits > 0 {
 					config.Switch.OutputBufferFlits += config.Switch.BufferFlits // room for copies as a whole
 				}
