@@ -21,8 +21,8 @@ type Barrier struct {
 // A goroutine looks so often before it sleeps where every one has a processor: for some
 // hundreds of microseconds, since to be woken takes some tens, and much more if the
 // operating system then finds both goroutines a place on one processor. After a long
-// sleep, others seem to use the processors, too, and it looks for less the next time, down
-// to ten microseconds; after a short one for more again.
+// sleep, others seem to use the processors, too, and it looks for ten microseconds only;
+// after a short one for a little more again.
 const (
 	mostLooks  = 500_000
 	leastLooks = 10_000
@@ -74,8 +74,8 @@ func (b *Barrier) WaitThen(do func()) {
 		return
 	}
 	if slept := time.Since(began); slept < shortSleep {
-		b.looks.Store(min(mostLooks, 2*looks))
+		b.looks.Store(min(mostLooks, looks+leastLooks/4))
 	} else if slept > longSleep {
-		b.looks.Store(max(leastLooks, looks/2))
+		b.looks.Store(leastLooks)
 	}
 }
