@@ -56,9 +56,19 @@ func TestCost(t *testing.T) {
 		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * searched},
 	} {
 		got := predicted(t, c.text)
-		if math.Abs(got.least.flitHops/c.want-1) > 1e-9 || got.most != got.least {
+		if math.Abs(got.least.crossings/c.want-1) > 1e-9 || got.most != got.least {
 			t.Errorf("%s: %+v, want %v flit-hops", c.name, got, c.want)
 		}
+	}
+}
+
+// TestCostOfPackets: packets of 4 flits cross switches a quarter as often, and each
+// crossing takes four times as long.
+func TestCostOfPackets(t *testing.T) {
+	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4\npacket_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
+	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
+	if math.Abs(4*got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
+		t.Errorf("packets: %+v, flits: %+v", got, of)
 	}
 }
 
@@ -75,7 +85,7 @@ func TestCostOfOpenWindow(t *testing.T) {
 		{strings.Replace(costRow, "warmup = 200", "budget = 1000", 1), 2400, 2400},
 	} {
 		got := predicted(t, c.text)
-		if math.Abs(got.least.flitHops/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.flitHops/(c.most*perCycle)-1) > 1e-9 {
+		if math.Abs(got.least.crossings/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.crossings/(c.most*perCycle)-1) > 1e-9 {
 			t.Errorf("%s\n%+v", c.text, got)
 		}
 	}
@@ -105,7 +115,7 @@ func TestCostIsThatOfTheRun(t *testing.T) {
 	for _, n := range counts {
 		got += n
 	}
-	if want := predicted(t, text).least.flitHops; math.Abs(got/want-1) > 0.1 {
+	if want := predicted(t, text).least.crossings; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("the run took %v flit-hops, predicted were %v", got, want)
 	}
 }

@@ -19,17 +19,18 @@ type Preflight struct {
 	// without it only for what may forbid the run or needs a warning.
 	Thorough bool
 
-	shared   *Shared
-	notes    []Note
-	warnings []Warning
-	cyclic   []string // networks that can deadlock and may
-	curves   []curve
-	flitHops float64
-	most     float64 // flit-hops if nothing ends the point early
-	times    float64 // as long for each as usual; 0: once
-	bytes    float64
-	fork     *forking // nil: none
-	warm     bool     // an earlier point has the same warm-up
+	shared    *Shared
+	notes     []Note
+	warnings  []Warning
+	cyclic    []string // networks that can deadlock and may
+	curves    []curve
+	crossings float64 // of switches, by flits or packets
+	most      float64 // the same if nothing ends the point early
+	packets   bool
+	times     float64 // as long for each as usual; 0: once
+	bytes     float64
+	fork      *forking // nil: none
+	warm      bool     // an earlier point has the same warm-up
 }
 
 // Fork tells, where points go on from a common warm-up, how long the point takes to settle,
@@ -89,11 +90,12 @@ func (p *Preflight) Warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, Warning{Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
-// Work adds the expected number of flits crossing a switch and the bytes of
-// memory to what the file will take: the least and the most number, which are
+// Work adds the expected number of flits crossing a switch, or of packets where these
+// are the unit (see [Preflight.Packets]), and the bytes of memory to what the file will
+// take: the least and the most number, which are
 // equal where the length of the run is fixed.
 func (p *Preflight) Work(least, most, bytes float64) {
-	p.flitHops += least
+	p.crossings += least
 	p.most += most
 	p.bytes = max(p.bytes, bytes)
 }
@@ -110,6 +112,9 @@ func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
 }
 
+// Packets says that packets are simulated, not their flits.
+func (p *Preflight) Packets() { p.packets = true }
+
 // Slower says that the work takes so many times as long as usual.
 func (p *Preflight) Slower(times float64) { p.times = times }
 
@@ -117,10 +122,10 @@ func (p *Preflight) Slower(times float64) { p.times = times }
 // seen enough.
 type work struct{ least, most effort }
 
-type effort struct{ flitHops, nanoseconds float64 }
+type effort struct{ crossings, nanoseconds float64 }
 
 func (e *effort) add(times float64, other effort) {
-	e.flitHops += times * other.flitHops
+	e.crossings += times * other.crossings
 	e.nanoseconds += times * other.nanoseconds
 }
 
@@ -136,7 +141,7 @@ func (w work) String() string {
 		}
 		return least + " to " + most
 	}
-	events := func(e effort) string { return fmt.Sprintf("%.2g", 2*e.flitHops) }
+	events := func(e effort) string { return fmt.Sprintf("%.2g", 2*e.crossings) }
 	long := func(e effort) string {
 		return time.Duration(e.nanoseconds).Round(100 * time.Millisecond).String()
 	}
@@ -145,7 +150,10 @@ func (w work) String() string {
 
 func (p *Preflight) work() work {
 	one := nanosecondsPerFlitHop * max(1, p.times)
-	return work{effort{p.flitHops, p.flitHops * one}, effort{p.most, p.most * one}}
+	if p.packets {
+		one *= packetHop
+	}
+	return work{effort{p.crossings, p.crossings * one}, effort{p.most, p.most * one}}
 }
 
 // Rough figures of what a flit that crosses a switch takes on one core, and the
@@ -153,6 +161,7 @@ func (p *Preflight) work() work {
 // terminals and statistics included, on a server that others used too.
 const (
 	nanosecondsPerFlitHop = 250
+	packetHop             = 4 // times that of a flit: 2 to 6, in networks of 1,056 and 131,072 terminals
 	programBytes          = 16e6
 )
 
@@ -216,7 +225,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 	if f.refine != nil {
 		report.Refined, more = f.refine.most(f, func(p *Point) work { return byHash[p.Hash].work() })
 	}
-	if all.most.flitHops > 0 {
+	if all.most.crossings > 0 {
 		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("roughly %v, %.0f MB", all, (bytes+programBytes)/1e6)})
 		if report.Refined > 0 {
 			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})

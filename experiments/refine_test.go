@@ -115,7 +115,7 @@ func TestRefineAtMost(t *testing.T) {
 		load := number(p.Swept[1])
 		return work{most: effort{load, 10 * load}}
 	})
-	if points != 8 || math.Abs(more.most.flitHops-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
+	if points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
 		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)
 	}
 	report, err := f.Preflight(true)

@@ -61,25 +61,9 @@ func (f *Fabric) nextWork(first int64) int64 {
 		if c, any := d.nextChange(); any {
 			next = min(next, c)
 		}
-		next = min(next, d.nextSent())
+		next = min(next, d.sent)
 	}
 	return next
-}
-
-// nextSent is the cycle in which the first of what d has sent to other domains arrives;
-// Never if there is none.
-func (d *domain) nextSent() int64 {
-	cycle := Never
-	for other := range maxDomains {
-		if d.flits[firstOutbox+other] == nil {
-			break
-		}
-		cycle = sooner(sooner(cycle, d.flits[firstOutbox+other]), d.credits[1+other])
-		if d.unit != nil {
-			cycle = sooner(cycle, d.unit.ramps[1+other])
-		}
-	}
-	return cycle
 }
 
 // Still tells whether nothing is going to happen in the network any more.

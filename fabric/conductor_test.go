@@ -81,7 +81,7 @@ func TestThreadsConductor(t *testing.T) {
 			sameForThreads(t, func(t *testing.T, threads int) string {
 				n := dragonflyNetwork(t, "min", 2, 4, 2)
 				f := n.fabric(t, fabric.DefaultConfig())
-				if why := f.DivideFor(threads, pause, 0); threads > 1 && (why != "" || f.Threads() != threads) {
+				if why := f.DivideFor(threads, pause, 0, nil); threads > 1 && (why != "" || f.Threads() != threads) {
 					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
 				}
 				r := &relay{f: f, pause: pause, queued: make([][]fabric.PacketSpec, n.topo.Graph().Terminals())}

@@ -2,8 +2,10 @@ package fabric
 
 import (
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // domain is the part of a network that a thread simulates at a time: its own clock,
@@ -29,6 +31,8 @@ type domain struct {
 	touched    int32      // of no meaning
 	packetFree []int32
 
+	mail    []mail                 // by other domain; what it has sent in the last window
+	sent    int64                  // cycle in which the first of that arrives; Never if there is none
 	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
 	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
@@ -58,6 +62,9 @@ type domain struct {
 	head     Head
 	delivery Delivery
 
+	sums   []int32           // of View.OutstandingPorts
+	summed topology.SwitchID // the switch that they are of, plus 1, while it decides; otherwise 0
+
 	Counters
 }
 
@@ -71,8 +78,8 @@ const (
 // newDomain makes an idle domain of the network of f, one of as many as f has tasks.
 func newDomain(f *Fabric) *domain {
 	d := &domain{
-		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
-		active:  make([]uint64, (len(f.masks)+63)/64),
+		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, sent: Never, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
+		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
 	}
 	d.view.d = d
@@ -96,7 +103,9 @@ func (d *domain) makeWheels(f *Fabric) {
 	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
 	d.credits[0] = sim.NewWheel[int32](f.horizon)
 	if domains > 1 {
+		d.mail = mem.Apart[mail](domains)
 		for i := range domains {
+			d.mail[i].first = Never
 			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
 			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
 		}

@@ -14,8 +14,7 @@ import (
 // switch does reaches another one no earlier than a cycle and the channel between
 // them later. So all domains simulate a window of as many cycles as the fastest
 // channel between two of them takes, and one, without hearing of each other; what
-// they have sent to others by then waits in wheels of its own, and is handed over at
-// the barrier before the window in which it arrives. All arrivals of a cycle come
+// they have sent to others by then is handed over at the barrier (see mail.go). All arrivals of a cycle come
 // before its decisions and may come in any order: so results do not depend on the
 // number of threads.
 //
@@ -65,21 +64,32 @@ const maxDomains = 14
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains that a thread begins with.
-const domainsPerThread = 4
+// domainsPerThread is the number of domains that a thread begins with where there is
+// much to do: in networks of worthFiner times the least that is worth a second thread.
+// Finer domains are easier to share out but send each other more.
+const (
+	domainsPerThread = 4
+	worthFiner       = 4
+)
 
 // split divides the network among threads, if that is possible and pays: from so many
-// terminals times cycles of a window on, which is of so many cycles at most. Call it before
+// terminals times cycles of a window on, which is of so many cycles at most. weights are
+// those of terminals, 0 for those without traffic; nil: all have as much. Call it before
 // the first cycle, with all observers in place.
-func (f *Fabric) split(threads int, window, worth int64) {
+func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 	if threads = min(threads, maxDomains, len(f.switches)); threads < 2 {
 		f.onOne = "no more were asked for, or there is one switch"
 		return
 	}
-	domain, lookahead := f.divide(threads)
-	work := min(lookahead, window) * int64(len(f.terminals))
-	if f.faults != nil {
-		work = int64(len(f.terminals)) // windows are a cycle long once something has failed
+	domain, lookahead := f.divide(threads, weights)
+	work := int64(len(f.terminals))
+	for _, w := range weights {
+		if w == 0 {
+			work--
+		}
+	}
+	if f.faults == nil { // otherwise windows are a cycle long once something has failed
+		work *= min(lookahead, window)
 	}
 	switch {
 	case lookahead == 0 || work < worth:
@@ -89,7 +99,7 @@ func (f *Fabric) split(threads int, window, worth int64) {
 		f.onOne = "the routing reads the state of distant switches"
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains)); same == lookahead && work >= domainsPerThread*worth && f.readsWithin(finer) {
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
 		domain = finer
 	}
 	domainOf := make([]uint8, len(domain))
@@ -141,10 +151,10 @@ func (f *Fabric) handOn() {
 
 // divide makes n domains of the switches, and tells for how many cycles they can be
 // simulated apart; 0 if they are not connected.
-func (f *Fabric) divide(n int) (domain []int, lookahead int64) {
+func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
 	n = min(n, len(f.switches))
 	latency := func(p topology.PortID) int32 { return f.out[p].latency }
-	domain = partition(f.graph, latency, n)
+	domain = partition(f.graph, latency, n, weights)
 	lookahead = math.MaxInt64
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
@@ -211,6 +221,7 @@ func (f *Fabric) advance(cycles int64) {
 	f.work(0)
 	f.others.Wait()
 	f.cycle = f.end
+	f.deliverMail()
 	for i, d := range f.domains {
 		d.hear(f.domains, i)
 	}
@@ -236,22 +247,20 @@ func (f *Fabric) openWindow() {
 func (f *Fabric) work(me int) {
 	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
 		f.barrier.wait(true) // all domains have sent what arrives in this window
-		from := f.from
 		until = f.until
 		f.each(me, number, func(i int) {
 			d := f.domains[i]
-			for j, other := range f.domains {
-				if j != i {
-					d.receive(other, i, from+1, until)
-				}
-			}
+			d.receive(f.domains, i)
 			d.hear(f.domains, i)
 			if d.observer != nil {
 				d.observer.opens()
 			}
 		})
 		f.barrier.wait(false) // all have taken it
-		f.each(me, number+1, func(i int) { f.domains[i].simulate(until) })
+		f.each(me, number+1, func(i int) {
+			f.domains[i].simulate(until)
+			f.domains[i].send(until)
+		})
 	}
 }
 
@@ -277,26 +286,6 @@ func (c *crew) each(me int, number int64, do func(domain int)) {
 		}
 		if c.tasks[domain].next.CompareAndSwap(number, number+1) {
 			do(domain)
-		}
-	}
-}
-
-// receive takes what another domain has sent and what arrives in some cycles.
-func (d *domain) receive(from *domain, me int, first, last int64) {
-	flits, credits := from.flits[firstOutbox+me], from.credits[1+me]
-	for c := first; c <= last; c++ {
-		for batch := flits.Next(c); batch != nil; batch = flits.Next(c) {
-			for i := range batch {
-				*d.flits[toSwitches].Place(c) = batch[i]
-			}
-		}
-		for batch := credits.Next(c); batch != nil; batch = credits.Next(c) {
-			for _, ov := range batch {
-				*d.credits[0].Place(c) = ov
-			}
-		}
-		if d.unit != nil {
-			d.unit.receive(from.unit, me, c)
 		}
 	}
 }

@@ -133,14 +133,14 @@ func TestPartition(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 	groups := dragonfly.topo.(topology.Grouped)
-	part := dragonfly.fabric(t, config).Partition(3)
+	part := dragonfly.fabric(t, config).Partition(3, nil)
 	for s := range part {
 		if part[s] != groups.GroupOf(topology.SwitchID(s))/3 {
 			t.Errorf("dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])
 		}
 	}
 	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 6} })
-	part = torus.fabric(t, fabric.DefaultConfig()).Partition(2)
+	part = torus.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for s := range part {
 		if part[s] != s/12 {
 			t.Errorf("torus: switch %d is in part %d", s, part[s])
@@ -149,7 +149,7 @@ func TestPartition(t *testing.T) {
 	// 4-ary: 4 pods of 2 leaves and 2 middles, 4 tops: parts of 2 pods and 2 tops.
 	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	g := tree.topo.Graph()
-	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2)
+	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {
 		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/8 {
 			t.Errorf("tree: terminal %d is in part %d", terminal, got)
@@ -166,5 +166,23 @@ func TestPartition(t *testing.T) {
 			sizes[p]++
 		}
 		t.Errorf("tree: %d channels are cut, want 16; sizes %v", cut, sizes)
+	}
+	// Tops, each as near to one half as to the other, are divided in order of their numbers.
+	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
+		t.Errorf("tree: tops are in parts %v", tops)
+	}
+	// Traffic in the first two pods only: a pod each, and the tops again.
+	weights := make([]int32, g.Terminals())
+	for terminal := range 8 {
+		weights[terminal] = 1
+	}
+	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, weights)
+	for terminal := range 8 {
+		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/4 {
+			t.Errorf("tree, half empty: terminal %d is in part %d", terminal, got)
+		}
+	}
+	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
+		t.Errorf("tree, half empty: tops are in parts %v", tops)
 	}
 }

@@ -37,7 +37,7 @@ func TunedNever(cleanup func(func())) {
 
 // Divide divides f among threads, and AttachMeter is Attach with a meter that gets a part
 // for each domain.
-func (f *Fabric) Divide(threads int) { f.split(threads, Never, worthThreads) }
+func (f *Fabric) Divide(threads int) { f.split(threads, Never, worthThreads, nil) }
 
 func (f *Fabric) AttachMeter(source Source, m *Meter) error {
 	if err := f.ready(source); err != nil {
@@ -48,8 +48,8 @@ func (f *Fabric) AttachMeter(source Source, m *Meter) error {
 }
 
 // Partition is partition by the latencies of f's channels.
-func (f *Fabric) Partition(n int) []int {
-	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n)
+func (f *Fabric) Partition(n int, weights []int32) []int {
+	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n, weights)
 }
 
 // Granted has f's credit sensing note a flit, and CreditBack a credit, as a
@@ -211,7 +211,7 @@ func MostWaiting(cleanup func(func()), packets int) {
 }
 
 // Split divides a network that has not been attached among threads.
-func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads) }
+func (f *Fabric) Split(threads int) { f.split(threads, Never, worthThreads, nil) }
 
 // WithoutConvoys attaches a fabric that has no convoys.
 func (f *Fabric) WithoutConvoys(source Source, sink Sink) error {

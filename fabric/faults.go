@@ -199,6 +199,7 @@ func (x *faults) tick(c int64) (discards bool) {
 		x.now++
 		before := x.down
 		x.down = x.plan.Eras[x.now].Down
+		x.fabric.deliverMail()
 		x.failSince(before, x.down, c)
 	}
 	for x.heard(x.known) <= c {
@@ -211,6 +212,7 @@ func (x *faults) tick(c int64) (discards bool) {
 	if len(x.doomed) == 0 {
 		return false
 	}
+	x.fabric.deliverMail()
 	slices.Sort(x.doomed)
 	x.purge(slices.Compact(x.doomed), c)
 	x.doomed = x.doomed[:0]

@@ -74,7 +74,7 @@ func (f *Fabric) settled() bool {
 // idle tells whether nothing is going to happen any more.
 func (f *Fabric) idle() bool {
 	for _, d := range f.domains {
-		if _, more := d.nextArrival(); more || d.anyActive() || d.nextSent() < Never {
+		if _, more := d.nextArrival(); more || d.anyActive() || d.sent < Never {
 			return false
 		}
 	}

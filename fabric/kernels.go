@@ -25,16 +25,17 @@ type Company interface {
 
 // DivideFor divides f, before anything is attached to it, into domains for so many
 // threads. Their models can be simulated apart for at most so many cycles; a second
-// thread is worth it from so many terminals times cycles of a window on. It returns ""
-// or why there is one.
-func (f *Fabric) DivideFor(threads int, cycles, worth int64) string {
+// thread is worth it from so many terminals times cycles of a window on. weights say how
+// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
+// as much). It returns "" or why there is one thread.
+func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
 	if threads < 2 {
 		return "one was asked for"
 	}
 	if cycles < 1 {
 		return "what its terminals belong to cannot be simulated apart for a cycle"
 	}
-	if f.split(threads, cycles, worth); f.onOne != "" {
+	if f.split(threads, cycles, worth, weights); f.onOne != "" {
 		return f.onOne
 	}
 	f.lookahead = min(f.lookahead, cycles)
@@ -111,6 +112,7 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	}
 	r.work(0)
 	f.others.Wait()
+	f.deliverMail()
 	for _, d := range f.domains {
 		f.cycle = max(f.cycle, d.cycle)
 	}
@@ -157,21 +159,17 @@ func (r *kernelRun) work(me int) {
 		from := int64(r.first / clock)
 		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
 		r.each(me, number, func(i int) {
-			for other, d := range r.domains {
-				if other != i {
-					r.domains[i].receive(d, i, from, from+r.lookahead-1)
-				}
-			}
+			r.domains[i].receive(r.domains, i)
 			r.company.Take(i)
 		})
 		r.barrier.Wait() // all have taken it
 		r.each(me, number+1, func(i int) {
 			r.kernels[i].Run(end - 1)
+			d := r.domains[i]
+			d.send(from + r.lookahead - 1)
 			next := min(r.kernels[i].Next(), r.company.Next(i))
-			if next > end { // otherwise nothing for others can be sooner
-				if sent := r.domains[i].nextSent(); sent < Never {
-					next = min(next, sim.Time(sent)*clock)
-				}
+			if d.sent < Never {
+				next = min(next, sim.Time(d.sent)*clock)
 			}
 			r.next[i].at = next
 		})

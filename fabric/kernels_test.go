@@ -39,7 +39,7 @@ func newGame(t testing.TB, n network, threads int) *game {
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 	g := &game{f: n.fabric(t, config)}
-	why := g.f.DivideFor(threads, int64(thanked/g.f.Clock()), 0)
+	why := g.f.DivideFor(threads, int64(thanked/g.f.Clock()), 0, nil)
 	if (why == "") != (threads > 1) || g.f.Threads() != threads {
 		t.Fatalf("%d threads of %d: %q", g.f.Threads(), threads, why)
 	}

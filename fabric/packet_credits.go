@@ -95,21 +95,11 @@ func (u *packetUnit) settleAll(d *domain) {
 // comeHome counts all credits that are under way, for the audit of a network in which
 // nothing else moves but flits that have gone.
 func (u *packetUnit) comeHome(d *domain) {
+	u.passAll(d)
 	for port := range u.credits {
 		u.finish(d, int32(port))
 	}
 	for port := range u.flows {
 		u.complete(d, int32(port), arriving, crossing, leaving)
-	}
-}
-
-// receive takes the ramps that another part has sent and whose first credit comes in
-// cycle c.
-func (u *packetUnit) receive(from *packetUnit, me int, c int64) {
-	ramps := from.ramps[1+me]
-	for batch := ramps.Next(c); batch != nil; batch = ramps.Next(c) {
-		for i := range batch {
-			*u.ramps[0].Place(c) = batch[i]
-		}
 	}
 }

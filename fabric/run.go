@@ -151,7 +151,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads)
+	f.split(r.plan.Threads, Never, worthThreads, nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)

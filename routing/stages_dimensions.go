@@ -161,10 +161,13 @@ func (r *o1Turn) Stages() (fabric.Routing, []Stage) {
 	return r, stages
 }
 
-// Stages implements [Staged]: of DimWAR one for each dimension.
+// Stages implements [Staged]: of DimWAR one for each dimension; the others number hops.
 func (r *deroutes) Stages() (fabric.Routing, []Stage) {
+	if r.rule != ruleDimWAR {
+		return numberedStages(r.graph, r.classes, func(class, vcs int) uint32 { return r.sets[vcs][class] })
+	}
 	x := r.axes()
-	if r.rule != ruleDimWAR || x == nil {
+	if x == nil {
 		return r, nil
 	}
 	var stages []Stage

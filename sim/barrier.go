@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Barrier lets n goroutines wait for each other: for a moment by looking again
@@ -12,21 +13,29 @@ type Barrier struct {
 	n       int32
 	arrived atomic.Int32
 	phase   atomic.Uint32
-	looks   int // before sleeping
+	looks   atomic.Int32 // before sleeping
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
 
-// barrierLooks is how often a goroutine looks before it sleeps where every one
-// has a processor: for about ten microseconds.
-const barrierLooks = 10_000
+// A goroutine looks so often before it sleeps where every one has a processor: for some
+// hundreds of microseconds, since to be woken takes some tens, and much more if the
+// operating system then finds both goroutines a place on one processor. After a long
+// sleep, others seem to use the processors, too, and it looks for less the next time, down
+// to ten microseconds; after a short one for more again.
+const (
+	mostLooks  = 500_000
+	leastLooks = 10_000
+	shortSleep = 500 * time.Microsecond
+	longSleep  = 2 * time.Millisecond
+)
 
 // NewBarrier makes a barrier for n goroutines.
 func NewBarrier(n int) *Barrier {
 	b := &Barrier{n: int32(n)}
 	b.over = sync.NewCond(&b.mutex)
 	if n <= runtime.GOMAXPROCS(0) {
-		b.looks = barrierLooks
+		b.looks.Store(mostLooks)
 	}
 	return b
 }
@@ -49,14 +58,24 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Broadcast()
 		return
 	}
-	for range b.looks {
+	looks := b.looks.Load()
+	for range looks {
 		if b.phase.Load() != phase {
 			return
 		}
 	}
+	began := time.Now()
 	b.mutex.Lock()
 	for b.phase.Load() == phase {
 		b.over.Wait()
 	}
 	b.mutex.Unlock()
+	if looks == 0 {
+		return
+	}
+	if slept := time.Since(began); slept < shortSleep {
+		b.looks.Store(min(mostLooks, 2*looks))
+	} else if slept > longSleep {
+		b.looks.Store(max(leastLooks, looks/2))
+	}
 }

@@ -164,6 +164,40 @@ func (w *Wheel[T]) Has(cycle int64) bool {
 	return (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{}))).last != nil
 }
 
+// Drain takes all items, in ascending order of their cycles, as if cycle now had been
+// taken from last: none may be of that cycle or an earlier one. A batch is valid until
+// visit returns; visit must not file items.
+func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
+	if w.now < now {
+		if now > w.turn {
+			w.nextBlock(now)
+		}
+		w.now = now
+	}
+	for c := now + 1; w.filed > 0; c++ {
+		s := &w.slots[c&w.mask]
+		if s.last == nil {
+			continue
+		}
+		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
+			n := uint32(chunkItems)
+			if last = chunk == s.last; last {
+				n -= s.room
+			}
+			visit(c, chunk.items[:n])
+			w.filed--
+		}
+		s.last.next, w.free = w.free, s.last.next
+		*s = wheelSlot[T]{}
+	}
+	if w.far.items > 0 {
+		w.far.lists(func(l *farList[T]) bool {
+			w.far.empty(l, func(p *farItem[T]) { visit(p.cycle, []T{p.item}) })
+			return true
+		})
+	}
+}
+
 // nextBlock moves reach on as now enters another block.
 func (w *Wheel[T]) nextBlock(now int64) {
 	block := now >> w.blockBits

@@ -52,11 +52,12 @@ const learningBudget = 400_000
 // all routings of an entry, each in one file; those that learn have files of their own, with
 // time to learn.
 func (e *Entry) Measurements() []Measurement {
-	return append(e.measurements(false, "", "warmup = 500\n", 12_000), e.measurements(true, "-learning", "", learningBudget)...)
+	return append(e.measurements(false, "", 500, 12_000), e.measurements(true, "-learning", learningBudget/2, learningBudget)...)
 }
 
-// measurements are those of the routings that learn, or of the others.
-func (e *Entry) measurements(learn bool, suffix, warmup string, budget int) []Measurement {
+// measurements are those of the routings that learn, or of the others; idle is the warm-up
+// of the idle network.
+func (e *Entry) measurements(learn bool, suffix string, idle, budget int) []Measurement {
 	var routings []string
 	for _, p := range e.Pairs {
 		if p.Refused == "" && p.Variant == "" && p.Certificate.Acyclic && p.Learns == learn {
@@ -74,7 +75,7 @@ func (e *Entry) measurements(learn bool, suffix, warmup string, budget int) []Me
 	}
 	search := fmt.Sprintf("find = \"saturation\"\nload_precision = 0.02\nbudget = %d\n", budget)
 	all := []Measurement{
-		of("zero-load", "idle network", "pattern = \"uniform\"\nload = 0.01\n", warmup+"window = 10000\n", "latency_mean_ns", &e.ZeroLoad),
+		of("zero-load", "idle network", "pattern = \"uniform\"\nload = 0.01\n", fmt.Sprintf("warmup = %d\nwindow = 10000\n", idle), "latency_mean_ns", &e.ZeroLoad),
 		of("uniform", "uniform traffic", "pattern = \"uniform\"\n", search, "offered_load", &e.Uniform),
 	}
 	if e.Worst != "none" {

@@ -249,7 +249,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 		count()
 		run.Advance(x.all().packets, all, "packets")
 	}
-	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy))
+	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
 	kept := run.Checkpoint()
 	if err := f.RunToEnd(ctx, x, x, fabric.ToEnd{Progress: progress, From: kept.State(), Snapshot: kept.Save}); err != nil {
 		return exchangeRow{}, err

@@ -32,7 +32,7 @@ func TestExchangeGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
-				f.DivideFor(threads, fabric.Never, 1)
+				f.DivideFor(threads, fabric.Never, 1, nil)
 				return x, f, f.RunToEnd(t.Context(), x, x, plan)
 			}
 			slices := 0

@@ -76,10 +76,9 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	return warnings, errors.Join(problems...)
 }
 
-// worthBusy, which only tests change, is the number of terminals times cycles of a window
-// from which a second thread pays: on 1,024 terminals that meet in every cycle, two
-// threads took 1.4 times as long as one (NAS FT).
-var worthBusy = int64(4000)
+// worthBusy, which only tests change, is the number of terminals with traffic times cycles
+// of a window from which a second thread pays, where not all of them send all the time.
+var worthBusy = int64(2000)
 
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.
@@ -94,7 +93,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	}
 	divide := func(nodes int, alone sim.Time, why string) (mpi.Division, error) {
 		if alone > 0 {
-			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy)
+			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
 		}
 		run.OnOneThread(why)
 		return newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
@@ -106,4 +105,13 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		}
 		return result, errors.Join(f.Rest(), err)
 	}, nil
+}
+
+// occupied tells the terminals of the first nodes, by 1, from others.
+func occupied(g *topology.Graph, nodes int) []int32 {
+	weights, hosts := make([]int32, g.Terminals()), g.Hosts()
+	for _, rails := range hosts[:min(nodes, len(hosts))] {
+		weights[rails[0]] = 1
+	}
+	return weights
 }

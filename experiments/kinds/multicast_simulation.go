@@ -62,7 +62,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 		}
 	}
 	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
-	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy))
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy, nil))
 	return s, s.fabric.Conduct(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
 }
 

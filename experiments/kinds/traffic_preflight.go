@@ -61,7 +61,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		name := n.Fingerprint() + c.Traffic.Pattern.Fingerprint() + fmt.Sprint(f.bound)
 		p.Load(name, c.Traffic.Load, f.bound)
 	}
-	c.predictWork(p, o, parts.workload, hops, bound)
+	c.predictWork(p, o, parts, hops, bound)
 	return nil
 }
 
@@ -185,7 +185,8 @@ type forecast struct {
 // weighted by the share of packets that take them. Flits behind the head add
 // the interval of the slowest channel in use, in whole cycles: where rates
 // differ not all packets meet it, and where an interval is no whole number only
-// some flits wait so long. So it is where a cycle of the switch core has no fixed
+// some flits wait so long; so they do at every switch that stores a packet before it sends
+// it on. So it is where a cycle of the switch core has no fixed
 // number of steps: latency is then an upper bound. Where a packet is longer than
 // the buffers, and these are shorter than the credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
@@ -214,7 +215,11 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
 	}
 	f.hops /= packets
-	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + (sizes.Mean()-1)*math.Ceil(slowest)
+	behind := (sizes.Mean() - 1) * math.Ceil(slowest) // from the head to the tail
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind
+	if config.Switch.Forwarding == fabric.StoreAndForward {
+		f.latency += f.hops * behind
+	}
 	f.most = f.most || uneven && sizes.Max() > 1
 	return f
 }
@@ -257,10 +262,10 @@ func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float6
 // predictWork estimates what the point costs, all its replications, and of a
 // search all loads tried. A run whose window is not fixed takes some thousand
 // cycles at least and its budget at most.
-func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, w fabric.Workload, hops, bound float64) {
+func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, hops, bound float64) {
 	least, most := c.cycles(p)
 	loads := []float64{c.Traffic.Load}
-	if w.Closed() {
+	if parts.workload.Closed() {
 		loads[0] = 1 // at most
 	}
 	if c.Measure.Find != "" {
@@ -273,9 +278,16 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 		highest = max(highest, load)
 	}
 	// Records of a port, of its virtual channels, and of a terminal with its
-	// random streams; of a flit in a buffer or on a channel.
-	bytes := ports*(100+60*float64(o.VCs)) + terminals*400
-	bytes += 60 * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*100)
+	// random streams; of a flit in a buffer or on a channel, or of a packet where that
+	// is the unit. They stay at a switch for a hundred cycles or so.
+	bytes, flits := ports*(100+60*float64(o.VCs))+terminals*400, 1.0
+	each := 60.0
+	if c.Fabric.Unit == fabric.UnitPacket {
+		p.Packets()
+		flits, each = parts.sizes.Mean(), 200
+		hopsPerCycle /= flits
+	}
+	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
 		p.Slower(blameTimes)
 		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)

@@ -89,6 +89,9 @@ func TestIdleLatency(t *testing.T) {
 		"traffic.packet_flits=4 switch.route_cycles=2 switch.speedup=1",
 		"channel.global.latency=70ns terminal.injection_cycles=9",
 		"channel.local.cycles_per_flit=2 channel.global.cycles_per_flit=2 channel.terminal.cycles_per_flit=2 traffic.packet_flits=3",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 fabric.unit=packet",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward fabric.unit=packet",
 	} {
 		f := load(t, only72, experiments.Options{Set: append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")})
 		want := forecastOf(t, f)

@@ -90,3 +90,34 @@ func TestOfWidened(t *testing.T) {
 		t.Errorf("%+v, want a proof by all 40 switches", p)
 	}
 }
+
+// TestOfNumbered: adaptive routings whose hops are numbered are proven by any way that has
+// as many hops, whatever the budget. From each channel into a switch, of 6 in HyperX 4x4 and
+// 5 in the dragonfly, every channel out of it is reached with the next class: switches *
+// degree^2 * (classes - 1) dependencies. OmniWAR has 2+2 classes and DAL 4; polarized
+// routing takes 8, as it is told; detours of ugal-pf in a network of diameter 2 have 4
+// hops; q-adaptive always 5.
+func TestOfNumbered(t *testing.T) {
+	hyperX := []param.Setting{param.Set("dims", []int{4, 4})}
+	for _, c := range []struct {
+		family, routing           string
+		topology, set             []param.Setting
+		switches, degree, classes int
+	}{
+		{"hyperx", "omniwar", hyperX, nil, 16, 6, 4},
+		{"hyperx", "dal", hyperX, nil, 16, 6, 4},
+		{"hyperx", "polarized", hyperX, []param.Setting{param.Set("hops", 8)}, 16, 6, 8},
+		{"hyperx", "ugal-pf", hyperX, nil, 16, 6, 4},
+		{"dragonfly", "q-adaptive", dragonfly, nil, 36, 5, 5},
+	} {
+		g, r := build(t, c.family, c.routing, c.topology, c.set)
+		p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := c.switches * c.degree * c.degree * (c.classes - 1)
+		if !p.Acyclic() || !p.Exact() || !p.AtMost || p.Fits || p.Dependencies != want {
+			t.Errorf("%s on %s: %+v, want an exact proof with %d dependencies", c.routing, c.family, p, want)
+		}
+	}
+}
