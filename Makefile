@@ -17,7 +17,7 @@ THREADED := ./experiments ./routing/multicast ./routing/proof
 # Packages in which a point is simulated on several threads, and their tests
 # of that.
 DIVIDED := ./fabric ./mpi ./experiments/kinds
-THREADS := Threads|TestForks$$|TestKilled
+THREADS := Threads|TestForks$$|TestKilled|TestInterrupted
 
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
@@ -54,6 +54,7 @@ race-all: ## run all tests with the race detector and 4 threads (over an hour)
 soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/... -run 'FilesOnThreads$$' -count 1 -timeout 0 -v
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric ./experiments/kinds -run '^(TestSnapshots|TestKilled)$$' -count 1 -timeout 0 -v
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
