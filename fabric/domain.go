@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
@@ -60,6 +61,9 @@ type domain struct {
 	spec     PacketSpec
 	head     Head
 	delivery Delivery
+
+	sums   []int32           // of View.OutstandingPorts
+	summed topology.SwitchID // the switch that they are of, plus 1, while it decides; otherwise 0
 
 	Counters
 }

@@ -77,7 +77,7 @@ func (e *escape) decide(d *domain, sw *switchState, local uint32, v *inVC) bool 
 	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
 	h.State = v.state & routingBits
 	hop := e.routing.Reroute(&d.view, h)
-	h.Flits = 0
+	h.Flits, d.summed = 0, 0
 	port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&d.allVCs
 	if port >= uint32(sw.ports) || vcs == 0 {
 		d.badHop(h, hop)

@@ -91,7 +91,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
-		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", // the last four follow from the settings
+		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"followed",      // of observers, which have no snapshots
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
@@ -102,6 +102,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"retry", "doomed", // put together
 		"purged",                                                                                                    // counts at the beginning of a window
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"mail", "sent", // handed over when cycles have been simulated
+		"sums", "summed", // of a decision
 		"convoys", // are disbanded before
 		"worked")  // of those with a conductor
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",

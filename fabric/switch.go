@@ -110,6 +110,7 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 
 // followRouting does what comes after the routing of a switch's arrivals in this cycle.
 func (d *domain) followRouting(sw *switchState) {
+	d.summed = 0
 	if n := d.matcher.routed; n > 0 {
 		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
 		d.matcher.routed = 0

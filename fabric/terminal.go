@@ -108,6 +108,11 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.listens, _ = d.source.(DepartureListener)
 	}
 	f.follow()
+	for _, d := range f.domains {
+		if d.unit != nil {
+			d.unit.timed = d.unit.timesHolds(d)
+		}
+	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
@@ -305,7 +310,7 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
-	d.view.random = nil
+	d.view.random, d.summed = nil, 0
 	if allowed == 0 {
 		panic("fabric: a routing allows a packet no virtual channel to leave its terminal by")
 	}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -79,6 +81,43 @@ func (v *View) OutstandingAll(p topology.PortID) int {
 		n -= ovs[i].credits
 	}
 	return int(n)
+}
+
+// OutstandingPorts lists OutstandingAll of every port of the deciding switch s, in their
+// order, 0 for terminals. It is for routings that compare many: the counts are worked out
+// once for all packets that are decided on together, and are not to be kept or written to.
+// Cost: linear in the virtual channels of the switch, once.
+func (v *View) OutstandingPorts(s topology.SwitchID) []int32 {
+	d := v.d
+	if d.summed != s+1 {
+		d.sumCredits(s)
+	}
+	return d.sums
+}
+
+// sumCredits works out what OutstandingPorts lists.
+func (d *domain) sumCredits(s topology.SwitchID) {
+	first, end := d.graph.Ports(s)
+	if d.unit != nil {
+		for p := first; p < end; p++ {
+			d.view.look(p)
+		}
+	}
+	n := int(end - first)
+	d.summed, d.sums = s+1, slices.Grow(d.sums[:0], n)[:n]
+	vcs, full := d.vcs, d.buffer*int32(d.vcs)
+	sums, peers, ovs := d.sums, d.graph.Peer[first:end], d.outVC[d.ov(first, 0):]
+	for p, peer := range peers {
+		n := int32(0)
+		if peer >= 0 {
+			n = full
+			row := ovs[p*vcs:][:vcs]
+			for i := range row {
+				n -= row[i].credits
+			}
+		}
+		sums[p] = n
+	}
 }
 
 // Waiting is the number of flits in p's switch that have been routed to leave

@@ -63,25 +63,24 @@ func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return 
 
 // decide takes the channel of the least weight, of those with room if asked for.
 func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
-	var j journey
-	r.arrive(h, &j)
+	j := r.arrive(h)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
 	adaptive := v.AllVCs() &^ 1
-	random := v.Random(h.Switch)
+	q := r.sense.queuesAt(v, r.graph, h.Switch)
 	best := [2]least{noneYet, noneYet} // aligning, derouting
 	if adaptive != 0 {
-		r.candidates(h, &j, func(t trunk, aligns bool) {
+		r.candidates(h, &j, func(row, but trunk, aligns bool) {
 			hops, to := j.left, &best[0]
 			if !aligns {
 				hops, to = j.left+1, &best[1]
 			}
-			for i := range t.count {
-				if p := t.port + topology.PortID(i); !room || v.Room(p, h.Flits)&adaptive != 0 {
-					*to = to.offer(v, r.sense, trunk{p, 1}, hops, random)
+			row.each(but, func(p topology.PortID) {
+				if !room || v.Room(p, h.Flits)&adaptive != 0 {
+					*to = to.offer(&q, trunk{p, 1}, nothing, hops)
 				}
-			}
+			})
 		})
 	}
 	switch {
@@ -97,21 +96,18 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 
 // Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	var j journey
-	r.arrive(&h, &j)
+	j := r.arrive(&h)
 	if j.left == 0 {
 		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	if adaptive := allVCs(vcs) &^ 1; adaptive != 0 {
-		r.candidates(&h, &j, func(t trunk, aligns bool) {
+		r.candidates(&h, &j, func(row, but trunk, aligns bool) {
 			state := h.State
 			if !aligns {
 				state |= fabric.NonMinimal
 			}
-			for i := range t.count {
-				yield(fabric.Hop{Port: t.port + topology.PortID(i), VCs: adaptive}, state, 0)
-			}
+			row.each(but, func(p topology.PortID) { yield(fabric.Hop{Port: p, VCs: adaptive}, state, 0) })
 		})
 	}
 	t, _ := r.turn(h.Switch, r.home[h.Dst])

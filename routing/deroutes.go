@@ -2,10 +2,10 @@ package routing
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // DerouteSettings are the settings that the adaptive routings on HyperX share.
@@ -83,68 +83,51 @@ func (r *deroutes) ReadsCrossed() bool { return r.sense == senseBoth }
 
 // journey is a packet at a switch.
 type journey struct {
-	here, there []int32               // coordinates
-	left        int                   // dimensions to align
-	came        int                   // dimension that it came along, noDimension at its source
-	open        [maxHammingDims]uint8 // the dimensions to align, the lowest first
+	open  uint64  // the dimensions to align, a set of the hammingWalk's
+	left  int     // how many they are
+	came  int     // dimension that it came along, noDimension at its source
+	there []int32 // the destination's coordinates
 }
 
 // arrive looks at a packet that has come to a switch, and notes a deroute that lies
-// behind it. Which dimensions are left is as good as random, so it is found without
-// branches, and once for all that comes after.
-func (r *deroutes) arrive(h *fabric.Head, j *journey) {
-	j.here, j.there, j.came = r.place(h.Switch), r.place(r.home[h.Dst]), int(r.along[h.In])
-	left, there := 0, j.there[:len(j.here)]
-	for d, at := range j.here {
-		j.open[left&(maxHammingDims-1)] = uint8(d)
-		more := 0
-		if at != there[d] {
-			more = 1
-		}
-		left += more
-	}
-	j.left = left
+// behind it.
+func (r *deroutes) arrive(h *fabric.Head) journey {
+	home := r.home[h.Dst]
+	j := journey{open: r.openTo(h.Switch, home), came: int(r.along[h.In]), there: r.place(home)}
+	j.left = bits.OnesCount64(j.open)
 	h.State |= derouteStart
-	if r.rule == ruleDAL && j.came != noDimension && j.here[j.came] != there[j.came] {
+	if r.rule == ruleDAL && j.came != noDimension && r.place(h.Switch)[j.came] != j.there[j.came] {
 		h.State |= 1 << (derouteMask + j.came)
 	}
+	return j
 }
 
-// elsewhere is coordinate number i of dimension d among those that are neither the
-// packet's own nor its destination's.
-func (j *journey) elsewhere(d uint8, i int) int {
-	low, high := int(j.here[d]), int(j.there[d])
-	if low > high {
-		low, high = high, low
-	}
-	if i >= low {
-		i++
-	}
-	if i >= high {
-		i++
-	}
-	return i
-}
-
-// considered lists the dimensions that are looked at: those to align, or the lowest of
+// considered is the set of dimensions that are looked at: those to align, or the lowest of
 // them.
-func (r *deroutes) considered(j *journey) []uint8 {
+func (r *deroutes) considered(j *journey) uint64 {
 	if r.rule == ruleDimWAR {
-		return j.open[:1]
+		return j.open & -j.open
 	}
-	return j.open[:j.left]
+	return j.open
 }
 
-// mayDeroute tells whether a packet may be derouted in a dimension in which it is not
-// aligned.
-func (r *deroutes) mayDeroute(h *fabric.Head, j *journey, d int) bool {
-	switch r.rule {
-	case ruleOmniWAR:
-		return d != j.came && r.classes-int(h.State&derouteHops)-1 >= j.left
-	case ruleDAL:
-		return h.State>>(derouteMask+d)&1 == 0
+// lowest is the lowest dimension of a set that is not empty.
+func (r *deroutes) lowest(set uint64) int { return int(r.dimension[bits.TrailingZeros64(set)]) }
+
+// mayDeroute is the set of dimensions, of those considered, that a packet may be derouted
+// in.
+func (r *deroutes) mayDeroute(h *fabric.Head, j *journey, considered uint64) uint64 {
+	switch {
+	case r.rule == ruleDAL:
+		for set := considered; set != 0; set &= set - 1 {
+			considered &^= uint64(h.State>>(derouteMask+r.lowest(set))&1) << bits.TrailingZeros64(set)
+		}
+	case r.rule == ruleOmniWAR && r.classes-int(h.State&derouteHops)-1 < j.left:
+		return 0
+	case j.came != noDimension:
+		considered &^= r.member[j.came]
 	}
-	return d != j.came
+	return considered
 }
 
 // take is the hop by a port. It counts hops where these are numbered.
@@ -174,60 +157,65 @@ type least struct {
 // noneYet weighs more than any channel.
 var noneYet = least{topology.NoPort, math.MaxInt, 0}
 
-// offer looks at the cables to a switch, of which a packet has so many hops to make. Its
-// arguments and its result stay in registers.
-func (l least) offer(v *fabric.View, sense sensing, t trunk, hops int, random *sim.Stream) least {
-	for p := t.port; p < t.port+topology.PortID(t.count); p++ {
-		w := sense.queue(v, p) * hops
+// offer looks at a row of cables but for some of them, by which a packet has so many hops to
+// make. Its result stays in registers.
+func (l least) offer(q *queues, row, but trunk, hops int) least {
+	for p, end := row.port, row.port+topology.PortID(row.count); p < end; p++ {
+		if p == but.port {
+			if p += topology.PortID(but.count); p >= end {
+				break
+			}
+		}
+		w := q.of(p) * hops
 		if w > l.weight {
 			continue
 		}
 		if w < l.weight {
 			l.weight, l.equal = w, 0
 		}
-		if l.equal++; l.equal == 1 || random.IntN(l.equal) == 0 {
+		if l.equal++; l.equal == 1 || q.random.IntN(l.equal) == 0 {
 			l.port = p
 		}
 	}
 	return l
 }
 
-// candidates lists the cables that a packet may leave by.
-func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(t trunk, aligns bool)) {
-	for _, d := range r.considered(j) {
-		visit(r.trunk(h.Switch, int(d), j.there[d]), true)
-		if r.mayDeroute(h, j, int(d)) {
-			trunks := r.trunksAlong(h.Switch, int(d))
-			for i := range len(trunks) - 2 {
-				visit(trunks[j.elsewhere(d, i)], false)
-			}
+// nothing is no cables.
+var nothing = trunk{topology.NoPort, 0}
+
+// candidates lists the cables that a packet may leave by: rows of them but for some.
+func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but trunk, aligns bool)) {
+	dims := r.considered(j)
+	may := r.mayDeroute(h, j, dims)
+	for set := dims; set != 0; set &= set - 1 {
+		d := r.lowest(set)
+		aligning := r.trunk(h.Switch, d, j.there[d])
+		visit(aligning, nothing, true)
+		if set&-set&may != 0 {
+			visit(r.row(h.Switch, d), aligning, false)
 		}
 	}
 }
 
 // Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	var j journey
-	r.arrive(h, &j)
+	j := r.arrive(h)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
-	random := v.Random(h.Switch)
+	q := r.sense.queuesAt(v, r.graph, h.Switch)
 	aligning, derouting := noneYet, noneYet
 	dims := r.considered(&j)
-	for _, d := range dims {
-		aligning = aligning.offer(v, r.sense, r.trunk(h.Switch, int(d), j.there[d]), j.left, random)
+	for set := dims; set != 0; set &= set - 1 {
+		d := r.lowest(set)
+		aligning = aligning.offer(&q, r.trunk(h.Switch, d, j.there[d]), nothing, j.left)
 	}
 	if aligning.weight == 0 { // no deroute is better
 		return r.take(h, aligning.port, true, v.VCs())
 	}
-	for _, d := range dims {
-		if r.mayDeroute(h, &j, int(d)) {
-			trunks := r.trunksAlong(h.Switch, int(d))
-			for i := range len(trunks) - 2 {
-				derouting = derouting.offer(v, r.sense, trunks[j.elsewhere(d, i)], j.left+1, random)
-			}
-		}
+	for set := r.mayDeroute(h, &j, dims); set != 0; set &= set - 1 {
+		d := r.lowest(set)
+		derouting = derouting.offer(&q, r.row(h.Switch, d), r.trunk(h.Switch, d, j.there[d]), j.left+1)
 	}
 	if derouting.weight < aligning.weight {
 		return r.take(h, derouting.port, false, v.VCs())
@@ -237,17 +225,16 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 
 // Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	var j journey
-	r.arrive(&h, &j)
+	j := r.arrive(&h)
 	if j.left == 0 {
 		yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
-	r.candidates(&h, &j, func(t trunk, aligns bool) {
-		for i := range t.count {
+	r.candidates(&h, &j, func(row, but trunk, aligns bool) {
+		row.each(but, func(p topology.PortID) {
 			head := h
-			hop := r.take(&head, t.port+topology.PortID(i), aligns, vcs)
+			hop := r.take(&head, p, aligns, vcs)
 			yield(hop, head.State, 0)
-		}
+		})
 	})
 }

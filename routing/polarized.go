@@ -2,7 +2,6 @@ package routing
 
 import (
 	"math"
-	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -117,12 +116,15 @@ func (r *polarized) arrive(h *fabric.Head) poles {
 }
 
 // A change is what a hop does to D(s,c) and D(c,t), each of which it raises by 1,
-// leaves or lowers by 1: 3*(change of D(s,c) + 1) + change of D(c,t) + 1.
+// leaves or lowers by 1: 3*(change of D(s,c) + 1) + change of D(c,t) + 1, below 9.
 const (
-	changes    = 9
+	changes    = 16 // room for them
 	noChange   = 4
 	notAllowed = -1
 )
+
+// third is a change by what it does to D(c,t), 0 to 2.
+var third = [changes]uint8{0, 1, 2, 0, 1, 2, 0, 1, 2}
 
 // gains tells by how much a hop raises D(s,c) - D(c,t), by its change.
 type gains [changes]int8
@@ -132,7 +134,7 @@ type gains [changes]int8
 var allowances = func() (all [2][4]gains) {
 	for rising := range all {
 		for spare := range all[rising] {
-			for change := range changes {
+			for change := range 9 {
 				from, to := change/3-1, change%3-1
 				gain := from - to
 				if to > spare-2 || gain < 0 ||
@@ -155,13 +157,16 @@ func (x *poles) gains() *gains {
 	return &allowances[rising][min(max(x.left-x.to+2, 0), 3)]
 }
 
+// still is what is taken off 3*D(s,c') + D(c',t) to have the change of a hop to c'.
+func (x *poles) still() int { return 3*x.from + x.to - noChange }
+
 // change is that of a hop to a switch. Distances of neighbours differ by 1 at most.
 func (r *polarized) change(x *poles, n neighborSwitch) int {
-	return noChange + 3*(int(r.length[n.row+x.source])-x.from) + int(r.length[n.row+x.end]) - x.to
+	return 3*int(r.length[n.row+x.source]) + int(r.length[n.row+x.end]) - x.still()
 }
 
 // straight tells of a change whether the packet gets nearer to its destination.
-func straight(change int) bool { return change%3 == 0 }
+func straight(change int) bool { return third[change] == 0 }
 
 // take leaves by a port and counts the hop; straight says that the packet gets nearer
 // to its destination.
@@ -182,26 +187,29 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	}
 	// Which hops are allowed is as good as random: they are gathered without branches,
 	// then weighed.
-	var hops [batch]struct{ at, change uint8 }
+	var hops [batch]uint16 // place among the neighbours, and change
 	best, least, equal, nearer := topology.NoPort, math.MaxInt, 0, false
-	gains := x.gains()
-	for near := range slices.Chunk(r.near[h.Switch], batch) {
+	gains, q := x.gains(), r.sense.queuesAt(v, r.graph, h.Switch)
+	length, still := r.length, x.still()
+	for all := r.near[h.Switch]; len(all) > 0; {
+		near := all[:min(batch, len(all))]
+		all = all[len(near):]
 		allowed := 0
 		for i, n := range near {
-			change := r.change(&x, n)
-			hops[allowed&(batch-1)].at, hops[allowed&(batch-1)].change = uint8(i), uint8(change)
-			allowed += 1 + int(gains[change]>>7)
+			change := 3*int(length[n.row+x.source]) + int(length[n.row+x.end]) - still
+			hops[allowed&(batch-1)] = uint16(i<<4 | change)
+			allowed += 1 + int(gains[change&(changes-1)]>>7)
 		}
 		for _, hop := range hops[:allowed] {
-			change, port := int(hop.change), near[hop.at].port
-			w := r.sense.queue(v, port)*(x.to+change%3)*4 - int(gains[change])
+			change, port := int(hop&(changes-1)), near[hop>>4].port
+			w := q.of(port)*(x.to+int(third[change]))*4 - int(gains[change])
 			if w > least {
 				continue
 			}
 			if w < least {
 				least, equal = w, 0
 			}
-			if equal++; equal == 1 || v.Random(h.Switch).IntN(equal) == 0 {
+			if equal++; equal == 1 || q.random.IntN(equal) == 0 {
 				best, nearer = port, straight(change)
 			}
 		}

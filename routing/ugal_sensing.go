@@ -3,6 +3,7 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 )
 
 // sensing is what the UGAL family takes for the length of an output's queue.
@@ -48,4 +49,32 @@ func (s sensing) queueVC(v *fabric.View, p topology.PortID, vc int) int {
 	}
 	// A flit behind the crossbar has taken its credit.
 	return v.Waiting(p, vc) - v.Crossed(p, vc) + v.Outstanding(p, vc)
+}
+
+// queues are the queue lengths of a switch that a decision compares many of.
+type queues struct {
+	view   *fabric.View
+	random *sim.Stream
+	sense  sensing
+	first  topology.PortID // of the switch
+	known  []int32         // by port of the switch; nil: each is looked at
+}
+
+// queuesAt are the queues of a switch. Credits move between decisions that are made
+// together no more than the clock does, and are summed up once for all of them; who waits
+// changes with each.
+func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchID) queues {
+	q := queues{view: v, random: v.Random(at), sense: s, first: g.PortStart[at]}
+	if s == senseCredits {
+		q.known = v.OutstandingPorts(at)
+	}
+	return q
+}
+
+// of is the queue length of a port.
+func (q *queues) of(p topology.PortID) int {
+	if q.known != nil {
+		return int(q.known[p-q.first])
+	}
+	return q.sense.queue(q.view, p)
 }

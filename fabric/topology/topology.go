@@ -68,7 +68,7 @@ type Hamming interface {
 	Coordinate(s SwitchID, d int) int
 	// To is the first of count consecutive ports of s on cables to the switch at
 	// coordinate to of dimension d that is like s in all others; NoPort and 0 if
-	// that is s.
+	// that is s. The ports along a dimension are consecutive, by coordinate.
 	To(s SwitchID, d, to int) (first PortID, count int)
 }
 
