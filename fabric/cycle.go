@@ -246,6 +246,7 @@ func (d *domain) arriveAtTerminals(c int64) {
 }
 
 func (d *domain) arriveAtSwitches(c int64) {
+	timed := d.unit != nil && d.unit.timed
 	for batch := d.flits[toSwitches].Next(c); batch != nil; batch = d.flits[toSwitches].Next(c) {
 		if d.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
@@ -256,6 +257,9 @@ func (d *domain) arriveAtSwitches(c int64) {
 		for i := range batch {
 			e := &batch[i]
 			v := check.At(d.queues, uint32(e.queue))
+			if v.count == 1 && timed {
+				d.unit.follows(d, e.queue, v)
+			}
 			hop := v.hop // of the packet that a body flit belongs to
 			if v.count == 0 {
 				v.packet, v.dst, v.state = e.packet, e.dst, e.state

@@ -15,14 +15,21 @@ type holds struct {
 }
 
 // heldPort is who holds a port of a switch, and, where packets are the unit, who waits
-// for that to end: queue + 1 of the first; 0: nobody. 12 bytes.
+// for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they hold
+// it, it is held up to a step, and nobody is in a list. 32 bytes.
 type heldPort struct {
+	inputUntil, outputUntil     int64 // last step; -1: none yet
 	inputWaiters, outputWaiters int32
-	input, output               bool // held
+	by                          int32 // local queue that has held the input last
+	input, output               bool  // held
 }
 
 func newHolds(f *Fabric) *holds {
-	return &holds{ports: make([]heldPort, len(f.in))}
+	h := &holds{ports: make([]heldPort, len(f.in))}
+	for i := range h.ports {
+		h.ports[i].inputUntil, h.ports[i].outputUntil = -1, -1
+	}
+	return h
 }
 
 // of is h for a domain: the ports are those of all.

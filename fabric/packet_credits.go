@@ -95,6 +95,7 @@ func (u *packetUnit) settleAll(d *domain) {
 // comeHome counts all credits that are under way, for the audit of a network in which
 // nothing else moves but flits that have gone.
 func (u *packetUnit) comeHome(d *domain) {
+	u.passAll(d)
 	for port := range u.credits {
 		u.finish(d, int32(port))
 	}

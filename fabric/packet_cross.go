@@ -47,6 +47,10 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		if u.flights != nil {
 			u.flights[sw.queue0+int32(local)] = newFlight(u, d, &c, credits)
 		}
+		if u.timed {
+			u.holdUntil(d, sw, local, port, output, c.crossed)
+			continue
+		}
 		if d.combined != 0 {
 			sw.outVC(uint32(v.out)).owner = sw.queue0 + int32(local)
 			o.free &^= 1 << (vc & 15)

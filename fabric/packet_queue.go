@@ -58,6 +58,10 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 				u.followed.tailCrosses(d, sw, local, v.hop>>16, step)
 			}
 			m.under &^= left & -left
+			if u.timed {
+				u.leave(d, sw, local, v, step, false)
+				continue
+			}
 			if v.dst < 0 {
 				u.endPass(d, sw, local, v, step)
 				continue

@@ -31,7 +31,7 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
 	held, accepts := check.Of(d.hold.ports).From(uint32(sw.port0)), check.Of(d.acceptOV).From(uint32(sw.queue0))
 	vcs, n := uint32(d.vcs), uint32(0)
-	now := d.cycle << intervalShift
+	now, wide := d.cycle<<intervalShift, d.steps.wide(step)
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
@@ -44,11 +44,15 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 			}
 			port, output := uint32(places.At(local).port), v.hop>>16
 			o, from, to := sw.outPort(output), held.At(port), held.At(output)
-			if from.input {
+			if u.timed {
+				if until := max(from.inputUntil, to.outputUntil); until >= wide {
+					u.waitUntil(d, sw, local, until)
+					continue
+				}
+			} else if from.input {
 				u.sleep(d, sw, local, &from.inputWaiters)
 				continue
-			}
-			if to.output {
+			} else if to.output {
 				u.sleep(d, sw, local, &to.outputWaiters)
 				continue
 			}

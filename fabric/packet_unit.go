@@ -32,6 +32,7 @@ type packetUnit struct {
 	step       int     // of the present cycle, while a switch is evaluated
 	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
 	watched    bool    // routings look at what moves: flows
+	timed      bool    // ports are held up to a step
 
 	credits []portCredits // by port, then by terminal
 	streams []streams     // by mask word

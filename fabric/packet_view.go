@@ -80,6 +80,7 @@ func (u *packetUnit) count(d *domain, port int32, next, evaluated int64) {
 // any look in the next cycle would begin with.
 func (u *packetUnit) upToDate(d *domain) {
 	u.settleAll(d)
+	u.passAll(d)
 	deciding := d.head.Switch
 	defer func() { d.head.Switch = deciding }()
 	d.head.Switch = topology.SwitchID(len(d.switches)) // all have done their work of the cycle

@@ -59,7 +59,8 @@ type OccupancyReader interface{ ReadsOccupancy() bool }
 
 // CreditReader is implemented by routings that read credits through [View] and are no
 // occupancy readers: only for them, for occupancy readers and for escape routings does
-// the fabric keep the credits of packets on their way, where packets are the unit.
+// the fabric keep the credits of packets on their way, where packets are the unit, and let
+// every flit go by itself, where convoys are possible.
 type CreditReader interface{ ReadsCredits() bool }
 
 // GreedyDecider is implemented by occupancy readers that want all decisions

@@ -91,7 +91,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
-		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", // the last four follow from the settings
+		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"followed",      // of observers, which have no snapshots
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",

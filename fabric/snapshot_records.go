@@ -176,6 +176,9 @@ func archiveProbe(a *snapshot.Archive, p *probe) {
 func archiveHeldPort(a *snapshot.Archive, p *heldPort) {
 	snapshot.Int(a, &p.inputWaiters)
 	snapshot.Int(a, &p.outputWaiters)
+	snapshot.Int(a, &p.inputUntil)
+	snapshot.Int(a, &p.outputUntil)
+	snapshot.Int(a, &p.by)
 	snapshot.Bool(a, &p.input)
 	snapshot.Bool(a, &p.output)
 }

@@ -108,6 +108,11 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		d.listens, _ = d.source.(DepartureListener)
 	}
 	f.follow()
+	for _, d := range f.domains {
+		if d.unit != nil {
+			d.unit.timed = d.unit.timesHolds(d)
+		}
+	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))

@@ -36,6 +36,12 @@ func (o *Observer) ReadsOccupancy() bool {
 	return ok && r.ReadsOccupancy()
 }
 
+// ReadsCredits implements [fabric.CreditReader].
+func (o *Observer) ReadsCredits() bool {
+	r, ok := o.Routing.(fabric.CreditReader)
+	return ok && r.ReadsCredits()
+}
+
 // ReadsCrossed implements [fabric.CrossedReader].
 func (o *Observer) ReadsCrossed() bool {
 	r, ok := o.Routing.(fabric.CrossedReader)
