@@ -58,6 +58,7 @@ soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
+	SOAK_TIME=1m $(GO) test ./cmd/weft -run '^TestAtlasPage$$' -count 1 -timeout 0
 
 fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)

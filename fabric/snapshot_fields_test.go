@@ -98,6 +98,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")
 	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
 		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
+		"sums", "summed", // count within the routing of a switch
 		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
 		"retry", "doomed", // put together
 		"purged",                                                                                                    // counts at the beginning of a window

@@ -12,7 +12,7 @@ import (
 )
 
 // TestAtlasPage: docs/atlas.md has a section for every topology, and what it says of some of
-// them, but for what was measured, is what weft finds; with make soak, of all.
+// them, but for what was measured, is what weft finds; with make soak-pairs, of all.
 func TestAtlasPage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "atlas.md"))
 	if err != nil {

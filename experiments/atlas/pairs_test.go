@@ -9,7 +9,7 @@ import (
 
 // TestPairs: every pair is certified with the defaults, or refused with a reason; with a
 // choice that can deadlock a cycle is named where there is one. Engines of OpenSM do what
-// OpenSM does, and some promise nothing. make soak takes all networks, else some.
+// OpenSM does, and some promise nothing. make soak-pairs takes all networks, else some.
 func TestPairs(t *testing.T) {
 	pairs, cycles, refused := 0, 0, 0
 	for _, n := range Networks() {

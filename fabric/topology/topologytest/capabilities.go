@@ -110,7 +110,7 @@ func checkHamming(t testing.TB, x topology.Hamming) {
 	seen := map[topology.PortID]bool{}
 	for s := range topology.SwitchID(g.Switches()) {
 		for d, size := range dims {
-			at := x.Coordinate(s, d)
+			at, next := x.Coordinate(s, d), topology.NoPort
 			if at < 0 || at >= size {
 				t.Fatalf("switch %d at %d of %d", s, at, size)
 			}
@@ -125,6 +125,10 @@ func checkHamming(t testing.TB, x topology.Hamming) {
 				if count < 1 {
 					t.Fatalf("switch %d has no port to %d in dimension %d", s, to, d)
 				}
+				if next != topology.NoPort && first != next {
+					t.Fatalf("switch %d: ports along dimension %d are not consecutive at %d", s, d, to)
+				}
+				next = first + topology.PortID(count)
 				for p := first; p < first+topology.PortID(count); p++ {
 					peer, ok := g.PeerPort(p)
 					if !ok || g.PortSwitch[p] != s || seen[p] {
