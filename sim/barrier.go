@@ -18,13 +18,13 @@ type Barrier struct {
 	over    *sync.Cond
 }
 
-// A goroutine looks so often before it sleeps where every one has a processor: for some
-// hundreds of microseconds, since to be woken takes some tens, and much more if the
+// A goroutine looks so often before it sleeps where every one has a processor: for about a
+// hundred microseconds, since to be woken takes some tens, and much more if the
 // operating system then finds both goroutines a place on one processor. After a long
 // sleep, others seem to use the processors, too, and it looks for ten microseconds only;
 // after a short one for a little more again.
 const (
-	mostLooks  = 500_000
+	mostLooks  = 100_000
 	leastLooks = 10_000
 	shortSleep = 500 * time.Microsecond
 	longSleep  = 2 * time.Millisecond
