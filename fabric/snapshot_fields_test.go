@@ -104,7 +104,6 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                    // counts at the beginning of a window
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
-		"sums", "summed", // of a decision
 		"convoys", // are disbanded before
 		"worked")  // of those with a conductor
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
