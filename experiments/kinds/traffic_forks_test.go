@@ -149,6 +149,9 @@ window = 700
 func TestForks(t *testing.T) {
 	for name, text := range forkFiles {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "refined" || strings.Contains(name, "found")) {
+				t.Skip("short: the longest runs, on threads like the others")
+			}
 			run := func(e experiments.Execution) *experiments.Outcome {
 				o := execute(t, load(t, text, experiments.Options{}), e)
 				for _, x := range o.Failures {
