@@ -14,28 +14,33 @@ type Barrier struct {
 	arrived atomic.Int32
 	phase   atomic.Uint32
 	looks   atomic.Int32 // before sleeping
+	most    int32        // of looks
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
 
-// A goroutine looks so often before it sleeps where every one has a processor: for about a
-// hundred microseconds, since to be woken takes some tens, and much more if the
+// A goroutine looks so often before it sleeps where every one has a processor, at about a
+// nanosecond a look, since to be woken takes some tens of microseconds, and much more if the
 // operating system then finds both goroutines a place on one processor. After a long
 // sleep, others seem to use the processors, too, and it looks for ten microseconds only;
 // after a short one for a little more again.
+//
+// ShortLooks suit work that allocates, whose collector wants a processor now and then;
+// LongLooks work that does not.
 const (
-	mostLooks  = 100_000
+	ShortLooks = 100_000
+	LongLooks  = 400_000
 	leastLooks = 10_000
 	shortSleep = 500 * time.Microsecond
 	longSleep  = 2 * time.Millisecond
 )
 
-// NewBarrier makes a barrier for n goroutines.
-func NewBarrier(n int) *Barrier {
-	b := &Barrier{n: int32(n)}
+// NewBarrier makes a barrier for n goroutines that look most times before they sleep.
+func NewBarrier(n int, most int32) *Barrier {
+	b := &Barrier{n: int32(n), most: most}
 	b.over = sync.NewCond(&b.mutex)
 	if n <= runtime.GOMAXPROCS(0) {
-		b.looks.Store(mostLooks)
+		b.looks.Store(most)
 	}
 	return b
 }
@@ -74,7 +79,7 @@ func (b *Barrier) WaitThen(do func()) {
 		return
 	}
 	if slept := time.Since(began); slept < shortSleep {
-		b.looks.Store(min(mostLooks, looks+leastLooks/4))
+		b.looks.Store(min(b.most, looks+leastLooks/4))
 	} else if slept > longSleep {
 		b.looks.Store(leastLooks)
 	}
