@@ -8,7 +8,7 @@ type barrier struct {
 	last func() // what the last one does before the others go on, where it is asked to
 }
 
-func newBarrier(n int, last func()) *barrier { return &barrier{sim.NewBarrier(n, sim.LongLooks), last} }
+func newBarrier(n int, last func()) *barrier { return &barrier{sim.NewBarrier(n, sim.LongLook), last} }
 
 // wait returns when all have come, and when the last one has done what it does if
 // everyone asks for that.

@@ -105,7 +105,7 @@ func (p *LogGOPS) undivided(w Workload, threads int) string {
 func (p LogGOPS) runParts(w Divisible, threads int, progress Progress) (LogGOPSResult, error) {
 	whole := p.machine(w)
 	run := &partsRun{parts: make([]*loggopsMachine, min(threads, w.Ranks())), progress: progress}
-	run.barrier = sim.NewBarrier(len(run.parts), sim.ShortLooks)
+	run.barrier = sim.NewBarrier(len(run.parts), sim.ShortLook)
 	ends := make([]int32, len(run.parts))
 	for i := range run.parts {
 		m := *whole

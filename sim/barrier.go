@@ -13,34 +13,38 @@ type Barrier struct {
 	n       int32
 	arrived atomic.Int32
 	phase   atomic.Uint32
-	looks   atomic.Int32 // before sleeping
-	most    int32        // of looks
+	look    atomic.Int64 // before sleeping, in nanoseconds
+	most    int64        // of look
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
 
-// A goroutine looks so often before it sleeps where every one has a processor, at about a
-// nanosecond a look, since to be woken takes some tens of microseconds, and much more if the
-// operating system then finds both goroutines a place on one processor. After a long
-// sleep, others seem to use the processors, too, and it looks for ten microseconds only;
-// after a short one for a little more again.
+// A goroutine looks so long before it sleeps where every one has a processor, since to be
+// woken takes some tens of microseconds, and much more if the operating system then finds
+// both goroutines a place on one processor. After a long sleep, others seem to use the
+// processors, too, and it looks for ten microseconds only; after a short one for a little
+// more again.
 //
-// ShortLooks suit work that allocates, whose collector wants a processor now and then;
-// LongLooks work that does not.
+// ShortLook suits work that allocates, whose collector wants a processor now and then;
+// LongLook work that does not.
 const (
-	ShortLooks = 100_000
-	LongLooks  = 400_000
-	leastLooks = 10_000
+	ShortLook  = 100 * time.Microsecond
+	LongLook   = 400 * time.Microsecond
+	leastLook  = 10 * time.Microsecond
 	shortSleep = 500 * time.Microsecond
 	longSleep  = 2 * time.Millisecond
 )
 
-// NewBarrier makes a barrier for n goroutines that look most times before they sleep.
-func NewBarrier(n int, most int32) *Barrier {
-	b := &Barrier{n: int32(n), most: most}
+// looksAtOnce is how often a goroutine looks between two looks at the clock: about two
+// microseconds.
+const looksAtOnce = 2000
+
+// NewBarrier makes a barrier for n goroutines that look for so long before they sleep.
+func NewBarrier(n int, most time.Duration) *Barrier {
+	b := &Barrier{n: int32(n), most: int64(most)}
 	b.over = sync.NewCond(&b.mutex)
 	if n <= runtime.GOMAXPROCS(0) {
-		b.looks.Store(most)
+		b.look.Store(b.most)
 	}
 	return b
 }
@@ -63,10 +67,15 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Broadcast()
 		return
 	}
-	looks := b.looks.Load()
-	for range looks {
-		if b.phase.Load() != phase {
-			return
+	look := b.look.Load()
+	for began := time.Now(); look > 0; {
+		for range looksAtOnce {
+			if b.phase.Load() != phase {
+				return
+			}
+		}
+		if int64(time.Since(began)) > look {
+			break
 		}
 	}
 	began := time.Now()
@@ -75,12 +84,12 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Wait()
 	}
 	b.mutex.Unlock()
-	if looks == 0 {
+	if look == 0 {
 		return
 	}
 	if slept := time.Since(began); slept < shortSleep {
-		b.looks.Store(min(b.most, looks+leastLooks/4))
+		b.look.Store(min(b.most, look+int64(leastLook)/4))
 	} else if slept > longSleep {
-		b.looks.Store(leastLooks)
+		b.look.Store(int64(leastLook))
 	}
 }

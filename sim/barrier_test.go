@@ -10,7 +10,7 @@ import (
 // once, before anyone goes on; with a processor for everyone and without.
 func TestBarrier(t *testing.T) {
 	for _, n := range []int{1, 2, 3 * runtime.GOMAXPROCS(0)} {
-		b := NewBarrier(n, ShortLooks)
+		b := NewBarrier(n, ShortLook)
 		come, opened := make([]int, n), 0
 		var all sync.WaitGroup
 		for me := range n {
