@@ -61,7 +61,7 @@ func (f *Fabric) meet(now sim.Time) {
 
 // leads tells whether a packet may go to a terminal.
 func (x *archiver) leads(id, dst int32) bool {
-	if !x.someone(dst) {
+	if x.Err() != nil || !x.someone(dst) {
 		return false
 	}
 	if x.sent == nil {

@@ -20,7 +20,7 @@ func (t *loggpTransport) Archive(a *snapshot.Archive, known Known) {
 }
 
 // archiveMark archives what a request is, and where it goes.
-func (t *loggpTransport) archiveMark(a *snapshot.Archive, m *hca.Mark) {
+func (t *loggpTransport) archiveMark(a *snapshot.Archive, m *hca.Request) {
 	snapshot.Int(a, &m.Peer)
 	snapshot.Int(a, &m.ID)
 	snapshot.Int(a, &m.To)
