@@ -29,12 +29,12 @@ type Plan struct {
 	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
 	// The run that wrote it must have had the same network, workloads, and plan but for
 	// Threads; after a warm-up, what comes after it in the plan may be another.
-	From []byte
+	From *snapshot.Archive
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
 	// packets have arrived, also when the run's context has ended, and once more then, with
-	// done set; state encodes the run. An error ends the run. It is not called for networks that have no form to be kept in:
-	// see [Fabric.AppendState].
-	Snapshot func(done bool, state func() ([]byte, error)) error
+	// done set; state writes the run. An error ends the run. It is not called for networks that
+	// have no form to be kept in: see [Fabric.AppendState].
+	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // Result is the outcome of a measured run. Times are in cycles.
@@ -112,7 +112,7 @@ func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte
 		}
 		r.phase = settling
 	}
-	return r.state()
+	return snapshot.Encode(r.state)
 }
 
 // prepare makes a run of a fabric that is new.
@@ -130,7 +130,7 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		offered = 0
 	}
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
-	r.encode = r.state
+	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
@@ -144,10 +144,9 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 // begin starts the terminals, of a new run or of one that goes on.
 func (r *runner) begin() error {
 	f := r.f
-	var left *snapshot.Archive
-	if r.plan.From != nil {
-		var err error
-		if left, err = r.restore(r.plan.From); err != nil {
+	left := r.plan.From
+	if left != nil {
+		if err := r.restore(left); err != nil {
 			return err
 		}
 	}
@@ -177,7 +176,7 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
-	encode     func() ([]byte, error) // the run, between two slices
+	write      func(*snapshot.Archive) error // the run, between two slices
 	course
 }
 
@@ -240,7 +239,7 @@ func (r *runner) keep(done bool) error {
 	if r.plan.Snapshot == nil || r.f.noState() != nil {
 		return nil
 	}
-	return r.plan.Snapshot(done, r.encode)
+	return r.plan.Snapshot(done, r.write)
 }
 
 // advance simulates some cycles and looks for signs of life.
