@@ -77,10 +77,6 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if err != nil {
 		return nil, err
 	}
-	var trace *Tracer
-	if plan.Trace.Packets > 0 {
-		trace = f.StartTrace(r.result.Meter, plan.Trace)
-	}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -90,14 +86,17 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if responder, ok := r.statistics.source.(Responder); ok {
 		r.result.Measures = r.result.noted(responder.Measures())
 	}
-	if trace != nil {
-		r.result.Traces = trace.Packets()
+	if r.trace != nil {
+		r.result.Traces = r.trace.Packets()
 	}
 	return r.result, nil
 }
 
 // WarmUp is the first part of Run, up to the end of the warm-up, and returns the state
-// that [Plan].From takes. Window, After and Settle are not read.
+// that [Plan].From takes. Window, After and Settle are not read. A run with blame goes on from
+// a warm-up with blame, and one with traces from one with traces, of whatever packets: no
+// packet of a warm-up is measured, but what an observer sees of those that are still there
+// belongs to the state.
 func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte, error) {
 	r, err := f.prepare(ctx, source, 0, plan)
 	if err != nil {
@@ -138,6 +137,9 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	if plan.Trace.Packets > 0 {
+		r.trace = f.StartTrace(r.result.Meter, plan.Trace)
+	}
 	return r, nil
 }
 
@@ -176,6 +178,7 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
+	trace      *Tracer                       // nil: no packets are traced
 	write      func(*snapshot.Archive) error // the run, between two slices
 	course
 }

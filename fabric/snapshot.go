@@ -11,8 +11,9 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with a conductor, multicast packets or observers has no
-// such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
+// listed, by where they are. What
+// observers have seen (blame, traces) is part of it. A network with a conductor or multicast
+// packets has no such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 	if err := f.noState(); err != nil {
@@ -46,8 +47,6 @@ func (f *Fabric) noState() error {
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
 	case f.multicast != nil:
 		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
-	case f.observer != nil:
-		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
 	}
 	return nil
 }
@@ -76,6 +75,7 @@ func (f *Fabric) archive(a *snapshot.Archive) *archiver {
 	x.packetTable()
 	x.hardware()
 	x.faults()
+	x.observed()
 	x.wheels(moving)
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
@@ -148,6 +148,7 @@ func (x *archiver) settleIn(moving *moving) {
 	}
 	for _, d := range f.domains {
 		d.cycle = f.cycle
+		d.steps.set(max(0, d.cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
 		clear(d.active)

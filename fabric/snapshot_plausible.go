@@ -195,6 +195,10 @@ func (x *archiver) plausibleMoves(m *moving) {
 	for _, e := range m.behind {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
+	for _, e := range m.tails {
+		unit := f.domains[0].unit
+		x.Check(unit != nil && unit.followed != nil && x.queueOf(e.item.queue) && x.someone(e.item.dst), "a tail for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+	}
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {
 		x.Check(f.unit != nil && x.ramp(&m.ramps[i].item), "credits come back: %+v", m.ramps[i].item)
