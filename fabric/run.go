@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -20,6 +21,7 @@ type Plan struct {
 	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
+	Worth     int64     // terminals times cycles of a window from which a second thread is used; 0: from where it pays
 	Progress  func()    // called every few hundred cycles; may be nil
 	// After, which may be nil, takes over from the workload when the warm-up has ended:
 	// nothing is born of the first workload any more, and nobody answers its packets; those
@@ -152,7 +154,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads, nil)
+	f.split(r.plan.Threads, Never, cmp.Or(r.plan.Worth, worthThreads), nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)

@@ -164,7 +164,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 
 // plan is what warm-up and window have in common.
 func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
-	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads}
+	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads, Worth: worthOpen}
 }
 
 // advance tells how far a replication has come. The drain, short where the network
