@@ -44,8 +44,6 @@ func (f *Fabric) noState() error {
 	switch {
 	case f.conductor != nil:
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
-	case f.multicast != nil:
-		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
 	case f.observer != nil:
 		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
 	}
@@ -134,6 +132,7 @@ func (x *archiver) hardware() {
 	}
 	snapshot.Array(a, "terminals", f.departures, archiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
+	x.replications()
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to

@@ -22,7 +22,7 @@ func (x *archiver) plausible() {
 			v := sw.queue(local)
 			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {
-				x.Check(x.goes(sw, q) && x.someone(q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
+				x.Check(x.goes(sw, q) && x.leads(q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
 			})
 			if f.upcoming != nil {
 				u := &f.upcoming[sw.queue0+int32(local)]
@@ -37,8 +37,8 @@ func (x *archiver) plausible() {
 	}
 	for t := range f.terminals {
 		te := &f.terminals[t]
-		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)&^f.allVCs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
-		x.Check(te.packet < 0 || x.someone(te.dst), "terminal %d sends to terminal %d", t, te.dst)
+		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)>>f.vcs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
+		x.Check(te.packet < 0 || x.leads(te.dst), "terminal %d sends to terminal %d", t, te.dst)
 	}
 	for t := range f.laneQueues {
 		l, waiting := &f.laneQueues[t], 0
@@ -54,6 +54,7 @@ func (x *archiver) plausible() {
 		x.Check(waiting == l.waiting, "terminal %d has %d packets in its lanes, not %d", t, waiting, l.waiting)
 	}
 	x.plausibleLists()
+	x.plausibleCopies()
 }
 
 // goes tells whether a packet's decision is one of its switch's.
@@ -65,6 +66,9 @@ func (x *archiver) goes(sw *switchState, q *queued) bool {
 }
 
 func (x *archiver) someone(t int32) bool { return t >= 0 && int(t) < len(x.f.terminals) }
+
+// leads tells whether a packet may go to a terminal, or be a multicast one.
+func (x *archiver) leads(dst int32) bool { return x.someone(dst) || dst < 0 && x.f.multicast != nil }
 
 // queueOf tells whether there is a queue of a number.
 func (x *archiver) queueOf(number int32) bool {
@@ -181,10 +185,10 @@ func (x *archiver) ramp(r *ramp) bool {
 func (x *archiver) plausibleMoves(m *moving) {
 	f := x.f
 	for _, e := range m.toTerminals {
-		x.Check(x.someone(^e.item.queue) && e.item.dst == ^e.item.queue, "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
+		x.Check(x.someone(^e.item.queue) && (e.item.dst == ^e.item.queue || e.item.dst < 0 && f.multicast != nil), "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
 	}
 	for _, e := range m.toSwitches {
-		x.Check(x.queueOf(e.item.queue) && x.someone(e.item.dst), "a flit for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+		x.Check(x.queueOf(e.item.queue) && x.leads(e.item.dst), "a flit for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
 	}
 	for _, e := range m.credits {
 		x.Check(e.item >= 0 && int(e.item) < len(f.outVC), "a credit comes back to output virtual channel %d", e.item)
@@ -195,6 +199,7 @@ func (x *archiver) plausibleMoves(m *moving) {
 	for _, e := range m.behind {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
+	x.plausibleMovingCopies(m)
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {
 		x.Check(f.unit != nil && x.ramp(&m.ramps[i].item), "credits come back: %+v", m.ramps[i].item)
