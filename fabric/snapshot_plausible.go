@@ -123,7 +123,7 @@ func (x *archiver) plausibleUnit() {
 	for p := range u.flows {
 		for i := range u.flows[p] {
 			w := &u.flows[p][i]
-			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && w.decided >= 0 && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
+			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && (w.decided >= 0 || w.decided == -1 && w.kind == crossing) && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
 		}
 	}
 	for word := range u.streams {
