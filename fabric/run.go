@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -20,6 +21,7 @@ type Plan struct {
 	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
+	Worth     int64     // terminals times cycles of a window from which a second thread is used; 0: from where it pays
 	Progress  func()    // called every few hundred cycles; may be nil
 	// After, which may be nil, takes over from the workload when the warm-up has ended:
 	// nothing is born of the first workload any more, and nobody answers its packets; those
@@ -29,12 +31,12 @@ type Plan struct {
 	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
 	// The run that wrote it must have had the same network, workloads, and plan but for
 	// Threads; after a warm-up, what comes after it in the plan may be another.
-	From []byte
+	From *snapshot.Archive
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
 	// packets have arrived, also when the run's context has ended, and once more then, with
-	// done set; state encodes the run. An error ends the run. It is not called for networks that have no form to be kept in:
-	// see [Fabric.AppendState].
-	Snapshot func(done bool, state func() ([]byte, error)) error
+	// done set; state writes the run. An error ends the run. It is not called for networks that
+	// have no form to be kept in: see [Fabric.AppendState].
+	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // Result is the outcome of a measured run. Times are in cycles.
@@ -111,7 +113,7 @@ func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte
 		}
 		r.phase = settling
 	}
-	return r.state()
+	return snapshot.Encode(r.state)
 }
 
 // prepare makes a run of a fabric that is new.
@@ -129,7 +131,7 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		offered = 0
 	}
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
-	r.encode = r.state
+	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
@@ -146,14 +148,13 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 // begin starts the terminals, of a new run or of one that goes on.
 func (r *runner) begin() error {
 	f := r.f
-	var left *snapshot.Archive
-	if r.plan.From != nil {
-		var err error
-		if left, err = r.restore(r.plan.From); err != nil {
+	left := r.plan.From
+	if left != nil {
+		if err := r.restore(left); err != nil {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads, nil)
+	f.split(r.plan.Threads, Never, cmp.Or(r.plan.Worth, worthThreads), nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)
@@ -179,8 +180,8 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
-	trace      *Tracer                // nil: no packets are traced
-	encode     func() ([]byte, error) // the run, between two slices
+	trace      *Tracer                       // nil: no packets are traced
+	write      func(*snapshot.Archive) error // the run, between two slices
 	course
 }
 
@@ -243,7 +244,7 @@ func (r *runner) keep(done bool) error {
 	if r.plan.Snapshot == nil || r.f.noState() != nil {
 		return nil
 	}
-	return r.plan.Snapshot(done, r.encode)
+	return r.plan.Snapshot(done, r.write)
 }
 
 // advance simulates some cycles and looks for signs of life.

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // describe is everything that a result says.
@@ -80,7 +81,7 @@ func TestRunsGoOn(t *testing.T) {
 	for _, c := range courses(t) {
 		var whole []byte
 		plan, calls := c.plan, 0
-		plan.Snapshot = func(bool, func() ([]byte, error)) error { calls++; return nil }
+		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
 		want, err := c.run(t, plan)
 		if err != nil {
 			t.Fatal(err)
@@ -92,9 +93,9 @@ func TestRunsGoOn(t *testing.T) {
 			plan := c.plan
 			plan.Threads = 1 + random.IntN(3)
 			stop := errors.New("killed")
-			plan.Snapshot = func(_ bool, state func() ([]byte, error)) (err error) {
+			plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) (err error) {
 				if call++; call > at {
-					if kept, err = state(); err == nil {
+					if kept, err = snapshot.Encode(state); err == nil {
 						err = stop
 					}
 				}
@@ -108,10 +109,10 @@ func TestRunsGoOn(t *testing.T) {
 			}
 			for threads := 1; threads <= 3; threads++ {
 				plan := c.plan
-				plan.Threads, plan.From = threads, kept
+				plan.Threads, plan.From = threads, snapshot.Reader(kept)
 				first := true
-				plan.Snapshot = func(_ bool, state func() ([]byte, error)) error {
-					if again, err := state(); first && (err != nil || !bytes.Equal(again, kept)) {
+				plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) error {
+					if again, err := snapshot.Encode(state); first && (err != nil || !bytes.Equal(again, kept)) {
 						t.Errorf("%s: what has been restored is written in another form (%v)", c.name, err)
 					}
 					first = false
@@ -126,7 +127,7 @@ func TestRunsGoOn(t *testing.T) {
 				}
 			}
 		}
-		c.plan.From = whole[:len(whole)/2]
+		c.plan.From = snapshot.Reader(whole[:len(whole)/2])
 		if _, err := c.run(t, c.plan); err == nil {
 			t.Errorf("%s: half of a snapshot is taken", c.name)
 		}
@@ -154,7 +155,7 @@ func TestForks(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := c.plan
-			plan.From, plan.Threads = warm, 1+i
+			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
 			got, err := c.run(t, plan)
 			if err != nil {
 				t.Fatal(err)

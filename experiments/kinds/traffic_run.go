@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -142,11 +143,15 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 		}
 	}
 	kept := run.Checkpoint()
-	plan.Snapshot = kept.Save
-	if plan.From = kept.State(); plan.From == nil {
+	plan.Snapshot = kept.SaveTo
+	if plan.From = kept.Open(); plan.From == nil {
 		part := c.warmUpPart(parts, replication, forks)
-		if plan.From, err = run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) }); err != nil {
+		warm, err := run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) })
+		if err != nil {
 			return nil, nil, err
+		}
+		if warm != nil {
+			plan.From = snapshot.Reader(warm)
 		}
 	}
 	result, err := f.Run(ctx, source, c.Traffic.Load, plan)
@@ -161,8 +166,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 // plan is what warm-up and window have in common.
 func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
 	return fabric.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Threads: run.Threads,
-		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
+		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
 	}
 }
 
