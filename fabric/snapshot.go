@@ -11,7 +11,7 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with a conductor, multicast packets or observers has no
+// listed, by where they are. A network with observers has no
 // such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
@@ -42,8 +42,6 @@ func (f *Fabric) RestoreState(b []byte) error {
 // noState says why a network cannot be written.
 func (f *Fabric) noState() error {
 	switch {
-	case f.conductor != nil:
-		return errors.New("a network with a conductor cannot be written as a snapshot yet")
 	case f.observer != nil:
 		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
 	}
@@ -73,6 +71,7 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	snapshot.Int(a, &f.cycle)
 	x.Check(f.cycle >= -1 && f.cycle < Never, "cycle %d", f.cycle)
 	x.counters(&f.Counters)
+	x.lastWork()
 	moving := x.gather()
 	x.letterTable()
 	x.packetTable()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -18,6 +19,7 @@ type moving struct {
 	behind                  []filed[int32]
 	ramps                   []filed[ramp]
 	events                  []filed[event]
+	wakes                   []filed[int32] // of terminals, which an earlier one has made void
 }
 
 // filed is an item of a wheel.
@@ -68,6 +70,7 @@ func (m *moving) take(f *Fabric) {
 			m.events = collect(m.events, d.unit.events)
 		}
 	}
+	m.takeWakes(f)
 	order(m.toTerminals, placeOfFlit)
 	order(m.toSwitches, placeOfFlit)
 	order(m.credits, placeOfOV)
@@ -98,6 +101,9 @@ func (x *archiver) wheels(m *moving) {
 	snapshot.List(a, &m.behind, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
 	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); archiveRamp(a, &e.item) })
 	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); archiveEvent(a, &e.item) })
+	if x.f.conductor != nil {
+		snapshot.List(a, &m.wakes, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	}
 	if a.Reading() && a.Err() == nil {
 		x.plausibleMoves(m)
 	}
@@ -137,6 +143,9 @@ func (m *moving) file(f *Fabric) {
 			d = f.ofEnd
 		}
 		*d(e.item.number).unit.events.Place(e.cycle) = e.item
+	}
+	for _, e := range m.wakes {
+		*f.owner(topology.TerminalID(e.item)).wakes.Place(e.cycle) = e.item
 	}
 }
 

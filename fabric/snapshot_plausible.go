@@ -201,6 +201,9 @@ func (x *archiver) plausibleMoves(m *moving) {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
 	x.plausibleMovingCopies(m)
+	for _, e := range m.wakes {
+		x.Check(x.someone(e.item), "terminal %d wakes", e.item)
+	}
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {
 		x.Check(f.unit != nil && x.ramp(&m.ramps[i].item), "credits come back: %+v", m.ramps[i].item)
