@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -104,7 +105,7 @@ func (x *archiver) hardware() {
 	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
 	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
 	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
-	snapshot.Array(a, "switches", f.streams, archiveStream)
+	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
 	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
 	for _, own := range f.allocators {
@@ -133,7 +134,7 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		x.flights()
 	}
-	snapshot.Array(a, "terminals", f.departures, archiveStream)
+	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
 	x.replications()
 }

@@ -23,7 +23,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
 	whole(t, archiveLetter)
-	whole(t, archiveSpec)
+	whole(t, func(a *snapshot.Archive, s *PacketSpec) { s.Archive(a) })
 	whole(t, func(a *snapshot.Archive, p *lanePacket) { withPackets(a).lanePacket(p) })
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
