@@ -68,6 +68,20 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
+	"program": {"mpi", `
+kind = "mpi"
+[job]
+ranks = 96
+finish_times = true
+[workload]
+type = "osu-alltoall"
+bytes = "9KiB"
+iterations = 20
+[measure]
+replications = 2
+[sweep]
+"job.machine" = ["loggp", "loggops"]
+`, "workload.iterations=400", []string{"ranks.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.
