@@ -109,6 +109,20 @@ links = true
 [sweep]
 "messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
 `, "messages.count=300", []string{"groups.csv", "links.csv"}},
+	"program": {"mpi", `
+kind = "mpi"
+[job]
+ranks = 96
+finish_times = true
+[workload]
+type = "osu-alltoall"
+bytes = "9KiB"
+iterations = 20
+[measure]
+replications = 2
+[sweep]
+"job.machine" = ["loggp", "loggops"]
+`, "workload.iterations=400", []string{"ranks.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.
