@@ -20,6 +20,9 @@ func describe(r *fabric.Result) string {
 	if r.Series != nil {
 		text += fmt.Sprintln(*r.Series)
 	}
+	if r.Blame != nil {
+		text += observed(r.Blame, r.Traces)
+	}
 	return text
 }
 
@@ -54,6 +57,9 @@ func courses(t testing.TB) []course {
 	packets(&held)
 	found := fabric.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
 	given := fabric.Plan{Warmup: 730, Window: 1210, Series: 7}
+	seen, slowest := given, found
+	seen.Blame, seen.Levels, seen.Trace = true, true, fabric.TracePlan{Packets: 30, Every: 3}
+	slowest.Blame, slowest.Trace = true, fabric.TracePlan{Packets: 20, Slowest: true}
 	return []course{
 		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 0, 1, found},
 		{"given", torus, fabric.DefaultConfig(), 0.2, 0, 3, given},
@@ -62,6 +68,9 @@ func courses(t testing.TB) []course {
 		{"forked, given", torus, fabric.DefaultConfig(), 0.15, 0.4, 2, given},
 		{"forked, packets", dragonfly, held, 0.4, 0.2, 4, given},
 		{"forked from saturation", torus, fabric.DefaultConfig(), 0.1, 1, 1, given},
+		{"observed, found", torus, fabric.DefaultConfig(), 0.2, 0, 3, slowest},
+		{"forked, observed", torus, pipelined(), 0.15, 0.4, 2, seen},
+		{"forked, observed packets", dragonfly, held, 0.4, 0.2, 4, seen},
 	}
 }
 
