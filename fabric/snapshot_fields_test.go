@@ -41,8 +41,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveEvent)
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
-		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
-		"passed") // of blame, which has no snapshots
+		"dest", "pace", "bounded", "wheel") // follow from the network, and how it is divided
 	whole(t, archiveInPort, "upstream", "delay", "wheel") // likewise
 	whole(t, func(a *snapshot.Archive, te *terminal) { withPackets(a).terminal(te) })
 	whole(t, func(a *snapshot.Archive, e *flit) { withPackets(a).flit(e) })
@@ -92,6 +91,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"swept",         // none before the first cycle after
 		"followed",      // of observers, which have no snapshots
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
@@ -104,7 +104,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                    // counts at the beginning of a window
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
-		"convoys", // are disbanded before
+		"routesAhead", // follows from the settings
+		"convoys",     // are disbanded before
 		"worked")  // of those with a conductor
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
 		"conductor") // which has no snapshots
