@@ -12,13 +12,9 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with observers has no
-// such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
-// in flight.
+// listed, by where they are. What observers have seen (blame, traces) is part of it. Cost:
+// linear in ports*vcs, the terminals and the flits in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
-	if err := f.noState(); err != nil {
-		return b, err
-	}
 	a := snapshot.Writer()
 	f.archive(a)
 	return append(b, a.Bytes()...), a.Err()
@@ -29,24 +25,12 @@ func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 // with any number of threads. What cannot be a state of it gives an error, and the network
 // must then not be used.
 func (f *Fabric) RestoreState(b []byte) error {
-	if err := f.noState(); err != nil {
-		return err
-	}
 	if f.source == nil || f.cycle >= 0 {
 		return errors.New("a state is restored into a fabric that is attached and has not run")
 	}
 	a := snapshot.Reader(b)
 	f.archive(a)
 	return a.End()
-}
-
-// noState says why a network cannot be written.
-func (f *Fabric) noState() error {
-	switch {
-	case f.observer != nil:
-		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
-	}
-	return nil
 }
 
 // archiver writes or reads the state of a network.
@@ -78,6 +62,7 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	x.packetTable()
 	x.hardware()
 	x.faults()
+	x.observed()
 	x.wheels(moving)
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
@@ -151,6 +136,7 @@ func (x *archiver) settleIn(moving *moving) {
 	}
 	for _, d := range f.domains {
 		d.cycle = f.cycle
+		d.steps.set(max(0, d.cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
 		clear(d.active)

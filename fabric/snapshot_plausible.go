@@ -200,6 +200,10 @@ func (x *archiver) plausibleMoves(m *moving) {
 	for _, e := range m.behind {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
+	for _, e := range m.tails {
+		unit := f.domains[0].unit
+		x.Check(unit != nil && unit.followed != nil && x.queueOf(e.item.queue) && x.someone(e.item.dst), "a tail for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+	}
 	x.plausibleMovingCopies(m)
 	for _, e := range m.wakes {
 		x.Check(x.someone(e.item), "terminal %d wakes", e.item)

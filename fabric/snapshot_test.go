@@ -20,8 +20,15 @@ func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d)
 // attached is the network of a trial under a load, on threads.
 func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*fabric.Fabric, routingtest.Numbered, receivers) {
 	t.Helper()
+	return attachedWith(t, tr, load, threads, func(*fabric.Fabric) {})
+}
+
+// attachedWith is attached with observers.
+func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*fabric.Fabric)) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
+	t.Helper()
 	f, source := tr.Fabric(t), tr.Traffic(load)
 	got := make(receivers, source.Terminals())
+	observe(f)
 	f.Split(threads)
 	if err := f.Attach(source, got); err != nil {
 		t.Fatal(err)
@@ -150,19 +157,27 @@ func FuzzForgedStates(f *testing.F) {
 		f.Add(seed, uint32(1000*seed), uint8(1<<seed), -1)
 		f.Add(seed, uint32(0), uint8(0), int(500*seed))
 	}
+	for seed := range uint64(16) {
+		f.Add(16+seed, uint32(1237*seed), uint8(1<<(seed%8)), -1)
+		f.Add(16+seed, uint32(0), uint8(0), int(811*seed))
+	}
 	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
 		tr := routingtest.DrawUnitTrial(t, seed%8)
 		if seed&8 != 0 {
 			tr.SetUnit(fabric.UnitPacket)
 		}
-		whole, _, _ := attached(t, tr, 1, 1)
+		observe := func(*fabric.Fabric) {}
+		if seed&16 != 0 {
+			observe = (&watch{from: 20, plan: fabric.TracePlan{Packets: 30}, empty: 40}).start
+		}
+		whole, _, _ := attachedWith(t, tr, 1, 1, observe)
 		whole.Advance(60)
 		b := stateOf(t, whole)
 		b[int(at)%len(b)] ^= change
 		if cut >= 0 && cut < len(b) {
 			b = append(b[:cut], b[cut+1:]...)
 		}
-		other, _, _ := attached(t, tr, 1, 2)
+		other, _, _ := attachedWith(t, tr, 1, 2, observe)
 		if other.RestoreState(b) == nil {
 			stateOf(t, other)
 		}

@@ -36,7 +36,7 @@ func (c Config) begin(w Workload) (*meeting, Division, error) {
 	}
 	_, s.inOrder = w.(*ScheduleRun)
 	for part := range s.parts {
-		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, sent: make([][]acknowledgement, len(s.parts))}
+		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}
 		if len(s.parts) > 1 {
 			s.parts[part].work = w.(Divisible).Part()
 		}

@@ -251,7 +251,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
 	kept := run.Checkpoint()
-	if err := f.RunToEnd(ctx, x, x, fabric.ToEnd{Progress: progress, From: kept.State(), Snapshot: kept.Save}); err != nil {
+	if err := f.RunToEnd(ctx, x, x, fabric.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return exchangeRow{}, err
 	}
 	count()

@@ -79,7 +79,7 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part e
 		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
 	}
 	kept := run.WarmCheckpoint(part)
-	plan.From, plan.Snapshot = kept.State(), kept.Save
+	plan.From, plan.Snapshot = kept.Open(), kept.SaveTo
 	state, err := f.WarmUp(ctx, parts.workload, plan)
 	if err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)

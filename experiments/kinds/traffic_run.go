@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -141,11 +142,15 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 		}
 	}
 	kept := run.Checkpoint()
-	plan.Snapshot = kept.Save
-	if plan.From = kept.State(); plan.From == nil {
+	plan.Snapshot = kept.SaveTo
+	if plan.From = kept.Open(); plan.From == nil {
 		part := c.warmUpPart(parts, replication)
-		if plan.From, err = run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) }); err != nil {
+		warm, err := run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) })
+		if err != nil {
 			return nil, nil, err
+		}
+		if warm != nil {
+			plan.From = snapshot.Reader(warm)
 		}
 	}
 	result, err := f.Run(ctx, source, c.Traffic.Load, plan)
@@ -159,7 +164,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 
 // plan is what warm-up and window have in common.
 func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
-	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads}
+	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads, Worth: worthOpen}
 }
 
 // advance tells how far a replication has come. The drain, short where the network
