@@ -23,7 +23,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
 	whole(t, archiveLetter)
-	whole(t, archiveSpec)
+	whole(t, func(a *snapshot.Archive, s *PacketSpec) { s.Archive(a) })
 	whole(t, func(a *snapshot.Archive, p *lanePacket) { withPackets(a).lanePacket(p) })
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
@@ -39,6 +39,11 @@ func TestStatesAreWhole(t *testing.T) {
 	})
 	whole(t, func(a *snapshot.Archive, w *flight) { withPackets(a).flight(w) })
 	whole(t, archiveEvent)
+	whole(t, archiveReplication)
+	whole(t, archiveBranch)
+	whole(t, archivePass)
+	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
+		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
 		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
@@ -87,12 +92,12 @@ func TestStatesAreWhole(t *testing.T) {
 		"Cycles", "Faults", "Measures", "Blame", "Traces", // noted at the end, or not kept
 		"Closed", "Offered", // of the plan
 		"State", "Reason", "Series") // follow from the evidence, and from the recorder
-	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "encode", "trace")
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "write", "trace")
 	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
 	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
 
-	snapshottest.Names[extras](t, "faults", "observer", "multicast")                                                                              // the last has no snapshots
+	snapshottest.Names[extras](t, "faults", "observer", "multicast")
 	snapshottest.Names[faults](t, "origin", "now", "known", "letters", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
@@ -104,7 +109,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
 	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
-	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails")
+	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails", "wakes")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
@@ -125,9 +130,9 @@ func TestStatesAreWhole(t *testing.T) {
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
 		"convoys", // are disbanded before
-		"worked")  // of those with a conductor
+		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
-		"conductor") // which has no snapshots
+		"conductor") // made before
 }
 
 // whole is snapshottest.Check of a record whose lists may have any length.
