@@ -87,7 +87,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"Cycles", "Faults", "Measures", "Blame", "Traces", // noted at the end, or not kept
 		"Closed", "Offered", // of the plan
 		"State", "Reason", "Series") // follow from the evidence, and from the recorder
-	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "encode", "trace")
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "write", "trace")
 	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
 	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
