@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -40,6 +41,10 @@ type crew struct {
 	until     int64   // and up to this one
 	end       int64   // of the cycles to be simulated
 	onOne     string  // see [Fabric.OnOneThread]
+
+	kernel  *sim.Kernel // the only one, of [Fabric.RunKernels]
+	ticks   int64       // of that
+	written bool        // by [Fabric.Archive], in the present gap between windows
 }
 
 // task is how far a domain has got, in a cache line of its own: the number of the

@@ -20,7 +20,8 @@ type Company interface {
 	// Next is the time of the first thing that a domain's models have for others
 	// since they were last asked; sim.MaxTime without any.
 	Next(domain int) sim.Time
-	// Stop tells whether to end. It is called while nothing is simulated.
+	// Stop tells whether to end. It is called while nothing is simulated, and may write
+	// the state: see [Fabric.Archive].
 	Stop() bool
 }
 
@@ -96,9 +97,11 @@ func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock))
 
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
 // components they are, until none has anything left to do or the company ends it. The
-// company of a single one is asked whether to end when that has been stopped.
+// company of a single one is asked whether to end when that has been stopped, and now
+// and then.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	if len(kernels) == 1 {
+		f.kernel = kernels[0]
 		for kernels[0].Run(sim.MaxTime) && !company.Stop() {
 		}
 		return
@@ -113,14 +116,7 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	}
 	r.work(0)
 	f.others.Wait()
-	f.deliverMail()
-	for _, d := range f.domains {
-		f.cycle = max(f.cycle, d.cycle)
-	}
-	for _, d := range f.domains {
-		d.cycle = f.cycle
-	}
-	f.count()
+	f.meet(0)
 }
 
 type kernelRun struct {
@@ -141,15 +137,19 @@ type nextTime struct {
 // open finds the beginning of the next window, while all threads wait.
 func (r *kernelRun) open() {
 	r.first = sim.MaxTime
-	for i := range r.next {
-		r.first = min(r.first, r.next[i].at)
-	}
 	if r.company.Stop() {
-		r.first = sim.MaxTime
+		return
+	}
+	for i := range r.next {
+		if r.written { // nobody has anything for others any more, and convoys have come to an end
+			r.next[i].at = min(r.kernels[i].Next(), r.company.Next(i))
+		}
+		r.first = min(r.first, r.next[i].at)
 	}
 	if r.first < sim.MaxTime {
 		r.window++
 	}
+	r.written = false
 }
 
 // work is a thread's share of RunKernels.

@@ -45,8 +45,6 @@ func (f *Fabric) noState() error {
 	switch {
 	case f.conductor != nil:
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
-	case f.multicast != nil:
-		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
 	}
 	return nil
 }
@@ -57,12 +55,16 @@ type archiver struct {
 	f       *Fabric
 	packets numbers // those that there are
 	letters numbers // those that are in use
+	sent    Packets // nil: tags are archived as they are
 }
 
 // archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) *archiver {
+func (f *Fabric) archive(a *snapshot.Archive) *archiver { return f.archiveSent(a, nil) }
+
+// archiveSent is archive where tags of packets name records of their source.
+func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	f.disband()
-	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}}
+	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}, sent: sent}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
 	}
@@ -134,6 +136,7 @@ func (x *archiver) hardware() {
 	}
 	snapshot.Array(a, "terminals", f.departures, archiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
+	x.replications()
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to

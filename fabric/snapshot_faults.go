@@ -31,6 +31,10 @@ func (x *archiver) numberLetters() {
 
 // tag archives the tag of a packet, which in a network with faults is its letter.
 func (x *archiver) tag(tag *uint64) {
+	if x.sent != nil {
+		x.sent.ArchiveTag(x.Archive, tag)
+		return
+	}
 	if x.f.faults == nil {
 		snapshot.Int(x.Archive, tag)
 		return

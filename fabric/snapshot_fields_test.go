@@ -39,6 +39,11 @@ func TestStatesAreWhole(t *testing.T) {
 	})
 	whole(t, func(a *snapshot.Archive, w *flight) { withPackets(a).flight(w) })
 	whole(t, archiveEvent)
+	whole(t, archiveReplication)
+	whole(t, archiveBranch)
+	whole(t, archivePass)
+	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
+		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
 		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
@@ -92,7 +97,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
 
-	snapshottest.Names[extras](t, "faults", "observer", "multicast")                                                                              // the last has no snapshots
+	snapshottest.Names[extras](t, "faults", "observer", "multicast")
 	snapshottest.Names[faults](t, "origin", "now", "known", "letters", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
