@@ -184,7 +184,8 @@ func TestSnapshotsOfTracesWithFaults(t *testing.T) {
 // are counted modulo 2^32, have come around.
 func TestSnapshotsObservedLate(t *testing.T) {
 	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
-	const late = 1<<32 + 100
+	config.Switch.Speedup, config.Switch.RouteCycles = 2, 5
+	const late = 1<<31 + 100 // two steps a cycle
 	build := func() (*watch, *fabric.Fabric, *fabric.OpenLoop) {
 		w := &watch{from: late, plan: fabric.TracePlan{Packets: 100}, empty: 1 << 20}
 		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
