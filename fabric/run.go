@@ -241,7 +241,7 @@ func (r *runner) slice(end int64) error {
 
 // keep lets the run be kept between two slices.
 func (r *runner) keep(done bool) error {
-	if r.plan.Snapshot == nil || r.f.noState() != nil {
+	if r.plan.Snapshot == nil {
 		return nil
 	}
 	return r.plan.Snapshot(done, r.write)

@@ -23,7 +23,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
 	whole(t, archiveLetter)
-	whole(t, archiveSpec)
+	whole(t, func(a *snapshot.Archive, s *PacketSpec) { s.Archive(a) })
 	whole(t, func(a *snapshot.Archive, p *lanePacket) { withPackets(a).lanePacket(p) })
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
@@ -109,7 +109,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
 	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
-	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails")
+	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails", "wakes")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
@@ -130,9 +130,9 @@ func TestStatesAreWhole(t *testing.T) {
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
 		"convoys", // are disbanded before
-		"worked")  // of those with a conductor
+		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
-		"conductor") // which has no snapshots
+		"conductor") // made before
 }
 
 // whole is snapshottest.Check of a record whose lists may have any length.
