@@ -186,28 +186,30 @@ func TestSnapshotsObservedLate(t *testing.T) {
 	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
 	config.Switch.Speedup, config.Switch.RouteCycles = 2, 5
 	const late = 1<<31 + 100 // two steps a cycle
-	build := func() (*watch, *fabric.Fabric, *fabric.OpenLoop) {
-		w := &watch{from: late, plan: fabric.TracePlan{Packets: 100}, empty: 1 << 20}
-		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
-		w.start(f)
-		source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2)}, fixed(3), 1)
-		source.Begin(late)
-		if err := f.Attach(source, make(receivers, terminals)); err != nil {
+	for flits := 1; flits <= 3; flits++ {
+		build := func() (*watch, *fabric.Fabric, *fabric.OpenLoop) {
+			w := &watch{from: late, plan: fabric.TracePlan{Packets: 100}, empty: 1 << 20}
+			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
+			w.start(f)
+			source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
+			source.Begin(late)
+			if err := f.Attach(source, make(receivers, terminals)); err != nil {
+				t.Fatal(err)
+			}
+			return w, f, source
+		}
+		w, whole, _ := build()
+		whole.Advance(late + 400)
+		_, first, source := build()
+		first.Advance(late + 200)
+		other, f, births := build()
+		if err := errors.Join(births.RestoreState(source.AppendState(nil)), f.RestoreState(stateOf(t, first))); err != nil {
 			t.Fatal(err)
 		}
-		return w, f, source
-	}
-	w, whole, _ := build()
-	whole.Advance(late + 400)
-	_, first, source := build()
-	first.Advance(late + 200)
-	other, f, births := build()
-	if err := errors.Join(births.RestoreState(source.AppendState(nil)), f.RestoreState(stateOf(t, first))); err != nil {
-		t.Fatal(err)
-	}
-	f.Advance(200)
-	if got, want := other.said(), w.said(); got != want || !bytes.Equal(stateOf(t, f), stateOf(t, whole)) || len(w.tracer.Packets()) != 100 {
-		t.Errorf("%d packets traced:\n%s", len(w.tracer.Packets()), difference(got, want))
+		f.Advance(200)
+		if got, want := other.said(), w.said(); got != want || !bytes.Equal(stateOf(t, f), stateOf(t, whole)) || len(w.tracer.Packets()) != 100 {
+			t.Errorf("packets of %d flits, %d traced:\n%s", flits, len(w.tracer.Packets()), difference(got, want))
+		}
 	}
 }
 
