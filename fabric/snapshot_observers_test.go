@@ -188,7 +188,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 	const late = 1<<31 + 100 // two steps a cycle
 	for flits := 1; flits <= 3; flits++ {
 		build := func() (*watch, *fabric.Fabric, *fabric.OpenLoop) {
-			w := &watch{from: late, plan: fabric.TracePlan{Packets: 100}, empty: 1 << 20}
+			w := &watch{from: late + 190, plan: fabric.TracePlan{Packets: 100}, empty: 4} // also in cycle late + 200
 			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
 			w.start(f)
 			source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
