@@ -110,6 +110,9 @@ func (f *Fabric) Tick(now sim.Time) {
 	f.cycle = int64(now / f.config.Fabric.Clock)
 	f.domains[0].tick(f.cycle)
 	f.count()
+	if f.ticks++; f.ticks%stopTicks == 0 && f.kernel != nil {
+		f.kernel.Stop()
+	}
 }
 
 // tick simulates cycle c: first everything that arrives, in any order, then

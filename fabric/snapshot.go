@@ -5,19 +5,17 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with a conductor, multicast packets or observers has no
-// such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
+// listed, by where they are. What observers have seen (blame, traces) is part of it, and
+// what a conductor keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
-	if err := f.noState(); err != nil {
-		return b, err
-	}
 	a := snapshot.Writer()
 	f.archive(a)
 	return append(b, a.Bytes()...), a.Err()
@@ -28,9 +26,6 @@ func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 // with any number of threads. What cannot be a state of it gives an error, and the network
 // must then not be used.
 func (f *Fabric) RestoreState(b []byte) error {
-	if err := f.noState(); err != nil {
-		return err
-	}
 	if f.source == nil || f.cycle >= 0 {
 		return errors.New("a state is restored into a fabric that is attached and has not run")
 	}
@@ -39,31 +34,22 @@ func (f *Fabric) RestoreState(b []byte) error {
 	return a.End()
 }
 
-// noState says why a network cannot be written.
-func (f *Fabric) noState() error {
-	switch {
-	case f.conductor != nil:
-		return errors.New("a network with a conductor cannot be written as a snapshot yet")
-	case f.multicast != nil:
-		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
-	case f.observer != nil:
-		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
-	}
-	return nil
-}
-
 // archiver writes or reads the state of a network.
 type archiver struct {
 	*snapshot.Archive
 	f       *Fabric
 	packets numbers // those that there are
 	letters numbers // those that are in use
+	sent    Packets // nil: tags are archived as they are
 }
 
 // archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) *archiver {
+func (f *Fabric) archive(a *snapshot.Archive) *archiver { return f.archiveSent(a, nil) }
+
+// archiveSent is archive where tags of packets name records of their source.
+func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	f.disband()
-	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}}
+	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}, sent: sent}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
 	}
@@ -71,11 +57,13 @@ func (f *Fabric) archive(a *snapshot.Archive) *archiver {
 	snapshot.Int(a, &f.cycle)
 	x.Check(f.cycle >= -1 && f.cycle < Never, "cycle %d", f.cycle)
 	x.counters(&f.Counters)
+	x.lastWork()
 	moving := x.gather()
 	x.letterTable()
 	x.packetTable()
 	x.hardware()
 	x.faults()
+	x.observed()
 	x.wheels(moving)
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
@@ -103,7 +91,7 @@ func (x *archiver) hardware() {
 	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
 	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
 	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
-	snapshot.Array(a, "switches", f.streams, archiveStream)
+	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
 	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
 	for _, own := range f.allocators {
@@ -132,8 +120,9 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		x.flights()
 	}
-	snapshot.Array(a, "terminals", f.departures, archiveStream)
+	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
+	x.replications()
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
@@ -148,6 +137,7 @@ func (x *archiver) settleIn(moving *moving) {
 	}
 	for _, d := range f.domains {
 		d.cycle = f.cycle
+		d.steps.set(max(0, d.cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
 		clear(d.active)

@@ -31,6 +31,10 @@ func (x *archiver) numberLetters() {
 
 // tag archives the tag of a packet, which in a network with faults is its letter.
 func (x *archiver) tag(tag *uint64) {
+	if x.sent != nil {
+		x.sent.ArchiveTag(x.Archive, tag)
+		return
+	}
 	if x.f.faults == nil {
 		snapshot.Int(x.Archive, tag)
 		return
@@ -98,7 +102,7 @@ func (x *archiver) faults() {
 }
 
 func archiveLetter(a *snapshot.Archive, l *letter) {
-	archiveSpec(a, &l.spec)
+	l.spec.Archive(a)
 	snapshot.Int(a, &l.acked)
 	snapshot.Int(a, &l.tries)
 	snapshot.Int(a, &l.sent)
@@ -109,7 +113,8 @@ func archiveLetter(a *snapshot.Archive, l *letter) {
 	snapshot.Bool(a, &l.heard)
 }
 
-func archiveSpec(a *snapshot.Archive, s *PacketSpec) {
+// Archive writes s or reads it.
+func (s *PacketSpec) Archive(a *snapshot.Archive) {
 	snapshot.Int(a, &s.Birth)
 	snapshot.Int(a, &s.Dst)
 	snapshot.Int(a, &s.Flits)

@@ -1,6 +1,10 @@
 package fabric
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // A state that is read may be anything: what numbers name must be there, as the switches
 // look it up without checks of bounds.
@@ -22,7 +26,7 @@ func (x *archiver) plausible() {
 			v := sw.queue(local)
 			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {
-				x.Check(x.goes(sw, q) && x.someone(q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
+				x.Check(x.goes(sw, q) && x.leads(q.packet, q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
 			})
 			if f.upcoming != nil {
 				u := &f.upcoming[sw.queue0+int32(local)]
@@ -37,8 +41,8 @@ func (x *archiver) plausible() {
 	}
 	for t := range f.terminals {
 		te := &f.terminals[t]
-		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)&^f.allVCs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
-		x.Check(te.packet < 0 || x.someone(te.dst), "terminal %d sends to terminal %d", t, te.dst)
+		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)>>f.vcs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
+		x.Check(te.packet < 0 || x.leads(te.packet<<packetBits, te.dst), "terminal %d sends to terminal %d", t, te.dst)
 	}
 	for t := range f.laneQueues {
 		l, waiting := &f.laneQueues[t], 0
@@ -47,13 +51,14 @@ func (x *archiver) plausible() {
 			x.Check(q.lanes != 0 && uint32(q.lanes)&^f.allVCs == 0, "terminal %d has a queue for the lanes %b", t, q.lanes)
 			if waiting += len(q.packets); x.Err() == nil {
 				for _, p := range q.packets {
-					x.Check(x.someone(int32(p.dst)) && p.flits > 0 && p.birth <= f.cycle && p.state < 1<<StateBits, "terminal %d holds %+v", t, p)
+					x.Check(x.someone(int32(p.dst)) && (x.sent == nil || x.sent.Sent(p.tag, topology.TerminalID(t), p.dst, p.flits)) && p.flits > 0 && p.birth <= f.cycle && p.state < 1<<StateBits, "terminal %d holds %+v", t, p)
 				}
 			}
 		}
 		x.Check(waiting == l.waiting, "terminal %d has %d packets in its lanes, not %d", t, waiting, l.waiting)
 	}
 	x.plausibleLists()
+	x.plausibleCopies()
 }
 
 // goes tells whether a packet's decision is one of its switch's.
@@ -118,7 +123,7 @@ func (x *archiver) plausibleUnit() {
 	for p := range u.flows {
 		for i := range u.flows[p] {
 			w := &u.flows[p][i]
-			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && w.decided >= 0 && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
+			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && (w.decided >= 0 || w.decided == -1 && w.kind == crossing) && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
 		}
 	}
 	for word := range u.streams {
@@ -181,10 +186,10 @@ func (x *archiver) ramp(r *ramp) bool {
 func (x *archiver) plausibleMoves(m *moving) {
 	f := x.f
 	for _, e := range m.toTerminals {
-		x.Check(x.someone(^e.item.queue) && e.item.dst == ^e.item.queue, "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
+		x.Check(x.someone(^e.item.queue) && x.leads(e.item.packet, e.item.dst) && (e.item.dst == ^e.item.queue || e.item.dst < 0), "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
 	}
 	for _, e := range m.toSwitches {
-		x.Check(x.queueOf(e.item.queue) && x.someone(e.item.dst), "a flit for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+		x.Check(x.queueOf(e.item.queue) && x.leads(e.item.packet, e.item.dst), "a flit for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
 	}
 	for _, e := range m.credits {
 		x.Check(e.item >= 0 && int(e.item) < len(f.outVC), "a credit comes back to output virtual channel %d", e.item)
@@ -194,6 +199,14 @@ func (x *archiver) plausibleMoves(m *moving) {
 	}
 	for _, e := range m.behind {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
+	}
+	for _, e := range m.tails {
+		unit := f.domains[0].unit
+		x.Check(unit != nil && unit.followed != nil && x.queueOf(e.item.queue) && x.someone(e.item.dst), "a tail for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+	}
+	x.plausibleMovingCopies(m)
+	for _, e := range m.wakes {
+		x.Check(x.someone(e.item), "terminal %d wakes", e.item)
 	}
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {

@@ -3,18 +3,11 @@ package fabric
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // This file names the fields of each record of the state. TestStatesAreWhole finds those
 // that are missing.
-
-func archiveStream(a *snapshot.Archive, s *sim.Stream) {
-	state := s.State()
-	snapshot.Uint64(a, &state)
-	*s = sim.StreamFrom(state)
-}
 
 // queue archives a queue with the flits in it.
 func (x *archiver) queue(number int32) {

@@ -66,8 +66,11 @@ func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, 
 	if at < k.now {
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
-	k.queue.push(at, h, kind, target, arg, 1<<63|key)
+	k.queue.push(at, h, kind, target, arg, keyed|key)
 }
+
+// keyed is the bit that keys have above the numbers of Schedule.
+const keyed uint64 = 1 << 63
 
 // Next is the time of the next event or tick; MaxTime if there is none.
 func (k *Kernel) Next() Time {

@@ -54,6 +54,22 @@ packet_flits = [2, 5]
 [sweep]
 "fabric.unit" = ["flit", "packet"]
 `, "measure.window=200000", nil},
+	"observed": {"traffic", strings.NewReplacer("[measure]", "[measure]\nblame = true\nlevels = true", "[sweep]", "[trace]\npackets = 60\nchoose = \"slowest\"\n[sweep]").Replace(longPoints),
+		"measure.window=200000", []string{"blame.csv", "congestion.csv", "levels.csv", "packets.csv"}},
+	"faults, traced": {"traffic", strings.Replace(ownFaults, "window = 700", "window = 12000", 1) + `
+[traffic]
+load = 0.4
+packet_flits = [2, 5]
+[trace]
+packets = 500
+every = 3
+[sweep]
+seed = [1, 2]
+`, "measure.window=200000", []string{"packets.csv"}},
+	"search": {"traffic", strings.NewReplacer("[measure]", "[measure]\nfind = \"saturation\"\nload_precision = 0.2\nbudget = 6000", "window = 12000", "window = 3000", "load = 0.3\n", "").Replace(longPoints),
+		"measure.budget=100000", []string{"search.csv"}},
+	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 12000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
+		"measure.budget=200000", []string{"links.csv"}},
 	"exchange": {"exchange", `
 kind = "exchange"
 [topology]
@@ -68,6 +84,31 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
+	"multicast": {"multicast-latency", `
+kind = "multicast-latency"
+[topology]
+type = "torus"
+dims = [6, 6]
+terminals = 2
+[switch]
+buffer_flits = 64
+[routing]
+type = "dor"
+[groups]
+pattern = "random"
+groups = 30
+joins = 4
+[messages]
+count = 15
+rotate = true
+unicast_load = 0.1
+unicast_flits = 4
+[measure]
+groups = true
+links = true
+[sweep]
+"messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
+`, "messages.count=300", []string{"groups.csv", "links.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.

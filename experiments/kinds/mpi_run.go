@@ -104,10 +104,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	if err != nil {
 		return mpiRow{}, err
 	}
-	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
-	if config.Adapter, err = c.adapter(); err != nil {
+	config, err := c.runtime(seed)
+	if err != nil {
 		return mpiRow{}, err
 	}
+	config.Progress = progress
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
 		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
@@ -119,6 +120,8 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		network.HCA = config.Adapter
 		config.Transport = network.New
 	}
+	kept := run.Checkpoint()
+	config.Checkpoint = mpi.Checkpoint{From: kept.State(), Save: kept.Save}
 	r, err := over(config.Run(w))
 	if err != nil {
 		return mpiRow{}, stopped(ctx, err)
@@ -142,6 +145,12 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		c.finishTimes(run, finish, 1000)
 	}
 	return row, nil
+}
+
+// runtime is the configuration of a run without its network.
+func (c *mpiConfig) runtime(seed uint64) (mpi.Config, error) {
+	adapter, err := c.adapter()
+	return mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Adapter: adapter, Seed: seed}, err
 }
 
 // stopped is the context's error if it ended the run.

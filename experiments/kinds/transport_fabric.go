@@ -39,6 +39,7 @@ type fabricNetwork struct {
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
+	state   *networkState // the last that was written or read
 }
 
 // fabricTransport is a part of a fabricNetwork.
@@ -81,8 +82,9 @@ type flight struct {
 	id      int32 // the sink's name for it; it may have several under way by one name
 	to      int32
 	process int32
-	order   int32  // of orders
+	order   int32  // of orders; -1: it has arrived, and its sink is to be told
 	number  uint32 // in that
+	from    int32
 	peer    hca.QP
 	lane    uint8 // of the sender
 	quiet   bool
@@ -175,7 +177,18 @@ func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 
 // Send implements mpi.Transport.
 func (t *fabricTransport) Send(x mpi.Transfer) {
-	order := t.orderFor(qpPair{x.QP, x.PeerQP})
+	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
+	*t.flights.At(id) = flight{
+		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
+	}
+	q.sent++
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
+	t.serve(t.kernel.Now(), x.From)
+}
+
+// newFlight returns the number of a flight to be filled in.
+func (t *fabricTransport) newFlight() int32 {
 	if len(t.free) == 0 {
 		first, end := t.flights.Take(256)
 		for id := end - 1; id >= first; id-- {
@@ -184,13 +197,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 	}
 	id := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
-	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
-	*t.flights.At(id) = flight{
-		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
-	}
-	q.sent++
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
-	t.serve(t.kernel.Now(), x.From)
+	return id
 }
 
 // orderFor is the order of the flights from one QP to another.
@@ -295,11 +302,14 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		}
 		n.packets = append(n.packets, outgoing{
 			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
-			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
+			flits: t.flitsOf(bytes), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 	}
 	return n.packets[before:]
 }
+
+// flitsOf is the size of a packet of so many bytes.
+func (t *fabricNetwork) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
 
 // Next implements fabric.Source.
 func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
@@ -357,6 +367,7 @@ func (t *fabricTransport) complete(id int32) {
 	}
 	for {
 		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
+		f.order = -1
 		q.expected++
 		link := &q.ahead
 		for *link != 0 && t.flights.At(*link-1).number != q.expected {

@@ -97,7 +97,9 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 		tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
 		if stream.IntN(2) == 0 {
 			s.OutputBufferFlits = some(1, 3)
-			drawLanes(s, some)
+			if s.VCs <= 15 { // tables name lanes 0 to 14
+				drawLanes(s, some)
+			}
 		}
 	}
 	c.Terminal.InjectionCycles = some(0, 3)
@@ -178,6 +180,9 @@ func (tr *Trial) Fabric(t testing.TB) *fabric.Fabric {
 	}
 	return f
 }
+
+// BufferFlits is how many flits a buffer of the network takes.
+func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.
 func (tr *Trial) Traffic(load float64) *fabric.OpenLoop {
