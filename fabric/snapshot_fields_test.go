@@ -116,6 +116,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"quiet", // found again
 		"swept", // none before the first cycle after
 		"followed",
 		"step", "tails") // count within a cycle
