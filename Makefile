@@ -7,7 +7,8 @@ BIN     := bin/weft
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null)
 RESULTS := results
 
-# How long make soak runs, and its first fabric.
+# How long the parts of make soak run that run as long as one likes, and the first random
+# fabric.
 SOAK_TIME ?= 10m
 SOAK_SEED ?= 1
 
@@ -22,7 +23,7 @@ THREADS := Threads|TestForks$$|TestKilled
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build man test test-checked test-slurm test-report race-all soak soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
+.PHONY: all build man test test-checked test-slurm test-report race-all soak soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -51,10 +52,22 @@ test-report: ## use reports in a headless Chromium and run the notebook in panda
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
 	CGO_ENABLED=1 $(GO) test -race -cpu 4 -timeout 0 ./...
 
-soak: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
+soak: soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs ## run all that is too long for make test, part after part: each is a target of its own
+
+soak-fabrics: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/... -run 'FilesOnThreads$$' -count 1 -timeout 0 -v
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric ./experiments/kinds -run '^(TestSnapshots|TestKilled)$$' -count 1 -timeout 0 -v
+
+soak-files: ## run every example and paper, with its [quick] table, on 1, 2, 3 and 5 threads: the same bytes
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestFilesOnThreads$$' -count 1 -timeout 0 -v
+
+soak-snapshots: ## restore the states of 1,800 random networks on 1, 2 and 3 threads
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric -run '^TestSnapshots$$' -count 1 -timeout 0 -v
+
+soak-kills: ## kill long points of every kind that is kept, 30 times each, and go on
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestKilled$$' -count 1 -timeout 0 -v
+
+soak-forged: ## go on from damaged snapshots of every kind that is kept, for SOAK_TIME (10m) in all
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestForgedStates$$' -count 1 -timeout 0 -v
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
@@ -120,4 +133,4 @@ clean: ## remove what was built and computed here
 	rm -rf bin $(RESULTS)
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  %-15s %s\n", $$1, $$2 }'

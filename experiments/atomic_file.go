@@ -35,12 +35,17 @@ func WriteFile(path string, content []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		return writeInto(path, content)
 	}
-	return replaceFile(path, target, content)
+	return replaceFile(path, target, whole(content))
 }
 
 // writeInside writes a file of a result folder: name is relative to it, and no link
 // in the folder is followed. The error is a *WriteError.
 func writeInside(dir, name string, content []byte) error {
+	return streamInside(dir, name, whole(content))
+}
+
+// streamInside is writeInside of what write writes.
+func streamInside(dir, name string, write func(*os.File) error) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	below := filepath.Dir(filepath.FromSlash(name))
 	if err := insideOnly(dir, below); err != nil {
@@ -52,7 +57,7 @@ func writeInside(dir, name string, content []byte) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return &WriteError{path, "is a folder", true}
 	}
-	return replaceFile(path, path, content)
+	return replaceFile(path, path, write)
 }
 
 // insideOnly refuses a folder below dir whose way is through a link, or that is no
@@ -96,14 +101,21 @@ func removeTemporary(dir string) {
 	}
 }
 
+// whole writes a content that is there.
+func whole(content []byte) func(*os.File) error {
+	return func(f *os.File) error {
+		_, err := f.Write(content)
+		return err
+	}
+}
+
 // replaceFile writes target, which messages call path.
-func replaceFile(path, target string, content []byte) error {
+func replaceFile(path, target string, write func(*os.File) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(target), temporaryFiles)
 	if err != nil {
 		return &WriteError{path, reason(err), true}
 	}
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
+	err = errors.Join(write(temporary), temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
 	if err == nil {
 		err = os.Rename(temporary.Name(), target)
 	}

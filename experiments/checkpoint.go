@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,29 +53,55 @@ func (r *Run) keeping(name string) *Checkpoint {
 	return &k
 }
 
-// State is the last snapshot; nil: there is none. One that is damaged, or of another
-// build, counts as none: the part begins again.
-func (k *Checkpoint) State() []byte {
+// Open is the last snapshot, to be read to its end; nil: there is none. One that is damaged,
+// or of another build, counts as none: the part begins again.
+func (k *Checkpoint) Open() *snapshot.Archive {
 	if k == nil {
 		return nil
 	}
-	text, err := input.ReadInput(filepath.Join(k.dir, k.file()), input.MaxStream)
+	path := filepath.Join(k.dir, k.file())
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
-	file, err := snapshot.Decode(text, build(), input.Memory()/2)
+	state, err := snapshot.Open(f, build(), k.name, input.Memory()/2)
 	if err != nil {
+		f.Close()
 		return nil
 	}
-	data, err := file.Find(k.name, nil)
-	k.long = err == nil
+	k.long = true
+	return state
+}
+
+// State is Open of a state that is one piece of bytes.
+func (k *Checkpoint) State() []byte {
+	a := k.Open()
+	if a == nil {
+		return nil
+	}
+	var data []byte
+	if snapshot.Blob(a, &data); a.End() != nil {
+		return nil
+	}
 	return data
 }
 
-// Save is called now and then while the part is computed; state writes it. A snapshot is
+// Save is SaveTo of a state that is one piece of bytes.
+func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
+	return k.SaveTo(done, func(a *snapshot.Archive) error {
+		data, err := state()
+		snapshot.Blob(a, &data)
+		return err
+	})
+}
+
+// SaveTo is called now and then while the part is computed; state writes it. A snapshot is
 // kept every so often, of parts that took so long for one that it is not lost when
 // they are done, and of those that are told to end, if there is time for it.
-func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
+func (k *Checkpoint) SaveTo(done bool, state func(*snapshot.Archive) error) error {
 	switch {
 	case k == nil:
 		return nil
@@ -85,18 +113,28 @@ func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
 	return k.write(state)
 }
 
-func (k *Checkpoint) write(state func() ([]byte, error)) error {
+// errTooLate says that a point may not write any more.
+var errTooLate = errors.New("too late")
+
+func (k *Checkpoint) write(state func(*snapshot.Archive) error) error {
 	start := time.Now()
-	data, err := state()
-	if err != nil {
-		return err
-	}
-	f := &snapshot.File{Build: build(), States: []snapshot.State{{Key: k.name, Data: data}}}
-	content := f.Encode()
-	if k.end.over.Load() {
-		return nil // too late
-	}
-	if err := writeInside(k.dir, k.file(), content); err != nil {
+	var failed error // of the state, not of the file
+	err := streamInside(k.dir, k.file(), func(f *os.File) error {
+		err := snapshot.Write(f, build(), k.name, func(a *snapshot.Archive) error {
+			failed = state(a)
+			return failed
+		})
+		if k.end.over.Load() {
+			failed = errTooLate
+		}
+		return cmp.Or(failed, err)
+	})
+	switch {
+	case failed == errTooLate:
+		return nil
+	case failed != nil:
+		return failed
+	case err != nil:
 		return err
 	}
 	k.began, k.long, k.took = time.Now(), true, time.Since(start)

@@ -299,7 +299,7 @@ func (b *Blame) wired(d *domain, channel int32) (link *Parts, passed int64) {
 // start starts the clock of a queue, with what its front waits for and has
 // waited for until now.
 func (b *Blame) start(d *domain, q int32, r *blameQueue, v *inVC) {
-	r.tails, r.since = 0, uint32(d.cycle)
+	r.clock, r.tails, r.since = account{}, 0, uint32(d.cycle)
 	r.until, r.then = b.cycleOf(d, v.ready), uint8(PartSwitch)
 	if v.packet&headFlit == 0 || d.isStreaming(q) {
 		r.first = uint8(PartSerial)

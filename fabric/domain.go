@@ -31,8 +31,8 @@ type domain struct {
 	touched    int32      // of no meaning
 	packetFree []int32
 
-	mail    []mail                 // by other domain; what it has sent in the last window
-	sent    int64                  // cycle in which the first of that arrives; Never if there is none
+	mail    []mail                 // by other domain
+	sent    int64                  // cycle in which the first of what it has sent in the last window arrives; Never if there is none
 	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
 	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
@@ -105,7 +105,7 @@ func (d *domain) makeWheels(f *Fabric) {
 	if domains > 1 {
 		d.mail = mem.Apart[mail](domains)
 		for i := range domains {
-			d.mail[i].first = Never
+			d.mail[i][0].first, d.mail[i][1].first = Never, Never
 			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
 			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
 		}

@@ -15,7 +15,7 @@ import (
 // switch does reaches another one no earlier than a cycle and the channel between
 // them later. So all domains simulate a window of as many cycles as the fastest
 // channel between two of them takes, and one, without hearing of each other; what
-// they have sent to others by then is handed over at the barrier (see mail.go). All arrivals of a cycle come
+// they have sent to others by then is handed over behind the barrier (see mail.go). All arrivals of a cycle come
 // before its decisions and may come in any order: so results do not depend on the
 // number of threads.
 //
@@ -35,6 +35,7 @@ type crew struct {
 	lookahead int64          // cycles of a window
 	barrier   *barrier
 	tasks     []task  // by domain
+	window    int64   // number of the present one
 	domainOf  []uint8 // by switch
 	from      int64   // the present window's cycles are those behind this one
 	until     int64   // and up to this one
@@ -47,7 +48,7 @@ type crew struct {
 }
 
 // task is how far a domain has got, in a cache line of its own: the number of the
-// task that comes next, two a window.
+// task that comes next.
 type task struct {
 	next atomic.Int64
 	_    [56]byte
@@ -246,6 +247,7 @@ func (f *Fabric) openWindow() {
 	if f.conductor != nil {
 		f.conduct()
 	}
+	f.window++
 }
 
 // work is a thread's share of Advance.
@@ -255,7 +257,7 @@ func (f *Fabric) work(me int) {
 		until = f.until
 		f.each(me, number, func(i int) {
 			d := f.domains[i]
-			d.receive(f.domains, i)
+			d.receive(f.domains, i, f.window-1)
 			d.hear(f.domains, i)
 			if d.observer != nil {
 				d.observer.opens()
@@ -264,7 +266,7 @@ func (f *Fabric) work(me int) {
 		f.barrier.wait(false) // all have taken it
 		f.each(me, number+1, func(i int) {
 			f.domains[i].simulate(until)
-			f.domains[i].send(until)
+			f.domains[i].send(f.window, until)
 		})
 	}
 }

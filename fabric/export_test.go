@@ -144,6 +144,7 @@ func (f *Fabric) Count() *Moments {
 }
 
 func (m *Moments) part(*domain) observer               { return m }
+func (m *Moments) archive(*archiver)                   {}
 func (m *Moments) injects(*domain, int32)              { m.Injects++ }
 func (m *Moments) injected(*domain, int32)             { m.Injected++ }
 func (m *Moments) arrived(_ *domain, flits []flit)     { m.Arrived += int64(len(flits)) }

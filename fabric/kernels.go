@@ -14,7 +14,8 @@ import (
 
 // Company is what happens between windows to models that share kernels with domains.
 type Company interface {
-	// Take lets a domain's models take over what those of others have for them.
+	// Take lets a domain's models take over what those of others had for them when the
+	// last window ended: others may have gone on.
 	Take(domain int)
 	// Next is the time of the first thing that a domain's models have for others
 	// since they were last asked; sim.MaxTime without any.
@@ -108,7 +109,7 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	r := &kernelRun{f, kernels, company, make([]nextTime, len(kernels)), 0}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), company.Next(i))
-		f.tasks[i].next.Store(0)
+		f.tasks[i].next.Store(f.window + 1)
 	}
 	for me := 1; me < f.threads; me++ {
 		f.others.Go(func() { r.work(me) })
@@ -145,28 +146,28 @@ func (r *kernelRun) open() {
 		}
 		r.first = min(r.first, r.next[i].at)
 	}
+	if r.first < sim.MaxTime {
+		r.window++
+	}
 	r.written = false
 }
 
 // work is a thread's share of RunKernels.
 func (r *kernelRun) work(me int) {
 	clock := r.config.Fabric.Clock
-	for number := int64(0); ; number += 2 {
+	for {
 		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
 		if r.first == sim.MaxTime {
 			return
 		}
-		from := int64(r.first / clock)
+		window, from := r.window, int64(r.first/clock)
 		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
-		r.each(me, number, func(i int) {
-			r.domains[i].receive(r.domains, i)
-			r.company.Take(i)
-		})
-		r.barrier.Wait() // all have taken it
-		r.each(me, number+1, func(i int) {
-			r.kernels[i].Run(end - 1)
+		r.each(me, window, func(i int) {
 			d := r.domains[i]
-			d.send(from + r.lookahead - 1)
+			d.receive(r.domains, i, window-1)
+			r.company.Take(i)
+			r.kernels[i].Run(end - 1)
+			d.send(window, from+r.lookahead-1)
 			next := min(r.kernels[i].Next(), r.company.Next(i))
 			if d.sent < Never {
 				next = min(next, sim.Time(d.sent)*clock)

@@ -17,7 +17,7 @@ type Packets interface {
 	// ArchiveTag archives the tag of a packet, once for each.
 	ArchiveTag(a *snapshot.Archive, tag *uint64)
 	// Sent tells whether a packet of so many flits with a tag that has been read may go
-	// from one terminal to another.
+	// from one terminal to another, or to a group: ^MLID.
 	Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool
 }
 
@@ -59,9 +59,9 @@ func (f *Fabric) meet(now sim.Time) {
 	f.count()
 }
 
-// leads tells whether a packet may go to a terminal.
+// leads tells whether a packet may go to a terminal, or to a group.
 func (x *archiver) leads(id, dst int32) bool {
-	if x.Err() != nil || !x.someone(dst) {
+	if x.Err() != nil || !x.someone(dst) && (dst >= 0 || x.f.multicast == nil) {
 		return false
 	}
 	if x.sent == nil {

@@ -17,7 +17,8 @@ type player struct {
 	*game
 	kernel  *sim.Kernel
 	handler sim.HandlerID
-	thanks  [][]int32 // by domain: the terminals that are thanked
+	thanks  [2][][]int32 // of the windows in turn, by domain: the terminals that are thanked
+	side    int
 	soonest sim.Time
 }
 
@@ -58,7 +59,7 @@ func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fab
 	var sources []fabric.Source
 	var sinks []fabric.Sink
 	for domain := range g.f.Domains() {
-		p := &player{game: g, kernel: sim.NewKernel(), thanks: make([][]int32, g.f.Domains()), soonest: sim.MaxTime}
+		p := &player{game: g, kernel: sim.NewKernel(), thanks: [2][][]int32{make([][]int32, g.f.Domains()), make([][]int32, g.f.Domains())}, soonest: sim.MaxTime}
 		p.handler = p.kernel.Register(p)
 		p.kernel.RegisterClocked(g.f.Clocked(domain))
 		g.players = append(g.players, p)
@@ -125,18 +126,20 @@ func (p *player) Deliver(d *fabric.Delivery) {
 		p.kernel.ScheduleKeyed(now+thanked, p.handler, 1, int32(d.Src), 0, uint64(d.Dst))
 		return
 	}
-	p.thanks[to] = append(p.thanks[to], int32(d.Src), int32(d.Dst), int32(now/sim.Nanosecond))
+	p.thanks[p.side][to] = append(p.thanks[p.side][to], int32(d.Src), int32(d.Dst), int32(now/sim.Nanosecond))
 	p.soonest = min(p.soonest, now+thanked)
 }
 
 // Take implements fabric.Company.
 func (g *game) Take(domain int) {
 	me := g.players[domain]
-	for _, p := range g.players {
-		for x := range slices.Chunk(p.thanks[domain], 3) {
+	last := me.side
+	me.side ^= 1
+	for i, p := range g.players {
+		me.thanks[me.side][i] = me.thanks[me.side][i][:0]
+		for x := range slices.Chunk(p.thanks[last][domain], 3) {
 			me.kernel.ScheduleKeyed(sim.Time(x[2])*sim.Nanosecond+thanked, me.handler, 1, x[0], 0, uint64(x[1]))
 		}
-		p.thanks[domain] = p.thanks[domain][:0]
 	}
 }
 

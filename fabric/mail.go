@@ -7,9 +7,15 @@ import "github.com/weft-sim/weft/sim"
 // all down in one piece. The other reads that only: whatever both touch moves from the
 // cache of one core to that of the other and back, at a hundred nanoseconds a line, and a
 // wheel is a dozen lines besides its items.
+//
+// There are two such pieces, for windows in turn: while the other reads what was sent in
+// the last one, the domain may be through with this one.
 
-// mail is what a domain has sent to another in a window. The other only reads it.
-type mail struct {
+// mail is what a domain has sent to another, by the last bit of the window's number.
+type mail [2]letterbox
+
+// letterbox is what a domain has sent to another in a window. The other only reads it.
+type letterbox struct {
 	first   int64 // cycle in which the first of it arrives; Never if there is nothing
 	flits   post[flit]
 	credits post[int32]
@@ -51,11 +57,11 @@ func (p *post[T]) unpack(w *sim.Wheel[T]) {
 	}
 }
 
-// send packs what d has sent to others up to a cycle: that in which the window ends.
-func (d *domain) send(now int64) {
+// send packs what d has sent to others up to a cycle: that in which a window ends.
+func (d *domain) send(window, now int64) {
 	d.sent = Never
 	for i := range d.mail {
-		m := &d.mail[i]
+		m := &d.mail[i][window&1]
 		m.first = m.flits.pack(d.flits[firstOutbox+i], now, Never)
 		m.first = m.credits.pack(d.credits[1+i], now, m.first)
 		if d.unit != nil {
@@ -65,13 +71,13 @@ func (d *domain) send(now int64) {
 	}
 }
 
-// receive takes what other domains have sent to d, number me.
-func (d *domain) receive(domains []*domain, me int) {
+// receive takes what other domains have sent to d, number me, in a window.
+func (d *domain) receive(domains []*domain, me int, window int64) {
 	for _, from := range domains {
 		if from == d {
 			continue
 		}
-		m := &from.mail[me]
+		m := &from.mail[me][window&1]
 		if m.first == Never {
 			continue
 		}
@@ -86,12 +92,12 @@ func (d *domain) receive(domains []*domain, me int) {
 // deliverMail lets all domains have what was sent to them, while nothing is simulated.
 func (f *Fabric) deliverMail() {
 	for i, d := range f.domains {
-		d.receive(f.domains, i)
+		d.receive(f.domains, i, f.window)
 	}
 	for _, d := range f.domains {
 		d.sent = Never
 		for i := range d.mail {
-			d.mail[i].first = Never
+			d.mail[i][0].first, d.mail[i][1].first = Never, Never
 		}
 	}
 }

@@ -48,6 +48,10 @@ type observer interface {
 	// for the one that next names, of those to come; Never: none.
 	endCycle(d *domain)
 	next() int64
+	// archive writes, between cycles, what the observers of all domains have seen, in a
+	// form that does not depend on which domain saw it, or reads it into a network that has
+	// not simulated a cycle.
+	archive(x *archiver)
 }
 
 // bystander stands for moments that an observer takes no notice of.

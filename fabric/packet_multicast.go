@@ -36,7 +36,6 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		u.returnCredits(d, in, in.upstream+int32(place.vc), t, &c)
 		if len(r.branches) == 0 {
 			d.DiscardedFlits += int64(r.flits)
-			d.freePacket(v.packet >> packetBits)
 		} else {
 			d.ReplicatedFlits -= int64(r.flits)
 		}
@@ -76,8 +75,12 @@ func (u *packetUnit) endPass(d *domain, sw *switchState, local uint32, v *inVC, 
 		u.wakeAll(d, &held.At(uint32(d.matcher.places[local].port)).inputWaiters)
 		u.wakeMulticast(d, sw)
 	}
+	last := r.heads == 0
+	if last && len(r.branches) == 0 {
+		d.freePacket(v.packet >> packetBits)
+	}
 	m.endPass(d, sw, local, r)
-	if r.heads == 0 {
+	if last {
 		m.end(queue)
 		u.leave(d, sw, local, v, step, false)
 	} else {

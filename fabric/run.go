@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -20,6 +21,7 @@ type Plan struct {
 	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Series    int       // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
+	Worth     int64     // terminals times cycles of a window from which a second thread is used; 0: from where it pays
 	Progress  func()    // called every few hundred cycles; may be nil
 	// After, which may be nil, takes over from the workload when the warm-up has ended:
 	// nothing is born of the first workload any more, and nobody answers its packets; those
@@ -29,12 +31,12 @@ type Plan struct {
 	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
 	// The run that wrote it must have had the same network, workloads, and plan but for
 	// Threads; after a warm-up, what comes after it in the plan may be another.
-	From []byte
+	From *snapshot.Archive
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
 	// packets have arrived, also when the run's context has ended, and once more then, with
-	// done set; state encodes the run. An error ends the run. It is not called for networks that have no form to be kept in:
-	// see [Fabric.AppendState].
-	Snapshot func(done bool, state func() ([]byte, error)) error
+	// done set; state writes the run. An error ends the run. It is not called for networks that
+	// have no form to be kept in: see [Fabric.AppendState].
+	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // Result is the outcome of a measured run. Times are in cycles.
@@ -77,10 +79,6 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if err != nil {
 		return nil, err
 	}
-	var trace *Tracer
-	if plan.Trace.Packets > 0 {
-		trace = f.StartTrace(r.result.Meter, plan.Trace)
-	}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -90,14 +88,17 @@ func (f *Fabric) Run(ctx context.Context, source Workload, offered float64, plan
 	if responder, ok := r.statistics.source.(Responder); ok {
 		r.result.Measures = r.result.noted(responder.Measures())
 	}
-	if trace != nil {
-		r.result.Traces = trace.Packets()
+	if r.trace != nil {
+		r.result.Traces = r.trace.Packets()
 	}
 	return r.result, nil
 }
 
 // WarmUp is the first part of Run, up to the end of the warm-up, and returns the state
-// that [Plan].From takes. Window, After and Settle are not read.
+// that [Plan].From takes. Window, After and Settle are not read. A run with blame goes on from
+// a warm-up with blame, and one with traces from one with traces, of whatever packets: no
+// packet of a warm-up is measured, but what an observer sees of those that are still there
+// belongs to the state.
 func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte, error) {
 	r, err := f.prepare(ctx, source, 0, plan)
 	if err != nil {
@@ -112,7 +113,7 @@ func (f *Fabric) WarmUp(ctx context.Context, source Workload, plan Plan) ([]byte
 		}
 		r.phase = settling
 	}
-	return r.state()
+	return snapshot.Encode(r.state)
 }
 
 // prepare makes a run of a fabric that is new.
@@ -130,7 +131,7 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 		offered = 0
 	}
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
-	r.encode = r.state
+	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
@@ -138,20 +139,22 @@ func (f *Fabric) prepare(ctx context.Context, source Workload, offered float64, 
 	if plan.Blame {
 		r.result.Blame = f.StartBlame(r.result.Meter)
 	}
+	if plan.Trace.Packets > 0 {
+		r.trace = f.StartTrace(r.result.Meter, plan.Trace)
+	}
 	return r, nil
 }
 
 // begin starts the terminals, of a new run or of one that goes on.
 func (r *runner) begin() error {
 	f := r.f
-	var left *snapshot.Archive
-	if r.plan.From != nil {
-		var err error
-		if left, err = r.restore(r.plan.From); err != nil {
+	left := r.plan.From
+	if left != nil {
+		if err := r.restore(left); err != nil {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, Never, worthThreads, nil)
+	f.split(r.plan.Threads, Never, cmp.Or(r.plan.Worth, worthThreads), nil)
 	source := r.statistics.source
 	f.start(source, func(d *domain) Sink { return d.listen(source, r.result.part()) })
 	f.startResponder(source)
@@ -177,7 +180,8 @@ type runner struct {
 	watch      *Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
-	encode     func() ([]byte, error) // the run, between two slices
+	trace      *Tracer                       // nil: no packets are traced
+	write      func(*snapshot.Archive) error // the run, between two slices
 	course
 }
 
@@ -240,7 +244,7 @@ func (r *runner) keep(done bool) error {
 	if r.plan.Snapshot == nil || r.f.noState() != nil {
 		return nil
 	}
-	return r.plan.Snapshot(done, r.encode)
+	return r.plan.Snapshot(done, r.write)
 }
 
 // advance simulates some cycles and looks for signs of life.

@@ -10,32 +10,30 @@ import (
 // This file writes runs and goes on from them: how far a run has come, what it has
 // measured, the workload, the network.
 
-// state is the run between two slices, which are all the same for any number of threads.
-func (r *runner) state() ([]byte, error) {
+// state writes the run between two slices, which are all the same for any number of threads.
+func (r *runner) state(a *snapshot.Archive) error {
 	if err := r.f.noState(); err != nil {
-		return nil, err
+		return err
 	}
-	a := snapshot.Writer()
 	r.archive(a)
 	archiveKept(a, r.statistics.source)
 	r.watch.archive(r.f.archive(a))
-	return a.Bytes(), a.Err()
+	return a.Err()
 }
 
-// restore reads all but the network, which is left in what it returns: that is restored
-// when the terminals have been started.
-func (r *runner) restore(b []byte) (left *snapshot.Archive, err error) {
+// restore reads all but the network, which is left in the archive: that is restored when
+// the terminals have been started.
+func (r *runner) restore(a *snapshot.Archive) error {
 	if err := r.f.noState(); err != nil {
-		return nil, err
+		return err
 	}
-	a := snapshot.Reader(b)
 	r.archive(a)
 	if a.Err() != nil {
-		return nil, a.Err()
+		return a.Err()
 	}
 	if r.handed {
 		if r.plan.After == nil {
-			return nil, errors.New("the snapshot is of a run in which another workload has taken over")
+			return errors.New("the snapshot is of a run in which another workload has taken over")
 		}
 		r.statistics.source = succeed(r.statistics.source, r.plan.After, r.statistics.origin)
 	}
@@ -43,7 +41,7 @@ func (r *runner) restore(b []byte) (left *snapshot.Archive, err error) {
 		r.conclude()
 	}
 	archiveKept(a, r.statistics.source)
-	return a, a.Err()
+	return a.Err()
 }
 
 func (r *runner) archive(a *snapshot.Archive) {

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // describe is everything that a result says.
@@ -18,6 +19,9 @@ func describe(r *fabric.Result) string {
 	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
 	if r.Series != nil {
 		text += fmt.Sprintln(*r.Series)
+	}
+	if r.Blame != nil {
+		text += observed(r.Blame, r.Traces)
 	}
 	return text
 }
@@ -53,6 +57,9 @@ func courses(t testing.TB) []course {
 	packets(&held)
 	found := fabric.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
 	given := fabric.Plan{Warmup: 730, Window: 1210, Series: 7}
+	seen, slowest := given, found
+	seen.Blame, seen.Levels, seen.Trace = true, true, fabric.TracePlan{Packets: 30, Every: 3}
+	slowest.Blame, slowest.Trace = true, fabric.TracePlan{Packets: 20, Slowest: true}
 	return []course{
 		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 0, 1, found},
 		{"given", torus, fabric.DefaultConfig(), 0.2, 0, 3, given},
@@ -61,6 +68,9 @@ func courses(t testing.TB) []course {
 		{"forked, given", torus, fabric.DefaultConfig(), 0.15, 0.4, 2, given},
 		{"forked, packets", dragonfly, held, 0.4, 0.2, 4, given},
 		{"forked from saturation", torus, fabric.DefaultConfig(), 0.1, 1, 1, given},
+		{"observed, found", torus, fabric.DefaultConfig(), 0.2, 0, 3, slowest},
+		{"forked, observed", torus, pipelined(), 0.15, 0.4, 2, seen},
+		{"forked, observed packets", dragonfly, held, 0.4, 0.2, 4, seen},
 	}
 }
 
@@ -71,7 +81,7 @@ func TestRunsGoOn(t *testing.T) {
 	for _, c := range courses(t) {
 		var whole []byte
 		plan, calls := c.plan, 0
-		plan.Snapshot = func(bool, func() ([]byte, error)) error { calls++; return nil }
+		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
 		want, err := c.run(t, plan)
 		if err != nil {
 			t.Fatal(err)
@@ -83,9 +93,9 @@ func TestRunsGoOn(t *testing.T) {
 			plan := c.plan
 			plan.Threads = 1 + random.IntN(3)
 			stop := errors.New("killed")
-			plan.Snapshot = func(_ bool, state func() ([]byte, error)) (err error) {
+			plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) (err error) {
 				if call++; call > at {
-					if kept, err = state(); err == nil {
+					if kept, err = snapshot.Encode(state); err == nil {
 						err = stop
 					}
 				}
@@ -99,10 +109,10 @@ func TestRunsGoOn(t *testing.T) {
 			}
 			for threads := 1; threads <= 3; threads++ {
 				plan := c.plan
-				plan.Threads, plan.From = threads, kept
+				plan.Threads, plan.From = threads, snapshot.Reader(kept)
 				first := true
-				plan.Snapshot = func(_ bool, state func() ([]byte, error)) error {
-					if again, err := state(); first && (err != nil || !bytes.Equal(again, kept)) {
+				plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) error {
+					if again, err := snapshot.Encode(state); first && (err != nil || !bytes.Equal(again, kept)) {
 						t.Errorf("%s: what has been restored is written in another form (%v)", c.name, err)
 					}
 					first = false
@@ -117,7 +127,7 @@ func TestRunsGoOn(t *testing.T) {
 				}
 			}
 		}
-		c.plan.From = whole[:len(whole)/2]
+		c.plan.From = snapshot.Reader(whole[:len(whole)/2])
 		if _, err := c.run(t, c.plan); err == nil {
 			t.Errorf("%s: half of a snapshot is taken", c.name)
 		}
@@ -145,7 +155,7 @@ func TestForks(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := c.plan
-			plan.From, plan.Threads = warm, 1+i
+			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
 			got, err := c.run(t, plan)
 			if err != nil {
 				t.Fatal(err)

@@ -29,8 +29,8 @@ type ToEnd struct {
 	Progress func() // called every hundred cycles, while nothing is simulated
 	// From and Snapshot are those of [Plan]. The source must be [Kept], and keep what its
 	// sink has been told, too.
-	From     []byte
-	Snapshot func(done bool, state func() ([]byte, error)) error
+	From     *snapshot.Archive
+	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // RunToEnd drives the fabric with a source of finitely many packets, such as a
@@ -46,8 +46,8 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, plan To
 	}
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
 	kept, _ := source.(Kept)
-	left := snapshot.Reader(plan.From)
-	if plan.From != nil {
+	left := plan.From
+	if left != nil {
 		if archiveKept(left, kept); left.Err() != nil {
 			return left.Err()
 		}
@@ -58,17 +58,16 @@ func (f *Fabric) RunToEnd(ctx context.Context, source Source, sink Sink, plan To
 		}
 		return sink
 	})
-	if plan.From != nil {
+	if left != nil {
 		r.watch.archive(f.archive(left))
 		if err := left.End(); err != nil {
 			return err
 		}
 	}
-	r.encode = func() ([]byte, error) {
-		a := snapshot.Writer()
+	r.write = func(a *snapshot.Archive) error {
 		archiveKept(a, kept)
 		r.watch.archive(f.archive(a))
-		return a.Bytes(), a.Err()
+		return a.Err()
 	}
 	for !f.idle() || !f.settled() {
 		if err := r.slice(Never); err != nil {

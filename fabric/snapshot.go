@@ -11,8 +11,9 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. A network with a conductor, multicast packets or observers has no
-// such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
+// listed, by where they are. What
+// observers have seen (blame, traces) is part of it. A network with a conductor or multicast
+// packets has no such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 	if err := f.noState(); err != nil {
@@ -44,10 +45,6 @@ func (f *Fabric) noState() error {
 	switch {
 	case f.conductor != nil:
 		return errors.New("a network with a conductor cannot be written as a snapshot yet")
-	case f.multicast != nil:
-		return errors.New("a network with multicast packets cannot be written as a snapshot yet")
-	case f.observer != nil:
-		return errors.New("a network that is observed (blame, traces) cannot be written as a snapshot yet")
 	}
 	return nil
 }
@@ -80,6 +77,7 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	x.packetTable()
 	x.hardware()
 	x.faults()
+	x.observed()
 	x.wheels(moving)
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
@@ -138,6 +136,7 @@ func (x *archiver) hardware() {
 	}
 	snapshot.Array(a, "terminals", f.departures, archiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
+	x.replications()
 }
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
@@ -152,6 +151,7 @@ func (x *archiver) settleIn(moving *moving) {
 	}
 	for _, d := range f.domains {
 		d.cycle = f.cycle
+		d.steps.set(max(0, d.cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
 		clear(d.active)

@@ -39,6 +39,12 @@ func failingRuns(t testing.TB) []failingRun {
 // attached is the network on threads, before its first cycle.
 func (c *failingRun) attached(t testing.TB, threads int) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
 	t.Helper()
+	return c.attachedWith(t, threads, func(*fabric.Fabric) {})
+}
+
+// attachedWith is attached with observers.
+func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*fabric.Fabric)) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
+	t.Helper()
 	g := c.network.topo.Graph()
 	failures := failing(g, c.routing != "ugal-l", c.seed)
 	if c.timing == "lanes" { // which cannot follow faults that come or go
@@ -68,6 +74,7 @@ func (c *failingRun) attached(t testing.TB, threads int) (*fabric.Fabric, *fabri
 	if err := f.SetFaults(plan); err != nil {
 		t.Fatal(err)
 	}
+	observe(f)
 	f.Split(threads)
 	source := fabric.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 	got := make(receivers, g.Terminals())

@@ -15,7 +15,7 @@ func TestStatesAreWhole(t *testing.T) {
 		for x.packets.among(1 << 10); len(x.packets.ids) < 1<<10; {
 			x.packets.see(int32(len(x.packets.ids)))
 		}
-		x.packets.count, x.f.terminals = 1<<20, make([]terminal, 100)
+		x.packets.count, x.f.terminals, x.f.in = 1<<20, make([]terminal, 100), make([]inPort, 100)
 		return x
 	}
 	whole(t, func(a *snapshot.Archive, p *packet) { withPackets(a).packetRecord(p) })
@@ -39,16 +39,41 @@ func TestStatesAreWhole(t *testing.T) {
 	})
 	whole(t, func(a *snapshot.Archive, w *flight) { withPackets(a).flight(w) })
 	whole(t, archiveEvent)
+	whole(t, archiveReplication)
+	whole(t, archiveBranch)
+	whole(t, archivePass)
+	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
+		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
 		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
-		"passed") // of blame, which has no snapshots
+		"passed") // of blame, which adds it up before
 	whole(t, archiveInPort, "upstream", "delay", "wheel") // likewise
 	whole(t, func(a *snapshot.Archive, te *terminal) { withPackets(a).terminal(te) })
 	whole(t, func(a *snapshot.Archive, e *flit) { withPackets(a).flit(e) })
 	whole(t, func(a *snapshot.Archive, q *queued) { withPackets(a).queued(q, true) })
 	whole(t, func(a *snapshot.Archive, c *Counters) { withPackets(a).counters(c) })
 
+	whole(t, archivePassing)
+	whole(t, archiveBlameQueue)
+	whole(t, archiveLevelBlame)
+	whole(t, func(a *snapshot.Archive, p *PacketTrace) { withPackets(a).packetTrace(p) })
+	whole(t, func(a *snapshot.Archive, h *TraceHop) { withPackets(a).traceHop(h) })
+	whole(t, archiveTraceWait)
+	whole(t, archiveDelivery)
+	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls") // the last but one counts within a cycle, the last follows from the settings
+	snapshottest.Names[Blame](t, "Packets", "Classes", "Levels", "links", "queues", "clocked", "came", "packets", "marks", "long", "pairs",
+		"under", "others", "elsewhere", // counted again
+		"foldAt", "emptyAt", "first", "firstCycle", // found again
+		"late", "queued", "passed", "pending", // added up before
+		"handed",                                                                         // counts while a packet is delivered
+		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "bystander", // made before
+		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
+	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
+		"bystander", "parts", "plan", "meter", // made before
+		"spare")
+	snapshottest.Names[life](t, "PacketTrace", "path")
+	snapshottest.Names[crossings](t, "hops", "next")
 	whole(t, func(a *snapshot.Archive, c *course) { c.archive(a) })
 	whole(t, func(a *snapshot.Archive, p *progress) { p.archive(a) })
 	whole(t, func(a *snapshot.Archive, m *Measure) { m.archive(a) })
@@ -67,12 +92,12 @@ func TestStatesAreWhole(t *testing.T) {
 		"Cycles", "Faults", "Measures", "Blame", "Traces", // noted at the end, or not kept
 		"Closed", "Offered", // of the plan
 		"State", "Reason", "Series") // follow from the evidence, and from the recorder
-	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "encode")
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "write", "trace")
 	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
 	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
 
-	snapshottest.Names[extras](t, "faults", "observer", "multicast")                                                                              // the others have no snapshots
+	snapshottest.Names[extras](t, "faults", "observer", "multicast")
 	snapshottest.Names[faults](t, "origin", "now", "known", "letters", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
@@ -84,7 +109,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
 	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
-	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events")
+	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
@@ -92,7 +117,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
-		"followed",      // of observers, which have no snapshots
+		"followed",
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
 		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")

@@ -18,6 +18,7 @@ type moving struct {
 	behind                  []filed[int32]
 	ramps                   []filed[ramp]
 	events                  []filed[event]
+	tails                   []filed[flit] // of packets as the unit, for observers
 }
 
 // filed is an item of a wheel.
@@ -66,6 +67,9 @@ func (m *moving) take(f *Fabric) {
 				m.ramps = collect(m.ramps, w)
 			}
 			m.events = collect(m.events, d.unit.events)
+			if d.unit.followed != nil {
+				m.tails = collect(m.tails, d.unit.followed.tails)
+			}
 		}
 	}
 	order(m.toTerminals, placeOfFlit)
@@ -75,6 +79,7 @@ func (m *moving) take(f *Fabric) {
 	order(m.behind, placeOfOV)
 	order(m.ramps, placeOfRamp)
 	order(m.events, placeOfEvent)
+	order(m.tails, placeOfFlit)
 }
 
 // collect appends the flits that have crossed and wait, after cycle now.
@@ -98,6 +103,7 @@ func (x *archiver) wheels(m *moving) {
 	snapshot.List(a, &m.behind, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
 	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); archiveRamp(a, &e.item) })
 	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); archiveEvent(a, &e.item) })
+	snapshot.List(a, &m.tails, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
 	if a.Reading() && a.Err() == nil {
 		x.plausibleMoves(m)
 	}
@@ -138,6 +144,9 @@ func (m *moving) file(f *Fabric) {
 		}
 		*d(e.item.number).unit.events.Place(e.cycle) = e.item
 	}
+	for _, e := range m.tails {
+		*f.ofQueue(e.item.queue).unit.followed.tails.Place(e.cycle) = e.item
+	}
 }
 
 // toPresent lets the empty wheels of a domain begin with the present cycle.
@@ -161,6 +170,9 @@ func (d *domain) toPresent() {
 			begin(w, d.cycle)
 		}
 		begin(d.unit.events, d.cycle)
+		if d.unit.followed != nil {
+			begin(d.unit.followed.tails, d.cycle)
+		}
 	}
 }
 

@@ -30,14 +30,22 @@ func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32))
 	a.Mark(n.what)
 	snapshot.Int(a, &n.count)
 	a.Check(n.count >= 0 && n.count <= maxChunks*chunkPackets, "%d %s", n.count, n.what)
+	n.each(a, func(id int32) {
+		if a.Reading() && id%chunkPackets == 0 {
+			more()
+		}
+		record(id)
+	})
+}
+
+// each visits the ids of all records, by number.
+func (n *numbers) each(a *snapshot.Archive, visit func(id int32)) {
 	for i := 0; i < n.count && a.Err() == nil; i++ {
 		id := int32(i)
 		if !a.Reading() {
 			id = n.ids[i]
-		} else if i%chunkPackets == 0 {
-			more()
 		}
-		record(id)
+		visit(id)
 	}
 }
 

@@ -41,7 +41,7 @@ func (x *archiver) plausible() {
 	}
 	for t := range f.terminals {
 		te := &f.terminals[t]
-		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)&^f.allVCs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
+		x.Check(te.wake > f.cycle && te.vc >= 0 && int(te.vc) < f.vcs && uint32(te.allowed)>>f.vcs == 0 && te.left >= 0, "terminal %d: %+v", t, *te)
 		x.Check(te.packet < 0 || x.leads(te.packet<<packetBits, te.dst), "terminal %d sends to terminal %d", t, te.dst)
 	}
 	for t := range f.laneQueues {
@@ -58,6 +58,7 @@ func (x *archiver) plausible() {
 		x.Check(waiting == l.waiting, "terminal %d has %d packets in its lanes, not %d", t, waiting, l.waiting)
 	}
 	x.plausibleLists()
+	x.plausibleCopies()
 }
 
 // goes tells whether a packet's decision is one of its switch's.
@@ -122,7 +123,7 @@ func (x *archiver) plausibleUnit() {
 	for p := range u.flows {
 		for i := range u.flows[p] {
 			w := &u.flows[p][i]
-			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && w.decided >= 0 && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
+			x.Check(w.lines >= 0 && w.lines <= rampLines && x.slopes(w.every) && w.ov >= -1 && w.ov < x.f.terminalOV0 && (w.decided >= 0 || w.decided == -1 && w.kind == crossing) && w.decided < x.f.terminalOV0, "flits of port %d: %+v", p, *w)
 		}
 	}
 	for word := range u.streams {
@@ -185,7 +186,7 @@ func (x *archiver) ramp(r *ramp) bool {
 func (x *archiver) plausibleMoves(m *moving) {
 	f := x.f
 	for _, e := range m.toTerminals {
-		x.Check(x.leads(e.item.packet, ^e.item.queue) && e.item.dst == ^e.item.queue, "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
+		x.Check(x.someone(^e.item.queue) && x.leads(e.item.packet, e.item.dst) && (e.item.dst == ^e.item.queue || e.item.dst < 0), "a flit for terminal %d arrives at %d", e.item.dst, ^e.item.queue)
 	}
 	for _, e := range m.toSwitches {
 		x.Check(x.queueOf(e.item.queue) && x.leads(e.item.packet, e.item.dst), "a flit for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
@@ -199,6 +200,11 @@ func (x *archiver) plausibleMoves(m *moving) {
 	for _, e := range m.behind {
 		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
+	for _, e := range m.tails {
+		unit := f.domains[0].unit
+		x.Check(unit != nil && unit.followed != nil && x.queueOf(e.item.queue) && x.someone(e.item.dst), "a tail for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
+	}
+	x.plausibleMovingCopies(m)
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {
 		x.Check(f.unit != nil && x.ramp(&m.ramps[i].item), "credits come back: %+v", m.ramps[i].item)

@@ -18,10 +18,17 @@ type receivers [][]fabric.Delivery
 func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
 
 // attached is the network of a trial under a load, on threads.
-func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
+func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*fabric.Fabric, routingtest.Numbered, receivers) {
+	t.Helper()
+	return attachedWith(t, tr, load, threads, func(*fabric.Fabric) {})
+}
+
+// attachedWith is attached with observers.
+func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*fabric.Fabric)) (*fabric.Fabric, *fabric.OpenLoop, receivers) {
 	t.Helper()
 	f, source := tr.Fabric(t), tr.Traffic(load)
 	got := make(receivers, source.Terminals())
+	observe(f)
 	f.Split(threads)
 	if err := f.Attach(source, got); err != nil {
 		t.Fatal(err)
@@ -38,10 +45,13 @@ func stateOf(t testing.TB, f *fabric.Fabric) []byte {
 	return b
 }
 
+// attaching builds the network of a trial under a load, on threads.
+type attaching func(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*fabric.Fabric, routingtest.Numbered, receivers)
+
 // checkSnapshot runs the network of a trial to the end without a break, and again with a
 // snapshot on its way, from which networks on several threads go on: they are told of the
 // same packets and come to the same state, byte for byte.
-func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int) {
+func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, attached attaching) (packets int) {
 	t.Helper()
 	random := sim.NewStream(seed, "snapshots", 0)
 	load := []float64{0.2, 0.6, 1}[random.IntN(3)]
@@ -98,11 +108,11 @@ func TestSnapshots(t *testing.T) {
 		trials = 600
 	}
 	for seed := range trials {
-		packets += checkSnapshot(t, routingtest.DrawTrial(t, seed), seed)
-		packets += checkSnapshot(t, routingtest.DrawUnitTrial(t, seed), seed)
+		packets += checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
+		packets += checkSnapshot(t, routingtest.DrawUnitTrial(t, seed), seed, attached)
 		units := routingtest.DrawUnitTrial(t, 1000+seed)
 		units.SetUnit(fabric.UnitPacket)
-		packets += checkSnapshot(t, units, seed)
+		packets += checkSnapshot(t, units, seed, attached)
 	}
 	if packets < 30_000 {
 		t.Errorf("%d packets are not a test of all", packets)
@@ -122,7 +132,7 @@ func TestSnapshotsOfLearners(t *testing.T) {
 		if trials++; trials%2 == 0 {
 			tr.SetUnit(fabric.UnitPacket)
 		}
-		packets += checkSnapshot(t, tr, seed)
+		packets += checkSnapshot(t, tr, seed, attached)
 	}
 	if packets < 1000 {
 		t.Errorf("%d packets are not a test", packets)
@@ -133,10 +143,10 @@ func TestSnapshotsOfLearners(t *testing.T) {
 func FuzzSnapshots(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		checkSnapshot(t, routingtest.DrawTrial(t, seed), seed)
+		checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
 		units := routingtest.DrawUnitTrial(t, seed)
 		units.SetUnit(fabric.UnitPacket)
-		checkSnapshot(t, units, seed)
+		checkSnapshot(t, units, seed, attached)
 	})
 }
 
@@ -147,19 +157,27 @@ func FuzzForgedStates(f *testing.F) {
 		f.Add(seed, uint32(1000*seed), uint8(1<<seed), -1)
 		f.Add(seed, uint32(0), uint8(0), int(500*seed))
 	}
+	for seed := range uint64(16) {
+		f.Add(16+seed, uint32(1237*seed), uint8(1<<(seed%8)), -1)
+		f.Add(16+seed, uint32(0), uint8(0), int(811*seed))
+	}
 	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
 		tr := routingtest.DrawUnitTrial(t, seed%8)
 		if seed&8 != 0 {
 			tr.SetUnit(fabric.UnitPacket)
 		}
-		whole, _, _ := attached(t, tr, 1, 1)
+		observe := func(*fabric.Fabric) {}
+		if seed&16 != 0 {
+			observe = (&watch{from: 20, plan: fabric.TracePlan{Packets: 30}, empty: 40}).start
+		}
+		whole, _, _ := attachedWith(t, tr, 1, 1, observe)
 		whole.Advance(60)
 		b := stateOf(t, whole)
 		b[int(at)%len(b)] ^= change
 		if cut >= 0 && cut < len(b) {
 			b = append(b[:cut], b[cut+1:]...)
 		}
-		other, _, _ := attached(t, tr, 1, 2)
+		other, _, _ := attachedWith(t, tr, 1, 2, observe)
 		if other.RestoreState(b) == nil {
 			stateOf(t, other)
 		}

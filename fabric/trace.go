@@ -60,7 +60,7 @@ func (tr *Tracer) injects(d *domain, t int32) {
 		l = tr.spare[n-1]
 		tr.spare = tr.spare[:n-1]
 	}
-	l.PacketTrace = PacketTrace{Number: tr.numbers[p.src], VC: int(te.vc), Path: l.Path[:0]}
+	l.PacketTrace = PacketTrace{Delivery: Delivery{Src: p.src, Dst: topology.TerminalID(te.dst), Inject: d.cycle}, Number: tr.numbers[p.src], VC: int(te.vc), Path: l.Path[:0]}
 	*live = l
 }
 

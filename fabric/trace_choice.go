@@ -20,8 +20,18 @@ type TracePlan struct {
 // Packets are the packets recorded that have arrived, by the time at which they
 // entered the network, then by terminal.
 func (tr *Tracer) Packets() []*PacketTrace {
+	var list []*PacketTrace
+	for _, l := range tr.best() {
+		list = append(list, &l.PacketTrace)
+	}
+	slices.SortFunc(list, earlier)
+	return list
+}
+
+// best are the packets of all domains that have arrived and are among the best so far.
+func (tr *Tracer) best() []*life {
 	var all []*life
-	last := tr.lastStart()
+	_, last := tr.starts()
 	for _, p := range tr.parts {
 		for _, l := range p.kept {
 			if l.Inject <= last {
@@ -30,28 +40,23 @@ func (tr *Tracer) Packets() []*PacketTrace {
 		}
 	}
 	slices.SortFunc(all, tr.better)
-	var list []*PacketTrace
-	for _, l := range all[:min(len(all), tr.plan.Packets)] {
-		list = append(list, &l.PacketTrace)
-	}
-	slices.SortFunc(list, earlier)
-	return list
+	return all[:min(len(all), tr.plan.Packets)]
 }
 
-// lastStart is the cycle in which as many packets as are wanted had been begun with in
-// all of the network; Never if there have not been as many, or the slowest are wanted.
-// Those of later cycles, which a domain follows because it does not know of the others,
-// do not count: also not in place of packets that have been discarded.
-func (tr *Tracer) lastStart() int64 {
-	var all []int64
+// starts are the cycles in which packets were begun with first in all of the network, as
+// many as are wanted, and the last of them: Never if there have not been as many, or the
+// slowest are wanted. Packets of later cycles, which a domain follows because it does not
+// know of the others, do not count: also not in place of packets that have been discarded.
+func (tr *Tracer) starts() (first []int64, last int64) {
 	for _, p := range tr.parts {
-		all = append(all, p.started...)
+		first = append(first, p.started...)
 	}
-	if tr.plan.Slowest || len(all) < tr.plan.Packets {
-		return Never
+	slices.Sort(first)
+	if tr.plan.Slowest || len(first) < tr.plan.Packets {
+		return first, Never
 	}
-	slices.Sort(all)
-	return all[tr.plan.Packets-1]
+	first = first[:tr.plan.Packets]
+	return first, first[len(first)-1]
 }
 
 // earlier orders packets by the time at which they entered the network. A

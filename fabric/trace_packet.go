@@ -120,3 +120,16 @@ func (c *crossings) at(i int) *TraceHop {
 	}
 	return &c.hops[i]
 }
+
+// list is the crossings so far: those whose queues the head has entered.
+func (c *crossings) list() (list []TraceHop) {
+	for ; c != nil; c = c.next {
+		for i := range c.hops {
+			if c.hops[i].Arrive == 0 {
+				return list
+			}
+			list = append(list, c.hops[i])
+		}
+	}
+	return list
+}

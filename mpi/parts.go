@@ -96,16 +96,22 @@ var (
 	pauseWindows = 1024
 )
 
+// Take hands over what was sent before the last time that it was called for the sender.
+// So it must be called for all parts in turn. What they send from then on, they put
+// aside: see runtime.sent.
 func (m *meeting) Take(part int) {
 	to := m.parts[part]
-	for _, from := range m.parts {
+	side := to.side
+	to.side ^= 1
+	for i, from := range m.parts {
 		if from == to {
 			continue
 		}
-		for i := range from.sent[part] {
-			to.enter(&from.sent[part][i])
+		to.sent[to.side][i] = to.sent[to.side][i][:0]
+		sent := from.sent[side][part]
+		for k := range sent {
+			to.enter(&sent[k])
 		}
-		from.sent[part] = from.sent[part][:0]
 	}
 }
 
@@ -150,7 +156,8 @@ type acknowledgement struct {
 func (rt *runtime) acknowledge(a acknowledgement) {
 	if len(rt.parts) > 1 {
 		if part := rt.partOf[rt.nodeOf[a.to]]; int(part) != rt.number {
-			rt.sent[part] = append(rt.sent[part], a)
+			sent := &rt.sent[rt.side][part]
+			*sent = append(*sent, a)
 			rt.nextSent = min(rt.nextSent, a.at)
 			return
 		}

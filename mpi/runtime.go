@@ -127,8 +127,9 @@ type runtime struct {
 	failure   failure
 	pause     int // events of its own until the run pauses, of one in one part
 	stats     Stats
-	sent      [][]acknowledgement // by part that they are for
-	nextSent  sim.Time            // the time of the first of them
+	sent      [2][][]acknowledgement // for other parts, by their number: those of this window, on the side so called, and those of the last, which they may still be reading
+	side      int
+	nextSent  sim.Time // the time of the first of this window's
 }
 
 // shared is what the parts of a run have in common. Of what belongs to a rank or a

@@ -39,7 +39,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		s.pauseEvery = pauseEvery
 	}
 	for part := range s.parts {
-		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, pause: s.pauseEvery, sent: make([][]acknowledgement, len(s.parts))}
+		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, pause: s.pauseEvery, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}
 		if len(s.parts) > 1 {
 			s.parts[part].work = w.(Divisible).Part()
 		}

@@ -39,7 +39,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "copies", "freeMsg", "newMsg", "endMsg", "stats",
 		"shared", "number", "kernel", "handler", "work", "transport", "schedule", "firstOwn", "expecter", // made before
 		"ready", "pause", "failure", // of an event, of no result, not there in a run that is kept
-		"sent", "nextSent") // have become events
+		"sent", "side", "nextSent") // have become events
 	snapshottest.Names[shared](t, "ranks", "messages", "noise",
 		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "queues")
 	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "arrival", "ahead", "known")

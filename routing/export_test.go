@@ -27,3 +27,11 @@ func ShareSteps() (restore func()) {
 	wholeSteps = -1
 	return func() { wholeSteps = whole }
 }
+
+// WriteDownAtMost bounds the additions to channel loads that threads write down, until
+// restore is called.
+func WriteDownAtMost(additions int) (restore func()) {
+	before := maxAdditions
+	maxAdditions = additions
+	return func() { maxAdditions = before }
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // TestExchangeGoesOn: an exchange that goes on from a snapshot of any moment, on any number
@@ -36,7 +37,7 @@ func TestExchangeGoesOn(t *testing.T) {
 				return x, f, f.RunToEnd(t.Context(), x, x, plan)
 			}
 			slices := 0
-			want, whole, err := run(1, fabric.ToEnd{Snapshot: func(bool, func() ([]byte, error)) error { slices++; return nil }})
+			want, whole, err := run(1, fabric.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,11 +45,11 @@ func TestExchangeGoesOn(t *testing.T) {
 			for range 3 {
 				at, seen, killed := r.IntN(slices), 0, errors.New("killed")
 				var kept []byte
-				_, _, err := run(1+r.IntN(3), fabric.ToEnd{Snapshot: func(_ bool, state func() ([]byte, error)) error {
+				_, _, err := run(1+r.IntN(3), fabric.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
 					if seen++; seen <= at {
 						return nil
 					}
-					b, err := state()
+					b, err := snapshot.Encode(state)
 					kept = bytes.Clone(b)
 					return errors.Join(err, killed)
 				}})
@@ -56,7 +57,7 @@ func TestExchangeGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				for threads := 1; threads <= 3; threads++ {
-					got, f, err := run(threads, fabric.ToEnd{From: kept})
+					got, f, err := run(threads, fabric.ToEnd{From: snapshot.Reader(kept)})
 					if err != nil {
 						t.Fatalf("from slice %d of %d on, %d threads: %v", at, slices, threads, err)
 					}
@@ -64,7 +65,7 @@ func TestExchangeGoesOn(t *testing.T) {
 						t.Errorf("from slice %d of %d on, %d threads: %+v in %d cycles, want %+v in %d", at, slices, threads, got.all(), f.Cycle(), want.all(), whole.Cycle())
 					}
 				}
-				if _, _, err := run(1, fabric.ToEnd{From: kept[:len(kept)/2]}); err == nil {
+				if _, _, err := run(1, fabric.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
 					t.Error("half of a snapshot is taken")
 				}
 			}

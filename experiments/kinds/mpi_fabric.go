@@ -77,8 +77,9 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 }
 
 // worthBusy, which only tests change, is the number of terminals with traffic times cycles
-// of a window from which a second thread pays, where not all of them send all the time.
-var worthBusy = int64(2000)
+// of a window from which a second thread pays, where not all of them send all the time;
+// worthOpen where they do, 0: as the fabric has it.
+var worthBusy, worthOpen = int64(2000), int64(0)
 
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.

@@ -2,8 +2,6 @@ package kinds
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -66,33 +64,5 @@ func TestMPIOnOneThread(t *testing.T) {
 		if o = execute(t, load(t, "kind = \"mpi\"\n"+text, experiments.Options{}), experiments.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
 			t.Errorf("one thread was asked for: %v", o.OnOneThread)
 		}
-	}
-}
-
-// TestMPIFilesOnThreads: the examples of kind mpi, with their [quick] tables, give the
-// same bytes on any number of threads. make soak takes the files of papers, too.
-func TestMPIFilesOnThreads(t *testing.T) {
-	divideAlways(t)
-	names, least := experiments.Embedded("examples"), 4
-	if os.Getenv("SOAK_TIME") != "" {
-		names, least = append(names, experiments.Embedded("papers")...), 4*13
-	}
-	ran := 0
-	for _, name := range names {
-		f, err := experiments.Open(name, experiments.Options{Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Kind() != "mpi" {
-			continue
-		}
-		f.Points = slices.DeleteFunc(f.Points, func(p *experiments.Point) bool { return p.Config().(*mpiConfig).Job.Machine != "fabric" })
-		if len(f.Points) > 0 {
-			ran += len(numbersOfThreads)
-			sameOnThreads(t, name, f, numbersOfThreads, false)
-		}
-	}
-	if ran < least {
-		t.Errorf("%d runs, want %d", ran, least)
 	}
 }

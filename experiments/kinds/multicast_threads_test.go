@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"os"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
@@ -36,29 +35,5 @@ func TestMulticastThreads(t *testing.T) {
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
 			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), numbersOfThreads, true, "groups", "links")
 		}
-	}
-}
-
-// TestMulticastFilesOnThreads: so do the examples and papers, with their [quick] tables;
-// for make soak.
-func TestMulticastFilesOnThreads(t *testing.T) {
-	if os.Getenv("SOAK_TIME") == "" {
-		t.Skip("needs SOAK_TIME: see make soak")
-	}
-	divideAlways(t)
-	ran := 0
-	for _, name := range append(experiments.Embedded("examples"), experiments.Embedded("papers")...) {
-		f, err := experiments.Open(name, experiments.Options{Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Kind() != "multicast-latency" {
-			continue
-		}
-		ran += len(numbersOfThreads)
-		sameOnThreads(t, name, f, numbersOfThreads, false)
-	}
-	if ran < 4*4 {
-		t.Errorf("%d runs, want 16 at least", ran)
 	}
 }

@@ -2,16 +2,21 @@ package kinds
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
 )
 
-// divideAlways lets message-passing programs on networks of any size run on threads.
+// divideAlways lets points on networks of any size run on threads.
 func divideAlways(t *testing.T) {
-	before := worthBusy
-	worthBusy = 0
-	t.Cleanup(func() { worthBusy = before })
+	busy, open := worthBusy, worthOpen
+	worthBusy, worthOpen = 0, 1
+	t.Cleanup(func() { worthBusy, worthOpen = busy, open })
 }
 
 // numbersOfThreads are the numbers of threads that are compared.
@@ -37,4 +42,117 @@ func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int
 			t.Errorf("%s, %d threads: %v", what, n, o.OnOneThread)
 		}
 	}
+}
+
+// TestFilesOnThreads: the files that come with weft, with their [quick] tables, write the
+// same bytes on any number of threads: tables, figures and all else but what says how long it
+// took. These are the examples of message passing through the fabric; where SOAK_TIME is set,
+// all examples and papers, of all kinds.
+func TestFilesOnThreads(t *testing.T) {
+	divideAlways(t)
+	soak := os.Getenv("SOAK_TIME") != ""
+	names := experiments.Embedded("examples")
+	if soak {
+		names = append(names, experiments.Embedded("papers")...)
+	}
+	files, ran, divided := 0, map[string]int{}, map[string]int{} // points by kind
+	for _, name := range names {
+		f, err := experiments.Open(name, experiments.Options{Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !soak && !throughFabric(f) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			points, divides := sameFilesOnThreads(t, f)
+			files++
+			ran[f.Kind()] += points
+			divided[f.Kind()] += divides
+		})
+	}
+	t.Logf("%d files; points: %v; of these simulated by several threads: %v", files, ran, divided)
+	if files > 0 && !soak && divided["mpi"] == 0 {
+		t.Error("none")
+	}
+	if files < len(names) { // or -run names some
+		return
+	}
+	for _, k := range experiments.DescribeKinds() {
+		if ran[k.Name] == 0 {
+			t.Errorf("no file of kind %s", k.Name)
+		}
+	}
+	for _, kind := range []string{"traffic", "mpi", "multicast-latency", "exchange"} {
+		if divided[kind] == 0 {
+			t.Errorf("no point of kind %s was simulated by several threads", kind)
+		}
+	}
+}
+
+// throughFabric tells whether all that a file simulates is message passing through the fabric.
+func throughFabric(f *experiments.File) bool {
+	return f.Kind() == "mpi" && !slices.ContainsFunc(f.Points, func(p *experiments.Point) bool { return p.Config().(*mpiConfig).Job.Machine != "fabric" })
+}
+
+// sameFilesOnThreads runs a file on several numbers of threads, and compares what is in the
+// result folders. It returns the number of points, and of those that have been divided.
+func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int) {
+	t.Helper()
+	f.Plots = slices.DeleteFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.Table == "performance" })
+	var first map[string]string
+	threads := numbersOfThreads
+	if testing.Short() { // with the race detector
+		threads = threads[:2]
+	}
+	for _, n := range threads {
+		dir := filepath.Join(t.TempDir(), "results")
+		o := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: n})
+		points, divided = o.Finished, o.Finished
+		for why, on := range o.OnOneThread {
+			t.Logf("%d threads: %d points on one: %s", n, on, why)
+			divided -= on
+		}
+		got := folder(t, dir)
+		if n == 1 {
+			first = got
+			continue
+		}
+		if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, slices.Sorted(maps.Keys(first))) {
+			t.Errorf("%d threads write %v", n, names)
+		}
+		for name, text := range got {
+			if text != first[name] {
+				t.Errorf("%s, %d threads:\n%.1000s\none:\n%.1000s", name, n, text, first[name])
+			}
+		}
+	}
+	return points, divided
+}
+
+// folder is what is in a result folder, without what says how long it took and on what.
+func folder(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		switch entry.Name() {
+		case "manifest.json", "performance.csv", "journal":
+			return nil
+		}
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			files[name] = read(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 2 { // results.csv and resolved.toml
+		t.Errorf("%s holds %d files", dir, len(files))
+	}
+	return files
 }

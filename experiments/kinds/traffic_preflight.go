@@ -72,6 +72,10 @@ const (
 	exactEnds = 1700 // where a bound must be proven: some seconds
 )
 
+// loadHops is the number of hops a terminal that channel loads may follow where that is more
+// than a certificate may: a hundredth of what it costs to simulate such a network for 100 us.
+const loadHops = 1000
+
 // loads computes the channel loads of the point's traffic, once for all points
 // with the same network and pattern. even tells that flows were split evenly over
 // paths that the routing hashes them to, for there are more than most terminals: no
@@ -93,7 +97,9 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 		o.Routing = wide
 	}
 	if c, err := n.Prove(shared); err == nil && !c.Fits {
-		return nil, false, fmt.Errorf("too many paths to follow all of them")
+		if routing.WalkExceeds(o.Graph, o.Routing, o.VCs, loadHops*o.Graph.Terminals()) {
+			return nil, false, fmt.Errorf("too many paths to follow all of them")
+		}
 	}
 	if len(parts.Eras) == 1 {
 		matrix = network.Joined(matrix, parts.Eras[0].Down, parts.topology.Graph())

@@ -42,13 +42,18 @@ func (u *uniform) Destination(src topology.TerminalID, r *sim.Stream) topology.T
 }
 
 func (u *uniform) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
-	others := u.n - 1
-	if u.self {
-		others = u.n
-	}
+	weight, self := u.Even()
 	for dst := range topology.TerminalID(u.n) {
-		if dst != src || u.self {
-			yield(dst, 1/float64(others))
+		if dst != src || self {
+			yield(dst, weight)
 		}
 	}
+}
+
+// Even is the share of each destination; self tells that a terminal is its own, too.
+func (u *uniform) Even() (weight float64, self bool) {
+	if u.self {
+		return 1 / float64(u.n), true
+	}
+	return 1 / float64(u.n-1), false
 }

@@ -105,6 +105,9 @@ func (u Uniform) Weights(_ topology.TerminalID, yield func(topology.TerminalID, 
 	}
 }
 
+// Even implements [routing.EvenMatrix].
+func (u Uniform) Even() (weight float64, self bool) { return 1 / float64(u), true }
+
 // Steady begins packets with the same probability in every cycle.
 type Steady struct{ gap sim.Geometric }
 

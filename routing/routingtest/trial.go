@@ -97,7 +97,9 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 		tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
 		if stream.IntN(2) == 0 {
 			s.OutputBufferFlits = some(1, 3)
-			drawLanes(s, some)
+			if s.VCs <= 15 { // tables name lanes 0 to 14
+				drawLanes(s, some)
+			}
 		}
 	}
 	c.Terminal.InjectionCycles = some(0, 3)

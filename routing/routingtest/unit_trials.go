@@ -147,22 +147,12 @@ func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets
 			config := tr.config
 			config.Fabric.Unit = unit
 			var x *groups
+			var f *fabric.Fabric
+			var err error
 			if multicast {
-				x = tr.drawGroups()
-				config.Switch.VCs = x.vcs
-				config.Switch.VLArbHigh, config.Switch.VLArbLow, config.Switch.VLHighLimit = "", "", 0 // of unicast packets
-				if config.Switch.OutputBufferFlits > 0 {
-					config.Switch.OutputBufferFlits += config.Switch.BufferFlits // room for copies as a whole
-				}
-			}
-			f, err := fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5)
-			if err != nil {
+				f, x = tr.multicast(t, config)
+			} else if f, err = fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5); err != nil {
 				t.Fatalf("%v: %v", tr, err)
-			}
-			if multicast {
-				if err := f.SetMulticast(x.trees.Tables, x.unicast); err != nil {
-					t.Fatalf("%v: %v", tr, err)
-				}
 			}
 			mean := float64(1+tr.flits) / 2
 			of[i] = &ledger{fabric.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}

@@ -13,6 +13,7 @@ type Archive struct {
 	b       []byte // written; or left to be read
 	reading bool
 	err     error
+	*stream // of one that is written or read in pieces; else nil
 }
 
 // Writer is an empty archive to be written.
@@ -24,7 +25,14 @@ func Reader(b []byte) *Archive { return &Archive{b: b, reading: true} }
 // Reading tells whether a state is read.
 func (a *Archive) Reading() bool { return a.reading }
 
-// Bytes is what has been written.
+// Encode is a state that is written all at once.
+func Encode(state func(*Archive) error) ([]byte, error) {
+	a := Writer()
+	err := errors.Join(state(a), a.End())
+	return a.Bytes(), err
+}
+
+// Bytes is what has been written, unless it is written in pieces.
 func (a *Archive) Bytes() []byte { return a.b }
 
 // Err is the first error.
@@ -33,8 +41,15 @@ func (a *Archive) Err() error { return a.err }
 // Fail ends the reading with an error, if it is the first.
 func (a *Archive) Fail(format string, args ...any) {
 	if a.err == nil {
-		a.err = fmt.Errorf(format, args...)
-		a.b = nil
+		a.stop(fmt.Errorf(format, args...))
+	}
+}
+
+// stop ends the reading.
+func (a *Archive) stop(err error) {
+	a.err, a.b = err, nil
+	if a.stream != nil {
+		a.close()
 	}
 }
 
@@ -45,8 +60,12 @@ func (a *Archive) Check(ok bool, format string, args ...any) {
 	}
 }
 
-// End is the end of what is read: an error if there was one, or if something is left.
+// End is the end of what is read or written: the first error, if there was one, or that
+// something is left to be read.
 func (a *Archive) End() error {
+	if a.stream != nil {
+		a.finish()
+	}
 	if a.reading && len(a.b) > 0 {
 		a.Fail("%d bytes more than the state takes", len(a.b))
 	}
@@ -62,6 +81,9 @@ type Integer interface {
 
 // Int archives an integer: in a byte from -64 to 63, or to 127 without a sign.
 func Int[T Integer](a *Archive, p *T) {
+	if a.stream != nil {
+		a.turnOver(binary.MaxVarintLen64)
+	}
 	signed := ^T(0) < 0
 	switch {
 	case !a.reading && signed:
@@ -87,7 +109,7 @@ func (a *Archive) took(n int, fits bool) {
 	switch {
 	case a.err != nil:
 	case n <= 0:
-		a.err, a.b = errShort, nil
+		a.stop(errShort)
 	case !fits:
 		a.Fail("a number in the state is too large for what it is to be")
 	default:
@@ -105,14 +127,16 @@ func Float(a *Archive, p *float64) {
 // Uint64 archives a number that is as often large as small, such as the state of a
 // random stream: in 8 bytes.
 func Uint64(a *Archive, p *uint64) {
+	if a.stream != nil {
+		a.turnOver(8)
+	}
 	switch {
 	case !a.reading:
 		a.b = binary.LittleEndian.AppendUint64(a.b, *p)
 	case len(a.b) < 8:
-		if a.err == nil {
-			a.err = errShort
+		if *p = 0; a.err == nil {
+			a.stop(errShort)
 		}
-		*p, a.b = 0, nil
 	default:
 		*p, a.b = binary.LittleEndian.Uint64(a.b), a.b[8:]
 	}
@@ -136,20 +160,25 @@ func String(a *Archive, p *string) {
 	*p = string(b)
 }
 
-// Blob archives bytes. What is read is part of the archive's.
+// Blob archives bytes. What is read can be part of the archive's.
 func Blob(a *Archive, p *[]byte) {
 	n := length(a, len(*p))
-	if !a.reading {
+	switch {
+	case a.stream != nil:
+		a.blob(n, p)
+	case !a.reading:
 		a.b = append(a.b, *p...)
-		return
+	default:
+		*p, a.b = a.b[:n:n], a.b[n:]
 	}
-	*p, a.b = a.b[:n:n], a.b[n:]
 }
 
 // length archives the length of a list, each element of which takes a byte at least.
 func length(a *Archive, n int) int {
 	Int(a, &n)
-	a.Check(n >= 0 && n <= len(a.b), "a list in the state has %d elements in %d bytes", n, len(a.b))
+	if left := a.left(); n < 0 || int64(n) > left {
+		a.Check(false, "a list in the state has %d elements in %d bytes", n, left)
+	}
 	if a.err != nil {
 		return 0
 	}

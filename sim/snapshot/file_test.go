@@ -49,7 +49,7 @@ func TestFile(t *testing.T) {
 		{"empty", nil, "is empty"},
 		{"other", []byte("point,offered_load\n"), "is no snapshot of weft"},
 		{"beginning", whole[:5], "ends in its first"},
-		{"form", change(len(magic)), "is a snapshot of form 2; this weft reads form 1"},
+		{"form", change(len(magic)), "is a snapshot of form 3; this weft reads form 2"},
 		{"cut off", whole[:len(whole)-1], "is cut off or grown"},
 		{"grown", append(slices.Clone(whole), 0), "is cut off or grown"},
 		{"damaged", change(len(whole) - 1), "is damaged: its checksum does not fit"},

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // checkSnapshots ends runs of a program at several moments, and has others go on from what
@@ -53,9 +54,9 @@ func checkSnapshots(t *testing.T, name string) {
 		for i, at := range []int{3, 6, 11} { // in the warm-up, settling or measuring, measuring
 			var kept []byte
 			killed, calls := errors.New("killed"), 0
-			_, err := run(before, fabric.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func() ([]byte, error)) (err error) {
+			_, err := run(before, fabric.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
 				if calls++; calls > at {
-					if kept, err = state(); err == nil {
+					if kept, err = snapshot.Encode(state); err == nil {
 						err = killed
 					}
 				}
@@ -64,7 +65,7 @@ func checkSnapshots(t *testing.T, name string) {
 			if !errors.Is(err, killed) {
 				t.Fatalf("after %q: a run is not ended: %v", before, err)
 			}
-			if got, err := run(before, fabric.Plan{Threads: 1 + (i+1)%3, From: kept}); err != nil || got != want {
+			if got, err := run(before, fabric.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
 				t.Errorf("after %q: from slice %d on (%v)\n%.200s\nwant\n%.200s", before, at, err, got, want)
 			}
 		}
