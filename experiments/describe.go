@@ -16,7 +16,8 @@ type KindDescription struct {
 	Tables    []TableDescription
 	Columns   []Column
 	Further   []FurtherTable
-	// BeginsAgain is why a point that is killed begins again; "": it goes on.
+	// BeginsAgain is why a point that is killed begins again; "": it goes on, unless
+	// [File.BeginsAgain] has a reason.
 	BeginsAgain string
 }
 

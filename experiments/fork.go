@@ -17,26 +17,27 @@ type Forks[C any] struct {
 	// Later lists the dotted settings of a configuration that count from the end of the
 	// warm-up on only: points that differ in them share their warm-up.
 	Later func(c *C) []string
-	// Check, optional, finds what does not go with a fork. Errors as of [Kind].Check.
-	Check func(c *C) error
+	// Check, optional, finds what does not go with a fork; warmup tells whether the fork sets
+	// a dotted setting for its warm-up. Errors as of [Kind].Check.
+	Check func(c *C, warmup func(key string) bool) error
 }
 
 // forks is a Forks without its type.
 type forks struct {
 	tables []string
 	later  func(config any) []string
-	check  func(config any) error
+	check  func(config any, warmup func(key string) bool) error
 }
 
 func (f *Forks[C]) untyped() *forks {
 	if f == nil {
 		return nil
 	}
-	return &forks{f.Tables, func(config any) []string { return f.Later(config.(*C)) }, func(config any) error {
+	return &forks{f.Tables, func(config any) []string { return f.Later(config.(*C)) }, func(config any, warmup func(key string) bool) error {
 		if f.Check == nil {
 			return nil
 		}
-		return f.Check(config.(*C))
+		return f.Check(config.(*C), warmup)
 	}}
 }
 
@@ -178,7 +179,9 @@ func (f *File) checkFork(p *Point) error {
 		return nil
 	}
 	_, err := f.kind.check(p.warmup.config, p.Seed)
-	return errors.Join(err, f.kind.forks.check(p.config))
+	return errors.Join(err, f.kind.forks.check(p.config, func(key string) bool {
+		return slices.ContainsFunc(f.fork.warmup, func(s setting) bool { return unquoted(s.key) == key })
+	}))
 }
 
 // forkSettings is what a point's results depend on beside its own settings.

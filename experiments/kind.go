@@ -83,6 +83,8 @@ type Kind[C, R any] struct {
 	// BeginsAgain is why a point that is killed begins again: "" if its Run keeps its
 	// parts ([Run.Checkpoint]).
 	BeginsAgain string
+	// PointBeginsAgain, optional, is the same of a point of a kind that keeps others.
+	PointBeginsAgain func(c *C) string
 	// Revision goes up when results move for the same settings: points
 	// computed by an older revision are stale.
 	Revision int
@@ -104,19 +106,20 @@ type Column struct {
 
 // kind is a Kind without its types.
 type kind struct {
-	name, doc string
-	revision  int
-	columns   []Column
-	tables    []string // further ones
-	asked     map[string]string
-	silent    []string
-	defaults  func() any // pointer to a fresh configuration
-	complete  func(config any, given func(key string) bool)
-	check     func(config any, seed uint64) ([]Warning, error)
-	preflight func(config any, p *Preflight) error
-	run       func(ctx context.Context, config any, run *Run) ([]string, error)
-	forks     *forks // nil: it does not
-	again     string // why points begin again after a kill; "": they do not
+	name, doc  string
+	revision   int
+	columns    []Column
+	tables     []string // further ones
+	asked      map[string]string
+	silent     []string
+	defaults   func() any // pointer to a fresh configuration
+	complete   func(config any, given func(key string) bool)
+	check      func(config any, seed uint64) ([]Warning, error)
+	preflight  func(config any, p *Preflight) error
+	run        func(ctx context.Context, config any, run *Run) ([]string, error)
+	forks      *forks // nil: it does not
+	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
+	pointAgain func(config any) string
 }
 
 var kinds = map[string]*kind{}
@@ -129,11 +132,17 @@ func Register[C, R any](k Kind[C, R]) {
 	}
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
-		columns:  columnsOf(reflect.TypeFor[R]()),
-		tables:   k.Tables,
-		asked:    k.Asked,
-		forks:    k.Forks.untyped(),
-		again:    k.BeginsAgain,
+		columns: columnsOf(reflect.TypeFor[R]()),
+		tables:  k.Tables,
+		asked:   k.Asked,
+		forks:   k.Forks.untyped(),
+		again:   k.BeginsAgain,
+		pointAgain: func(config any) string {
+			if k.PointBeginsAgain == nil {
+				return ""
+			}
+			return k.PointBeginsAgain(config.(*C))
+		},
 		silent:   k.Silent,
 		defaults: func() any { c := k.Defaults(); return &c },
 		complete: func(config any, given func(key string) bool) {

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -187,9 +188,11 @@ func (f *File) CheckWarm(path string) error {
 // Warms tells whether the kind can write and read warm networks.
 func (f *File) Warms() bool { return f.kind.forks != nil }
 
-// BeginsAgain is why points of the file's kind begin again when they are killed; "": they go
-// on from their last snapshot.
-func (f *File) BeginsAgain() string { return f.kind.again }
+// BeginsAgain is why a point begins again when it is killed; "": it goes on from its last
+// snapshot.
+func (f *File) BeginsAgain(p *Point) string {
+	return cmp.Or(f.kind.again, f.kind.pointAgain(p.config))
+}
 
 // writeWarm writes the warm networks of an execution.
 func (r *runner) writeWarm() error {

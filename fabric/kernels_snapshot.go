@@ -62,7 +62,7 @@ func (f *Fabric) meet(now sim.Time) {
 
 // leads tells whether a packet may go to a terminal, or to a group.
 func (x *archiver) leads(id, dst int32) bool {
-	if !x.someone(dst) && (dst >= 0 || x.f.multicast == nil) {
+	if x.Err() != nil || !x.someone(dst) && (dst >= 0 || x.f.multicast == nil) {
 		return false
 	}
 	if x.sent == nil {

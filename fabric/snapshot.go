@@ -12,8 +12,9 @@ import (
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. What observers have seen (blame, traces) is part of it. Cost:
-// linear in ports*vcs, the terminals and the flits in flight.
+// listed, by where they are. What observers have seen (blame, traces) is part of it, and
+// what a conductor keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
+// in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 	a := snapshot.Writer()
 	f.archive(a)

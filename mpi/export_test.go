@@ -36,7 +36,7 @@ func QDRConfig(perNode int) Config {
 
 // whole is the runtime of a run in one part.
 func (c Config) whole(w Workload) (*runtime, error) {
-	m, _, err := c.begin(w)
+	m, err := c.begin(w)
 	if err != nil {
 		return nil, err
 	}
@@ -60,4 +60,41 @@ func DivideAlways() (end func()) {
 	before := worthParts
 	worthParts = 0
 	return func() { worthParts = before }
+}
+
+// PauseEvery has runs pause after so many events of their own (of all parts, where there are several),
+// until the function that it returns is called.
+func PauseEvery(events int) (end func()) {
+	every, windows := pauseEvery, pauseWindows
+	pauseEvery, pauseWindows = events, 1<<30
+	return func() { pauseEvery, pauseWindows = every, windows }
+}
+
+// Rewrite reads a state into a new run and writes it again.
+func (c Config) Rewrite(w Workload, state []byte) (again []byte, err error) {
+	m, err := c.begin(w)
+	if err == nil {
+		err = m.restore(state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.checkpoint.Save = func(_ bool, state func() ([]byte, error)) error {
+		again, err = state()
+		return err
+	}
+	return again, m.save(false)
+}
+
+// Rewrite reads a state into a new machine and writes it again.
+func (p LogGOPS) Rewrite(w Workload, state []byte) (again []byte, err error) {
+	m := p.machine(w)
+	if err := m.restore(state); err != nil {
+		return nil, err
+	}
+	err = m.save(false, Checkpoint{Save: func(_ bool, state func() ([]byte, error)) error {
+		again, err = state()
+		return err
+	}})
+	return again, err
 }

@@ -25,6 +25,43 @@ func TestGoldenLookingAhead(t *testing.T) {
 }
 
 func golden(t *testing.T) {
+	for _, c := range goldenRuns(t) {
+		r, err := c.config().Run(c.begin())
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := digest(&r); got != c.want {
+			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
+		}
+	}
+}
+
+// goldenRun is a run over LogGP, with the digest of its result.
+type goldenRun struct {
+	name     string
+	schedule collectives.Schedule
+	set      func(*mpi.Config, *mpi.LogGP)
+	want     uint64
+}
+
+func (c *goldenRun) config() mpi.Config {
+	network := mpi.DefaultLogGP
+	network.HCA = hca.QDR
+	config := mpi.QDRConfig(4)
+	config.Seed = 7
+	if c.set != nil {
+		c.set(&config, &network)
+	}
+	config.Transport = network.New
+	return config
+}
+
+func (c *goldenRun) begin() mpi.Workload {
+	return mpi.RunSchedule(c.schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)
+}
+
+func goldenRuns(t *testing.T) []goldenRun {
 	pairwise := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallPairwise(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}
@@ -40,13 +77,7 @@ func golden(t *testing.T) {
 	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
 		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
 	}
-	costs := mpi.Costs{Copy: 200, Combine: 500}
-	for _, c := range []struct {
-		name     string
-		schedule collectives.Schedule
-		set      func(*mpi.Config, *mpi.LogGP)
-		want     uint64
-	}{
+	return []goldenRun{
 		{"pairwise, eager", pairwise(64, 4000), nil, 0x7f4d8060935a6647},
 		{"pairwise, rendezvous of several quanta", pairwise(64, 40000), nil, 0xf55453a6391503bf},
 		{"pairwise on 60 ranks, xrc-s", pairwise(60, 9000), mode(mpi.XRCS, 0), 0xd92ddb2a416b8b72},
@@ -72,23 +103,6 @@ func golden(t *testing.T) {
 		{"direct-eager", collectives.AlltoallDirectEager(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), nil, 0x5c339127b2fbea36},
 		{"ring-rendezvous", collectives.AlltoallRing(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), mode(mpi.RC, 8), 0x96ce9fa1859ea396},
 		{"reduce, dissemination", collectives.Sequence(collectives.ReduceBinomial(100, 3, 5000), collectives.BarrierDissemination(100)), nil, 0xa97454747c9bbb08},
-	} {
-		network := mpi.DefaultLogGP
-		network.HCA = hca.QDR
-		config := mpi.QDRConfig(4)
-		config.Seed = 7
-		if c.set != nil {
-			c.set(&config, &network)
-		}
-		config.Transport = network.New
-		r, err := config.Run(mpi.RunSchedule(c.schedule, costs, sim.Picosecond))
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if got := digest(&r); got != c.want {
-			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
-		}
 	}
 }
 

@@ -107,11 +107,16 @@ func (m *memory) share(of int32) {
 		return
 	}
 	fairShares(d.copies, m.bandwidth)
+	m.kernel.Schedule(d.nextEnd(), m.handler, 0, of, d.serial)
+}
+
+// nextEnd is when the first of the copies is over.
+func (d *domain) nextEnd() sim.Time {
 	next := float64(latest)
 	for i := range d.copies {
 		next = min(next, d.copies[i].left/d.copies[i].rate)
 	}
-	m.kernel.Schedule(d.since+sim.Time(next+almost), m.handler, 0, of, d.serial)
+	return d.since + sim.Time(next+almost)
 }
 
 // almost 1: times are rounded up to whole picoseconds, but for errors of floating

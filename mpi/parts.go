@@ -78,11 +78,23 @@ func (c *Config) alone(w Workload) (sim.Time, string) {
 
 // meeting is what the parts of a run have in common.
 type meeting struct {
-	parts    []*runtime
-	progress Progress
-	told     uint64 // events, when progress was last called
-	stopped  bool
+	network    Division
+	work       Workload
+	parts      []*runtime
+	progress   Progress
+	checkpoint Checkpoint
+	told       uint64 // events, when progress was last called
+	windows    int    // of several parts, since then
+	stopped    bool
+	err        error // of checkpoint
 }
+
+// pauseEvery and pauseWindows are the numbers of events and of windows after which a run
+// pauses for its progress and its state. Only tests change them.
+var (
+	pauseEvery   = progressInterval
+	pauseWindows = 1024
+)
 
 // Take hands over what was sent before the last time that it was called for the sender.
 // So it must be called for all parts in turn. What they send from then on, they put
@@ -111,12 +123,16 @@ func (m *meeting) Next(part int) sim.Time {
 }
 
 func (m *meeting) Stop() bool {
-	handled := m.handled()
-	if m.progress == nil || len(m.parts) > 1 && handled-m.told < progressInterval {
+	if m.progress == nil && m.checkpoint.Save == nil {
 		return false
 	}
-	m.told = handled
-	m.stopped = m.progress(int64(handled))
+	handled := m.handled()
+	if m.windows++; len(m.parts) > 1 && handled-m.told < uint64(pauseEvery) && m.windows < pauseWindows {
+		return false
+	}
+	m.told, m.windows = handled, 0
+	m.err = m.save(false)
+	m.stopped = m.err != nil || m.progress != nil && m.progress(int64(handled))
 	return m.stopped
 }
 
@@ -184,6 +200,9 @@ func (m *meeting) firstFailure() error {
 
 // result sums up a run that has come to its end.
 func (m *meeting) result(w Workload) (Result, error) {
+	if m.err != nil {
+		return Result{}, m.err
+	}
 	if m.stopped {
 		return Result{}, ErrStopped
 	}

@@ -26,6 +26,8 @@ type Config struct {
 	// Progress, if not nil, is called now and then with the number of events
 	// so far; the run ends with ErrStopped if it returns true.
 	Progress Progress
+	// Checkpoint keeps the state of the run.
+	Checkpoint Checkpoint
 }
 
 // Progress is told how many events a run has handled and may stop it.
@@ -34,7 +36,8 @@ type Progress func(events int64) (stop bool)
 // ErrStopped is the error of a run that its Progress stopped.
 var ErrStopped = errors.New("stopped")
 
-// progressInterval is the number of events between calls of Progress.
+// progressInterval is the number of events between calls of Progress, and of
+// Checkpoint.Save.
 const progressInterval = 1 << 18
 
 // Result is what a run yields.
@@ -76,16 +79,27 @@ var errTooLate = errors.New("a computation ends after more than 53 days of simul
 
 // Run executes a workload whose times are in picoseconds.
 func (c Config) Run(w Workload) (Result, error) {
-	m, network, err := c.begin(w)
+	m, err := c.begin(w)
 	if err != nil {
 		return Result{}, err
 	}
-	kernels := make([]*sim.Kernel, len(m.parts))
+	network, kernels := m.network, make([]*sim.Kernel, len(m.parts))
 	for i, rt := range m.parts {
 		kernels[i] = rt.kernel
-		rt.start()
+	}
+	if c.Checkpoint.From != nil {
+		if err := m.restore(c.Checkpoint.From); err != nil {
+			return Result{}, err
+		}
+	} else {
+		for _, rt := range m.parts {
+			rt.start()
+		}
 	}
 	network.Run(kernels, m)
+	if !m.stopped {
+		m.err = m.save(true)
+	}
 	return m.result(w)
 }
 
@@ -111,7 +125,7 @@ type runtime struct {
 	copies    *copies      // nil: memory without limit
 	expecter  expecter     // the transport, if it is one and rt looks ahead
 	failure   failure
-	handled   int // of its own events
+	pause     int // events of its own until the run pauses, of one in one part
 	stats     Stats
 	sent      [2][][]acknowledgement // for other parts, by their number: those of this window, on the side so called, and those of the last, which they may still be reading
 	side      int
@@ -122,14 +136,15 @@ type runtime struct {
 // message a part touches its own only.
 type shared struct {
 	Config
-	parts    []*runtime
-	partOf   []uint8 // by node
-	nodeOf   []int32
-	ranks    []rank
-	messages *mem.Records[message]
-	inOrder  bool
-	queues   []Op   // the first memory of ranks' queues, shortQueue each
-	noise    *noise // nil: none
+	pauseEvery int // see runtime.pause; 0: the run does not pause
+	parts      []*runtime
+	partOf     []uint8 // by node
+	nodeOf     []int32
+	ranks      []rank
+	messages   *mem.Records[message]
+	inOrder    bool
+	queues     []Op   // the first memory of ranks' queues, shortQueue each
+	noise      *noise // nil: none
 }
 
 // rank is the state of a process, in two cache lines of 64 bytes.
@@ -205,7 +220,8 @@ func (q *rank) wait(ops []Op) {
 }
 
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
-	if rt.handled++; rt.handled%progressInterval == 0 && rt.Progress != nil && len(rt.parts) == 1 {
+	if rt.pause--; rt.pause == 0 {
+		rt.pause = rt.pauseEvery
 		k.Stop()
 	}
 	switch e.Kind {

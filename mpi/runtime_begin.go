@@ -11,19 +11,19 @@ import (
 )
 
 // begin makes the parts of a run.
-func (c Config) begin(w Workload) (*meeting, Division, error) {
+func (c Config) begin(w Workload) (*meeting, error) {
 	if err := c.check(w); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var network Division = undivided{c.Transport, nodes}
 	if c.Divide != nil {
 		alone, why := c.alone(w)
 		if network, err = c.Divide(nodes, alone, why); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	s := shared{
@@ -35,16 +35,19 @@ func (c Config) begin(w Workload) (*meeting, Division, error) {
 		s.partOf[node] = uint8(network.PartOf(int32(node)))
 	}
 	_, s.inOrder = w.(*ScheduleRun)
+	if len(s.parts) == 1 && (c.Progress != nil || c.Checkpoint.Save != nil) {
+		s.pauseEvery = pauseEvery
+	}
 	for part := range s.parts {
-		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}
+		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, pause: s.pauseEvery, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}
 		if len(s.parts) > 1 {
 			s.parts[part].work = w.(Divisible).Part()
 		}
 		if err := s.parts[part].open(network, nodes); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return &meeting{parts: s.parts, progress: c.Progress}, network, nil
+	return &meeting{network: network, work: w, parts: s.parts, progress: c.Progress, checkpoint: c.Checkpoint}, nil
 }
 
 // check finds what is wrong with a configuration for a workload.

@@ -17,7 +17,7 @@ import (
 // one target, which belongs to one part, keep among themselves the order in which they were
 // scheduled. They get new numbers when they are read.
 //
-// Clocked components are not part of it. Cost: n log n in the events to come.
+// Clocked components are not part of it, and are read before. Cost: n log n in the events to come.
 func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapshot.Archive, e *Event) (kernel int)) {
 	a.Mark("events")
 	var now Time
@@ -59,6 +59,11 @@ func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapsh
 			kernels[of].again(e)
 		}
 	})
+	for _, k := range kernels {
+		for _, c := range k.clocked {
+			a.Check(c.NextTick() >= now, "a tick at %d ps is to come, and it is %d ps", int64(c.NextTick()), int64(now))
+		}
+	}
 }
 
 // archive archives an event but for its argument, which its handler knows. The event that

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // archiveModel is targets that schedule events for themselves, near and far, also for the
@@ -143,4 +144,13 @@ func FuzzArchiveKernels(f *testing.F) {
 			m.run(MaxTime)
 		}
 	})
+}
+
+// TestKernelStateIsWhole: whoever adds a field decides here whether it is part of a
+// snapshot.
+func TestKernelStateIsWhole(t *testing.T) {
+	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key
+	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "stopped")
+	snapshottest.Names[eventQueue](t, "current", "order", "inKey", "head", "late", "far", "near", "levels", "chunks", // the events
+		"now", "block", "free", "size", "taken", "lookers", "ahead", "shown")
 }

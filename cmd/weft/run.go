@@ -81,7 +81,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
-	if err := flags.checkWarm(files); err != nil {
+	if err := errors.Join(a.checkKept(files, flags), flags.checkWarm(files)); err != nil {
 		return err
 	}
 	if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
@@ -148,14 +148,37 @@ func (f *runFlags) checkFolders(folders []string) error {
 	return errors.Join(occupied...)
 }
 
-// checkWarm finds out whether all files can keep their points, write warm networks, or go on
-// from those in a file, where that is asked for.
-func (f *runFlags) checkWarm(files []*experiments.File) error {
-	for _, file := range files {
-		if why := file.BeginsAgain(); why != "" && f.wantsKept {
-			return usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", file.Kind(), file.Name, why)
+// checkKept finds out, where that is asked for, whether points can be kept while they are
+// computed: files whose points all begin again after a kill are refused, and of others it
+// says how many do.
+func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
+	if !flags.wantsKept {
+		return nil
+	}
+	for _, f := range files {
+		var first *experiments.Point
+		begin := 0
+		for _, p := range f.Points {
+			if f.BeginsAgain(p) == "" {
+				continue
+			}
+			if begin++; first == nil {
+				first = p
+			}
+		}
+		switch {
+		case begin == len(f.Points):
+			return usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", f.Kind(), f.Name, f.BeginsAgain(first))
+		case begin > 0:
+			fmt.Fprintf(a.stderr, "%s: warning: --snapshot-every: of %d points %d begin again after a kill, such as point %d (%s): %s\n", f.Name, len(f.Points), begin, first.Index, f.Describe(first), f.BeginsAgain(first))
 		}
 	}
+	return nil
+}
+
+// checkWarm finds out whether all files can write warm networks, or go on from those in a
+// file, where that is asked for.
+func (f *runFlags) checkWarm(files []*experiments.File) error {
 	if f.saveWarm+f.fromWarm == "" {
 		return nil
 	}

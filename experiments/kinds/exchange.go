@@ -35,6 +35,12 @@ func init() {
 		Check:     checkExchange,
 		Preflight: preflightExchange,
 		Run:       runExchange,
+		PointBeginsAgain: func(c *exchangeConfig) string {
+			if c.Exchange.Through == "sessions" {
+				return "the model of sessions has no form to be kept in yet"
+			}
+			return ""
+		},
 	})
 }
 

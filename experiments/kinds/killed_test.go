@@ -54,6 +54,22 @@ packet_flits = [2, 5]
 [sweep]
 "fabric.unit" = ["flit", "packet"]
 `, "measure.window=200000", nil},
+	"observed": {"traffic", strings.NewReplacer("[measure]", "[measure]\nblame = true\nlevels = true", "[sweep]", "[trace]\npackets = 60\nchoose = \"slowest\"\n[sweep]").Replace(longPoints),
+		"measure.window=200000", []string{"blame.csv", "congestion.csv", "levels.csv", "packets.csv"}},
+	"faults, traced": {"traffic", strings.Replace(ownFaults, "window = 700", "window = 12000", 1) + `
+[traffic]
+load = 0.4
+packet_flits = [2, 5]
+[trace]
+packets = 500
+every = 3
+[sweep]
+seed = [1, 2]
+`, "measure.window=200000", []string{"packets.csv"}},
+	"search": {"traffic", strings.NewReplacer("[measure]", "[measure]\nfind = \"saturation\"\nload_precision = 0.2\nbudget = 6000", "window = 12000", "window = 3000", "load = 0.3\n", "").Replace(longPoints),
+		"measure.budget=100000", []string{"search.csv"}},
+	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 12000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
+		"measure.budget=200000", []string{"links.csv"}},
 	"exchange": {"exchange", `
 kind = "exchange"
 [topology]
@@ -93,6 +109,20 @@ links = true
 [sweep]
 "messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
 `, "messages.count=300", []string{"groups.csv", "links.csv"}},
+	"program": {"mpi", `
+kind = "mpi"
+[job]
+ranks = 96
+finish_times = true
+[workload]
+type = "osu-alltoall"
+bytes = "9KiB"
+iterations = 20
+[measure]
+replications = 2
+[sweep]
+"job.machine" = ["loggp", "loggops"]
+`, "workload.iterations=400", []string{"ranks.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.

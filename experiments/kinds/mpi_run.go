@@ -86,8 +86,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		run.Advance(events, 0, "events")
 		return ctx.Err() != nil
 	}
+	kept := run.Checkpoint()
+	checkpoint := mpi.Checkpoint{From: kept.State(), Save: kept.Save}
 	if c.Job.Machine == "loggops" {
-		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress)
+		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress, checkpoint)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
@@ -104,10 +106,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	if err != nil {
 		return mpiRow{}, err
 	}
-	config := mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Seed: seed, Progress: progress}
-	if config.Adapter, err = c.adapter(); err != nil {
+	config, err := c.runtime(seed)
+	if err != nil {
 		return mpiRow{}, err
 	}
+	config.Progress, config.Checkpoint = progress, checkpoint
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
 		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
@@ -142,6 +145,12 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		c.finishTimes(run, finish, 1000)
 	}
 	return row, nil
+}
+
+// runtime is the configuration of a run without its network.
+func (c *mpiConfig) runtime(seed uint64) (mpi.Config, error) {
+	adapter, err := c.adapter()
+	return mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Adapter: adapter, Seed: seed}, err
 }
 
 // stopped is the context's error if it ended the run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
@@ -18,19 +19,14 @@ var trafficForks = experiments.Forks[trafficConfig]{
 	Later: func(c *trafficConfig) []string {
 		return append(c.Faults().Later(),
 			"measure.window", "measure.precision", "measure.replications", "measure.find", "measure.load_precision", "measure.global_channels",
-			"measure.links", "measure.series", "measure.histogram", "measure.fairness")
+			"measure.links", "measure.series", "measure.histogram", "measure.fairness",
+			"trace.choose", "trace.every", "trace.sources", "trace.destinations")
 	},
-	Check: func(c *trafficConfig) error {
-		var problems []error
-		refuse := func(given bool, key, why string) {
-			if given {
-				problems = append(problems, experiments.At(key, errors.New("does not go with [sweep] fork: "+why)))
-			}
+	Check: func(c *trafficConfig, warmup func(string) bool) error {
+		if c.Measure.Find == "" || warmup("traffic.load") || warmup("program.type") {
+			return nil
 		}
-		refuse(c.Measure.Find != "", "measure.find", "it looks for a load, and warms up at each")
-		refuse(c.Measure.Blame, "measure.blame", "it follows packets from their birth on")
-		refuse(c.Trace.Packets > 0, "trace.packets", "traces follow packets from their birth on")
-		return errors.Join(problems...)
+		return experiments.At("measure.find", errors.New("looks for a load: give the common warm-up one, as by warmup = { \"traffic.load\" = 0.3 } in [sweep] fork"))
 	},
 }
 
@@ -48,13 +44,17 @@ func (c *trafficConfig) predecessor(parts *trafficParts, seed uint64) (fabric.Wo
 }
 
 // warmUpPart names the warm-up of a replication. What fails after the warm-up can add to
-// the virtual channels of its routing, too, on which packets choose theirs.
-func (c *trafficConfig) warmUpPart(parts *trafficParts, replication int) experiments.Warmup {
-	w := experiments.Warmup{Part: replication}
+// the virtual channels of its routing, too, on which packets choose theirs. A search that
+// does not go on from a common warm-up has one for each load that it tries.
+func (c *trafficConfig) warmUpPart(parts *trafficParts, replication int, forks bool) experiments.Warmup {
+	var beside []string
 	if len(c.Faults().AfterWarmup()) > 0 {
-		w.Beside = fmt.Sprintf("virtual channels of the routing = %d", parts.Routing.VCs())
+		beside = append(beside, fmt.Sprintf("virtual channels of the routing = %d", parts.Routing.VCs()))
 	}
-	return w
+	if c.Measure.Find != "" && !forks {
+		beside = append(beside, fmt.Sprintf("load tried = %v", c.Traffic.Load))
+	}
+	return experiments.Warmup{Part: replication, Beside: strings.Join(beside, ", ")}
 }
 
 // warmUp simulates the warm-up of a replication, in the configuration of the fork if there

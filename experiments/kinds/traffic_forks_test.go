@@ -28,7 +28,8 @@ fairness = true
 `
 
 // forkFiles fork over loads, patterns and sizes, over programs, with replications, with
-// windows that are found, and over settings that have warm-ups of their own.
+// windows that are found, and over settings that have warm-ups of their own; those without
+// a fork can go on from files all the same.
 var forkFiles = map[string]string{
 	"loads": forkBase + `series = 3
 [sweep]
@@ -105,6 +106,54 @@ fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
 "traffic.load" = [0.1, 0.3]
 fork = { warmup = { "traffic.pattern" = "uniform", "traffic.load" = 0.2 }, settle = "250ns" }
 `,
+	"observed": forkBase + observe + `
+[sweep]
+"traffic.load" = [0.1, 0.5]
+"trace.choose" = ["first", "slowest"]
+fork = { warmup = { "traffic.load" = 0.3 }, settle = "250ns" }
+`,
+	"observed, packets": strings.Replace(forkBase, "[measure]", `[fabric]
+unit = "packet"
+[switch]
+flow_control = "cut-through"
+buffer_flits = 16
+hold = true
+[traffic]
+packet_flits = [2, 5]
+[measure]
+levels = true
+replications = 2`, 1) + observe + `
+[sweep]
+"traffic.load" = [0.1, 0.4]
+fork = { warmup = { "traffic.load" = 0.2, "traffic.packet_flits" = 3 }, settle = "250ns" }
+`,
+	"own faults, traced": ownFaults + `
+[trace]
+packets = 50
+[sweep]
+"fault.cables.fraction" = [0, 0.2]
+"fault.switch.at" = [0, 200]
+fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
+`,
+	"search": forkBase + `find = "saturation"
+load_precision = 0.2
+budget = 2000
+[sweep]
+"traffic.pattern" = ["uniform", "worst-case"]
+fork = { warmup = { "traffic.load" = 0.2, "traffic.pattern" = "uniform" }, settle = "250ns" }
+`,
+	"search, without": forkBase + `find = "saturation"
+load_precision = 0.2
+budget = 2000
+replications = 2
+[sweep]
+"traffic.pattern" = ["uniform", "worst-case"]
+`,
+	"observed, without": forkBase + observe + `
+[sweep]
+"traffic.load" = [0.1, 0.5]
+"trace.choose" = ["first", "slowest"]
+`,
 	"refined": forkBase + `
 [sweep]
 "traffic.load" = [0.2, 1.0]
@@ -112,6 +161,13 @@ refine = { "traffic.load" = 0.2 }
 fork = { warmup = { "traffic.load" = 0.3 }, settle = "500ns" }
 `,
 }
+
+// observe asks for blame and traces.
+const observe = `blame = true
+[trace]
+packets = 40
+every = 2
+`
 
 // ownFaults has a cable that is down from the start, and faults that begin after the warm-up.
 const ownFaults = `
@@ -252,7 +308,7 @@ func TestForkProblems(t *testing.T) {
 		{"[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n" + forkBase, "fault.b comes or goes at a cycle of the run"},
 		{"[fault.a]\nsince = \"later\"\n" + forkBase, "fault.a.since"},
 		{"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n", "fault.a.since = warmup: want \"\": this kind has no warm-up"},
-		{forkBase + "blame = true\n[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "measure.blame does not go with [sweep] fork"},
+		{forkBase + "find = \"saturation\"\n[sweep]\nseed = [1]\nfork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n", "measure.find looks for a load: give the common warm-up one"},
 		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
 	} {
 		_, err := experiments.Load("x.toml", c.file, experiments.Options{})

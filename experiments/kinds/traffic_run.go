@@ -126,13 +126,14 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	}
 	count := fabricCounter(f, run)
 	plan := c.plan(parts, run)
-	plan.Bound, plan.Blame, plan.Trace, plan.Series = bound, c.Measure.Blame, parts.trace, c.Measure.Series
+	plan.Bound, plan.Series = bound, c.Measure.Series
 	plan.Progress = func() {
 		count()
 		c.advance(run, replication, f.Cycle())
 	}
 	source := parts.workload
-	if config, settle, ok := run.Fork(); ok {
+	config, settle, forks := run.Fork()
+	if forks {
 		if plan.After, err = c.workload(parts, successorSeed(seed)); err != nil {
 			return nil, nil, err
 		}
@@ -144,7 +145,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	kept := run.Checkpoint()
 	plan.Snapshot = kept.SaveTo
 	if plan.From = kept.Open(); plan.From == nil {
-		part := c.warmUpPart(parts, replication)
+		part := c.warmUpPart(parts, replication, forks)
 		warm, err := run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) })
 		if err != nil {
 			return nil, nil, err
@@ -164,7 +165,10 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 
 // plan is what warm-up and window have in common.
 func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
-	return fabric.Plan{Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Levels: c.Measure.Levels, Threads: run.Threads, Worth: worthOpen}
+	return fabric.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
+		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
+	}
 }
 
 // advance tells how far a replication has come. The drain, short where the network

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -35,15 +36,18 @@ type fabricNetwork struct {
 	full    sim.Time // of an engine for a full packet
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
+	partOf  []uint8               // likewise
 	nodeAt  []int32               // len = terminals; -1: none
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
+	state   *networkState // the last that was written or read
 }
 
 // fabricTransport is a part of a fabricNetwork.
 type fabricTransport struct {
 	*fabricNetwork
+	number   uint8
 	kernel   *sim.Kernel
 	handler  sim.HandlerID
 	sink     mpi.Sink
@@ -81,8 +85,9 @@ type flight struct {
 	id      int32 // the sink's name for it; it may have several under way by one name
 	to      int32
 	process int32
-	order   int32  // of orders
+	order   int32  // of orders; -1: it has arrived, and its sink is to be told
 	number  uint32 // in that
+	from    int32
 	peer    hca.QP
 	lane    uint8 // of the sender
 	quiet   bool
@@ -96,9 +101,9 @@ type flight struct {
 // qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
 // have any at a time.
 type qpOrder struct {
-	sent     uint32 // by the sender
-	expected uint32 // by the receiver
-	ahead    int32  // flights that are there and wait for earlier ones, + 1
+	sent     uint32        // by the sender
+	expected atomic.Uint32 // by the receiver, who has done with the order when it is sent
+	ahead    int32         // flights that are there and wait for earlier ones, + 1
 }
 
 type qpPair struct{ from, to hca.QP }
@@ -130,6 +135,7 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 	for i, rails := range hosts[:nodes] {
 		t.at = append(t.at, rails[0])
 		t.nodeAt[rails[0]] = int32(i)
+		t.partOf = append(t.partOf, uint8(f.DomainOf(rails[0])))
 	}
 	return t, nil
 }
@@ -138,11 +144,11 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 func (t *fabricNetwork) Parts() int { return t.fabric.Domains() }
 
 // PartOf implements mpi.Division.
-func (t *fabricNetwork) PartOf(node int32) int { return t.fabric.DomainOf(t.at[node]) }
+func (t *fabricNetwork) PartOf(node int32) int { return int(t.partOf[node]) }
 
 // Transport implements mpi.Division.
 func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
-	p := &fabricTransport{fabricNetwork: t, kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	p := &fabricTransport{fabricNetwork: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
 	var own []int
 	for node := range t.nodes {
 		if t.PartOf(int32(node)) == part {
@@ -175,7 +181,18 @@ func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 
 // Send implements mpi.Transport.
 func (t *fabricTransport) Send(x mpi.Transfer) {
-	order := t.orderFor(qpPair{x.QP, x.PeerQP})
+	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
+	*t.flights.At(id) = flight{
+		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
+	}
+	q.sent++
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
+	t.serve(t.kernel.Now(), x.From)
+}
+
+// newFlight returns the number of a flight to be filled in.
+func (t *fabricTransport) newFlight() int32 {
 	if len(t.free) == 0 {
 		first, end := t.flights.Take(256)
 		for id := end - 1; id >= first; id-- {
@@ -184,13 +201,7 @@ func (t *fabricTransport) Send(x mpi.Transfer) {
 	}
 	id := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
-	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
-	*t.flights.At(id) = flight{
-		id: x.ID, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
-	}
-	q.sent++
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
-	t.serve(t.kernel.Now(), x.From)
+	return id
 }
 
 // orderFor is the order of the flights from one QP to another.
@@ -212,19 +223,19 @@ func (t *fabricTransport) orderFor(pair qpPair) int32 {
 		order = t.order.first
 		t.order.first++
 	}
-	*t.orders.At(order) = qpOrder{}
+	q := t.orders.At(order)
+	q.sent, q.ahead = 0, 0
+	q.expected.Store(0)
 	t.orderOf[pair] = order
 	return order
 }
 
 // endOrders gives up the orders of which no flight is left; their next one begins them anew.
-// In several parts the receiver's cannot tell what the sender's is about to send.
+// The receiver's part may be at work on the last of one, which is then given up another
+// time.
 func (t *fabricTransport) endOrders() {
-	if len(t.parts) > 1 {
-		return
-	}
 	for pair, order := range t.orderOf {
-		if q := t.orders.At(order); q.expected == q.sent {
+		if q := t.orders.At(order); q.expected.Load() == q.sent {
 			delete(t.orderOf, pair)
 			t.over = append(t.over, order)
 		}
@@ -281,7 +292,9 @@ func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
 	f := t.flights.At(b.ID)
 	dst := t.at[f.to]
-	t.nodes[f.to].Expect(f.peer)
+	if t.partOf[f.to] == t.number { // otherwise another core would have to fetch it back
+		t.nodes[f.to].Expect(f.peer)
+	}
 	if 2*n.head >= len(n.packets) {
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
@@ -295,11 +308,14 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		}
 		n.packets = append(n.packets, outgoing{
 			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
-			flits: int32(max(1, (bytes+t.flit-1)/t.flit)), tag: uint64(b.ID)<<32 | uint64(bytes),
+			flits: t.flitsOf(bytes), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 	}
 	return n.packets[before:]
 }
+
+// flitsOf is the size of a packet of so many bytes.
+func (t *fabricNetwork) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
 
 // Next implements fabric.Source.
 func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
@@ -351,18 +367,21 @@ func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 func (t *fabricTransport) complete(id int32) {
 	f := t.flights.At(id)
 	q := t.orders.At(f.order)
-	if f.number != q.expected {
+	expected := q.expected.Load()
+	if f.number != expected {
 		f.next, q.ahead = q.ahead, id+1
 		return
 	}
 	for {
 		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
-		q.expected++
+		f.order = -1
+		expected++
 		link := &q.ahead
-		for *link != 0 && t.flights.At(*link-1).number != q.expected {
+		for *link != 0 && t.flights.At(*link-1).number != expected {
 			link = &t.flights.At(*link - 1).next
 		}
 		if *link == 0 {
+			q.expected.Store(expected)
 			return
 		}
 		id = *link - 1

@@ -6,11 +6,11 @@ import (
 )
 
 // Archive writes the state of an adapter, or reads it into one that is new and of the same
-// settings. mark archives the mark of a request that has not been sent whole, and checks
-// it. The form does not depend on which adapters were made together. What they have in
+// settings. mark archives the mark of a request that has not been sent whole, of which so
+// many bytes are left, and checks it. The form does not depend on which adapters were made together. What they have in
 // common is not in it: see [Stats.Archive] and [HCA.SetStats]. Cost: linear in the requests
 // and the entries of the context cache.
-func (h *HCA) Archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Mark)) {
+func (h *HCA) Archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	for _, until := range []*sim.Time{&h.busyUntil, &h.recvUntil} {
 		snapshot.Int(a, until)
 		a.Check(*until >= 0 && *until < sim.MaxTime/2, "an engine is at work until %d ps", *until)
@@ -49,20 +49,22 @@ type sendQueue struct {
 	requests []queued
 }
 
-func (s *sendQueue) archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Mark)) {
+func (s *sendQueue) archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	snapshot.Int(a, &s.qp)
 	snapshot.Bool(a, &s.begun)
 	snapshot.List(a, &s.requests, func(a *snapshot.Archive, r *queued) {
 		snapshot.Int(a, &r.bytes)
 		a.Check(r.bytes >= 0, "a request of %d bytes", r.bytes)
-		mark(a, &r.mark)
+		left := Request{s.qp, r.bytes, r.mark}
+		mark(a, &left)
+		r.mark = left.Mark
 	})
 	a.Check(len(s.requests) > 0 && !(s.begun && s.requests[0].bytes == 0), "QP %d has nothing to send", s.qp)
 }
 
 // archive archives the send queues: those that take turns from the present one on, and
 // those that wait for an engine. Where they are in memory makes no difference.
-func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Mark)) {
+func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	var turns, waiting []sendQueue
 	if !x.Reading() {
 		turns, waiting = a.sendQueues()

@@ -32,7 +32,7 @@ func TestStateIsWhole(t *testing.T) {
 }
 
 // archiveMark archives a mark that may be anything.
-func archiveMark(a *snapshot.Archive, m *Mark) {
+func archiveMark(a *snapshot.Archive, m *Request) {
 	snapshot.Int(a, &m.ID)
 	snapshot.Int(a, &m.Lane)
 	a.Check(m.Lane < 32, "lane %d", m.Lane)

@@ -49,3 +49,20 @@ func (r *Records[T]) Take(most int) (first, end int32) {
 	}
 	return int32(from), int32(r.used)
 }
+
+// Used is the number of records that have been handed out.
+func (r *Records[T]) Used() int32 {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return int32(r.used)
+}
+
+// Reserve hands out the first n records of a table that is empty.
+func (r *Records[T]) Reserve(n int32) {
+	for r.Used() < n {
+		_, end := r.Take(0)
+		r.mutex.Lock()
+		r.used = uint32(min(end, n))
+		r.mutex.Unlock()
+	}
+}
