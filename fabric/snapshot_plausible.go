@@ -25,7 +25,7 @@ func (x *archiver) plausible() {
 		for local := range uint32(queues) {
 			v := sw.queue(local)
 			asks := sw.mask(local).sa>>(local&63)&1 != 0
-			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued) && (!asks || v.out >= 0 || v.packet&f.combined != 0), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
+			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued) && (!asks || f.multicast != nil || v.out >= 0 || v.packet&f.combined != 0), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {
 				x.Check(x.goes(sw, q) && x.leads(q.packet, q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
 			})
