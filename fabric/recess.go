@@ -92,9 +92,9 @@ type tempo struct {
 }
 
 const (
-	trial     = 20 * time.Millisecond // at least
-	trialHold = time.Second           // how long its outcome counts
-	fewWaits  = 4                     // threads that wait for less than one in so many parts of the time do not hold each other up
+	trial     = 100 * time.Millisecond // at least: a processor may be taken away for some tens at a time
+	trialHold = time.Second            // how long its outcome counts
+	muchWait  = 0.4                    // share of the time; threads that wait for less do not hold each other up much
 )
 
 // next tells whether one is to go on alone, as it did before or not, where so much has been
@@ -114,7 +114,7 @@ func (c *tempo) next(alone bool, now time.Time, work int64, lost time.Duration, 
 		mode = 1
 	}
 	c.cost[mode], c.tried[mode] = float64(took)/float64(done), now
-	if !alone && fewWaits*waited < time.Duration(threads)*took {
+	if !alone && waited.Seconds() < muchWait*float64(threads)*took.Seconds() {
 		return false
 	}
 	if now.Sub(c.tried[1-mode]) > trialHold {
