@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -39,9 +40,7 @@ func (m *moving) takeWakes(f *Fabric) {
 	if f.conductor == nil {
 		return
 	}
-	for _, d := range f.domains {
-		m.wakes = collect(m.wakes, d.wakes)
-	}
+	m.wakes = collect(f, func(d *domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })
 	m.wakes = slices.DeleteFunc(m.wakes, func(e filed[int32]) bool { return f.terminals[e.item].wake == e.cycle })
 	slices.SortFunc(m.wakes, func(a, b filed[int32]) int {
 		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.item, b.item))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -133,8 +134,12 @@ func (o *OpenLoop) BehindBy(now int64) float64 {
 	return math.Sqrt(squares / float64(len(o.sources)))
 }
 
-// AppendState implements [Workload]: 28 bytes a terminal.
+// openStateBytes is the length of the state of a terminal.
+const openStateBytes = 28
+
+// AppendState implements [Workload].
 func (o *OpenLoop) AppendState(b []byte) []byte {
+	b = slices.Grow(b, openStateBytes*len(o.sources))
 	for t := range o.sources {
 		s := &o.sources[t]
 		b = binary.LittleEndian.AppendUint64(b, uint64(s.next))
@@ -147,7 +152,7 @@ func (o *OpenLoop) AppendState(b []byte) []byte {
 
 // RestoreState implements [Workload].
 func (o *OpenLoop) RestoreState(b []byte) error {
-	const size = 28
+	const size = openStateBytes
 	if len(b) != size*len(o.sources) {
 		return fmt.Errorf("the state of an open loop has %d bytes, want %d for %d terminals", len(b), size*len(o.sources), len(o.sources))
 	}

@@ -25,22 +25,35 @@ type moving struct {
 
 // filed is an item of a wheel.
 type filed[T any] struct {
-	cycle int64
-	item  T
+	cycle, place int64
+	item         T
 }
 
-// collect appends what is in a wheel.
-func collect[T any](list []filed[T], w *sim.Wheel[T]) []filed[T] {
-	if w != nil {
-		w.Items(func(cycle int64, item *T) { list = append(list, filed[T]{cycle, *item}) })
+// collect lists what is in some wheels of all domains.
+func collect[T any](f *Fabric, wheels func(*domain) []*sim.Wheel[T]) []filed[T] {
+	count := 0
+	each := func(visit func(cycle int64, item *T)) {
+		for _, d := range f.domains {
+			for _, w := range wheels(d) {
+				if w != nil {
+					w.Items(visit)
+				}
+			}
+		}
 	}
+	each(func(int64, *T) { count++ })
+	list := make([]filed[T], 0, count)
+	each(func(cycle int64, item *T) { list = append(list, filed[T]{cycle: cycle, item: *item}) })
 	return list
 }
 
 // order sorts items by cycle and place.
 func order[T any](list []filed[T], place func(*T) int64) {
+	for i := range list {
+		list[i].place = place(&list[i].item)
+	}
 	slices.SortStableFunc(list, func(a, b filed[T]) int {
-		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(place(&a.item), place(&b.item)))
+		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.place, b.place))
 	})
 }
 
@@ -52,26 +65,21 @@ func placeOfEvent(e *event) int64     { return int64(e.kind)<<32 | int64(e.numbe
 
 // take fills m with what is in the wheels of f.
 func (m *moving) take(f *Fabric) {
-	for _, d := range f.domains {
-		m.toTerminals = collect(m.toTerminals, d.flits[toTerminals])
-		for _, w := range d.flits[toSwitches:] {
-			m.toSwitches = collect(m.toSwitches, w)
-		}
-		for _, w := range d.credits {
-			m.credits = collect(m.credits, w)
-		}
-		m.held = collect(m.held, d.held)
-		if d.behind != nil {
+	m.toTerminals = collect(f, func(d *domain) []*sim.Wheel[flit] { return d.flits[toTerminals : toTerminals+1] })
+	m.toSwitches = collect(f, func(d *domain) []*sim.Wheel[flit] { return d.flits[toSwitches:] })
+	m.credits = collect(f, func(d *domain) []*sim.Wheel[int32] { return d.credits[:] })
+	m.held = collect(f, func(d *domain) []*sim.Wheel[heldCredit] { return []*sim.Wheel[heldCredit]{d.held} })
+	if f.domains[0].behind != nil {
+		m.behind = collect(f, func(d *domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.behind.until} })
+		for _, d := range f.domains {
 			m.behind = d.behind.collect(m.behind, d.cycle)
 		}
-		if d.unit != nil {
-			for _, w := range d.unit.ramps {
-				m.ramps = collect(m.ramps, w)
-			}
-			m.events = collect(m.events, d.unit.events)
-			if d.unit.followed != nil {
-				m.tails = collect(m.tails, d.unit.followed.tails)
-			}
+	}
+	if f.unit != nil {
+		m.ramps = collect(f, func(d *domain) []*sim.Wheel[ramp] { return d.unit.ramps[:] })
+		m.events = collect(f, func(d *domain) []*sim.Wheel[event] { return []*sim.Wheel[event]{d.unit.events} })
+		if f.domains[0].unit.followed != nil {
+			m.tails = collect(f, func(d *domain) []*sim.Wheel[flit] { return []*sim.Wheel[flit]{d.unit.followed.tails} })
 		}
 	}
 	m.takeWakes(f)
@@ -85,14 +93,14 @@ func (m *moving) take(f *Fabric) {
 	order(m.tails, placeOfFlit)
 }
 
-// collect appends the flits that have crossed and wait, after cycle now.
+// collect appends the flits that have crossed and wait for the next few cycles after now.
 func (b *behind) collect(list []filed[int32], now int64) []filed[int32] {
 	for cycle := now + 1; cycle <= now+soonCycles; cycle++ {
 		for _, ov := range b.soon[cycle%soonCycles] {
-			list = append(list, filed[int32]{cycle, ov})
+			list = append(list, filed[int32]{cycle: cycle, item: ov})
 		}
 	}
-	return collect(list, b.until)
+	return list
 }
 
 // wheels archives what is in wheels.
@@ -119,7 +127,9 @@ func (x *archiver) wheels(m *moving) {
 func (x *archiver) at(cycle *int64) {
 	left := *cycle - x.f.cycle
 	snapshot.Int(x.Archive, &left)
-	x.Check(left > 0 && left < Never, "something was to happen %d cycles after cycle %d", left, x.f.cycle)
+	if left <= 0 || left >= Never {
+		x.Check(false, "something was to happen %d cycles after cycle %d", left, x.f.cycle)
+	}
 	*cycle = x.f.cycle + left
 }
 

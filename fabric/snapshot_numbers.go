@@ -59,7 +59,9 @@ func (n *numbers) id(a *snapshot.Archive, id *int32) {
 		number = n.number[number] - 1
 	}
 	snapshot.Int(a, &number)
-	a.Check(number >= 0 && int(number) < n.count, "number %d of %d %s", number, n.count, n.what)
+	if number < 0 || int(number) >= n.count {
+		a.Check(false, "number %d of %d %s", number, n.count, n.what)
+	}
 	if a.Reading() {
 		*id = number
 	}
@@ -80,7 +82,9 @@ func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
 	id, flags := *p>>packetBits, *p&(1<<packetBits-1)
 	n.id(a, &id)
 	snapshot.Int(a, &flags)
-	a.Check(flags >= 0 && flags < 1<<packetBits, "flags %#x of packet %d", flags, id)
+	if flags < 0 || flags >= 1<<packetBits {
+		a.Check(false, "flags %#x of packet %d", flags, id)
+	}
 	if a.Reading() {
 		*p = id<<packetBits | flags
 	}
