@@ -53,6 +53,7 @@ type Blame struct {
 	under      int64                         // measured packets whose last flit has entered the network, less those that have arrived, here
 	others     int64                         // packets that are not measured likewise
 	elsewhere  struct{ under, others int64 } // sums over the other domains, as of the beginning of the window
+	sent       []uint32                      // by port, then by terminal: measured packets sent and not yet in links
 	passed     []passage                     // the first pending of them are not yet added to the sums; len = passages+ports, at least
 	pending    int
 	late       []linkLate // by port
@@ -75,7 +76,7 @@ type Blame struct {
 func (f *Fabric) StartBlame(meter *Meter) *Blame {
 	d := f.domains[0]
 	b := &Blame{
-		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)),
+		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)), sent: make([]uint32, len(d.out)),
 		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)),
 		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
 	}
@@ -163,7 +164,7 @@ func (b *Blame) injected(d *domain, t int32) {
 		return
 	}
 	b.under++
-	o.passed++
+	b.sent[d.terminalOut0+t]++
 	if late := int64(p.wait&^wentAround) - b.least.source; late != 0 {
 		b.queued[t] += late
 	}

@@ -183,7 +183,7 @@ func (b *Blame) depart(id int32, r *blameQueue, v *inVC, link *Parts, o *outPort
 	b.add(id, queue, wait)
 	link[PartSwitch] += through
 	link[queue] += wait
-	link[PartWire] += int64(o.latency)
+	link[PartWire] += b.domain.latency(o)
 	if b.domain.unit != nil {
 		b.spill(id)
 	}

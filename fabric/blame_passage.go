@@ -49,7 +49,7 @@ func (d *domain) leastTimes() leastTimes {
 		l.account.add(part, l.parts[part])
 	}
 	for i := range d.out {
-		latency := int64(d.out[i].latency)
+		latency := d.latency(&d.out[i])
 		l.wire, l.longestWire = min(l.wire, latency), max(l.longestWire, latency)
 	}
 	return l
@@ -115,7 +115,7 @@ func (b *Blame) grantedSwitch(d *domain, sw *switchState, matches []request, t *
 		if mixed {
 			measured = b.isMeasured(id)
 		}
-		o.passed += measured
+		b.sent[sw.port0+int32(m.output())] += measured
 		if !counted(v) && measured != 0 {
 			b.packets.at(id).plus(&b.least.account)
 		}
@@ -290,9 +290,9 @@ func (b *Blame) foldPort(d *domain, port int32) {
 // fold, and the number of these.
 func (b *Blame) wired(d *domain, channel int32) (link *Parts, passed int64) {
 	o, link := &d.out[channel], &b.links[channel]
-	passed = int64(o.passed)
-	o.passed = 0
-	link[PartWire] += passed * int64(o.latency)
+	passed = int64(b.sent[channel])
+	b.sent[channel] = 0
+	link[PartWire] += passed * d.latency(o)
 	return link, passed
 }
 

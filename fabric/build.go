@@ -95,16 +95,16 @@ func (f *Fabric) wire(timings []channelTiming) {
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		o := outPort{latency: t.latency, free: 1<<vcs - 1, pace: f.paceOf(t.interval, limit)}
-		f.in[p].delay = t.latency + credit
+		o := outPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
+		f.in[p].until, f.in[p].delay = -1, t.latency+credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest, o.bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)
-			o.dest, o.pace = ^int32(terminal), f.paceOf(t.interval, terminalLimit)
+			o.dest, o.pace = ^int32(terminal), f.paceOf(t, terminalLimit)
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{latency: t.latency, dest: f.queueOf(port, 0), pace: f.paceOf(t.interval, 0)}
+			f.out[ports+int(terminal)] = outPort{until: -1, dest: f.queueOf(port, 0), pace: f.paceOf(t, 0)}
 		}
 		f.out[p] = o
 		for vc := range vcs {

@@ -72,12 +72,17 @@ func (f *Fabric) Still() bool { return f.nextWork(f.cycle+1) == Never }
 // Rewind takes back the cycles at the end in which nothing happened: [Fabric.Cycle] is
 // then that behind the last one in which something did.
 func (f *Fabric) Rewind() {
+	f.cycle = f.lastWork()
+	for _, d := range f.domains {
+		d.cycle = f.cycle
+	}
+}
+
+// lastWork is the last cycle in which something happened; -1: none.
+func (f *Fabric) lastWork() int64 {
 	last := int64(-1)
 	for _, d := range f.domains {
 		last = max(last, d.worked)
 	}
-	f.cycle = last
-	for _, d := range f.domains {
-		d.cycle = last
-	}
+	return last
 }

@@ -15,6 +15,7 @@ import (
 type relay struct {
 	f      *fabric.Fabric
 	pause  int64
+	flits  int32
 	queued [][]fabric.PacketSpec // by terminal
 	heard  []*relaySink
 	next   []fabric.Delivery // that nobody has acted on
@@ -50,7 +51,7 @@ func (r *relay) Before(first, end int64) int64 {
 // send has a packet born in a cycle.
 func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
 	to := (int(t)*5 + 7 + int(tag>>8)) % len(r.queued)
-	r.queued[t] = append(r.queued[t], fabric.PacketSpec{Birth: cycle, Dst: topology.TerminalID(to), Flits: 3, Tag: tag})
+	r.queued[t] = append(r.queued[t], fabric.PacketSpec{Birth: cycle, Dst: topology.TerminalID(to), Flits: r.flits, Tag: tag})
 	slices.SortFunc(r.queued[t], func(a, b fabric.PacketSpec) int {
 		return cmp.Or(cmp.Compare(a.Birth, b.Birth), cmp.Compare(a.Tag, b.Tag))
 	})
@@ -84,7 +85,7 @@ func TestThreadsConductor(t *testing.T) {
 				if why := f.DivideFor(threads, pause, 0, nil); threads > 1 && (why != "" || f.Threads() != threads) {
 					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
 				}
-				r := &relay{f: f, pause: pause, queued: make([][]fabric.PacketSpec, n.topo.Graph().Terminals())}
+				r := &relay{f: f, pause: pause, flits: 3, queued: make([][]fabric.PacketSpec, n.topo.Graph().Terminals())}
 				sink := func() fabric.Sink {
 					r.heard = append(r.heard, &relaySink{})
 					return r.heard[len(r.heard)-1]

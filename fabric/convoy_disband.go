@@ -99,6 +99,6 @@ func (c *convoys) stay(d *domain, l creditRun) {
 	d.outVC[l.ov].credits += l.left
 	o.nextFree -= int64(l.left) << intervalShift
 	next := wholeCycle(o.nextFree)
-	*c.news.Place(next + int64(o.latency)) = convoyNews{flit: flit{queue: o.dest + int32(te.vc)}}
+	*c.news.Place(next + d.latency(o)) = convoyNews{flit: flit{queue: o.dest + int32(te.vc)}}
 	d.wakeAt(t, te, next)
 }

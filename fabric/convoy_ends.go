@@ -14,7 +14,7 @@ func (c *convoys) leave(d *domain, t int32, te *terminal, o *outPort) {
 	if flits < fewestFlits || d.pace(o).interval != oneCycle {
 		return
 	}
-	*c.news.Place(wholeCycle(o.nextFree) + int64(o.latency)) = convoyNews{
+	*c.news.Place(wholeCycle(o.nextFree) + d.latency(o)) = convoyNews{
 		flit{queue: o.dest + int32(te.vc), packet: te.packet << packetBits, dst: te.dst, state: te.state}, flits}
 	c.begun = true
 	c.leaving = append(c.leaving, creditRun{number, flits})

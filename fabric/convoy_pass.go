@@ -34,7 +34,7 @@ func (c *convoys) pass(d *domain, cv *convoy, v *inVC) bool {
 	if cv.state < maxHops<<hopShift {
 		next.state += 1 << hopShift
 	}
-	*c.news.Place(wholeCycle(depart) + int64(o.latency)) = next
+	*c.news.Place(wholeCycle(depart) + d.latency(o)) = next
 	*c.creditNews.Place(credit>>intervalShift + int64(in.delay)) = creditRun{d.feeder(cv), flits}
 	*c.ends.Place(cv.until + 1) = cv.queue
 	sw.passIns |= 1 << (port & 63)
@@ -73,7 +73,7 @@ func (c *convoys) stop(d *domain, cv *convoy, last int64) {
 	}
 	if rest := int32(cv.until - last); rest > 0 {
 		ov.credits += rest * int32(o.bounded)
-		*c.news.Place(wholeCycle(depart) + int64(o.latency)) = convoyNews{flit: flit{queue: d.destination(cv)}}
+		*c.news.Place(wholeCycle(depart) + d.latency(o)) = convoyNews{flit: flit{queue: d.destination(cv)}}
 		*c.creditNews.Place(credit>>intervalShift + int64(in.delay)) = creditRun{ov: d.feeder(cv)}
 	}
 	sw.passIns &^= 1 << ((cv.in - sw.port0) & 63)

@@ -58,7 +58,7 @@ func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().
 func (f *Fabric) idleLatency(channelFlits []uint32, meanFlits float64) float64 {
 	var flits, cycles float64
 	for ov, n := range channelFlits {
-		latency := float64(f.out[ov/f.vcs].latency)
+		latency := float64(f.latency(&f.out[ov/f.vcs]))
 		if int32(ov) >= f.terminalOV0 {
 			flits += float64(n)
 		} else {

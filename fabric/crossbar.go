@@ -224,8 +224,9 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		// The output queue is not simulated: the channel's next free time is.
 		wait := o.nextFree - t.depart
 		depart := t.depart + wait&^(wait>>63) // the later one: nothing predicts which it is
-		o.nextFree = depart + d.pace(o).interval
-		arrival := wholeCycle(depart) + int64(o.latency)
+		pace := d.pace(o)
+		o.nextFree = depart + pace.interval
+		arrival := wholeCycle(depart) + int64(pace.latency)
 		wheel := d.flits[o.wheel&15]
 		e := wheel.Room(arrival)
 		if e == nil {

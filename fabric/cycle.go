@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
@@ -144,14 +143,10 @@ func (d *domain) tick(c int64) {
 	}
 	d.serveTerminals(c)
 	d.steps.set(c)
-	for word := d.nextActive(0); word >= 0; {
-		s := d.wordSwitch[word]
-		sw := &d.switches[s]
-		word = d.nextActive(int(sw.queue0>>6) + len(sw.masks))
-		if d.large && word >= 0 {
-			d.prefetchQueues(word)
-		}
-		d.evaluate(sw, topology.SwitchID(s))
+	if d.routesAhead {
+		d.evaluateAhead()
+	} else {
+		d.evaluateInTurn()
 	}
 	if d.observer != nil {
 		d.observer.endCycle(d)

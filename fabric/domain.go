@@ -42,6 +42,8 @@ type domain struct {
 	behind  *behind                // nil unless occupancy
 	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
 
+	routesAhead bool // switches route while those ahead of them are evaluated
+
 	steps      stepTimes
 	matcher    matcher
 	registered *registered // nil: iSLIP or input-first, played out here

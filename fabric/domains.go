@@ -159,12 +159,12 @@ func (f *Fabric) handOn() {
 // simulated apart; 0 if they are not connected.
 func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
 	n = min(n, len(f.switches))
-	latency := func(p topology.PortID) int32 { return f.out[p].latency }
+	latency := func(p topology.PortID) int32 { return int32(f.latency(&f.out[p])) }
 	domain = partition(f.graph, latency, n, weights)
 	lookahead = math.MaxInt64
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
-			lookahead = min(lookahead, 1+int64(f.out[p].latency))
+			lookahead = min(lookahead, 1+f.latency(&f.out[p]))
 		}
 	}
 	if lookahead == math.MaxInt64 {

@@ -49,7 +49,7 @@ func (f *Fabric) AttachMeter(source Source, m *Meter) error {
 
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int, weights []int32) []int {
-	return partition(f.graph, func(p topology.PortID) int32 { return f.out[p].latency }, n, weights)
+	return partition(f.graph, func(p topology.PortID) int32 { return int32(f.latency(&f.out[p])) }, n, weights)
 }
 
 // Granted has f's credit sensing note a flit, and CreditBack a credit, as a

@@ -64,7 +64,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	f.layOutSwitches()
 	f.wire(timings)
 	if r, ok := routing.(Learner); ok {
-		f.memory = r.NewMemory(func(p topology.PortID) int64 { return int64(f.out[p].latency) })
+		f.memory = r.NewMemory(func(p topology.PortID) int64 { return f.latency(&f.out[p]) })
 	}
 	if f.allocators, err = newAllocators(&f.network); err != nil {
 		return nil, err

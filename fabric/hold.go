@@ -14,22 +14,16 @@ type holds struct {
 	bodies []request
 }
 
-// heldPort is who holds a port of a switch, and, where packets are the unit, who waits
-// for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they hold
-// it, it is held up to a step, and nobody is in a list. 32 bytes.
+// heldPort tells whether a port of a switch is held, and, where packets are the unit, who
+// waits for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they
+// hold a port, that is in its records (inPort.until, outPort.until), and nobody is in a list. 12 bytes.
 type heldPort struct {
-	inputUntil, outputUntil     int64 // last step; -1: none yet
 	inputWaiters, outputWaiters int32
-	by                          int32 // local queue that has held the input last
-	input, output               bool  // held
+	input, output               bool // held
 }
 
 func newHolds(f *Fabric) *holds {
-	h := &holds{ports: make([]heldPort, len(f.in))}
-	for i := range h.ports {
-		h.ports[i].inputUntil, h.ports[i].outputUntil = -1, -1
-	}
-	return h
+	return &holds{ports: make([]heldPort, len(f.in))}
 }
 
 // of is h for a domain: the ports are those of all.

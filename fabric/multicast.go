@@ -296,7 +296,7 @@ func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, 
 	if v.state < maxHops<<hopShift {
 		e.state += 1 << hopShift
 	}
-	*d.flits[o.wheel&15].Place(wholeCycle(depart) + int64(o.latency)) = e
+	*d.flits[o.wheel&15].Place(wholeCycle(depart) + d.latency(o)) = e
 	m.prefer[sw.port0+int32(b.output)] = false
 }
 

@@ -54,6 +54,9 @@ type extras struct {
 
 func (n *network) pace(o *outPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
+// latency is how many cycles a channel takes.
+func (n *network) latency(o *outPort) int64 { return int64(n.pace(o).latency) }
+
 func (n *network) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(n.vcs) + int32(vc) }
 
 func (n *network) terminalOV(t topology.TerminalID, vc int) int32 {
@@ -93,8 +96,9 @@ const unboundedCredits = 1 << 30
 
 // paceOf numbers the pace of a channel with room for so many flits behind the
 // crossbar; 0: for any number.
-func (n *network) paceOf(interval, limit int64) uint16 {
-	p := pace{interval, Never}
+func (n *network) paceOf(t channelTiming, limit int64) uint16 {
+	interval := t.interval
+	p := pace{interval: interval, window: Never, latency: t.latency}
 	if limit > 0 && limit <= Never/interval {
 		p.window = limit * interval
 	}

@@ -29,10 +29,13 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		}
 		pace, p := d.pace(o), d.train(v.packet>>packetBits)
 		n := p.flits
-		c := transit{
-			packet: v.packet >> packetBits, in: *p, granted: d.steps.wide(t.number), first: max(o.nextFree, t.depart), window: pace.window, pace: uint8(o.pace),
-			lov: v.out, decided: int32(lowestOV(v.hop, vcs)),
-		}
+		// Field by field, here and below: what is copied in pieces of 16 bytes as it has
+		// been put together of shorter ones waits until all that was written before is
+		// in the cache.
+		var c transit
+		c.packet, c.granted, c.first = v.packet>>packetBits, d.steps.wide(t.number), max(o.nextFree, t.depart)
+		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
+		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.out, int32(lowestOV(v.hop, vcs))
 		c.follow(u, d, pace.interval)
 		if u.followed != nil {
 			u.followed.passing[sw.queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
@@ -62,8 +65,10 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 // send puts a packet, from the front of a queue or a copy of that one, onto its channel.
 func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
 	o, n, p := sw.outPort(output), c.in.flits, d.train(packet>>packetBits)
-	o.nextFree = c.last + d.pace(o).interval
-	*p = train{head: c.first + int64(o.latency)<<intervalShift, tail: wholeCycle(c.last) + int64(o.latency), flits: n, pace: c.pace, slow: c.in.slow}
+	pace := d.pace(o)
+	latency := int64(pace.latency)
+	o.nextFree = c.last + pace.interval
+	p.head, p.tail, p.flits, p.pace, p.slow = c.first+latency<<intervalShift, wholeCycle(c.last)+latency, n, c.pace, c.in.slow
 	if !c.late {
 		p.slow = p.pace
 	}
@@ -72,7 +77,7 @@ func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, pa
 	d.FlitHops += int64(n)
 	arrival := p.tail // a terminal has no use for the head
 	if o.bounded != 0 {
-		arrival = wholeCycle(c.first) + int64(o.latency)
+		arrival = wholeCycle(c.first) + latency
 	}
 	e := d.flits[o.wheel&15].Place(arrival)
 	e.queue, e.packet, e.dst, e.state = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.bounded), packet, v.dst, v.state
@@ -141,15 +146,15 @@ func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
 }
 
 // crosses is when the flits of a packet cross. It is about an output virtual channel.
-func (c *transit) crosses(u *packetUnit, d *domain, ov int32) ramp {
-	r := newRamp(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
+func (c *transit) crosses(u *packetUnit, d *domain, ov int32) (r ramp) {
+	r.start(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
 	c.limit(u, d, &r, 0)
 	return r
 }
 
 // leaves is when they leave by the channel.
-func (c *transit) leaves(u *packetUnit, d *domain, ov int32) ramp {
-	r := newRamp(c.in.flits, ov, c.first, c.pace)
+func (c *transit) leaves(u *packetUnit, d *domain, ov int32) (r ramp) {
+	r.start(c.in.flits, ov, c.first, c.pace)
 	if c.in.tail > d.cycle {
 		c.in.limit(u, &r, d.steps.crossCycles<<intervalShift)
 	}
@@ -189,13 +194,14 @@ func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *ste
 	} else {
 		stored = max(stored, in.nextCredit)
 	}
-	r := newRamp(c.in.flits, upstream, stored, u.creditRate)
+	var r ramp
+	r.start(c.in.flits, upstream, stored, u.creditRate)
 	r.port = in.upstream / int32(d.vcs)
 	if c.in.flits > 1 {
 		c.limit(u, d, &r, s.allocCycles)
 	}
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << intervalShift)
-	*u.ramps[in.wheel&15].Place(r.time(u, 0)) = r
+	r.copyTo(u.ramps[in.wheel&15].Place(r.time(u, 0)))
 	return r.at[0]
 }

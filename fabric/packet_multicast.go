@@ -20,7 +20,7 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		branches++
 		copied := c
 		o := sw.outPort(b.output)
-		copied.first, copied.pace, copied.lov = max(o.nextFree, t.depart), uint8(o.pace), b.lov
+		copied.first, copied.pace, copied.lov = max(o.nextFree, t.depart), d.pace(o).slope, b.lov
 		copied.follow(u, d, d.pace(o).interval)
 		packet := v.packet
 		if r.heads > 0 || i < len(r.branches)-1 {

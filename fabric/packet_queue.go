@@ -151,6 +151,9 @@ func (u *packetUnit) wake(d *domain, queue int32) {
 
 // arrive takes what has come in cycle c beside heads.
 func (u *packetUnit) arrive(d *domain, c int64) {
+	if u.timed && c-u.swept >= sweepEvery {
+		u.sweep(d, c)
+	}
 	if !u.ramps[0].Skip(c) {
 		u.arriveCredits(d, c)
 	}

@@ -21,9 +21,19 @@ type ramp struct {
 
 const rampLines = 4
 
-// newRamp is a ramp of so many flits with a line for the first of what limits them.
-func newRamp(flits, ov int32, at int64, every uint8) ramp {
-	return ramp{at: [rampLines]int64{at}, every: [rampLines]uint8{every}, lines: 1, flits: flits, ov: ov}
+// start makes an empty ramp one of so many flits, with a line for the first of what limits
+// them.
+func (r *ramp) start(flits, ov int32, at int64, every uint8) {
+	r.at[0], r.every[0] = at, every
+	r.lines, r.flits, r.ov = 1, flits, ov
+}
+
+// copyTo copies a ramp that has just been made, line by line (see [packetUnit.cross]).
+func (r *ramp) copyTo(to *ramp) {
+	for k := range to.at {
+		to.at[k], to.every[k] = r.at[k], r.every[k]
+	}
+	to.lines, to.flits, to.done, to.ov, to.port = r.lines, r.flits, r.done, r.ov, r.port
 }
 
 // limit adds a line, unless one that is there lies above it everywhere.

@@ -26,10 +26,25 @@ func (u *packetUnit) allocate(d *domain, sw *switchState, t *stepTime) {
 	}
 }
 
+// held tells whether another packet holds a port that the packet at the front of a queue
+// wants to cross between, which then sleeps.
+func (u *packetUnit) held(d *domain, sw *switchState, local, port, output uint32) bool {
+	ports := check.Of(d.hold.ports).From(uint32(sw.port0))
+	if from := ports.At(port); from.input {
+		u.sleep(d, sw, local, &from.inputWaiters)
+		return true
+	}
+	to := ports.At(output)
+	if to.output {
+		u.sleep(d, sw, local, &to.outputWaiters)
+	}
+	return to.output
+}
+
 // request is Fabric.requestCrossbar for packets in the usual case.
 func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
-	held, accepts := check.Of(d.hold.ports).From(uint32(sw.port0)), check.Of(d.acceptOV).From(uint32(sw.queue0))
+	accepts := check.Of(d.acceptOV).From(uint32(sw.queue0))
 	vcs, n := uint32(d.vcs), uint32(0)
 	now, wide := d.cycle<<intervalShift, d.steps.wide(step)
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
@@ -43,17 +58,13 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 				continue
 			}
 			port, output := uint32(places.At(local).port), v.hop>>16
-			o, from, to := sw.outPort(output), held.At(port), held.At(output)
-			if u.timed {
-				if until := max(from.inputUntil, to.outputUntil); until >= wide {
-					u.waitUntil(d, sw, local, until)
+			o := sw.outPort(output)
+			if !u.timed {
+				if u.held(d, sw, local, port, output) {
 					continue
 				}
-			} else if from.input {
-				u.sleep(d, sw, local, &from.inputWaiters)
-				continue
-			} else if to.output {
-				u.sleep(d, sw, local, &to.outputWaiters)
+			} else if until := max(sw.inPort(port).until, o.until); until >= wide {
+				u.waitUntil(d, sw, local, until)
 				continue
 			}
 			if o.nextFree >= full {

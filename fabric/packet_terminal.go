@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // serve sends terminal t's next packet, if it has one and room for it, or, when the
 // tail of the last one leaves, takes the next.
@@ -17,8 +20,10 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
-	u.room(d, d.terminalOut0+t, 1<<d.vcs-1, te.left)
 	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
+		u.room(d, d.terminalOut0+t, 1<<d.vcs-1, te.left)
+	}
 	vc, ok := d.injectionVC(t, te, ovs)
 	if !ok {
 		te.flags |= blocked
@@ -40,11 +45,11 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if u.starts != nil {
 		u.starts[t] = o.nextFree
 	}
-	interval := d.pace(o).interval
-	tail := wholeCycle(o.nextFree + int64(n-1)*interval)
-	*d.train(te.packet) = train{head: o.nextFree + int64(o.latency)<<intervalShift, tail: tail + int64(o.latency), flits: n, pace: uint8(o.pace), slow: uint8(o.pace)}
-	*d.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(vc), packet: te.packet<<packetBits | headFlit | tailFlit, dst: te.dst, state: te.state}
-	o.nextFree += int64(n) * interval
+	pace := d.pace(o)
+	tail, latency := wholeCycle(o.nextFree+int64(n-1)*pace.interval), int64(pace.latency)
+	*d.train(te.packet) = train{head: o.nextFree + latency<<intervalShift, tail: tail + latency, flits: n, pace: pace.slope, slow: pace.slope}
+	*d.flits[toSwitches].Place(c + latency) = flit{queue: o.dest + int32(vc), packet: te.packet<<packetBits | headFlit | tailFlit, dst: te.dst, state: te.state}
+	o.nextFree += int64(n) * pace.interval
 	if n == 1 {
 		u.sent(d, t, te, o)
 	} else {

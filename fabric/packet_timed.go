@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/weft-sim/weft/sim/check"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // In most networks nothing can come between the head of a packet and its tail: ports are
 // then not held until the tail lets them go but up to a step that is known from the
@@ -10,16 +14,14 @@ import "github.com/weft-sim/weft/sim/check"
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *domain) bool {
-	return u.requestsPlainly(d) && !u.watched && u.flights == nil && u.followed == nil && d.multicast == nil && d.upcoming == nil && d.lanes == nil
+	return u.soon(d) && u.requestsPlainly(d) && !u.watched && u.flights == nil && u.followed == nil && d.multicast == nil && d.upcoming == nil && d.lanes == nil
 }
 
 // holdUntil has the packet at the front of a queue hold its ports up to a step, that of its
 // tail.
 func (u *packetUnit) holdUntil(d *domain, sw *switchState, local, port, output uint32, tail int64) {
-	held := check.Of(d.hold.ports).From(uint32(sw.port0))
-	in := held.At(port)
-	in.inputUntil, in.by, held.At(output).outputUntil = tail, int32(local), tail
-	v := sw.queue(local)
+	in, v := sw.inPort(port), sw.queue(local)
+	in.until, in.by, sw.outPort(output).until = tail, uint8(local-port*uint32(d.vcs)), tail
 	if v.count > 1 {
 		u.awaitTail(d, sw, local, output, tail)
 		return
@@ -45,8 +47,9 @@ func (u *packetUnit) follows(d *domain, queue int32, v *inVC) {
 	if m.under&bit == 0 {
 		return
 	}
-	tail := u.crossing(d, queue, d.cycle)
-	if tail < 0 {
+	first := d.steps.firstStep(d.cycle)
+	tail := first + int64(int32(v.ready-uint32(first))) // [packetUnit.sweep] sees to it that this is not long ago
+	if tail < first {
 		m.under &^= bit
 		v.count, v.out = 0, -1
 	} else if c := d.steps.cycleOf(tail); c > d.cycle {
@@ -60,12 +63,12 @@ func (u *packetUnit) follows(d *domain, queue int32, v *inVC) {
 // that is in a cycle or later; otherwise -1.
 func (u *packetUnit) crossing(d *domain, queue int32, cycle int64) int64 {
 	sw := &d.switches[d.wordSwitch[queue>>6]]
-	local := queue - sw.queue0
-	held := check.At(d.hold.ports, uint32(sw.port0)+uint32(check.At(d.matcher.places, uint32(local)).port))
-	if held.by != local || held.inputUntil < d.steps.firstStep(cycle) {
+	place := check.At(d.matcher.places, uint32(queue-sw.queue0))
+	in := sw.inPort(uint32(place.port))
+	if uint16(in.by) != place.vc || in.until < d.steps.firstStep(cycle) {
 		return -1
 	}
-	return held.inputUntil
+	return in.until
 }
 
 // passAll empties, between cycles, the queues whose packets have left them.
@@ -73,11 +76,45 @@ func (u *packetUnit) passAll(d *domain) {
 	if !u.timed {
 		return
 	}
-	for q := range d.queues {
-		v, m, bit := &d.queues[q], &u.streams[q>>6], uint64(1)<<(q&63)
-		if m.under&bit != 0 && v.count == 1 && u.crossing(d, int32(q), d.cycle+1) < 0 {
-			m.under &^= bit
+	for word := range u.streams {
+		u.passWord(d, int32(word), d.cycle+1)
+	}
+}
+
+// passWord empties the queues of a mask word whose packets have left them before a cycle.
+func (u *packetUnit) passWord(d *domain, word int32, cycle int64) {
+	m := &u.streams[word]
+	for left := m.under; left != 0; left &= left - 1 {
+		q := word<<6 + int32(bits.TrailingZeros64(left))
+		if v := &d.queues[q]; v.count == 1 && u.crossing(d, q, cycle) < 0 {
+			m.under &^= left & -left
 			v.count, v.out = 0, -1
 		}
 	}
+}
+
+// sweepEvery is how many cycles pass at least between two sweeps: fewer than the steps
+// of a queue, modulo 2^32, tell apart.
+const sweepEvery = 1 << 24
+
+// sweep empties, before anything happens in cycle c, the queues whose packets have left
+// them, now and then: steps of queues are told apart only if they are not too far away.
+func (u *packetUnit) sweep(d *domain, c int64) {
+	u.swept = c
+	for _, s := range d.mine {
+		sw := &d.switches[s]
+		for w := range sw.masks {
+			u.passWord(d, sw.queue0>>6+int32(w), c)
+		}
+	}
+}
+
+// soon tells whether tails cross so soon behind their heads that steps modulo 2^32 say
+// when.
+func (u *packetUnit) soon(d *domain) bool {
+	longest := int64(0)
+	for _, p := range d.paces {
+		longest = max(longest, p.interval)
+	}
+	return float64(d.buffer)*float64(longest>>intervalShift+1)*maxSpeedup < 1<<29
 }

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -33,6 +34,7 @@ type packetUnit struct {
 	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
 	watched    bool    // routings look at what moves: flows
 	timed      bool    // ports are held up to a step
+	swept      int64   // cycle of the last sweep, where they are
 
 	credits []portCredits // by port, then by terminal
 	streams []streams     // by mask word
@@ -131,8 +133,13 @@ func newPacketUnit(f *Fabric) *packetUnit {
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, Never
 	}
-	for _, p := range f.paces {
-		u.slopes = append(u.slopes, p.interval)
+	for i, p := range f.paces {
+		like := slices.IndexFunc(f.paces[:i], func(q pace) bool { return q.interval == p.interval && q.window == p.window })
+		if like < 0 {
+			f.paces[i].slope = u.slope(p.interval)
+		} else {
+			f.paces[i].slope = f.paces[like].slope
+		}
 	}
 	s := &f.config.Switch
 	u.stepRate = u.slope(int64(math.Ceil((1 << intervalShift) / s.Speedup)))

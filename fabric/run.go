@@ -241,7 +241,7 @@ func (r *runner) slice(end int64) error {
 
 // keep lets the run be kept between two slices.
 func (r *runner) keep(done bool) error {
-	if r.plan.Snapshot == nil || r.f.noState() != nil {
+	if r.plan.Snapshot == nil {
 		return nil
 	}
 	return r.plan.Snapshot(done, r.write)
@@ -271,7 +271,7 @@ func (r *runner) goOn() error {
 func (f *Fabric) longestLatency() int64 {
 	longest := int64(0)
 	for i := range f.out {
-		longest = max(longest, int64(f.out[i].latency)+f.pace(&f.out[i]).interval>>intervalShift)
+		longest = max(longest, f.latency(&f.out[i])+f.pace(&f.out[i]).interval>>intervalShift)
 	}
 	return longest
 }

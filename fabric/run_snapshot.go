@@ -12,9 +12,6 @@ import (
 
 // state writes the run between two slices, which are all the same for any number of threads.
 func (r *runner) state(a *snapshot.Archive) error {
-	if err := r.f.noState(); err != nil {
-		return err
-	}
 	r.archive(a)
 	archiveKept(a, r.statistics.source)
 	r.watch.archive(r.f.archive(a))
@@ -24,9 +21,6 @@ func (r *runner) state(a *snapshot.Archive) error {
 // restore reads all but the network, which is left in the archive: that is restored when
 // the terminals have been started.
 func (r *runner) restore(a *snapshot.Archive) error {
-	if err := r.f.noState(); err != nil {
-		return err
-	}
 	r.archive(a)
 	if a.Err() != nil {
 		return a.Err()

@@ -5,20 +5,17 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // AppendState appends all that the network is going to depend on between two cycles, beside
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. What
-// observers have seen (blame, traces) is part of it. A network with a conductor or multicast
-// packets has no such form yet; the error says so. Cost: linear in ports*vcs, the terminals and the flits
+// listed, by where they are. What observers have seen (blame, traces) is part of it, and
+// what a conductor keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
-	if err := f.noState(); err != nil {
-		return b, err
-	}
 	a := snapshot.Writer()
 	f.archive(a)
 	return append(b, a.Bytes()...), a.Err()
@@ -29,24 +26,12 @@ func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 // with any number of threads. What cannot be a state of it gives an error, and the network
 // must then not be used.
 func (f *Fabric) RestoreState(b []byte) error {
-	if err := f.noState(); err != nil {
-		return err
-	}
 	if f.source == nil || f.cycle >= 0 {
 		return errors.New("a state is restored into a fabric that is attached and has not run")
 	}
 	a := snapshot.Reader(b)
 	f.archive(a)
 	return a.End()
-}
-
-// noState says why a network cannot be written.
-func (f *Fabric) noState() error {
-	switch {
-	case f.conductor != nil:
-		return errors.New("a network with a conductor cannot be written as a snapshot yet")
-	}
-	return nil
 }
 
 // archiver writes or reads the state of a network.
@@ -72,6 +57,7 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	snapshot.Int(a, &f.cycle)
 	x.Check(f.cycle >= -1 && f.cycle < Never, "cycle %d", f.cycle)
 	x.counters(&f.Counters)
+	x.lastWork()
 	moving := x.gather()
 	x.letterTable()
 	x.packetTable()
@@ -105,7 +91,7 @@ func (x *archiver) hardware() {
 	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
 	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
 	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
-	snapshot.Array(a, "switches", f.streams, archiveStream)
+	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
 	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
 	for _, own := range f.allocators {
@@ -134,7 +120,7 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		x.flights()
 	}
-	snapshot.Array(a, "terminals", f.departures, archiveStream)
+	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
 	x.replications()
 }

@@ -102,7 +102,7 @@ func (x *archiver) faults() {
 }
 
 func archiveLetter(a *snapshot.Archive, l *letter) {
-	archiveSpec(a, &l.spec)
+	l.spec.Archive(a)
 	snapshot.Int(a, &l.acked)
 	snapshot.Int(a, &l.tries)
 	snapshot.Int(a, &l.sent)
@@ -113,7 +113,8 @@ func archiveLetter(a *snapshot.Archive, l *letter) {
 	snapshot.Bool(a, &l.heard)
 }
 
-func archiveSpec(a *snapshot.Archive, s *PacketSpec) {
+// Archive writes s or reads it.
+func (s *PacketSpec) Archive(a *snapshot.Archive) {
 	snapshot.Int(a, &s.Birth)
 	snapshot.Int(a, &s.Dst)
 	snapshot.Int(a, &s.Flits)

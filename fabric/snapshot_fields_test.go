@@ -23,7 +23,7 @@ func TestStatesAreWhole(t *testing.T) {
 	whole(t, archiveMasks)
 	whole(t, archiveProbe)
 	whole(t, archiveLetter)
-	whole(t, archiveSpec)
+	whole(t, func(a *snapshot.Archive, s *PacketSpec) { s.Archive(a) })
 	whole(t, func(a *snapshot.Archive, p *lanePacket) { withPackets(a).lanePacket(p) })
 	whole(t, archiveUpcoming, "head") // is looked up
 	whole(t, archiveHeldPort)
@@ -46,8 +46,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	whole(t, archiveOutVC)
 	whole(t, archiveOutPort,
-		"dest", "latency", "pace", "bounded", "wheel", // follow from the network, and how it is divided
-		"passed") // of blame, which adds it up before
+		"dest", "pace", "bounded", "wheel") // follow from the network, and how it is divided
 	whole(t, archiveInPort, "upstream", "delay", "wheel") // likewise
 	whole(t, func(a *snapshot.Archive, te *terminal) { withPackets(a).terminal(te) })
 	whole(t, func(a *snapshot.Archive, e *flit) { withPackets(a).flit(e) })
@@ -65,7 +64,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[Blame](t, "Packets", "Classes", "Levels", "links", "queues", "clocked", "came", "packets", "marks", "long", "pairs",
 		"under", "others", "elsewhere", // counted again
 		"foldAt", "emptyAt", "first", "firstCycle", // found again
-		"late", "queued", "passed", "pending", // added up before
+		"late", "queued", "sent", "passed", "pending", // added up before
 		"handed",                                                                         // counts while a packet is delivered
 		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "bystander", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
@@ -109,7 +108,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
 	snapshottest.Names[lanePacket](t, "birth", "tag", "dst", "flits", "state")
-	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails")
+	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "ramps", "events", "tails", "wakes")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
@@ -117,6 +116,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"swept", // none before the first cycle after
 		"followed",
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
@@ -129,10 +129,11 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                    // counts at the beginning of a window
 		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
-		"convoys", // are disbanded before
-		"worked")  // of those with a conductor
+		"routesAhead", // follows from the settings
+		"convoys",     // are disbanded before
+		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
-		"conductor") // which has no snapshots
+		"conductor") // made before
 }
 
 // whole is snapshottest.Check of a record whose lists may have any length.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -18,7 +19,8 @@ type moving struct {
 	behind                  []filed[int32]
 	ramps                   []filed[ramp]
 	events                  []filed[event]
-	tails                   []filed[flit] // of packets as the unit, for observers
+	tails                   []filed[flit]  // of packets as the unit, for observers
+	wakes                   []filed[int32] // of terminals, which an earlier one has made void
 }
 
 // filed is an item of a wheel.
@@ -80,6 +82,7 @@ func (m *moving) take(f *Fabric) {
 			m.tails = collect(f, func(d *domain) []*sim.Wheel[flit] { return []*sim.Wheel[flit]{d.unit.followed.tails} })
 		}
 	}
+	m.takeWakes(f)
 	order(m.toTerminals, placeOfFlit)
 	order(m.toSwitches, placeOfFlit)
 	order(m.credits, placeOfOV)
@@ -112,6 +115,9 @@ func (x *archiver) wheels(m *moving) {
 	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); archiveRamp(a, &e.item) })
 	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); archiveEvent(a, &e.item) })
 	snapshot.List(a, &m.tails, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	if x.f.conductor != nil {
+		snapshot.List(a, &m.wakes, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	}
 	if a.Reading() && a.Err() == nil {
 		x.plausibleMoves(m)
 	}
@@ -156,6 +162,9 @@ func (m *moving) file(f *Fabric) {
 	}
 	for _, e := range m.tails {
 		*f.ofQueue(e.item.queue).unit.followed.tails.Place(e.cycle) = e.item
+	}
+	for _, e := range m.wakes {
+		*f.owner(topology.TerminalID(e.item)).wakes.Place(e.cycle) = e.item
 	}
 }
 

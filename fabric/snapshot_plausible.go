@@ -205,6 +205,9 @@ func (x *archiver) plausibleMoves(m *moving) {
 		x.Check(unit != nil && unit.followed != nil && x.queueOf(e.item.queue) && x.someone(e.item.dst), "a tail for terminal %d arrives in queue %d", e.item.dst, e.item.queue)
 	}
 	x.plausibleMovingCopies(m)
+	for _, e := range m.wakes {
+		x.Check(x.someone(e.item), "terminal %d wakes", e.item)
+	}
 	x.Check(f.unit != nil || len(m.ramps)+len(m.events) == 0, "packets are not the unit")
 	for i := range m.ramps {
 		x.Check(f.unit != nil && x.ramp(&m.ramps[i].item), "credits come back: %+v", m.ramps[i].item)

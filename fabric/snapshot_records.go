@@ -3,18 +3,11 @@ package fabric
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // This file names the fields of each record of the state. TestStatesAreWhole finds those
 // that are missing.
-
-func archiveStream(a *snapshot.Archive, s *sim.Stream) {
-	state := s.State()
-	snapshot.Uint64(a, &state)
-	*s = sim.StreamFrom(state)
-}
 
 // queue archives a queue with the flits in it.
 func (x *archiver) queue(number int32) {
@@ -120,6 +113,7 @@ func archiveOutVC(a *snapshot.Archive, o *outVC) {
 
 func archiveOutPort(a *snapshot.Archive, o *outPort) {
 	snapshot.Int(a, &o.nextFree)
+	snapshot.Int(a, &o.until)
 	snapshot.Int(a, &o.waiters)
 	snapshot.Int(a, &o.free)
 	snapshot.Int(a, &o.grant)
@@ -127,6 +121,8 @@ func archiveOutPort(a *snapshot.Archive, o *outPort) {
 
 func archiveInPort(a *snapshot.Archive, in *inPort) {
 	snapshot.Int(a, &in.nextCredit)
+	snapshot.Int(a, &in.until)
+	snapshot.Int(a, &in.by)
 	snapshot.Int(a, &in.accept)
 	snapshot.Int(a, &in.vc)
 }
@@ -180,9 +176,6 @@ func archiveProbe(a *snapshot.Archive, p *probe) {
 func archiveHeldPort(a *snapshot.Archive, p *heldPort) {
 	snapshot.Int(a, &p.inputWaiters)
 	snapshot.Int(a, &p.outputWaiters)
-	snapshot.Int(a, &p.inputUntil)
-	snapshot.Int(a, &p.outputUntil)
-	snapshot.Int(a, &p.by)
 	snapshot.Bool(a, &p.input)
 	snapshot.Bool(a, &p.output)
 }

@@ -67,32 +67,35 @@ type outVC struct {
 // outPort is the sending end of a channel. 32 bytes.
 type outPort struct {
 	nextFree int64  // when the channel is free, in cycles << intervalShift
+	until    int64  // last step in which a packet crosses to it, where they know; -1: none yet
 	dest     int32  // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
-	latency  int32  // cycles
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 	pace     uint16 // of network.paces
 	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
 	wheel    uint8  // of domain.flits, for what is sent
-	passed   uint32 // Blame's: measured packets that have been sent and not yet been added to its sums
 }
 
-// pace is how fast channels of one kind take flits. Times are in cycles <<
-// intervalShift.
+// pace is how fast channels of one kind take flits, and how long these are under way. Times
+// are in cycles << intervalShift.
 type pace struct {
 	interval int64 // time of a flit on the channel
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
+	latency  int32 // cycles
+	slope    uint8 // interval in packetUnit.slopes
 }
 
-// inPort is the receiving end of a channel. 24 bytes.
+// inPort is the receiving end of a channel. 32 bytes.
 type inPort struct {
 	nextCredit int64  // when the next credit may leave, in cycles << intervalShift
+	until      int64  // last step in which a packet crosses from it, where they know; -1: none yet
 	upstream   int32  // ov of virtual channel 0 at the sending end
 	delay      int32  // cycles that a credit takes back, processing included
 	accept     uint16 // round-robin pointer over local output ports
 	vc         uint16 // round-robin pointer over virtual channels
 	wheel      uint8  // of domain.credits, for what is sent
+	by         uint8  // virtual channel that the packet of until comes from
 }
 
 // Round-robin pointers stand one behind the last choice. They are not wrapped

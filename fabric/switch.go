@@ -113,7 +113,7 @@ func (d *domain) followRouting(sw *switchState) {
 	d.summed = 0
 	if n := d.matcher.routed; n > 0 {
 		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
-		if d.unit != nil {
+		if d.unit != nil && !d.unit.timed {
 			d.unit.prefetchHolds(d, sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
 		}
 		d.matcher.routed = 0

@@ -112,6 +112,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 		if d.unit != nil {
 			d.unit.timed = d.unit.timesHolds(d)
 		}
+		d.routesAhead = d.mayRouteAhead()
 	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: Never, packet: -1, vc: int8(f.vcs) - 1}
@@ -216,7 +217,7 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 			d.observer.injected(d, t)
 		}
 	}
-	*d.flits[toSwitches].Place(c + int64(o.latency)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
+	*d.flits[toSwitches].Place(c + d.latency(o)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
 	d.InjectedFlits++
 	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
 		o.nextFree = c << intervalShift

@@ -220,7 +220,7 @@ func (tr *Tracer) delivered(d *domain, id int32, delivery *Delivery) {
 		*hop = TraceHop{}
 	}
 	last := &t.Path[len(t.Path)-1]
-	t.HeadCycle = last.Depart + int64(d.out[last.Out].latency)
+	t.HeadCycle = last.Depart + d.latency(&d.out[last.Out])
 	if len(tr.kept) < tr.plan.Packets {
 		tr.kept = append(tr.kept, t)
 		return

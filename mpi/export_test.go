@@ -85,3 +85,16 @@ func (c Config) Rewrite(w Workload, state []byte) (again []byte, err error) {
 	}
 	return again, m.save(false)
 }
+
+// Rewrite reads a state into a new machine and writes it again.
+func (p LogGOPS) Rewrite(w Workload, state []byte) (again []byte, err error) {
+	m := p.machine(w)
+	if err := m.restore(state); err != nil {
+		return nil, err
+	}
+	err = m.save(false, Checkpoint{Save: func(_ bool, state func() ([]byte, error)) error {
+		again, err = state()
+		return err
+	}})
+	return again, err
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-sim/weft/collectives/collectivestest"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
-	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -140,24 +139,7 @@ func TestCollectivesAreKept(t *testing.T) {
 // Every registered skeleton, and all GOAL schedules of the tests.
 func TestSkeletonsAreKept(t *testing.T) {
 	random := sim.NewStream(4, "kept", 0)
-	for _, name := range skeletons.Registry.Names() {
-		config, err := skeletons.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ranks := 16
-		switch c := config.(type) {
-		case *skeletons.Contention:
-			ranks = 15
-		case *skeletons.Goal:
-			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
-		case *skeletons.LU:
-			c.Iterations.Iterations = 1 // of 250
-		}
-		s, err := skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, s := range registeredSkeletons(t) {
 		k := keptRun{name, mpi.QDRConfig(4), func() mpi.Workload { return s.Run(sim.Picosecond, mpi.Costs{}) }}
 		k.check(t, &random, 2)
 	}

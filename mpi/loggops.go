@@ -42,16 +42,34 @@ type LogGOPSResult struct {
 // depend on the number of waiting receives.
 // Progress may be nil.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
+	return p.run(w, progress, Checkpoint{})
+}
+
+// run is Run with a checkpoint.
+func (p LogGOPS) run(w Workload, progress Progress, checkpoint Checkpoint) (LogGOPSResult, error) {
 	m := p.machine(w)
-	for r := range int32(w.Ranks()) {
-		m.start(r)
+	if checkpoint.From != nil {
+		if m.err = m.restore(checkpoint.From); m.err != nil {
+			return LogGOPSResult{}, m.err
+		}
+	} else {
+		for r := range int32(w.Ranks()) {
+			m.start(r)
+		}
 	}
-	for m.queue.size > 0 && m.err == nil {
+	for left := pauseEvery; m.queue.size > 0 && m.err == nil; {
 		m.handle(m.queue.pop())
 		m.result.Events++
-		if m.result.Events%progressInterval == 0 && progress != nil && progress(m.result.Events) {
-			m.err = ErrStopped
+		if left--; left == 0 && m.err == nil {
+			left = pauseEvery
+			m.err = m.save(false, checkpoint)
+			if m.err == nil && progress != nil && progress(m.result.Events) {
+				m.err = ErrStopped
+			}
 		}
+	}
+	if m.err == nil {
+		m.err = m.save(true, checkpoint)
 	}
 	if m.err == nil {
 		m.err = m.stuck()

@@ -63,13 +63,14 @@ var worthParts = 4096
 
 // RunOn is Run on so many threads, if the workload can be divided, which begin makes
 // anew for every attempt. The result is that of Run. It returns the workload that has
-// been run and, where one thread was enough or had to do it, why.
-func (p LogGOPS) RunOn(threads int, begin func() (Workload, error), progress Progress) (r LogGOPSResult, w Workload, why string, err error) {
+// been run and, where one thread was enough or had to do it, why. The checkpoint's states
+// are for any number of threads.
+func (p LogGOPS) RunOn(threads int, begin func() (Workload, error), progress Progress, checkpoint Checkpoint) (r LogGOPSResult, w Workload, why string, err error) {
 	if w, err = begin(); err != nil {
 		return LogGOPSResult{}, nil, "", err
 	}
 	if why = p.undivided(w, threads); why == "" {
-		if r, err = p.runParts(w.(Divisible), threads, progress); err == nil || errors.Is(err, ErrStopped) {
+		if r, err = p.runParts(w.(Divisible), threads, progress, checkpoint); err == nil || errors.Is(err, ErrStopped) {
 			return r, w, "", err
 		}
 		// One thread says what is wrong with the program, or goes on where several
@@ -79,7 +80,7 @@ func (p LogGOPS) RunOn(threads int, begin func() (Workload, error), progress Pro
 			return LogGOPSResult{}, nil, "", err
 		}
 	}
-	r, err = p.Run(w, progress)
+	r, err = p.run(w, progress, checkpoint)
 	return r, w, why, err
 }
 
@@ -102,9 +103,9 @@ func (p *LogGOPS) undivided(w Workload, threads int) string {
 }
 
 // runParts runs a workload on threads.
-func (p LogGOPS) runParts(w Divisible, threads int, progress Progress) (LogGOPSResult, error) {
+func (p LogGOPS) runParts(w Divisible, threads int, progress Progress, checkpoint Checkpoint) (LogGOPSResult, error) {
 	whole := p.machine(w)
-	run := &partsRun{parts: make([]*loggopsMachine, min(threads, w.Ranks())), progress: progress}
+	run := &partsRun{whole: whole, parts: make([]*loggopsMachine, min(threads, w.Ranks())), progress: progress, checkpoint: checkpoint}
 	run.barrier = sim.NewBarrier(len(run.parts), sim.ShortLook)
 	ends := make([]int32, len(run.parts))
 	for i := range run.parts {
@@ -115,12 +116,19 @@ func (p LogGOPS) runParts(w Divisible, threads int, progress Progress) (LogGOPSR
 		}
 		ends[i] = int32((i + 1) * w.Ranks() / len(ends))
 		run.parts[i] = &m
-		for r := int32(i * w.Ranks() / len(ends)); r < ends[i]; r++ {
+		for r := int32(i * w.Ranks() / len(ends)); r < ends[i] && checkpoint.From == nil; r++ {
 			m.numbers = run.numbers
 			m.start(r)
 			run.numbers = m.numbers
 		}
 		m.window = &loggopsWindow{number: i, ends: ends, gone: -1, sent: make([][]sentMessage, len(ends))}
+	}
+	if checkpoint.From != nil {
+		if err := run.restore(checkpoint.From); err != nil {
+			return LogGOPSResult{}, err
+		}
+	}
+	for _, m := range run.parts {
 		m.window.next = m.firstEvent()
 	}
 	var others sync.WaitGroup
@@ -129,6 +137,9 @@ func (p LogGOPS) runParts(w Divisible, threads int, progress Progress) (LogGOPSR
 	}
 	run.simulate(0)
 	others.Wait()
+	if run.err == nil {
+		run.err = run.save(true)
+	}
 	if run.err != nil {
 		return LogGOPSResult{}, run.err
 	}
@@ -149,19 +160,22 @@ func (p LogGOPS) runParts(w Divisible, threads int, progress Progress) (LogGOPSR
 
 // partsRun is a run on several threads.
 type partsRun struct {
-	parts    []*loggopsMachine
-	barrier  *sim.Barrier
-	numbers  int64 // given so far
-	told     int64 // events, when progress was last called
-	progress Progress
-	err      error
+	whole      *loggopsMachine // which has the memory of all
+	parts      []*loggopsMachine
+	barrier    *sim.Barrier
+	numbers    int64 // given so far
+	told       int64 // events, when progress was last called
+	pauses     bool  // they were so many that the state is offered
+	progress   Progress
+	checkpoint Checkpoint
+	err        error
 }
 
 // simulate is the work of the thread with part i.
 func (run *partsRun) simulate(i int) {
 	m := run.parts[i]
 	for {
-		run.barrier.Wait() // all parts know their first event
+		run.barrier.WaitThen(run.pause) // all parts know their first event
 		first := int64(math.MaxInt64)
 		for _, other := range run.parts {
 			first = min(first, other.window.next)
@@ -277,11 +291,20 @@ func (run *partsRun) merge() {
 		}
 		first.next()
 	}
-	if run.progress != nil && events-run.told >= progressInterval {
-		run.told = events
-		if run.progress(events) {
-			run.err = ErrStopped
-		}
+	if events-run.told >= int64(pauseEvery) {
+		run.told, run.pauses = events, true
+	}
+}
+
+// pause offers the state, and tells of the progress, while no part is simulated.
+func (run *partsRun) pause() {
+	if !run.pauses || run.err != nil {
+		return
+	}
+	run.pauses = false
+	run.err = run.save(false)
+	if run.err == nil && run.progress != nil && run.progress(run.told) {
+		run.err = ErrStopped
 	}
 }
 

@@ -65,7 +65,7 @@ func TestLogGOPSOnThreads(t *testing.T) {
 		}
 		want, wantErr := p.Run(g.Replay(1), nil)
 		for threads := 2; threads <= 4; threads++ {
-			got, _, why, err := p.RunOn(threads, func() (mpi.Workload, error) { return g.Replay(1), nil }, nil)
+			got, _, why, err := p.RunOn(threads, func() (mpi.Workload, error) { return g.Replay(1), nil }, nil, mpi.Checkpoint{})
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Fatalf("schedule %d, %d threads: error %v, one says %v\n%s", i, threads, err, wantErr, text)
 			}
@@ -104,7 +104,7 @@ func TestLockstepOnThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		for threads := 2; threads <= 5; threads++ {
-			got, on, why, err := mpi.DefaultLogGOPS.RunOn(threads, begin, nil)
+			got, on, why, err := mpi.DefaultLogGOPS.RunOn(threads, begin, nil, mpi.Checkpoint{})
 			if err != nil || why != "" {
 				t.Fatalf("%s: %v %s", name, err, why)
 			}
@@ -126,7 +126,7 @@ func TestLogGOPSOnOneThread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, why, err := p.RunOn(2, func() (mpi.Workload, error) { return g.Replay(1), nil }, nil)
+		r, _, why, err := p.RunOn(2, func() (mpi.Workload, error) { return g.Replay(1), nil }, nil, mpi.Checkpoint{})
 		if err != nil || r.Messages != 1 || !strings.Contains(why, want) || (want == "") != (why == "") {
 			t.Errorf("%+v: %v, %q, want %q", p, err, why, want)
 		}

@@ -46,3 +46,20 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[ScheduleRun](t, "ranks", "phaseEnd", "left", // the last follows from the ranks
 		"s", "costs", "unit", "ops", "phased", "phaseOver", "parts")
 }
+
+// TestLogGOPSStateIsWhole is TestStatesAreWhole for the LogGOPS machine.
+func TestLogGOPSStateIsWhole(t *testing.T) {
+	snapshottest.Names[loggopsMachine](t, "clocks", "lists", "match", "queue", "groups", "sparse", "numbers", "live", "result",
+		"LogGOPS", "work", "cpus", "nics", "stride", // made before
+		"free", "ready", "other", "err", // of an event
+		"window")
+	snapshottest.Names[liveOp](t, "Op", "rank", "number", "done", "next")
+	snapshottest.Names[timedEvent](t, "time", "number", "op", "kind", "parked")
+	snapshottest.Names[parkGroup](t, "heap",
+		"first") // the lowest number
+	snapshottest.Names[radixQueue](t, "buckets", "head", "inserts", "heap", // the events
+		"last", "size", "soonest", "known", "anyTime")
+	snapshottest.Names[LogGOPSResult](t, "Messages", "Events", "Finish")
+	snapshottest.Names[partsRun](t, "whole", "parts", "numbers", "barrier", "told", "pauses", "progress", "checkpoint", "err")
+	snapshottest.Names[loggopsWindow](t, "number", "ends", "end", "made", "makers", "final", "later", "groups", "gone", "at", "sent", "next", "_") // between windows empty, or found anew
+}

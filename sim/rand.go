@@ -1,6 +1,10 @@
 package sim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/sim/snapshot"
+)
 
 // Stream is a source of pseudo-random numbers, 8 bytes of state (SplitMix64:
 // Steele, Lea, Flood, OOPSLA 2014). The zero value is a valid, fixed stream;
@@ -23,6 +27,9 @@ func (s *Stream) State() uint64 { return s.state }
 
 // StreamFrom is the stream that had a state.
 func StreamFrom(state uint64) Stream { return Stream{state} }
+
+// ArchiveStream writes the state of a stream or reads it.
+func ArchiveStream(a *snapshot.Archive, s *Stream) { snapshot.Uint64(a, &s.state) }
 
 const golden = 0x9e3779b97f4a7c15
 

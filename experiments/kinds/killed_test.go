@@ -84,6 +84,45 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
+	"multicast": {"multicast-latency", `
+kind = "multicast-latency"
+[topology]
+type = "torus"
+dims = [6, 6]
+terminals = 2
+[switch]
+buffer_flits = 64
+[routing]
+type = "dor"
+[groups]
+pattern = "random"
+groups = 30
+joins = 4
+[messages]
+count = 15
+rotate = true
+unicast_load = 0.1
+unicast_flits = 4
+[measure]
+groups = true
+links = true
+[sweep]
+"messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
+`, "messages.count=300", []string{"groups.csv", "links.csv"}},
+	"program": {"mpi", `
+kind = "mpi"
+[job]
+ranks = 96
+finish_times = true
+[workload]
+type = "osu-alltoall"
+bytes = "9KiB"
+iterations = 20
+[measure]
+replications = 2
+[sweep]
+"job.machine" = ["loggp", "loggops"]
+`, "workload.iterations=400", []string{"ranks.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.

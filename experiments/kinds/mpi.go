@@ -19,11 +19,10 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[mpiConfig, mpiRow]{
-		Name:        "mpi",
-		BeginsAgain: "ranks, adapters and messages have no form to be kept in yet",
-		Doc:         "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
-		Tables:      []string{"ranks"},
-		Asked:       map[string]string{"ranks": "job.finish_times"},
+		Name:   "mpi",
+		Doc:    "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Tables: []string{"ranks"},
+		Asked:  map[string]string{"ranks": "job.finish_times"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below

@@ -86,8 +86,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		run.Advance(events, 0, "events")
 		return ctx.Err() != nil
 	}
+	kept := run.Checkpoint()
+	checkpoint := mpi.Checkpoint{From: kept.State(), Save: kept.Save}
 	if c.Job.Machine == "loggops" {
-		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress)
+		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress, checkpoint)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
@@ -108,7 +110,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	if err != nil {
 		return mpiRow{}, err
 	}
-	config.Progress = progress
+	config.Progress, config.Checkpoint = progress, checkpoint
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
 		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
@@ -120,8 +122,6 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		network.HCA = config.Adapter
 		config.Transport = network.New
 	}
-	kept := run.Checkpoint()
-	config.Checkpoint = mpi.Checkpoint{From: kept.State(), Save: kept.Save}
 	r, err := over(config.Run(w))
 	if err != nil {
 		return mpiRow{}, stopped(ctx, err)

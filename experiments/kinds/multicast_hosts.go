@@ -96,7 +96,7 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 		size := min(left, int64(h.MTU))
 		n.reading += sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(size)))
 		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
-		to.Flits = int32(max(1, (size+h.flit-1)/h.flit))
+		to.Flits = h.flitsOf(size)
 		to.Tag = uint64(number+1)<<32 | uint64(size)
 		n.packets = append(n.packets, hostPacket{posted, to})
 		if left <= int64(h.MTU) {
@@ -106,6 +106,9 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 	h.fabric.WakeAt(src, n.packets[first].spec.Birth)
 	return n.reading
 }
+
+// flitsOf is the length of a packet with so many bytes.
+func (h *hosts) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+h.flit-1)/h.flit)) }
 
 // leastDelay is the shortest time from a packet's arrival until another that it gives rise
 // to is born.

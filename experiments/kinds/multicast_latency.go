@@ -18,11 +18,10 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
-		Name:        "multicast-latency",
-		BeginsAgain: "groups and multicast packets have no form to be kept in yet",
-		Doc:         "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables:      []string{"groups", "links"},
-		Asked:       map[string]string{"groups": "measure.groups", "links": "measure.links"},
+		Name:   "multicast-latency",
+		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Tables: []string{"groups", "links"},
+		Asked:  map[string]string{"groups": "measure.groups", "links": "measure.links"},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"
@@ -240,7 +239,7 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		count()
 		run.Advance(s.loop.latency.N(), all, "messages")
 	}
-	if err := s.run(ctx, c.Messages.Spread, progress); err != nil {
+	if err := s.run(ctx, c.Messages.Spread, run.Checkpoint(), progress); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()

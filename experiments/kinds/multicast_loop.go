@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -39,6 +40,15 @@ type carrier interface {
 	part() arrivals
 	// take takes over what the parts have heard.
 	take()
+
+	// archive archives the state, when all has been taken over; event checks an event of a
+	// handler of the carrier's, when that has been read.
+	archive(a *snapshot.Archive)
+	event(a *snapshot.Archive, e *sim.Event)
+	// sent tells whether a message of a number may go from one terminal to another, or to a
+	// group, ^MLID; vcs is the virtual channels of its packets, 0: those of unicast packets.
+	sent(message int32, src, dst topology.TerminalID) bool
+	vcs(message int32) uint32
 }
 
 type loopGroup struct {
@@ -55,14 +65,16 @@ const (
 	loopDone
 )
 
+// register gives the loop its kernel.
+func (l *multicastLoop) register(k *sim.Kernel) { l.kernel, l.name = k, k.Register(l) }
+
 // start posts the first message of every group at a time within spread.
-func (l *multicastLoop) start(k *sim.Kernel, spread sim.Time) {
-	l.kernel, l.name = k, k.Register(l)
+func (l *multicastLoop) start(spread sim.Time) {
 	l.left = len(l.groups)
 	l.first = sim.MaxTime
 	for g := range l.groups {
 		at := sim.Time(l.groups[g].random.Float64() * float64(spread))
-		k.Schedule(at, l.name, loopPost, int32(g), 0)
+		l.kernel.Schedule(at, l.name, loopPost, int32(g), 0)
 	}
 }
 

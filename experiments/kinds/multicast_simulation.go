@@ -17,6 +17,7 @@ import (
 type latencySimulation struct {
 	kernel   *sim.Kernel
 	fabric   *fabric.Fabric
+	watch    *fabric.Watchdog
 	hosts    *hosts
 	loop     *multicastLoop
 	hardware *hardwareCarrier // one of these
@@ -124,40 +125,82 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	return fabric.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
 }
 
-// watchCycles is how often a run looks for signs of life.
-const watchCycles = 1000
+// A run is kept every sliceCycles, and looks for signs of life every watchCycles.
+const (
+	sliceCycles = 100
+	watchCycles = 1000
+)
 
-// run goes on until every group has had its messages and the network is empty.
-func (s *latencySimulation) run(ctx context.Context, spread sim.Time, progress func()) error {
-	s.loop.start(s.kernel, spread)
-	watch := s.fabric.Watch()
-	s.fabric.Advance(1)
+// run goes on until every group has had its messages and the network is empty. One that is
+// told to end is kept before it does.
+func (s *latencySimulation) run(ctx context.Context, spread sim.Time, kept *experiments.Checkpoint, progress func()) error {
+	if err := s.begin(spread, kept.State()); err != nil {
+		return err
+	}
 	for more := true; more; {
-		s.fabric.Advance(watchCycles)
-		s.catchUp(sim.Time(s.fabric.Cycle()-1) * s.fabric.Clock())
-		more = s.kernel.Pending() > 0 || !s.fabric.Still()
-		if err := ctx.Err(); err != nil {
+		told := ctx.Err()
+		err := kept.Save(false, s.state)
+		if err == nil {
+			err = told
+		}
+		if err == nil {
+			more, err = s.slice()
+		}
+		if err != nil {
 			return err
 		}
 		progress()
-		if err := watch.Look(); err != nil {
-			return err
-		}
-		if s.loop.left == 0 && s.hosts.background != nil {
-			s.hosts.background.Stop(0)
-		}
 	}
+	return s.end()
+}
+
+// begin begins with the first messages, or goes on from a state.
+func (s *latencySimulation) begin(spread sim.Time, state []byte) error {
+	s.loop.register(s.kernel)
+	s.watch = s.fabric.Watch()
+	if state != nil {
+		return s.restore(state)
+	}
+	s.loop.start(spread)
+	s.fabric.Advance(1)
+	return nil
+}
+
+// slice goes on for some cycles, and tells whether there is more to do.
+func (s *latencySimulation) slice() (more bool, err error) {
+	s.fabric.Advance(sliceCycles)
+	s.catchUp(sim.Time(s.fabric.Cycle()-1) * s.fabric.Clock())
+	if (s.fabric.Cycle()-1)%watchCycles > 0 {
+		return true, nil
+	}
+	more = s.kernel.Pending() > 0 || !s.fabric.Still()
+	if err := s.watch.Look(); err != nil {
+		return false, err
+	}
+	s.thin()
+	return more, nil
+}
+
+// end finds out whether all is as it must be when nothing is left to do.
+func (s *latencySimulation) end() error {
 	s.fabric.Rewind()
 	if err := s.fabric.Rest(); err != nil {
 		return err
 	}
 	if s.loop.left > 0 {
-		panic(fmt.Sprintf("kinds: %d groups stopped before they had their messages", s.loop.left))
+		return fmt.Errorf("%d groups stopped before they had their messages", s.loop.left)
 	}
 	if s.hardware != nil {
 		return s.hardware.verify()
 	}
 	return nil
+}
+
+// thin ends the background when all groups have had their messages.
+func (s *latencySimulation) thin() {
+	if s.loop.left == 0 && s.hosts.background != nil {
+		s.hosts.background.Stop(0)
+	}
 }
 
 func (s *latencySimulation) row() latencyRow {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 )
 
-func load(t *testing.T, text string, options experiments.Options) *experiments.File {
+func load(t testing.TB, text string, options experiments.Options) *experiments.File {
 	t.Helper()
 	f, err := experiments.Load("x.toml", text, options)
 	if err != nil {

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -35,6 +36,7 @@ type fabricNetwork struct {
 	full    sim.Time // of an engine for a full packet
 	nodes   []sender
 	at      []topology.TerminalID // len = nodes
+	partOf  []uint8               // likewise
 	nodeAt  []int32               // len = terminals; -1: none
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
@@ -45,6 +47,7 @@ type fabricNetwork struct {
 // fabricTransport is a part of a fabricNetwork.
 type fabricTransport struct {
 	*fabricNetwork
+	number   uint8
 	kernel   *sim.Kernel
 	handler  sim.HandlerID
 	sink     mpi.Sink
@@ -98,9 +101,9 @@ type flight struct {
 // qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
 // have any at a time.
 type qpOrder struct {
-	sent     uint32 // by the sender
-	expected uint32 // by the receiver
-	ahead    int32  // flights that are there and wait for earlier ones, + 1
+	sent     uint32        // by the sender
+	expected atomic.Uint32 // by the receiver, who has done with the order when it is sent
+	ahead    int32         // flights that are there and wait for earlier ones, + 1
 }
 
 type qpPair struct{ from, to hca.QP }
@@ -132,6 +135,7 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 	for i, rails := range hosts[:nodes] {
 		t.at = append(t.at, rails[0])
 		t.nodeAt[rails[0]] = int32(i)
+		t.partOf = append(t.partOf, uint8(f.DomainOf(rails[0])))
 	}
 	return t, nil
 }
@@ -140,11 +144,11 @@ func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nod
 func (t *fabricNetwork) Parts() int { return t.fabric.Domains() }
 
 // PartOf implements mpi.Division.
-func (t *fabricNetwork) PartOf(node int32) int { return t.fabric.DomainOf(t.at[node]) }
+func (t *fabricNetwork) PartOf(node int32) int { return int(t.partOf[node]) }
 
 // Transport implements mpi.Division.
 func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
-	p := &fabricTransport{fabricNetwork: t, kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	p := &fabricTransport{fabricNetwork: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
 	var own []int
 	for node := range t.nodes {
 		if t.PartOf(int32(node)) == part {
@@ -219,19 +223,19 @@ func (t *fabricTransport) orderFor(pair qpPair) int32 {
 		order = t.order.first
 		t.order.first++
 	}
-	*t.orders.At(order) = qpOrder{}
+	q := t.orders.At(order)
+	q.sent, q.ahead = 0, 0
+	q.expected.Store(0)
 	t.orderOf[pair] = order
 	return order
 }
 
 // endOrders gives up the orders of which no flight is left; their next one begins them anew.
-// In several parts the receiver's cannot tell what the sender's is about to send.
+// The receiver's part may be at work on the last of one, which is then given up another
+// time.
 func (t *fabricTransport) endOrders() {
-	if len(t.parts) > 1 {
-		return
-	}
 	for pair, order := range t.orderOf {
-		if q := t.orders.At(order); q.expected == q.sent {
+		if q := t.orders.At(order); q.expected.Load() == q.sent {
 			delete(t.orderOf, pair)
 			t.over = append(t.over, order)
 		}
@@ -288,7 +292,9 @@ func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
 	f := t.flights.At(b.ID)
 	dst := t.at[f.to]
-	t.nodes[f.to].Expect(f.peer)
+	if t.partOf[f.to] == t.number { // otherwise another core would have to fetch it back
+		t.nodes[f.to].Expect(f.peer)
+	}
 	if 2*n.head >= len(n.packets) {
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
@@ -361,19 +367,21 @@ func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 func (t *fabricTransport) complete(id int32) {
 	f := t.flights.At(id)
 	q := t.orders.At(f.order)
-	if f.number != q.expected {
+	expected := q.expected.Load()
+	if f.number != expected {
 		f.next, q.ahead = q.ahead, id+1
 		return
 	}
 	for {
 		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
 		f.order = -1
-		q.expected++
+		expected++
 		link := &q.ahead
-		for *link != 0 && t.flights.At(*link-1).number != q.expected {
+		for *link != 0 && t.flights.At(*link-1).number != expected {
 			link = &t.flights.At(*link - 1).next
 		}
 		if *link == 0 {
+			q.expected.Store(expected)
 			return
 		}
 		id = *link - 1

@@ -77,9 +77,10 @@ per_node = 2
 }
 
 // Giving up the orders of queue pairs without messages under way changes nothing, also
-// where packets overtake each other.
+// where packets overtake each other, and where the receiver's part works on them meanwhile.
 func TestOrdersAreBegunAnew(t *testing.T) {
-	run := func() *experiments.Table {
+	divideAlways(t)
+	run := func(threads int) *experiments.Table {
 		return execute(t, load(t, `
 kind = "mpi"
 [topology]
@@ -97,13 +98,15 @@ per_node = 2
 [workload]
 type = "osu-alltoall"
 bytes = "12KiB"
-`, experiments.Options{}), experiments.Execution{}).Results
+`, experiments.Options{}), experiments.Execution{Threads: threads}).Results
 	}
-	want := run()
+	want := run(1)
 	defer func(n int) { fewOrders = n }(fewOrders)
 	fewOrders = 1
-	if got := run(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got.Rows, want.Rows)
+	for _, threads := range []int{1, 3} {
+		if got := run(threads); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d threads: %v, want %v", threads, got.Rows, want.Rows)
+		}
 	}
 }
 

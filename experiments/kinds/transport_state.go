@@ -82,11 +82,12 @@ func (x *networkState) gather() {
 		}
 		for pair, order := range p.orderOf {
 			q := t.orders.At(order)
-			if q.sent == q.expected {
+			expected := q.expected.Load()
+			if q.sent == expected {
 				continue
 			}
 			byOrder[order] = len(x.orders)
-			x.orders = append(x.orders, orderState{qpPair: pair, flights: make([]int32, q.sent-q.expected)})
+			x.orders = append(x.orders, orderState{qpPair: pair, flights: make([]int32, q.sent-expected)})
 			for next := q.ahead; next != 0; next = t.flights.At(next - 1).next {
 				ahead[next-1] = true
 			}
@@ -98,7 +99,7 @@ func (x *networkState) gather() {
 			continue
 		}
 		o := &x.orders[byOrder[f.order]]
-		o.from, o.to, o.flights[f.number-t.orders.At(f.order).expected] = f.from, f.to, id
+		o.from, o.to, o.flights[f.number-t.orders.At(f.order).expected.Load()] = f.from, f.to, id
 	}
 	slices.SortFunc(x.orders, func(a, b orderState) int { return comparePairs(a.qpPair, b.qpPair) })
 	x.number = make([]int32, len(used))

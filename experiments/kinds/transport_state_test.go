@@ -17,10 +17,10 @@ import (
 // is named here is no part of the state, for the reason given.
 func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[fabricNetwork](t, "fabric", "nodes", "flights", "orders", "parts",
-		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", // of the settings
+		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", "partOf", // of the settings
 		"state") // writes it
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
-		"kernel", "handler", "sink", // made before
+		"number", "kernel", "handler", "sink", // made before
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",
 		"enough") // of the settings

@@ -69,9 +69,5 @@ func (l *ledger) RestoreState(b []byte) error {
 
 func (l *ledger) archive(a *snapshot.Archive) {
 	snapshot.Array(a, "terminals", l.sent, snapshot.Int)
-	snapshot.Array(a, "terminals", l.groups.random, func(a *snapshot.Archive, s *sim.Stream) {
-		state := s.State()
-		snapshot.Uint64(a, &state)
-		*s = sim.StreamFrom(state)
-	})
+	snapshot.Array(a, "terminals", l.groups.random, sim.ArchiveStream)
 }

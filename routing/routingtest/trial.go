@@ -181,6 +181,9 @@ func (tr *Trial) Fabric(t testing.TB) *fabric.Fabric {
 	return f
 }
 
+// BufferFlits is how many flits a buffer of the network takes.
+func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
+
 // Traffic is a source of uniform traffic at a load, with packets of one size.
 func (tr *Trial) Traffic(load float64) *fabric.OpenLoop {
 	n := tr.network.Topology.Graph().Terminals()
