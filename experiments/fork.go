@@ -71,7 +71,11 @@ func (f *File) readFork() {
 		return
 	}
 	if f.kind.forks == nil {
-		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm; those that can: %s", f.kind.name, strings.Join(forkingKinds(), ", "))
+		why := ""
+		if f.kind.cold != "" {
+			why = " (" + f.kind.cold + ")"
+		}
+		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm%s; those that can: %s", f.kind.name, why, strings.Join(forkingKinds(), ", "))
 		return
 	}
 	fork := &forking{}

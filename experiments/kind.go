@@ -80,6 +80,9 @@ type Kind[C, R any] struct {
 	// Forks, optional, lets points of a sweep go on from a common warm-up, and the kind
 	// write and read the state of a warm network: its Run calls [Run.Warm].
 	Forks *Forks[C]
+	// NoWarmup, of a kind without Forks, is why there is no warm-up that points could
+	// share; "" where nobody would expect one.
+	NoWarmup string
 	// BeginsAgain is why a point that is killed begins again: "" if its Run keeps its
 	// parts ([Run.Checkpoint]).
 	BeginsAgain string
@@ -118,6 +121,7 @@ type kind struct {
 	preflight  func(config any, p *Preflight) error
 	run        func(ctx context.Context, config any, run *Run) ([]string, error)
 	forks      *forks // nil: it does not
+	cold       string // why it does not
 	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
 	pointAgain func(config any) string
 }
@@ -136,6 +140,7 @@ func Register[C, R any](k Kind[C, R]) {
 		tables:  k.Tables,
 		asked:   k.Asked,
 		forks:   k.Forks.untyped(),
+		cold:    k.NoWarmup,
 		again:   k.BeginsAgain,
 		pointAgain: func(config any) string {
 			if k.PointBeginsAgain == nil {

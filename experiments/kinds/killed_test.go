@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,32 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
+	"program on a fabric": {"mpi", `
+kind = "mpi"
+[topology]
+type = "dragonfly"
+p = 1
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[fabric]
+flit_bytes = "64B"
+[job]
+ranks = 64
+machine = "fabric"
+finish_times = true
+[placement]
+per_node = 2
+[workload]
+type = "osu-alltoall"
+iterations = 1
+bytes = "9KiB"
+[measure]
+replications = 2
+[sweep]
+"noise.start_skew" = ["0ns", "2us"]
+`, "workload.iterations=40", []string{"ranks.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
 [topology]
@@ -156,10 +183,11 @@ func TestKindsAreKept(t *testing.T) {
 }
 
 // killedIn is the environment variable by which a test tells its other process the result
-// folder, and killedRun that for the name of the run.
+// folder, killedRun that for the name of the run, and killedThreads for that of threads.
 const (
-	killedIn  = "WEFT_TEST_KILLED_IN"
-	killedRun = "WEFT_TEST_KILLED_RUN"
+	killedIn      = "WEFT_TEST_KILLED_IN"
+	killedRun     = "WEFT_TEST_KILLED_RUN"
+	killedThreads = "WEFT_TEST_KILLED_THREADS"
 )
 
 // TestToBeKilled is the other process of TestKilled.
@@ -168,19 +196,25 @@ func TestToBeKilled(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs in a process of TestKilled")
 	}
+	divideAlways(t)
 	r := longRuns[os.Getenv(killedRun)]
-	execute(t, r.file(t), experiments.Execution{Dir: dir, Jobs: 2, Resume: true, SnapshotEvery: 10 * time.Millisecond})
+	threads, err := strconv.Atoi(os.Getenv(killedThreads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, r.file(t), experiments.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: 10 * time.Millisecond})
 }
 
 // TestKilled kills a run of long points at random moments. It goes on from the snapshots
-// that it has left each time, and has the bytes of one without a break. Other kinds than
-// traffic are killed where SOAK_TIME is set, and else interrupted only.
+// that it has left each time, on one, two or three threads, and has the bytes of one without
+// a break. Other kinds than traffic and mpi are killed where SOAK_TIME is set, and else
+// interrupted only.
 func TestKilled(t *testing.T) {
 	if os.Getenv(killedIn) != "" {
 		t.Skip("is the process that is killed")
 	}
 	for name, r := range longRuns {
-		if name == "traffic" || os.Getenv("SOAK_TIME") != "" {
+		if name == "traffic" || name == "program on a fabric" || os.Getenv("SOAK_TIME") != "" {
 			t.Run(name, func(t *testing.T) { checkKilled(t, name, &r) })
 		}
 	}
@@ -196,7 +230,7 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	dir, random, kept := filepath.Join(t.TempDir(), "killed"), sim.NewStream(1, "kills", 0), 0
 	start := func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^TestToBeKilled$")
-		c.Env = append(os.Environ(), killedIn+"="+dir, killedRun+"="+name)
+		c.Env = append(os.Environ(), killedIn+"="+dir, killedRun+"="+name, killedThreads+"="+strconv.Itoa(1+random.IntN(3)))
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -239,6 +273,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func checkInterrupted(t *testing.T, r *longRun) {
+	divideAlways(t)
 	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	execute(t, f, experiments.Execution{Dir: want, Jobs: 2})

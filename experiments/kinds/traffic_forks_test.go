@@ -310,6 +310,7 @@ func TestForkProblems(t *testing.T) {
 		{"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n", "fault.a.since = warmup: want \"\": this kind has no warm-up"},
 		{forkBase + "find = \"saturation\"\n[sweep]\nseed = [1]\nfork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n", "measure.find looks for a load: give the common warm-up one"},
 		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
+		{"kind = \"mpi\"\n[sweep]\n\"workload.bytes\" = [\"1KiB\"]\nfork = { warmup = { \"workload.bytes\" = \"2KiB\" }, settle = \"1us\" }\n", "measured from its first message on"},
 	} {
 		_, err := experiments.Load("x.toml", c.file, experiments.Options{})
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `"traffic.laod"`, ""), c.want) {
