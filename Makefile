@@ -60,8 +60,8 @@ soak-fabrics: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1)
 soak-files: ## run every example and paper, with its [quick] table, on 1, 2, 3 and 5 threads: the same bytes
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestFilesOnThreads$$' -count 1 -timeout 0 -v
 
-soak-snapshots: ## restore the states of 1,800 random networks on 1, 2 and 3 threads
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric -run '^TestSnapshots$$' -count 1 -timeout 0 -v
+soak-snapshots: ## restore the states of 1,800 random networks, and of programs on fabrics at 640 moments, on 1, 2 and 3 threads
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric ./experiments/kinds -run '^(TestSnapshots|TestFabricProgramsGoOn)$$' -count 1 -timeout 0 -v
 
 soak-kills: ## kill long points of every kind that is kept, 30 times each, and go on
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestKilled$$' -count 1 -timeout 0 -v
