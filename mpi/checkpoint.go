@@ -43,13 +43,16 @@ type KeptWorkload interface {
 	Workload
 	// Archive writes the state of a run and its parts between two calls, or reads it into
 	// a new run that has not been started. underway are then the operations which were
-	// handed out, and of which Done has not been told yet, in no particular order: what
-	// does not go with them fails.
+	// handed out, in no particular order: what does not go with them fails.
 	Archive(a *snapshot.Archive, underway []Underway)
 }
 
-// Underway is an operation of a rank.
-type Underway struct{ Rank, ID int32 }
+// Underway is an operation of a rank of which Done has not been told yet, or, if it is Over
+// for its rank, one whose message has not been received.
+type Underway struct {
+	Rank, ID int32
+	Over     bool
+}
 
 // stater is what writes the network of a run; nil if nothing does.
 func (m *meeting) stater() Stater {

@@ -57,7 +57,7 @@ func (x *archiver) copier(r int32, c *copier) {
 			return
 		}
 		c.most = 1 / s.costs.Copy
-		x.underway = append(x.underway, Underway{r, c.id})
+		x.underway = append(x.underway, Underway{r, c.id, false})
 	case thenMatched, thenUnpacked:
 		x.copied(r, c.id, matching)
 	default:

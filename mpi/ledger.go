@@ -138,11 +138,11 @@ func (x *archiver) operations(m *message, s *sighting) {
 		sends = m.open == 2 || s.main == 0
 		receives = s.main == 1 && m.protocol != collectives.Direct
 	}
-	if sends {
-		x.underway = append(x.underway, Underway{m.from, m.sendID})
+	if m.stage < stageRequest {
+		x.underway = append(x.underway, Underway{m.from, m.sendID, !sends})
 	}
 	if receives {
-		x.underway = append(x.underway, Underway{m.to, m.recvID})
+		x.underway = append(x.underway, Underway{m.to, m.recvID, false})
 	}
 }
 

@@ -390,16 +390,3 @@ func (m *loggopsMachine) releaseOther(rank int32) {
 	m.release(rank)
 	m.ready, m.other = m.other, m.ready
 }
-
-// stuck reports what is left when the queue has run empty, or nil.
-func (m *loggopsMachine) stuck() error {
-	var left []waiting
-	for i := range m.live {
-		op := &m.live[i]
-		if op.rank < 0 {
-			continue
-		}
-		left = append(left, waiting{Op: op.Op, rank: op.rank, where: m.work.Where(op.rank, op.ID), sent: op.Kind == Send && op.done})
-	}
-	return newStuckError(left, m.work.Unreleased())
-}

@@ -164,9 +164,7 @@ func (x *loggopsArchiver) operation(op *liveOp) {
 	x.Check(isRank(op.rank) && (op.Kind == Calc || isRank(op.Peer) || op.Kind == Recv && op.Peer == Any), "an operation %v of rank %d", op.Op, op.rank)
 	x.Check(int32(op.CPU) < x.whole.cpus && int32(op.NIC) < x.whole.nics, "an operation on CPU %d and NIC %d", op.CPU, op.NIC)
 	x.Check(op.Ready <= 2*farFuture && (!op.done || op.Kind == Send), "an operation that is ready at %d", op.Ready)
-	if !op.done {
-		x.underway = append(x.underway, Underway{op.rank, op.ID})
-	}
+	x.underway = append(x.underway, Underway{op.rank, op.ID, op.done})
 }
 
 // number archives that of an event.

@@ -55,7 +55,7 @@ func (x *archiver) operation(r int32, op *Op) {
 	s := x.parts[0].schedule
 	x.Check(!op.Copy || op.Kind == Calc && s != nil && s.costs.Copy > 0, "rank %d has a copy", r)
 	x.Check(op.Ready <= int64(latest), "an operation that is ready at %d ps", op.Ready)
-	x.underway = append(x.underway, Underway{r, op.ID})
+	x.underway = append(x.underway, Underway{r, op.ID, false})
 }
 
 func (op *Op) archive(a *snapshot.Archive) {
@@ -98,7 +98,7 @@ func (x *archiver) receives(r int32, rt *runtime, q *rank) {
 	}
 	for _, p := range all {
 		rt.keepRecv(rt.match.add(&q.posted, p.source, p.tag, p.id), p.bytes)
-		x.underway = append(x.underway, Underway{r, p.id})
+		x.underway = append(x.underway, Underway{r, p.id, false})
 	}
 }
 

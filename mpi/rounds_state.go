@@ -11,7 +11,9 @@ func (w *ScheduleRun) Archive(a *snapshot.Archive, underway []Underway) {
 		open = make([]int32, len(w.ranks))
 	}
 	for _, u := range underway {
-		open[u.Rank]++
+		if !u.Over {
+			open[u.Rank]++
+		}
 	}
 	r := -1
 	snapshot.Array(a, "ranks", w.ranks, func(a *snapshot.Archive, p *rankProgress) {
@@ -23,7 +25,7 @@ func (w *ScheduleRun) Archive(a *snapshot.Archive, underway []Underway) {
 		}
 	})
 	for _, u := range underway {
-		a.Check(u.ID == w.ranks[u.Rank].round, "rank %d has an operation of round %d under way in round %d", u.Rank, u.ID, w.ranks[u.Rank].round)
+		a.Check(u.Over || u.ID == w.ranks[u.Rank].round, "rank %d has an operation of round %d under way in round %d", u.Rank, u.ID, w.ranks[u.Rank].round)
 	}
 	ends := append([]int64(nil), w.PhaseEnds()...)
 	snapshot.Array(a, "phases", ends, snapshot.Int)

@@ -38,7 +38,7 @@ var ErrStopped = errors.New("stopped")
 
 // progressInterval is the number of events between calls of Progress, and of
 // Checkpoint.Save.
-const progressInterval = 1 << 18
+const progressInterval = 1 << 16
 
 // Result is what a run yields.
 type Result struct {

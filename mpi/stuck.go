@@ -126,6 +126,19 @@ func stuck(parts []*runtime, w Workload) error {
 	return newStuckError(left, w.Unreleased())
 }
 
+// stuck reports what is left when the queue has run empty, or nil.
+func (m *loggopsMachine) stuck() error {
+	var left []waiting
+	for i := range m.live {
+		op := &m.live[i]
+		if op.rank < 0 {
+			continue
+		}
+		left = append(left, waiting{Op: op.Op, rank: op.rank, where: m.work.Where(op.rank, op.ID), sent: op.Kind == Send && op.done})
+	}
+	return newStuckError(left, m.work.Unreleased())
+}
+
 // findCycle looks for ranks that wait for each other, starting from the
 // lowest. A receive that did get a message from its source, though none that
 // fits, does not count: there the mismatch is the cause.

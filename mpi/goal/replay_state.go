@@ -35,10 +35,10 @@ func (w *replay) Archive(a *snapshot.Archive, underway []mpi.Underway) {
 	for _, u := range underway {
 		first, end := w.first[u.Rank], w.first[u.Rank+1]
 		i := first + u.ID
-		if ok := u.ID >= 0 && i < end && i >= first && w.needs[i] == 0 && !seen[i]; !ok {
+		if ok := u.ID >= 0 && i < end && i >= first && w.needs[i] == 0 && (u.Over || !seen[i]); !ok {
 			a.Fail("rank %d has operation %d under way", u.Rank, u.ID)
 			return
 		}
-		seen[i] = true
+		seen[i] = seen[i] || !u.Over
 	}
 }
