@@ -37,7 +37,7 @@ func (f *Fabric) Archive(a *snapshot.Archive, now sim.Time, packets Packets) {
 	f.written = true
 }
 
-// mayArchive fails unless a network can be written, or one read into it.
+// mayArchive fails where a state cannot be read into a network.
 func (f *Fabric) mayArchive(a *snapshot.Archive) bool {
 	if a.Reading() && (f.source == nil || f.cycle >= 0) {
 		a.Fail("a state is restored into a fabric that is attached and has not run")

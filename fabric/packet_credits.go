@@ -16,6 +16,9 @@ func (u *packetUnit) arriveCredits(d *domain, c int64) {
 			r := &batch[i]
 			u.finish(d, r.port)
 			u.credits[r.port].ramp = *r
+			if u.watched && r.port < d.terminalOut0 {
+				u.quiet[r.port] = 0
+			}
 			u.wakeFor(d, r.port)
 		}
 	}

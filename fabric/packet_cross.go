@@ -145,20 +145,18 @@ func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
 	}
 }
 
-// crosses is when the flits of a packet cross. It is about an output virtual channel.
-func (c *transit) crosses(u *packetUnit, d *domain, ov int32) (r ramp) {
+// crosses makes an empty ramp that of when the flits of a packet cross. It is about an output virtual channel.
+func (c *transit) crosses(u *packetUnit, d *domain, ov int32, r *ramp) {
 	r.start(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
-	c.limit(u, d, &r, 0)
-	return r
+	c.limit(u, d, r, 0)
 }
 
-// leaves is when they leave by the channel.
-func (c *transit) leaves(u *packetUnit, d *domain, ov int32) (r ramp) {
+// leaves makes one of when they leave by the channel.
+func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *ramp) {
 	r.start(c.in.flits, ov, c.first, c.pace)
 	if c.in.tail > d.cycle {
-		c.in.limit(u, &r, d.steps.crossCycles<<intervalShift)
+		c.in.limit(u, r, d.steps.crossCycles<<intervalShift)
 	}
-	return r
 }
 
 // limit limits what the flits of a packet do to so many cycles after they can cross, as
@@ -196,12 +194,13 @@ func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *ste
 	}
 	var r ramp
 	r.start(c.in.flits, upstream, stored, u.creditRate)
-	r.port = in.upstream / int32(d.vcs)
 	if c.in.flits > 1 {
 		c.limit(u, d, &r, s.allocCycles)
 	}
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << intervalShift)
-	r.copyTo(u.ramps[in.wheel&15].Place(r.time(u, 0)))
+	sent := u.ramps[in.wheel&15].Place(r.time(u, 0))
+	r.copyTo(sent)
+	sent.port = in.upstream / int32(d.vcs)
 	return r.at[0]
 }

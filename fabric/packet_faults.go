@@ -18,7 +18,10 @@ type flight struct {
 }
 
 func newFlight(u *packetUnit, d *domain, c *transit, credits int64) flight {
-	return flight{transit: *c, crossing: c.crosses(u, d, -1), leaving: c.leaves(u, d, -1), credits: credits}
+	w := flight{transit: *c, credits: credits}
+	c.crosses(u, d, -1, &w.crossing)
+	c.leaves(u, d, -1, &w.leaving)
+	return w
 }
 
 // readyForFaults keeps, from now on, what discarding packets needs.

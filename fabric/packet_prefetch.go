@@ -13,9 +13,31 @@ func (u *packetUnit) prefetchTails(d *domain, batch []event) {
 	if u.timed { // they do not let go of anything
 		return
 	}
+	if u.watched {
+		for i := range batch {
+			if e := &batch[i]; e.kind == tailCrosses {
+				u.prefetchFlowsOf(e.port)
+			}
+		}
+	}
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.out[0]), unsafe.Sizeof(outPort{}))
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.outVC[0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.hold.ports[0]), unsafe.Sizeof(heldPort{}))
+}
+
+// prefetchFlows asks for what a look at some ports is going to touch.
+func (u *packetUnit) prefetchFlows(d *domain, first, count int32) {
+	for port := first; port < first+count; port++ {
+		if u.watched && d.cycle >= u.quiet[port] {
+			u.prefetchFlowsOf(port)
+			mem.Prefetch(unsafe.Pointer(&u.credits[port]))
+		}
+	}
+}
+
+// prefetchFlowsOf asks for the first of the flows of a port.
+func (u *packetUnit) prefetchFlowsOf(port int32) {
+	mem.PrefetchRow(unsafe.Pointer(unsafe.SliceData(u.flows[port])))
 }
 
 // prefetchCredits asks for what the credits of a cycle are going to touch.

@@ -28,12 +28,14 @@ func (r *ramp) start(flits, ov int32, at int64, every uint8) {
 	r.lines, r.flits, r.ov = 1, flits, ov
 }
 
-// copyTo copies a ramp that has just been made, line by line (see [packetUnit.cross]).
+// copyTo copies a ramp that has just been made, line by line (see [packetUnit.cross]), but
+// for its port. No two neighbours are copied together: the compiler would make one of them.
 func (r *ramp) copyTo(to *ramp) {
 	for k := range to.at {
 		to.at[k], to.every[k] = r.at[k], r.every[k]
 	}
-	to.lines, to.flits, to.done, to.ov, to.port = r.lines, r.flits, r.done, r.ov, r.port
+	to.lines, to.flits, to.ov = r.lines, r.flits, r.ov
+	to.done, to.port = 0, 0
 }
 
 // limit adds a line, unless one that is there lies above it everywhere.
@@ -74,7 +76,11 @@ func (r *ramp) before(u *packetUnit, time int64) int32 {
 			return 0
 		}
 		if n*slope > left {
-			n = left/slope + 1
+			if slope == 1<<intervalShift { // one a cycle, as nearly always
+				n = left>>intervalShift + 1
+			} else {
+				n = left/slope + 1
+			}
 		}
 	}
 	return int32(min(n, int64(r.flits)))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // packetUnit makes the packet the unit of the simulation: the same switches,
@@ -39,6 +40,7 @@ type packetUnit struct {
 	credits []portCredits // by port, then by terminal
 	streams []streams     // by mask word
 	flows   [][]flow      // by port; nil unless watched
+	quiet   []int64       // likewise: nothing of a port moves before this cycle
 	flights []flight      // by queue; nil unless something can fail
 	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
@@ -148,7 +150,11 @@ func newPacketUnit(f *Fabric) *packetUnit {
 		u.creditRate = u.slope(f.creditInterval)
 	}
 	if u.watched {
-		u.flows = make([][]flow, len(f.in))
+		u.flows, u.quiet = make([][]flow, len(f.in)), make([]int64, len(f.in))
+		few := mem.HugePages(make([]flow, fewFlows*len(f.in)))
+		for p := range u.flows {
+			u.flows[p], few = few[:0:fewFlows], few[fewFlows:]
+		}
 	}
 	return u
 }

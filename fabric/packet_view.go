@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // flow is a kind of movement of a packet's flits that changes what routings see.
@@ -14,6 +15,9 @@ type flow struct {
 	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 
+// fewFlows is how many a port has room for from the start.
+const fewFlows = 4
+
 type flowKind uint8
 
 const (
@@ -22,11 +26,45 @@ const (
 	leaving                  // wait no longer
 )
 
-// look brings up to date what routings see of a port.
+// look brings up to date what routings see of a port. It has nothing to do where nothing
+// moves before a cycle that it has found out.
 func (u *packetUnit) look(d *domain, p topology.PortID) {
+	if u.watched && d.cycle < u.quiet[p] {
+		if check.On {
+			u.mustBeQuiet(d, int32(p))
+		}
+		return
+	}
 	u.settle(d, int32(p))
 	if u.watched {
 		u.settleFlows(d, int32(p))
+		u.quiet[p] = u.nextMove(int32(p))
+	}
+}
+
+// nextMove is the first cycle in which another flit or credit of a port moves.
+func (u *packetUnit) nextMove(port int32) int64 {
+	next := Never
+	if r := &u.credits[port].ramp; r.ov >= 0 {
+		next = r.time(u, r.done)
+	}
+	for i := range u.flows[port] {
+		w := &u.flows[port][i]
+		next = min(next, w.time(u, w.done))
+	}
+	return next
+}
+
+// mustBeQuiet checks that what is kept of a port is what its flits and credits give.
+func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
+	next := (d.cycle + 1) << intervalShift
+	if r := &u.credits[port].ramp; r.ov >= 0 && r.before(u, next) != r.done {
+		d.broken("credits of port %d have come that nobody has counted", port)
+	}
+	for i := range u.flows[port] {
+		if w := &u.flows[port][i]; w.before(u, next) != w.done {
+			d.broken("flits of port %d have moved that nobody has counted", port)
+		}
 	}
 }
 
@@ -69,8 +107,11 @@ func (u *packetUnit) count(d *domain, port int32, next, evaluated int64) {
 				d.crossed[w.decided] -= n
 			}
 		}
-		if w.done < w.flits {
-			kept = append(kept, *w)
+		if w.done == w.flits {
+			continue
+		}
+		if kept = kept[:len(kept)+1]; len(kept) <= i { // one before it has gone
+			kept[len(kept)-1] = *w
 		}
 	}
 	u.flows[port] = kept
@@ -94,11 +135,16 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided i
 	if r.flits == first {
 		return
 	}
-	if len(u.flows[port]) >= 8 {
+	if len(u.flows[port]) >= 2*fewFlows {
 		u.settleFlows(d, port)
 	}
 	r.from(u, first)
-	u.flows[port] = append(u.flows[port], flow{*r, kind, packet, decided})
+	u.quiet[port] = 0
+	flows := append(u.flows[port], flow{})
+	w := &flows[len(flows)-1]
+	r.copyTo(&w.ramp)
+	w.kind, w.packet, w.decided = kind, packet, decided
+	u.flows[port] = flows
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
@@ -107,7 +153,8 @@ func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
 	if p.tail <= d.cycle {
 		return
 	}
-	r := ramp{flits: p.flits, ov: -1}
+	var r ramp
+	r.flits, r.ov = p.flits, -1
 	p.limit(u, &r, 0)
 	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
 	u.add(d, sw.port0+int32(head.hop>>16), arriving, head.packet>>packetBits, decided, &r, 1)
@@ -125,7 +172,8 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 		ov = ov0 + c.lov
 		d.outVC[ov].credits--
 	}
-	crosses := c.crosses(u, d, ov)
+	var crosses, leaves ramp
+	c.crosses(u, d, ov, &crosses)
 	u.add(d, port, crossing, c.packet, decided, &crosses, 1)
 	if !d.occupancy || decided < 0 {
 		return
@@ -133,7 +181,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	if d.crossed != nil {
 		d.crossed[decided]++
 	}
-	leaves := c.leaves(u, d, ov)
+	c.leaves(u, d, ov, &leaves)
 	leaves.delay(cycle)
 	u.add(d, port, leaving, c.packet, decided, &leaves, 0)
 }

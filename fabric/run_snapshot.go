@@ -64,6 +64,7 @@ func (w *Watchdog) archive(x *archiver) {
 	x.counters(&w.moved)
 	snapshot.Int(a, &w.movedAt)
 	snapshot.Int(a, &w.waitsAt)
+	x.Check(max(w.movedAt, w.waitsAt) <= max(0, x.f.cycle), "something moved in cycle %d", max(w.movedAt, w.waitsAt))
 	snapshot.List(a, &w.waits, func(_ *snapshot.Archive, wait *Wait) { x.wait(wait) })
 }
 

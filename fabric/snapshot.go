@@ -156,7 +156,7 @@ func (x *archiver) settleIn(moving *moving) {
 		}
 	}
 	moving.file(f)
-	f.checkAt = 0
+	x.holds()
 }
 
 // secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.

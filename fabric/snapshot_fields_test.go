@@ -64,7 +64,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[Blame](t, "Packets", "Classes", "Levels", "links", "queues", "clocked", "came", "packets", "marks", "long", "pairs",
 		"under", "others", "elsewhere", // counted again
 		"foldAt", "emptyAt", "first", "firstCycle", // found again
-		"late", "queued", "sent", "passed", "pending", // added up before
+		"late", "queued", "passed", "pending", "sent", // added up before
 		"handed",                                                                         // counts while a packet is delivered
 		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "bystander", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
@@ -116,6 +116,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"quiet", // found again
 		"swept", // none before the first cycle after
 		"followed",
 		"step", "tails") // count within a cycle

@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -176,6 +177,39 @@ func TestSnapshotsOfTracesWithFaults(t *testing.T) {
 	}
 	if traced < 1000 {
 		t.Errorf("%d packets traced are not a test", traced)
+	}
+}
+
+// TestSnapshotsObservedLate: so is what they have seen after so many cycles that steps, which
+// are counted modulo 2^32, have come around.
+func TestSnapshotsObservedLate(t *testing.T) {
+	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
+	config.Switch.Speedup, config.Switch.RouteCycles = 2, 5
+	const late = 1<<31 + 100 // two steps a cycle
+	for flits := 1; flits <= 3; flits++ {
+		build := func() (*watch, *fabric.Fabric, *fabric.OpenLoop) {
+			w := &watch{from: late + 190, plan: fabric.TracePlan{Packets: 100}, empty: 4} // also in cycle late + 200
+			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
+			w.start(f)
+			source := fabric.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
+			source.Begin(late)
+			if err := f.Attach(source, make(receivers, terminals)); err != nil {
+				t.Fatal(err)
+			}
+			return w, f, source
+		}
+		w, whole, _ := build()
+		whole.Advance(late + 400)
+		_, first, source := build()
+		first.Advance(late + 200)
+		other, f, births := build()
+		if err := errors.Join(births.RestoreState(source.AppendState(nil)), f.RestoreState(stateOf(t, first))); err != nil {
+			t.Fatal(err)
+		}
+		f.Advance(200)
+		if got, want := other.said(), w.said(); got != want || !bytes.Equal(stateOf(t, f), stateOf(t, whole)) || len(w.tracer.Packets()) != 100 {
+			t.Errorf("packets of %d flits, %d traced:\n%s", flits, len(w.tracer.Packets()), difference(got, want))
+		}
 	}
 }
 

@@ -24,7 +24,11 @@ func (x *archiver) plausible() {
 		}
 		for local := range uint32(queues) {
 			v := sw.queue(local)
-			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
+			requests := sw.mask(local)
+			asks, crosses := (requests.va|requests.sa)>>(local&63)&1 != 0, requests.sa>>(local&63)&1 != 0
+			ready := v.count > 0 && (v.packet&headFlit != 0 || v.out >= 0)
+			x.Check(!asks || ready || f.unit != nil, "queue %d of switch %d asks for nothing", local, s)
+			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued) && (!crosses || v.out >= 0 || v.dst < 0 || v.packet&f.combined != 0), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {
 				x.Check(x.goes(sw, q) && x.leads(q.packet, q.dst), "queue %d of switch %d holds a packet for terminal %d by port %d", local, s, q.dst, q.hop>>16)
 			})
@@ -59,6 +63,21 @@ func (x *archiver) plausible() {
 	}
 	x.plausibleLists()
 	x.plausibleCopies()
+}
+
+// holds checks of what has been read, and filed, what the checked build checks now and then.
+func (x *archiver) holds() {
+	defer func() {
+		if broken := recover(); broken != nil {
+			x.Fail("%v", broken)
+		}
+	}()
+	f := x.f
+	for s := range f.switches {
+		f.domainAt(int32(s)).checkSwitch(&f.switches[s])
+	}
+	f.checkAt = 0
+	f.checkAll()
 }
 
 // goes tells whether a packet's decision is one of its switch's.

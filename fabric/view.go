@@ -137,6 +137,31 @@ func (v *View) Crossed(p topology.PortID, vc int) int {
 	return int(v.d.crossed[v.d.ov(p, vc)])
 }
 
+// LoadAll is WaitingAll and OutstandingAll together, for the price of one.
+func (v *View) LoadAll(p topology.PortID) int {
+	v.look(p)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	n := v.d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		n += ovs[i].waiting - ovs[i].credits
+	}
+	return int(n)
+}
+
+// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
+// many: what it takes comes from memory at once. It is valid until the next call of View.
+func (v *View) LoadPorts(first topology.PortID, count int) []int32 {
+	d := v.d
+	if d.unit != nil && d.large {
+		d.unit.prefetchFlows(d, int32(first), int32(count))
+	}
+	d.summed, d.sums = 0, slices.Grow(d.sums[:0], count)[:count]
+	for i := range d.sums {
+		d.sums[i] = int32(v.LoadAll(first + topology.PortID(i)))
+	}
+	return d.sums
+}
+
 // WaitingAll sums Waiting over the virtual channels of p.
 func (v *View) WaitingAll(p topology.PortID) int {
 	v.look(p)

@@ -185,9 +185,10 @@ func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.Stream) topology.PortID {
 	end := first + topology.PortID(count)
 	p := first + topology.PortID(random.IntN(count))
-	best, least := p, math.MaxInt
+	best, least := p, int32(math.MaxInt32)
+	loads := v.LoadPorts(first, count)
 	for range count {
-		if load := v.WaitingAll(p) + v.OutstandingAll(p); load < least {
+		if load := loads[p-first]; load < least {
 			best, least = p, load
 		}
 		if p++; p == end {

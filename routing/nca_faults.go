@@ -182,7 +182,7 @@ func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	best, least := fabric.Hop{}, math.MaxInt
 	for i := range n { // from a random one, so that ties are spread
 		hop := r.hop(h, ports[(start+i)%n], v.VCs())
-		if load := v.WaitingAll(hop.Port) + v.OutstandingAll(hop.Port); load < least {
+		if load := v.LoadAll(hop.Port); load < least {
 			best, least = hop, load
 		}
 	}

@@ -15,6 +15,7 @@ type Barrier struct {
 	phase   atomic.Uint32
 	look    atomic.Int64 // before sleeping, in nanoseconds
 	most    int64        // of look
+	lost    atomic.Int64 // see Lost
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
@@ -39,6 +40,9 @@ const (
 // microseconds.
 const looksAtOnce = 2000
 
+// shortWait is how often it does so while it waits for others that have a little more to do.
+const shortWait = 15
+
 // NewBarrier makes a barrier for n goroutines that look for so long before they sleep.
 func NewBarrier(n int, most time.Duration) *Barrier {
 	b := &Barrier{n: int32(n), most: int64(most)}
@@ -48,6 +52,13 @@ func NewBarrier(n int, most time.Duration) *Barrier {
 	}
 	return b
 }
+
+// Lost is how much time goroutines have lost in all in long waits, from some tens of
+// microseconds on: since others had no processor.
+func (b *Barrier) Lost() time.Duration { return time.Duration(b.lost.Load()) }
+
+// Waiting is the number of goroutines that have come.
+func (b *Barrier) Waiting() int { return int(b.arrived.Load()) }
 
 // Wait returns when all have come.
 func (b *Barrier) Wait() { b.WaitThen(nil) }
@@ -67,14 +78,17 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Broadcast()
 		return
 	}
-	look := b.look.Load()
-	for began := time.Now(); look > 0; {
+	look, came := b.look.Load(), time.Now()
+	for looks := 0; look > 0; looks++ {
 		for range looksAtOnce {
 			if b.phase.Load() != phase {
+				if looks >= shortWait {
+					b.lost.Add(int64(time.Since(came)))
+				}
 				return
 			}
 		}
-		if int64(time.Since(began)) > look {
+		if int64(time.Since(came)) > look {
 			break
 		}
 	}
@@ -84,6 +98,7 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Wait()
 	}
 	b.mutex.Unlock()
+	b.lost.Add(int64(time.Since(came)))
 	if look == 0 {
 		return
 	}

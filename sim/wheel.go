@@ -164,9 +164,11 @@ func (w *Wheel[T]) Has(cycle int64) bool {
 	return (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{}))).last != nil
 }
 
-// Drain takes all items, in ascending order of their cycles, as if cycle now had been
-// taken from last: none may be of that cycle or an earlier one. A batch is valid until
-// visit returns; visit must not file items.
+// Drain takes all items, as if cycle now had been taken from last: none may be of that
+// cycle or an earlier one. Those of a cycle come in the order in which they were filed;
+// cycles come in ascending order within the wheel's reach, and behind them those beyond,
+// item by item, in no particular order. A batch is valid until visit returns; visit must
+// not file items.
 func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
 	if w.now < now {
 		if now > w.turn {

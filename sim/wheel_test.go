@@ -120,3 +120,84 @@ func TestWheelRemove(t *testing.T) {
 		}
 	}
 }
+
+// TestWheelDrain files random items at near and far cycles, takes some cycles, and drains
+// what is left in one go: every item with its cycle, items of a cycle in the order in which
+// they were filed, cycles within reach ascending and before the others. The wheel is empty
+// then and goes on from the cycle that it has been drained in.
+func TestWheelDrain(t *testing.T) {
+	r := NewStream(1, "drains", 0)
+	w := NewWheel[int](100)
+	want := map[int64][]int{}
+	id, now, drained := 0, int64(-1), 0
+	for range 500 {
+		for range r.IntN(5 * chunkItems) {
+			id++
+			cycle := now + 1 + int64(r.IntN(1+r.IntN(40))) // several chunks in some
+			if id%8 == 0 {
+				cycle += int64(r.IntN(2000)) // reach is 127: some wait in coarser wheels
+			}
+			*w.Place(cycle) = id
+			want[cycle] = append(want[cycle], id)
+		}
+		for range r.IntN(60) {
+			now++
+			var got []int
+			for batch := w.Next(now); batch != nil; batch = w.Next(now) {
+				got = append(got, batch...)
+			}
+			if !slices.Equal(got, want[now]) {
+				t.Fatalf("cycle %d: got %v, want %v", now, got, want[now])
+			}
+			delete(want, now)
+		}
+		if r.IntN(2) == 0 {
+			continue
+		}
+		for int64(r.IntN(5)) > 0 && len(want[now+1]) == 0 { // cycles that are passed over
+			now++
+		}
+		got, last := map[int64][]int{}, now
+		w.Drain(now, func(cycle int64, batch []int) {
+			if cycle <= w.reach && cycle < last || len(batch) == 0 {
+				t.Fatalf("%d items of cycle %d come after those of %d", len(batch), cycle, last)
+			}
+			last = cycle
+			got[cycle] = append(got[cycle], batch...)
+			drained += len(batch)
+		})
+		if !maps.EqualFunc(got, want, slices.Equal) {
+			t.Fatalf("drained in cycle %d: %v, want %v", now, got, want)
+		}
+		clear(want)
+		if _, any := w.NextCycle(); any || w.Len() != 0 || w.filed != 0 {
+			t.Fatalf("drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
+		}
+	}
+	if drained < 10_000 {
+		t.Errorf("%d items drained are no test", drained)
+	}
+}
+
+// TestWheelDrainFreesChunks: what has been drained makes room for the same again, without
+// new memory.
+func TestWheelDrainFreesChunks(t *testing.T) {
+	w := NewWheel[int](100)
+	cycle := int64(0)
+	run := func() {
+		for i := range 40 * chunkItems {
+			*w.Place(cycle + 1 + int64(i%30)) = i
+		}
+		items := 0
+		w.Drain(cycle, func(_ int64, batch []int) { items += len(batch) })
+		if items != 40*chunkItems {
+			t.Errorf("%d items", items)
+		}
+		cycle += 31
+		w.Next(cycle)
+	}
+	run()
+	if n := testing.AllocsPerRun(20, run); n > 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}

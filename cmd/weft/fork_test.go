@@ -19,7 +19,7 @@ window = 300
 "traffic.load" = [0.1, 0.5]
 fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 `
-	inFolder(t, map[string]string{"x.toml": forks, "cost.toml": "kind = \"cost\"\n", "bad": "weft snapshot\n\x01"})
+	inFolder(t, map[string]string{"x.toml": forks, "cost.toml": "kind = \"cost\"\n", "bad": "weft snapshot\n\x02"})
 	results := map[string]string{}
 	for _, args := range [][]string{{"forked"}, {"alone", "--no-fork"}, {"kept", "--snapshot", "warm"}, {"from", "--from", "warm", "--threads", "2"}} {
 		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)

@@ -85,6 +85,32 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
+	"program on a fabric": {"mpi", `
+kind = "mpi"
+[topology]
+type = "dragonfly"
+p = 1
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[fabric]
+flit_bytes = "64B"
+[job]
+ranks = 64
+machine = "fabric"
+finish_times = true
+[placement]
+per_node = 2
+[workload]
+type = "osu-alltoall"
+iterations = 1
+bytes = "9KiB"
+[measure]
+replications = 2
+[sweep]
+"noise.start_skew" = ["2us"]
+`, "workload.iterations=40", []string{"ranks.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
 [topology]
@@ -124,32 +150,6 @@ replications = 2
 [sweep]
 "job.machine" = ["loggp", "loggops"]
 `, "workload.iterations=400", []string{"ranks.csv"}},
-	"program on a fabric": {"mpi", `
-kind = "mpi"
-[topology]
-type = "dragonfly"
-p = 1
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
-[fabric]
-flit_bytes = "64B"
-[job]
-ranks = 64
-machine = "fabric"
-finish_times = true
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-iterations = 1
-bytes = "9KiB"
-[measure]
-replications = 2
-[sweep]
-"noise.start_skew" = ["0ns", "2us"]
-`, "workload.iterations=40", []string{"ranks.csv"}},
 }
 
 // file has longer points, for more kills, where SOAK_TIME is set.

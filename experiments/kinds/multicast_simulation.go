@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -22,6 +23,7 @@ type latencySimulation struct {
 	loop     *multicastLoop
 	hardware *hardwareCarrier // one of these
 	software *softwareCarrier
+	thinned  bool           // the background has ended
 	plan     *multicastPlan // nil without multicast
 	timings  []fabric.ChannelTiming
 }
@@ -134,12 +136,12 @@ const (
 // run goes on until every group has had its messages and the network is empty. One that is
 // told to end is kept before it does.
 func (s *latencySimulation) run(ctx context.Context, spread sim.Time, kept *experiments.Checkpoint, progress func()) error {
-	if err := s.begin(spread, kept.State()); err != nil {
+	if err := s.begin(spread, kept.Open()); err != nil {
 		return err
 	}
 	for more := true; more; {
 		told := ctx.Err()
-		err := kept.Save(false, s.state)
+		err := kept.SaveTo(false, s.state)
 		if err == nil {
 			err = told
 		}
@@ -155,7 +157,7 @@ func (s *latencySimulation) run(ctx context.Context, spread sim.Time, kept *expe
 }
 
 // begin begins with the first messages, or goes on from a state.
-func (s *latencySimulation) begin(spread sim.Time, state []byte) error {
+func (s *latencySimulation) begin(spread sim.Time, state *snapshot.Archive) error {
 	s.loop.register(s.kernel)
 	s.watch = s.fabric.Watch()
 	if state != nil {
@@ -199,6 +201,7 @@ func (s *latencySimulation) end() error {
 // thin ends the background when all groups have had their messages.
 func (s *latencySimulation) thin() {
 	if s.loop.left == 0 && s.hosts.background != nil {
+		s.thinned = true
 		s.hosts.background.Stop(0)
 	}
 }

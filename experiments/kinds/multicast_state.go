@@ -15,24 +15,26 @@ import (
 
 // state is written between two slices, when the hosts have done all up to the present
 // cycle: it is the same for any number of threads.
-func (s *latencySimulation) state() ([]byte, error) {
-	a := snapshot.Writer()
+func (s *latencySimulation) state(a *snapshot.Archive) error {
 	s.archive(a)
-	return a.Bytes(), a.Err()
+	return a.Err()
 }
 
 // restore makes a simulation that has not begun go on from a state.
-func (s *latencySimulation) restore(state []byte) error {
-	a := snapshot.Reader(state)
+func (s *latencySimulation) restore(a *snapshot.Archive) error {
 	if s.archive(a); a.End() != nil {
 		return a.Err()
 	}
-	s.thin()
+	if s.thinned {
+		s.thin()
+	}
 	return nil
 }
 
 func (s *latencySimulation) archive(a *snapshot.Archive) {
 	s.loop.archive(a)
+	snapshot.Bool(a, &s.thinned)
+	a.Check(!s.thinned || s.loop.left == 0, "the background ended while %d groups lacked messages", s.loop.left)
 	s.loop.carrier.archive(a)
 	s.hosts.archive(a)
 	if a.Err() != nil {

@@ -99,7 +99,7 @@ func throughFabric(f *experiments.File) bool {
 // result folders. It returns the number of points, and of those that have been divided.
 func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int) {
 	t.Helper()
-	f.Plots = slices.DeleteFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.Table == "performance" })
+	f.Plots = slices.DeleteFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.Table == "performance" || p.Table == "timing" })
 	var first map[string]string
 	threads := numbersOfThreads
 	if testing.Short() { // with the race detector
@@ -139,7 +139,7 @@ func folder(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		switch entry.Name() {
-		case "manifest.json", "performance.csv", "journal":
+		case "manifest.json", "performance.csv", "timing.csv", "journal":
 			return nil
 		}
 		name, err := filepath.Rel(dir, path)

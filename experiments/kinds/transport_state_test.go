@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -39,7 +40,7 @@ type pausing struct {
 	mpi.Division
 	every  int // events or windows, in the mean; 0: it is not stopped
 	random sim.Stream
-	first  func() // before anything happens, after a state has been read; may be nil
+	first  bool // stop before anything happens
 }
 
 func (p *pausing) Archive(a *snapshot.Archive, known mpi.Known) {
@@ -77,11 +78,13 @@ func (s pausingSink) Delivered(id int32) {
 
 // Run implements mpi.Division.
 func (p *pausing) Run(kernels []*sim.Kernel, m mpi.Meeting) {
-	if p.first != nil {
-		p.first()
-		pause(m)
+	stop := false
+	if p.first {
+		stop = pause(m)
 	}
-	p.Division.Run(kernels, pausingMeeting{m, p})
+	if !stop {
+		p.Division.Run(kernels, pausingMeeting{m, p})
+	}
 }
 
 // pause makes a meeting offer its state.
@@ -106,7 +109,7 @@ func (m pausingMeeting) Stop() bool {
 
 // fabricRun is a program on a fabric that is stopped and goes on.
 type fabricRun struct {
-	t      *testing.T
+	t      testing.TB
 	config *mpiConfig
 }
 
@@ -160,7 +163,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 			r.t.Fatalf("%s: with snapshots, %d threads: %v, %v, want %v", name, threads, got, err, want)
 		}
 		for threads := 1; threads <= 3; threads++ {
-			p := &pausing{random: *random, first: func() {}}
+			p := &pausing{random: *random, first: true}
 			var again []byte
 			got, err := r.run(threads, p, mpi.Checkpoint{From: kept, Save: func(_ bool, state func() ([]byte, error)) error {
 				if again != nil {
@@ -207,4 +210,50 @@ func TestFabricProgramsGoOn(t *testing.T) {
 			r.check(program.name+" on "+on.name, &random, moments)
 		}
 	}
+}
+
+// forged are the programs whose states are damaged.
+var forged = []string{
+	threaded[0].text + threadedNetworks[0].text, threaded[1].text + threadedNetworks[2].text, threaded[2].text + threadedNetworks[3].text,
+}
+
+// FuzzForgedPrograms: bytes that are no state of a program on a fabric give an error and
+// never a panic, and those that pass for one lead to a program that can be written again.
+func FuzzForgedPrograms(f *testing.F) {
+	var runs []*fabricRun
+	var states [][]byte
+	for _, text := range forged {
+		text = "kind = \"mpi\"\n[job]\nranks = 16\nmachine = \"fabric\"\n[placement]\nper_node = 2\n" + text
+		r := &fabricRun{f, load(f, text, experiments.Options{}).Points[0].Config().(*mpiConfig)}
+		seen, kept := 0, []byte(nil)
+		_, err := r.run(1, &pausing{every: 3, random: sim.NewStream(1, "forged", 0)}, mpi.Checkpoint{Save: func(_ bool, state func() ([]byte, error)) error {
+			if seen++; seen > 20 {
+				return nil
+			}
+			b, err := state()
+			kept = bytes.Clone(b)
+			return err
+		}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		runs, states = append(runs, r), append(states, kept)
+	}
+	for seed := range uint32(9) {
+		f.Add(uint8(seed), 1000*seed, uint8(1<<(seed%8)), -1)
+		f.Add(uint8(seed), uint32(0), uint8(0), int(500*seed))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, at uint32, change uint8, cut int) {
+		r, b := runs[int(which)%len(runs)], bytes.Clone(states[int(which)%len(states)])
+		b[int(at)%len(b)] ^= change
+		if cut >= 0 && cut < len(b) {
+			b = append(b[:cut], b[cut+1:]...)
+		}
+		enough := errors.New("enough")
+		p := &pausing{first: true}
+		_, _ = r.run(2, p, mpi.Checkpoint{From: b, Save: func(_ bool, state func() ([]byte, error)) error {
+			_, err := state()
+			return errors.Join(err, enough)
+		}})
+	})
 }
