@@ -41,10 +41,13 @@ func (e *SlurmError) Error() string { return "--executor slurm: " + e.Reason }
 // slurmJob is what the tasks of an array read: which file, and which points
 // each of them computes.
 type slurmJob struct {
-	File    string     `json:"file"`
-	Options Options    `json:"options"`
-	Threads int        `json:"threads"`
-	Tasks   [][]string `json:"tasks"` // hashes of points
+	File    string  `json:"file"`
+	Options Options `json:"options"`
+	Threads int     `json:"threads"`
+	// SnapshotEvery is that of [Execution]: tasks keep the states of their points in the
+	// result folder, which has this one in it. Files go by point, so that tasks do not meet.
+	SnapshotEvery time.Duration `json:"snapshot_every,omitempty"`
+	Tasks         [][]string    `json:"tasks"` // hashes of points
 	// Refined are the points that refinement has added so far.
 	Refined []added `json:"refined,omitempty"`
 }
@@ -103,7 +106,7 @@ func (s *slurmRun) prepare(todo []*Point) error {
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
 		return &FolderError{dir, "cannot be made: " + reason(err)}
 	}
-	s.job = slurmJob{File: s.file.Name, Options: s.Options, Threads: max(1, s.execution.Threads)}
+	s.job = slurmJob{File: s.file.Name, Options: s.Options, Threads: max(1, s.execution.Threads), SnapshotEvery: s.execution.SnapshotEvery}
 	for _, p := range s.runner.points[len(s.file.Points):] {
 		s.job.Refined = append(s.job.Refined, added{p.steps, p.refined})
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // SlurmTask computes the points of one task of a job array: what the machines
-// of the cluster run. A task that was lost goes on where it ended.
+// of the cluster run. A task that was lost goes on where it ended, its point from its last
+// snapshot.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	text, err := Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
 	if err != nil {
@@ -28,8 +29,9 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	if err != nil {
 		return err
 	}
-	stem := filepath.Join(filepath.Dir(jobFile), fmt.Sprintf("task-%d", task))
-	r, err := newRunner(file, Execution{Jobs: 1, Threads: job.Threads})
+	dir := filepath.Dir(jobFile)
+	stem := filepath.Join(dir, fmt.Sprintf("task-%d", task))
+	r, err := newRunner(file, Execution{Dir: filepath.Dir(dir), Jobs: 1, Threads: job.Threads, SnapshotEvery: job.SnapshotEvery})
 	if err != nil {
 		return err
 	}

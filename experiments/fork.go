@@ -71,11 +71,7 @@ func (f *File) readFork() {
 		return
 	}
 	if f.kind.forks == nil {
-		why := ""
-		if f.kind.cold != "" {
-			why = " (" + f.kind.cold + ")"
-		}
-		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm%s; those that can: %s", f.kind.name, why, strings.Join(forkingKinds(), ", "))
+		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm%s; those that can: %s", f.kind.name, f.kind.whyCold(), strings.Join(forkingKinds(), ", "))
 		return
 	}
 	fork := &forking{}
@@ -107,6 +103,14 @@ func (f *File) readFork() {
 		fork.places = append(fork.places, s.key)
 	}
 	f.fork = fork
+}
+
+// whyCold is why a kind has no warm networks, in parentheses.
+func (k *kind) whyCold() string {
+	if k.cold == "" {
+		return ""
+	}
+	return " (" + k.cold + ")"
 }
 
 // forkingKinds lists the kinds that fork.

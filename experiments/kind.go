@@ -124,6 +124,7 @@ type kind struct {
 	cold       string // why it does not
 	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
 	pointAgain func(config any) string
+	someAgain  bool // it may have a reason
 }
 
 var kinds = map[string]*kind{}
@@ -136,12 +137,13 @@ func Register[C, R any](k Kind[C, R]) {
 	}
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
-		columns: columnsOf(reflect.TypeFor[R]()),
-		tables:  k.Tables,
-		asked:   k.Asked,
-		forks:   k.Forks.untyped(),
-		cold:    k.NoWarmup,
-		again:   k.BeginsAgain,
+		columns:   columnsOf(reflect.TypeFor[R]()),
+		tables:    k.Tables,
+		asked:     k.Asked,
+		forks:     k.Forks.untyped(),
+		cold:      k.NoWarmup,
+		again:     k.BeginsAgain,
+		someAgain: k.PointBeginsAgain != nil,
 		pointAgain: func(config any) string {
 			if k.PointBeginsAgain == nil {
 				return ""

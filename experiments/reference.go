@@ -43,8 +43,26 @@ func Reference(w io.Writer) error {
 	plot.WriteString("### Keys of [[plot]]\n\n")
 	referenceParams(&plot, PlotParams())
 	text := strings.Replace(b.String(), "{{plot}}\n", plot.String()+"\n", 1)
+	text = strings.Replace(text, "{{kept}}\n", referenceKept(), 1)
 	_, err := io.WriteString(w, strings.Replace(text, "{{contents}}\n", contents(text), 1))
 	return err
+}
+
+// referenceKept is a table of what becomes of points that are killed, by kind.
+func referenceKept() string {
+	b := "| kind | a point that was killed |\n|---|---|\n"
+	for _, name := range KindNames() {
+		k := kinds[name]
+		does := "goes on"
+		switch {
+		case k.again != "":
+			does = "begins again: " + k.again
+		case k.someAgain:
+			does = "goes on, but for some points, of which `weft run --snapshot-every` says why they begin again"
+		}
+		b += fmt.Sprintf("| `%s` | %s |\n", name, does)
+	}
+	return b
 }
 
 // contents lists the sections of a page, and under those about kinds their tables.

@@ -166,7 +166,7 @@ func (f *File) readWarm(path string) (*snapshot.File, error) {
 	}
 	for _, p := range f.Points {
 		if p.warmup == nil {
-			return nil, refuse("cannot be used: kind %q has no warm networks; those that have: %v", f.kind.name, forkingKinds())
+			return nil, refuse("cannot be used: kind %q has no warm networks%s; those that have: %v", f.kind.name, f.kind.whyCold(), forkingKinds())
 		}
 		if slices.ContainsFunc(file.States, func(s snapshot.State) bool { return p.warmup.owns(s.Key) }) {
 			continue

@@ -47,8 +47,10 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	}
 	pace := d.pace(o)
 	tail, latency := wholeCycle(o.nextFree+int64(n-1)*pace.interval), int64(pace.latency)
-	*d.train(te.packet) = train{head: o.nextFree + latency<<intervalShift, tail: tail + latency, flits: n, pace: pace.slope, slow: pace.slope}
-	*d.flits[toSwitches].Place(c + latency) = flit{queue: o.dest + int32(vc), packet: te.packet<<packetBits | headFlit | tailFlit, dst: te.dst, state: te.state}
+	p := d.train(te.packet) // field by field: see cross
+	p.head, p.tail, p.flits, p.pace, p.slow = o.nextFree+latency<<intervalShift, tail+latency, n, pace.slope, pace.slope
+	e := d.flits[toSwitches].Place(c + latency)
+	e.queue, e.packet, e.dst, e.state = o.dest+int32(vc), te.packet<<packetBits|headFlit|tailFlit, te.dst, te.state
 	o.nextFree += int64(n) * pace.interval
 	if n == 1 {
 		u.sent(d, t, te, o)

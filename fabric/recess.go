@@ -89,12 +89,15 @@ type tempo struct {
 	lost  time.Duration // likewise
 	cost  [2]float64    // of a unit of work, in nanoseconds, of several and of one, when last tried
 	tried [2]time.Time
+	rest  time.Duration // how long one goes on alone before several are tried again
 }
 
 const (
-	trial     = 20 * time.Millisecond // at least
-	trialHold = time.Second           // how long its outcome counts
-	fewWaits  = 4                     // threads that wait for less than one in so many parts of the time do not hold each other up
+	trial     = 100 * time.Millisecond // at least: a processor may be taken away for some tens at a time
+	trialHold = time.Second            // how long that of one alone counts
+	leastRest = 200 * time.Millisecond // doubled when several are slower again
+	mostRest  = 8 * leastRest
+	muchWait  = 0.4 // share of the time; threads that wait for less do not hold each other up much
 )
 
 // next tells whether one is to go on alone, as it did before or not, where so much has been
@@ -109,16 +112,22 @@ func (c *tempo) next(alone bool, now time.Time, work int64, lost time.Duration, 
 	if !begun {
 		return alone
 	}
-	mode := 0
+	cost := float64(took) / float64(done)
 	if alone {
-		mode = 1
+		c.cost[1], c.tried[1] = cost, now
+		return cost < c.cost[0] && now.Sub(c.tried[0]) < c.rest
 	}
-	c.cost[mode], c.tried[mode] = float64(took)/float64(done), now
-	if !alone && fewWaits*waited < time.Duration(threads)*took {
-		return false
+	c.cost[0], c.tried[0] = cost, now
+	if waited.Seconds() >= muchWait*float64(threads)*took.Seconds() {
+		if now.Sub(c.tried[1]) > max(trialHold, 2*c.rest) {
+			c.rest = leastRest
+			return true
+		}
+		if c.cost[1] < cost {
+			c.rest = min(2*c.rest, mostRest)
+			return true
+		}
 	}
-	if now.Sub(c.tried[1-mode]) > trialHold {
-		return !alone
-	}
-	return c.cost[1] < c.cost[0]
+	c.rest = leastRest
+	return false
 }

@@ -73,16 +73,28 @@ func (w *walker) ends() []topology.TerminalID {
 // heads lists what a packet from src to dst can look like at its first switch:
 // one head for each injection virtual channel, or one alone where the routing
 // ignores it.
-func (w *walker) heads(src, dst topology.TerminalID) []fabric.Head {
+func (w *walker) heads(src, dst topology.TerminalID) (heads []fabric.Head) {
+	w.eachHead(src, dst, func(h fabric.Head) { heads = append(heads, h) })
+	return heads
+}
+
+// eachHead visits what heads lists.
+func (w *walker) eachHead(src, dst topology.TerminalID, visit func(fabric.Head)) {
 	port := w.graph.TerminalPort[src]
-	var heads []fabric.Head
 	for set := w.r.InjectionVCs(w.vcs); set != 0; set &= set - 1 {
-		heads = append(heads, fabric.Head{Switch: w.graph.PortSwitch[port], In: port, VC: uint8(bits.TrailingZeros32(set)), Dst: dst})
+		visit(fabric.Head{Switch: w.graph.PortSwitch[port], In: port, VC: uint8(bits.TrailingZeros32(set)), Dst: dst})
 		if w.blind {
-			break
+			return
 		}
 	}
-	return heads
+}
+
+// injections is the number of heads that eachHead visits.
+func (w *walker) injections() int {
+	if w.blind {
+		return 1
+	}
+	return bits.OnesCount32(w.r.InjectionVCs(w.vcs))
 }
 
 // follow is the head behind hop on virtual channel vc; arrived tells that the

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Nobody passes a barrier before all have come, and what the last one does is done
@@ -28,5 +29,22 @@ func TestBarrier(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// TestBarrierLost: a goroutine that waits for a slow one can be seen to, and has lost the
+// time when that comes.
+func TestBarrierLost(t *testing.T) {
+	b := NewBarrier(2, LongLook)
+	var other sync.WaitGroup
+	other.Go(b.Wait)
+	for b.Waiting() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	b.Wait()
+	other.Wait()
+	if b.Waiting() != 0 || b.Lost() <= 0 {
+		t.Errorf("%d wait, and %v are lost", b.Waiting(), b.Lost())
 	}
 }

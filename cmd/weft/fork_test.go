@@ -51,7 +51,6 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		{[]string{"cost.toml", "--snapshot-every", "1s"}, "weft: --snapshot-every: points of kind \"cost\" (cost.toml) begin again after a kill: it is computed in a moment"},
 		{[]string{"x.toml", "--snapshot-every", "-1s"}, "weft: --snapshot-every -1s: want a time"},
 		{[]string{"x.toml", "--snapshot-every", "1s", "--out", "-"}, "weft: --snapshot-every needs a result folder"},
-		{[]string{"x.toml", "--snapshot-every", "1s", "--executor", "slurm"}, "weft: --snapshot-every is for runs on this machine"},
 	} {
 		status, _, stderr := weft(t, append([]string{"run"}, c.args...)...)
 		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {

@@ -63,13 +63,8 @@ func (f *runFlags) check() error {
 	if f.snapshotEvery < 0 {
 		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
 	}
-	if f.wantsKept {
-		switch {
-		case f.executor == "slurm":
-			return usagef("--snapshot-every is for runs on this machine: points of --executor slurm begin again after a kill")
-		case f.out == "-":
-			return usagef("--snapshot-every needs a result folder; --out - has none")
-		}
+	if f.wantsKept && f.out == "-" {
+		return usagef("--snapshot-every needs a result folder; --out - has none")
 	}
 	if f.saveWarm+f.fromWarm != "" {
 		switch {

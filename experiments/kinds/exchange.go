@@ -37,7 +37,7 @@ func init() {
 		Run:       runExchange,
 		PointBeginsAgain: func(c *exchangeConfig) string {
 			if c.Exchange.Through == "sessions" {
-				return "the model of sessions has no form to be kept in yet"
+				return againSessions
 			}
 			return ""
 		},

@@ -309,6 +309,7 @@ func TestForkProblems(t *testing.T) {
 		{"[fault.a]\nsince = \"later\"\n" + forkBase, "fault.a.since"},
 		{"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n", "fault.a.since = warmup: want \"\": this kind has no warm-up"},
 		{forkBase + "find = \"saturation\"\n[sweep]\nseed = [1]\nfork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n", "measure.find looks for a load: give the common warm-up one"},
+		{"kind = \"multicast-latency\"\n[sweep]\nfork = { warmup = { \"messages.bytes\" = \"1KiB\" }, settle = \"1us\" }\n", "becomes warm when it has had them"},
 		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
 		{"kind = \"mpi\"\n[sweep]\n\"workload.bytes\" = [\"1KiB\"]\nfork = { warmup = { \"workload.bytes\" = \"2KiB\" }, settle = \"1us\" }\n", "measured from its first message on"},
 	} {
