@@ -129,7 +129,8 @@ func (x *archiver) hardware() {
 // domains.
 func (x *archiver) settleIn(moving *moving) {
 	f := x.f
-	if x.plausible(); x.Err() != nil {
+	x.plausible()
+	if x.wholePackets(moving); x.Err() != nil {
 		return
 	}
 	for q := range f.upcoming {

@@ -92,16 +92,18 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	if err != nil {
 		return nil, nil, err
 	}
-	divide := func(nodes int, alone sim.Time, why string) (mpi.Division, error) {
+	var n *fabricNetwork
+	divide := func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
 		if alone > 0 {
 			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
 		}
 		run.OnOneThread(why)
-		return newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
+		n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
+		return n, err
 	}
 	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		fabricCounter(f, run)()
-		if errors.Is(err, mpi.ErrStopped) {
+		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
 			return result, err
 		}
 		return result, errors.Join(f.Rest(), err)

@@ -42,6 +42,7 @@ type fabricNetwork struct {
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
 	state   *networkState // the last that was written or read
+	ran     bool          // the run has begun, or gone on
 }
 
 // fabricTransport is a part of a fabricNetwork.
@@ -176,6 +177,7 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 
 // Run implements mpi.Division.
 func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
+	t.ran = true
 	t.fabric.RunKernels(kernels, m)
 }
 

@@ -19,7 +19,7 @@ import (
 func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[fabricNetwork](t, "fabric", "nodes", "flights", "orders", "parts",
 		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", "partOf", // of the settings
-		"state") // writes it
+		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
 		"free", "order", "over", "manyOrders") // of records that nobody uses
