@@ -105,7 +105,7 @@ func (f *File) readFork() {
 	f.fork = fork
 }
 
-// whyCold is why a kind has no warm networks, in parentheses.
+// whyCold is why a kind has no warm networks, in parentheses behind a space.
 func (k *kind) whyCold() string {
 	if k.cold == "" {
 		return ""

@@ -188,6 +188,10 @@ func (f *File) CheckWarm(path string) error {
 // Warms tells whether the kind can write and read warm networks.
 func (f *File) Warms() bool { return f.kind.forks != nil }
 
+// NoWarmup is why the kind cannot, in parentheses behind a space; "" where nobody would
+// expect it to.
+func (f *File) NoWarmup() string { return f.kind.whyCold() }
+
 // BeginsAgain is why a point begins again when it is killed; "": it goes on from its last
 // snapshot.
 func (f *File) BeginsAgain(p *Point) string {

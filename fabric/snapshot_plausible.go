@@ -26,7 +26,7 @@ func (x *archiver) plausible() {
 			v := sw.queue(local)
 			requests := sw.mask(local)
 			asks, crosses := (requests.va|requests.sa)>>(local&63)&1 != 0, requests.sa>>(local&63)&1 != 0
-			ready := v.count > 0 && (v.packet&headFlit != 0 || v.out >= 0) || v.dst < 0 && f.multicast != nil
+			ready := v.count > 0 && (v.packet&headFlit != 0 || v.out >= 0 || v.dst < 0)
 			x.Check(!asks || ready || f.unit != nil, "queue %d of switch %d asks for nothing", local, s)
 			x.Check(v.out >= -1 && v.out < queues && x.goes(sw, &v.queued) && (!crosses || v.out >= 0 || v.dst < 0 || v.packet&f.combined != 0), "queue %d of switch %d leads to port %d, virtual channel %d", local, s, v.hop>>16, v.out)
 			f.ofQueue(sw.queue0+int32(local)).eachQueued(v, func(q *queued) {

@@ -150,13 +150,7 @@ func (s *Stats) archive(a *snapshot.Archive) {
 func (x *archiver) noise() {
 	if n := x.all.noise; n != nil {
 		x.Mark("noise")
-		snapshot.Array(x.Archive, "ranks with noise of calls", n.calls, archiveStream)
-		snapshot.Array(x.Archive, "ranks with noise of computations", n.computing, archiveStream)
+		snapshot.Array(x.Archive, "ranks with noise of calls", n.calls, sim.ArchiveStream)
+		snapshot.Array(x.Archive, "ranks with noise of computations", n.computing, sim.ArchiveStream)
 	}
-}
-
-func archiveStream(a *snapshot.Archive, s *sim.Stream) {
-	state := s.State()
-	snapshot.Uint64(a, &state)
-	*s = sim.StreamFrom(state)
 }

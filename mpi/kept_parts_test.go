@@ -183,6 +183,9 @@ func TestPartsAreKept(t *testing.T) {
 		{"direct writes", skeletonSchedule(t, "fft3d", 32, func(c *skeletons.FFT3D) { c.N = 32 }), func(*mpi.Config) {}},
 		{"halo", skeletonSchedule(t, "halo", 32, func(c *skeletons.Halo) { c.Dims = []int{4, 8} }), func(*mpi.Config) {}},
 	} {
+		if testing.Short() && c.name != "rendezvous" && c.name != "direct writes" {
+			continue // with the race detector
+		}
 		config := func(parts int) mpi.Config {
 			config := mpi.QDRConfig(4)
 			config.Adapter.RNRDelay = 5 * sim.Microsecond

@@ -70,7 +70,11 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (divided int) {
 func TestLogGOPSIsKept(t *testing.T) {
 	defer mpi.DivideAlways()()
 	random, divided := sim.NewStream(6, "kept", 0), 0
-	for i := range 150 {
+	schedules := 150
+	if testing.Short() { // with the race detector
+		schedules = 50
+	}
+	for i := range schedules {
 		s := sim.NewStream(3, "goal", i)
 		p := []mpi.LogGOPS{mpi.DefaultLogGOPS, {L: 2000, Overhead: 2000, Gap: 2000, Eager: 100}, {L: 500, Overhead: 1500, Gap: 4000, GapByte: 1, OverByte: 2, Eager: 5000}, {L: 4000, Gap: 4000, Eager: 8}}[s.IntN(4)]
 		p.Compatible = s.IntN(3) == 0
@@ -85,7 +89,7 @@ func TestLogGOPSIsKept(t *testing.T) {
 		k := keptLogGOPS{text, p, func() mpi.Workload { return g.Replay(1) }}
 		divided += k.check(t, &random)
 	}
-	if divided < 40 {
+	if divided < schedules/4 {
 		t.Errorf("%d runs went on from states of several threads on several threads: too few to mean anything", divided)
 	}
 }

@@ -39,6 +39,7 @@ type loggpTransport struct {
 	arrival func(id, process, asks int32) // see expecter
 	ahead   hca.Ahead
 	known   Known // while a state is read
+	freed   int   // loggpFree events
 }
 
 // Events of the transport.
@@ -102,6 +103,10 @@ func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == loggpDelivered {
 		t.sink.Delivered(e.Target)
 		return
+	}
+	// The bursts of long messages are no events of the runtime, which pauses by its own.
+	if t.freed++; t.freed%progressInterval == 0 {
+		k.Stop()
 	}
 	t.waking[e.Target] = false
 	t.serve(k.Now(), e.Target)

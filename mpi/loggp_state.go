@@ -28,7 +28,7 @@ func (t *loggpTransport) archiveMark(a *snapshot.Archive, m *hca.Request) {
 	snapshot.Int(a, &m.Asks)
 	snapshot.Bool(a, &m.Quiet)
 	if a.Reading() && a.Err() == nil {
-		ok := m.To >= 0 && int(m.To) < len(t.nodes) && t.known.Transfer(m.ID, m.To, m.Quiet)
+		ok := m.Bytes <= maxMessage && m.To >= 0 && int(m.To) < len(t.nodes) && t.known.Transfer(m.ID, m.To, m.Quiet)
 		a.Check(ok && t.known.Process(m.Process, m.To) && t.asks(m.Asks), "transfer %d to process %d on node %d", m.ID, m.Process, m.To)
 	}
 }

@@ -42,7 +42,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"sent", "side", "nextSent") // have become events
 	snapshottest.Names[shared](t, "ranks", "messages", "noise",
 		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "queues")
-	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "arrival", "ahead", "known")
+	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "arrival", "ahead", "known", "freed")
 	snapshottest.Names[ScheduleRun](t, "ranks", "phaseEnd", "left", // the last follows from the ranks
 		"s", "costs", "unit", "ops", "phased", "phaseOver", "parts")
 }

@@ -175,7 +175,7 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	}
 	walks := make([]*stageWalk, min(stage.Goals, runtime.GOMAXPROCS(0)))
 	for i := range walks {
-		walk := &stageWalk{walker: w, stage: stage, sample: sample, waiting: waiting, yield: yield, slots: make([]stageSlot, w.graph.Switches()), failed: stage.Goals}
+		walk := &stageWalk{walker: w, stage: stage, sample: sample, waiting: waiting, yield: yield, found: foundHeads{slots: make([]stageSlot, w.graph.Switches())}, failed: stage.Goals}
 		walks[i] = walk
 		to := walk.to
 		if counted != nil {

@@ -119,7 +119,6 @@ type countedHead struct {
 	in      topology.PortID // one that packets come by
 	first   int32           // its steps
 	end     int32
-	before  int32 // head of the same switch; -1: none
 	counts  uint32
 	fresh   uint32    // of these those that do not yet stand at the next heads
 	waiting []arrival // one for each count, of those that have ended an earlier stage
@@ -136,6 +135,7 @@ type countedStep struct {
 // to walks to a goal.
 func (x *countedWalk) to(goal int) error {
 	x.heads, x.steps = x.heads[:0], x.steps[:0]
+	x.found.reset()
 	x.begin(goal)
 	for i := 0; i < len(x.heads); i++ {
 		if err := x.expand(goal, i); err != nil {
@@ -183,26 +183,19 @@ func (x *countedWalk) begin(goal int) {
 			key := group[0].stageKey
 			key.state &^= counted
 			port := x.graph.PortStart[key.at] + topology.PortID(group[0].firstIn()/x.vcs)
-			x.heads = append(x.heads, countedHead{stageKey: key, in: port, before: -1, counts: set, waiting: group})
+			x.found.apart(key)
+			x.heads = append(x.heads, countedHead{stageKey: key, in: port, counts: set, waiting: group})
 		}
 	})
 }
 
 // number is that of a head, a new one if need be.
 func (x *countedWalk) number(goal int, k stageKey, in topology.PortID) int32 {
-	fresh, before := int32(len(x.heads)), int32(-1)
-	slot := &x.slots[k.at]
-	if slot.goal == int32(goal)+1 {
-		before = slot.number
-		for n := before; n >= 0; n = x.heads[n].before {
-			if x.heads[n].stageKey == k {
-				return n
-			}
-		}
+	n, fresh := x.found.number(goal, k)
+	if fresh {
+		x.heads = append(x.heads, countedHead{stageKey: k, in: in})
 	}
-	*slot = stageSlot{int32(goal) + 1, fresh}
-	x.heads = append(x.heads, countedHead{stageKey: k, in: in, before: before})
-	return fresh
+	return n
 }
 
 // expand finds the steps of a head.

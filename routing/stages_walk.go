@@ -31,16 +31,10 @@ type stageWalk struct {
 	err     error
 	failed  int // goal
 
-	slots []stageSlot // by switch
+	found foundHeads
 	heads []stageHead
 	sets  []uint64 // wanted channels of the heads
 	steps []stageStep
-}
-
-// stageSlot is the last head of a switch that was found on the way to a goal.
-type stageSlot struct {
-	goal   int32 // + 1
-	number int32
 }
 
 // stageHead is a head on the way to a goal.
@@ -48,7 +42,6 @@ type stageHead struct {
 	stageKey
 	in      topology.PortID // one that packets come by
 	set     int32           // first word of the wanted channels
-	before  int32           // head of the same switch; -1: none
 	waiting *arrival        // of one that has ended an earlier stage; else nil
 }
 
@@ -61,6 +54,7 @@ type stageStep struct {
 // to walks to a goal.
 func (x *stageWalk) to(goal int) error {
 	x.heads, x.sets, x.steps = x.heads[:0], x.sets[:0], x.steps[:0]
+	x.found.reset()
 	x.begin(goal)
 	for i := 0; i < len(x.heads); i++ {
 		if err := x.expand(goal, i); err != nil {
@@ -112,7 +106,8 @@ func (x *stageWalk) enter(goal int, ended []arrival) {
 	for i := range ended {
 		if a := &ended[i]; x.stage.Enters(goal, a.at, a.state) {
 			port := x.graph.PortStart[a.at] + topology.PortID(a.firstIn()/x.vcs)
-			x.heads = append(x.heads, stageHead{stageKey: a.stageKey, in: port, before: -1, waiting: a})
+			x.found.apart(a.stageKey)
+			x.heads = append(x.heads, stageHead{stageKey: a.stageKey, in: port, waiting: a})
 		}
 	}
 }
@@ -170,19 +165,11 @@ func (x *stageWalk) came(in topology.PortID) uint8 {
 
 // number is that of a head, a new one if need be.
 func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
-	fresh, before := int32(len(x.heads)), int32(-1)
-	slot := &x.slots[k.at]
-	if slot.goal == int32(goal)+1 {
-		before = slot.number
-		for n := before; n >= 0; n = x.heads[n].before {
-			if x.heads[n].stageKey == k {
-				return n
-			}
-		}
+	n, fresh := x.found.number(goal, k)
+	if fresh {
+		x.heads = append(x.heads, stageHead{stageKey: k, in: in})
 	}
-	*slot = stageSlot{int32(goal) + 1, fresh}
-	x.heads = append(x.heads, stageHead{stageKey: k, in: in, before: before})
-	return fresh
+	return n
 }
 
 // expand follows what a packet at a head can do.

@@ -186,7 +186,7 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 		return usagef("--snapshot and --from take one file, not %d", len(files))
 	}
 	if !files[0].Warms() {
-		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot", files[0].Kind())
+		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot%s", files[0].Kind(), files[0].NoWarmup())
 	}
 	if f.fromWarm != "" {
 		return files[0].CheckWarm(f.fromWarm)

@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -99,20 +98,6 @@ type flight struct {
 	next    int32    // + 1; in qpOrder.ahead
 }
 
-// qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
-// have any at a time.
-type qpOrder struct {
-	sent     uint32        // by the sender
-	expected atomic.Uint32 // by the receiver, who has done with the order when it is sent
-	ahead    int32         // flights that are there and wait for earlier ones, + 1
-}
-
-type qpPair struct{ from, to hca.QP }
-
-// fewOrders, which only tests change, is the least number of orders that are looked
-// through for those to give up.
-var fewOrders = 4096
-
 // Events of the transport.
 const (
 	engineFree       uint16 = iota // target node
@@ -204,44 +189,6 @@ func (t *fabricTransport) newFlight() int32 {
 	id := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
 	return id
-}
-
-// orderFor is the order of the flights from one QP to another.
-func (t *fabricTransport) orderFor(pair qpPair) int32 {
-	order, known := t.orderOf[pair]
-	if known {
-		return order
-	}
-	if len(t.orderOf) >= t.manyOrders {
-		t.endOrders()
-		t.manyOrders = max(fewOrders, 2*len(t.orderOf))
-	}
-	if last := len(t.over) - 1; last >= 0 {
-		order, t.over = t.over[last], t.over[:last]
-	} else {
-		if t.order.first == t.order.end {
-			t.order.first, t.order.end = t.orders.Take(256)
-		}
-		order = t.order.first
-		t.order.first++
-	}
-	q := t.orders.At(order)
-	q.sent, q.ahead = 0, 0
-	q.expected.Store(0)
-	t.orderOf[pair] = order
-	return order
-}
-
-// endOrders gives up the orders of which no flight is left; their next one begins them anew.
-// The receiver's part may be at work on the last of one, which is then given up another
-// time.
-func (t *fabricTransport) endOrders() {
-	for pair, order := range t.orderOf {
-		if q := t.orders.At(order); q.expected.Load() == q.sent {
-			delete(t.orderOf, pair)
-			t.over = append(t.over, order)
-		}
-	}
 }
 
 // inLatency is the number of full packets that the link carries in the time from the
