@@ -18,7 +18,7 @@ THREADED := ./experiments ./routing/multicast ./routing/proof
 # Packages in which a point is simulated on several threads, and their tests
 # of that.
 DIVIDED := ./fabric ./mpi ./experiments/kinds
-THREADS := Threads|TestForks$$|TestKilled
+THREADS := Threads|TestForks$$
 
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
