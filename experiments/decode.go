@@ -250,17 +250,30 @@ func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, name := range sortedKeys(table) {
-		element := reflect.New(v.Type().Elem())
-		d.value(join(path, tomlKey(name)), element.Elem(), table[name])
-		v.SetMapIndex(reflect.ValueOf(name), element.Elem())
+		element := newElement(v.Type().Elem())
+		d.value(join(path, tomlKey(name)), element, table[name])
+		v.SetMapIndex(reflect.ValueOf(name), element)
 	}
+}
+
+// Defaulter is a table of which a file may have several, as [NAME.ONE] or [[NAME]], if it
+// has defaults or choices: Defaults, of its pointer, gives it those before it is read.
+type Defaulter interface{ Defaults() }
+
+// newElement is an element of a map or a list of a type, with its defaults.
+func newElement(t reflect.Type) reflect.Value {
+	element := reflect.New(t)
+	if d, ok := element.Interface().(Defaulter); ok {
+		d.Defaults()
+	}
+	return element.Elem()
 }
 
 // list decodes an array; a single value may stand for an array of one.
 func (d *decoder) list(path string, v reflect.Value, raw any) {
 	elements, ok := raw.([]any)
 	if !ok {
-		one := reflect.New(v.Type().Elem()).Elem()
+		one := newElement(v.Type().Elem())
 		before := len(d.doc.problems)
 		if d.value(path, one, raw); len(d.doc.problems) == before {
 			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
@@ -274,6 +287,7 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
 	before := len(d.doc.problems)
 	for i, element := range elements {
+		list.Index(i).Set(newElement(v.Type().Elem()))
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
 	}
 	if len(d.doc.problems) == before { // what is half read must not be judged

@@ -69,7 +69,7 @@ func describeTable(f field) TableDescription {
 	v := f.value
 	if v.Kind() == reflect.Map {
 		t.Names = f.tag.Get("names")
-		v = reflect.New(v.Type().Elem()).Elem()
+		v = newElement(v.Type().Elem())
 	}
 	t.Params = param.DescribeParams(v.Addr().Interface())
 	for _, inner := range fieldsOf(v).list {

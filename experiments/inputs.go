@@ -67,9 +67,14 @@ func fileReaders(config any) []fileReader {
 			}
 			return
 		}
-		if v.Kind() == reflect.Struct {
+		switch v.Kind() {
+		case reflect.Struct:
 			for _, f := range fieldsOf(v).list {
 				search(f.value)
+			}
+		case reflect.Map:
+			for _, element := range elementsOf(v) {
+				search(element.value)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,14 +44,8 @@ func appendResolved(all []setting, path string, v reflect.Value) []setting {
 			all = appendResolved(all, join(path, f.name), f.value)
 		}
 	case reflect.Map:
-		table := map[string]reflect.Value{}
-		for _, key := range v.MapKeys() {
-			element := reflect.New(v.Type().Elem()).Elem()
-			element.Set(v.MapIndex(key))
-			table[key.String()] = element
-		}
-		for _, name := range sortedKeys(table) {
-			all = appendResolved(all, join(path, tomlKey(name)), table[name])
+		for _, element := range elementsOf(v) {
+			all = appendResolved(all, join(path, tomlKey(element.name)), element.value)
 		}
 	case reflect.Slice:
 		list := make([]any, v.Len())
@@ -64,6 +59,17 @@ func appendResolved(all []setting, path string, v reflect.Value) []setting {
 	default:
 		all = append(all, setting{path, v.Interface()})
 	}
+	return all
+}
+
+// elementsOf lists copies of the elements of a map by name, in order.
+func elementsOf(v reflect.Value) (all []field) {
+	for _, key := range v.MapKeys() {
+		element := reflect.New(v.Type().Elem()).Elem()
+		element.Set(v.MapIndex(key))
+		all = append(all, field{name: key.String(), value: element})
+	}
+	slices.SortFunc(all, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	return all
 }
 
