@@ -16,7 +16,7 @@ func newAllocators(n *network) ([]allocator.Allocator, error) {
 	}
 	bySwitch := make([]allocator.Allocator, len(n.switches))
 	for s := range n.switches {
-		env := allocator.Env{Ports: max(1, int(n.switches[s].ports)), VCs: n.vcs, Iterations: n.config.Switch.Iterations}
+		env := allocator.Env{Ports: max(1, int(n.switches[s].ports)), VCs: n.vcs, Iterations: n.config.Switch.Iterations, Switch: s, Seed: n.seed}
 		var err error
 		if bySwitch[s], err = allocator.Registry.New(name, env); err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func newAllocators(n *network) ([]allocator.Allocator, error) {
 
 // registered is the memory that switch allocation by registered allocators works in.
 type registered struct {
-	ages     bool // they read births
+	reads    allocator.Traits
 	requests []allocator.Request
 	matches  []int
 	chosen   []request
@@ -35,7 +35,7 @@ type registered struct {
 
 func newRegistered(d *domain) *registered {
 	n := len(d.matcher.requests)
-	return &registered{allocator.TraitsOf(d.config.Switch.Allocator).Ages, make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
+	return &registered{allocator.TraitsOf(d.config.Switch.Allocator), make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
 }
 
 // allocate lets the allocator of a switch choose among some requests, and sends
@@ -47,8 +47,11 @@ func (a *registered) allocate(d *domain, sw *switchState, requests []request, t 
 	for i, r := range requests {
 		local := r.local()
 		a.requests[i] = allocator.Request{Input: uint16(r.port()), VC: d.matcher.places[local].vc, Output: uint16(r.output())}
-		if a.ages {
+		if a.reads.Ages {
 			a.requests[i].Born = d.packet(sw.queue(local).packet >> packetBits).birth
+		}
+		if a.reads.Queues {
+			a.requests[i].Queued = sw.queue(local).count
 		}
 	}
 	a.matches = d.allocators[d.wordSwitch[sw.queue0>>6]].Allocate(a.requests[:len(requests)], a.matches[:0])

@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -39,6 +40,9 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	}
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
+	}
+	if allocator.TraitsOf(s.Allocator).Queues {
+		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator))
 	}
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)

@@ -8,6 +8,10 @@ type Env struct {
 	// Iterations is how often an allocator that iterates matches among what is
 	// left, in one step; at least 1.
 	Iterations int
+	// Switch is the number of the switch, and Seed that of the run: an allocator that draws
+	// has a stream sim.NewStream(Seed, "its name", Switch), which it archives.
+	Switch int
+	Seed   uint64
 }
 
 // Request is the wish of the flit at the front of a queue to cross the switch in
@@ -17,6 +21,9 @@ type Request struct {
 	// Born is the cycle in which the flit's packet was born; 0 unless the allocator
 	// is registered with [Traits].Ages.
 	Born int64
+	// Queued is the number of flits in that queue, this one included; 0 unless the
+	// allocator is registered with [Traits].Queues.
+	Queued int32
 }
 
 // Allocator chooses for one switch. It keeps what it remembers of earlier steps,

@@ -21,6 +21,9 @@ type Traits struct {
 	Iterates bool
 	// Ages tells that it reads [Request].Born.
 	Ages bool
+	// Queues tells that it reads [Request].Queued. It does not go with packets as the unit,
+	// where no flits are counted.
+	Queues bool
 	// Maximal promises that no request is left whose input and output are both free.
 	Maximal bool
 	// Wait is the most steps that a request takes to cross, that one included, if all

@@ -129,6 +129,9 @@ func (q *queues) run(a, other allocator.Allocator) error {
 			if q.traits.Ages {
 				r.Born = int64(since)
 			}
+			if q.traits.Queues {
+				r.Queued = int32(1 + step - since) // one more comes in every step
+			}
 			requests, of = append(requests, r), append(of, k)
 		}
 		if len(requests) == 0 {
