@@ -83,7 +83,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[Meter](t, "from", "to", "slice", "slices", "latency", "network", "hops", "nonMinimal", "packets", "notes", "levels",
 		"last", "first", "trailing", // found again with the next packet, taken with each slice
 		"parts") // taken over
-	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
+	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "entered", "held", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
 	snapshottest.Names[Watchdog](t, "moved", "movedAt", "waits", "waitsAt", "f", "limit")
 	snapshottest.Names[Wait](t, "Holds", "Wants", "Flits", "Src", "Dst", "Multicast", "packet", "Holder")
 	snapshottest.Names[levelMeter](t, "tallies", "routing", "levels")
