@@ -22,6 +22,7 @@ func (f *Fabric) ask(routing Routing) {
 	}
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
+		f.departsAhead = f.occupancy || readsCredits(routing)
 		f.departures = make([]sim.Stream, f.graph.Terminals())
 		for t := range f.departures {
 			f.departures[t] = sim.NewStream(f.seed, "departure", t)

@@ -33,6 +33,7 @@ type network struct {
 	wordSwitch     []int32 // switch of each mask word
 	routing        Routing
 	departer       Departer // nil: packets leave their terminals undecided
+	departsAhead   bool     // it reads queues, so that terminals decide before anything arrives
 	memory         Memory   // of a Learner
 	escape         *escape  // nil unless the routing is an EscapeRouting
 

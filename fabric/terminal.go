@@ -151,9 +151,13 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
 func (d *domain) serveTerminals(c int64) {
-	if len(d.woken) == 0 && d.wakes.Skip(c) {
+	if len(d.woken) == 0 && len(d.due) == 0 && d.wakes.Skip(c) {
 		return
 	}
+	for _, t := range d.due {
+		d.serve(t, &d.terminals[t], c)
+	}
+	d.due = d.due[:0]
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
@@ -172,6 +176,39 @@ func (d *domain) serveTerminals(c int64) {
 		}
 	}
 	d.woken = d.woken[:0]
+}
+
+// decideDepartures asks the routing about the packets of terminals that are due in cycle
+// c, before anything arrives, and leaves these terminals in due. It is for routings that
+// read queues: others get the same answer when the terminal is served.
+func (d *domain) decideDepartures(c int64) {
+	d.departing = true
+	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
+		if d.large {
+			d.prefetchTerminals(batch)
+		}
+		for _, t := range batch {
+			te := &d.terminals[t]
+			if te.wake != c { // superseded by an earlier wake
+				continue
+			}
+			te.wake = Never
+			switch o := &d.out[d.terminalOut0+t]; {
+			case te.packet >= 0:
+			case d.byLane(t):
+				if wholeCycle(o.nextFree) <= c {
+					d.fillLanes(t, te, &d.laneQueues[t])
+				}
+			case d.busy(t, te, o, c) || !d.fetch(t, te, c):
+				continue
+			}
+			if te.packet >= 0 && te.allowed == 0 {
+				te.allowed, te.state = d.depart(t, te.dst)
+			}
+			d.due = append(d.due, t)
+		}
+	}
+	d.departing = false
 }
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
@@ -308,7 +345,6 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
 	*h = Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
-	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
 	d.view.random, d.summed = nil, 0
