@@ -22,7 +22,9 @@ func (f *Fabric) ask(routing Routing) {
 	}
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
-		f.departsAhead = f.occupancy || readsCredits(routing)
+		if f.departsAhead = f.occupancy || readsCredits(routing); f.departsAhead {
+			f.lead = int64(min(1, f.config.Terminal.InjectionCycles))
+		}
 		f.departures = make([]sim.Stream, f.graph.Terminals())
 		for t := range f.departures {
 			f.departures[t] = sim.NewStream(f.seed, "departure", t)

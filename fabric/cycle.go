@@ -115,8 +115,9 @@ func (f *Fabric) Tick(now sim.Time) {
 	}
 }
 
-// tick simulates cycle c: first terminals decide by the queues that they see, in any
-// order, then everything arrives, in any order, then the switches do that have work, by
+// tick simulates cycle c: first terminals whose routing reads queues send and decide, in
+// any order, then everything arrives, in any order, and other terminals send, and those
+// that now have the credit that they lacked; then the switches do that have work, by
 // number. What a switch does reaches others at least one cycle later.
 func (d *domain) tick(c int64) {
 	d.cycle, d.worked = c, c
@@ -127,7 +128,9 @@ func (d *domain) tick(c int64) {
 		d.behind.release(d, c)
 	}
 	if d.departsAhead {
-		d.decideDepartures(c)
+		d.departing = true
+		d.serveDue(c)
+		d.departing = false
 	}
 	if d.unit != nil {
 		d.unit.arrive(d, c)

@@ -39,11 +39,10 @@ type domain struct {
 	wakes   *sim.Wheel[int32]      // terminal
 	active  []uint64               // mask words with a bit set
 	woken   []int32                // terminals to serve in this cycle because of a credit
-	due     []int32                // and because their time has come, where departsAhead
 	behind  *behind                // nil unless occupancy
 	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
 
-	departing   bool // terminals decide: nothing of this cycle has arrived
+	departing   bool // terminals send and decide before anything arrives
 	routesAhead bool // switches route while those ahead of them are evaluated
 
 	steps      stepTimes

@@ -33,7 +33,8 @@ type network struct {
 	wordSwitch     []int32 // switch of each mask word
 	routing        Routing
 	departer       Departer // nil: packets leave their terminals undecided
-	departsAhead   bool     // it reads queues, so that terminals decide before anything arrives
+	departsAhead   bool     // it reads queues: terminals send and decide before anything arrives
+	lead           int64    // cycles from its decision until the head can enter the channel: 1, where departsAhead and injection takes that long
 	memory         Memory   // of a Learner
 	escape         *escape  // nil unless the routing is an EscapeRouting
 

@@ -151,13 +151,20 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
 func (d *domain) serveTerminals(c int64) {
-	if len(d.woken) == 0 && len(d.due) == 0 && d.wakes.Skip(c) {
+	if len(d.woken) == 0 && d.wakes.Skip(c) {
 		return
 	}
-	for _, t := range d.due {
-		d.serve(t, &d.terminals[t], c)
+	d.serveDue(c)
+	for _, t := range d.woken {
+		if te := &d.terminals[t]; te.packet < 0 || te.wake == Never { // otherwise served just now
+			d.serve(t, te, c)
+		}
 	}
-	d.due = d.due[:0]
+	d.woken = d.woken[:0]
+}
+
+// serveDue serves the terminals that are due in cycle c.
+func (d *domain) serveDue(c int64) {
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
@@ -170,49 +177,54 @@ func (d *domain) serveTerminals(c int64) {
 			}
 		}
 	}
-	for _, t := range d.woken {
-		if te := &d.terminals[t]; te.packet < 0 || te.wake == Never { // otherwise served just now
-			d.serve(t, te, c)
-		}
-	}
-	d.woken = d.woken[:0]
 }
 
-// decideDepartures asks the routing about the packets of terminals that are due in cycle
-// c, before anything arrives, and leaves these terminals in due. It is for routings that
-// read queues: others get the same answer when the terminal is served.
-func (d *domain) decideDepartures(c int64) {
-	d.departing = true
-	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
-		if d.large {
-			d.prefetchTerminals(batch)
+// prepare has the routing decide about the packet that terminal t sends next; false: it
+// does not enter its channel in this cycle. The terminal wakes for either.
+func (d *domain) prepare(t int32, te *terminal, c int64) bool {
+	free := wholeCycle(d.out[d.terminalOut0+t].nextFree)
+	if te.packet < 0 {
+		if free > c+d.lead {
+			d.wakeAt(t, te, free-d.lead)
+			return false
 		}
-		for _, t := range batch {
-			te := &d.terminals[t]
-			if te.wake != c { // superseded by an earlier wake
-				continue
-			}
-			te.wake = Never
-			switch o := &d.out[d.terminalOut0+t]; {
-			case te.packet >= 0:
-			case d.byLane(t):
-				if wholeCycle(o.nextFree) <= c {
-					d.fillLanes(t, te, &d.laneQueues[t])
-				}
-			case d.busy(t, te, o, c) || !d.fetch(t, te, c):
-				continue
-			}
-			if te.packet >= 0 && te.allowed == 0 {
-				te.allowed, te.state = d.depart(t, te.dst)
-			}
-			d.due = append(d.due, t)
+		if !d.fetch(t, te, c+d.lead) {
+			return false
 		}
 	}
-	d.departing = false
+	if te.allowed == 0 {
+		te.allowed, te.state = d.depart(t, te.dst)
+	}
+	waited := int64(uint32(c) - te.born)
+	enters := max(free, c-waited+int64(d.config.Terminal.InjectionCycles))
+	if enters > c {
+		d.wakeAt(t, te, enters)
+	}
+	return enters <= c
+}
+
+// succeed takes terminal t's next packet as the tail of the one before leaves. Where
+// terminals decide ahead it is decided a cycle before it can follow.
+func (d *domain) succeed(t int32, te *terminal, o *outPort) {
+	next := wholeCycle(o.nextFree)
+	if !d.fetch(t, te, next) {
+		return
+	}
+	if d.lead > 0 && te.allowed == 0 {
+		if decided := next - d.lead; decided > d.cycle {
+			next = decided
+		} else if d.departing {
+			te.allowed, te.state = d.depart(t, te.dst)
+		}
+	}
+	d.wakeAt(t, te, next)
 }
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
 func (d *domain) serve(t int32, te *terminal, c int64) {
+	if d.departing && (te.packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
+		return
+	}
 	if d.unit != nil {
 		d.unit.serve(d, t, te, c)
 		return
@@ -263,15 +275,12 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	if d.convoys != nil && te.left > fewestFlits {
 		d.convoys.leave(d, t, te, o)
 	}
-	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
-		d.wakeAt(t, te, next)
+		d.wakeAt(t, te, wholeCycle(o.nextFree))
 		return
 	}
 	te.packet = -1
-	if d.fetch(t, te, next) {
-		d.wakeAt(t, te, next)
-	}
+	d.succeed(t, te, o)
 }
 
 // busy tells whether terminal t, which has been woken, has a channel that is still busy
@@ -294,7 +303,7 @@ func (d *domain) fetch(t int32, te *terminal, c int64) bool {
 	spec := &d.spec
 	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < Never {
-			d.wakeAt(t, te, max(spec.Birth+delay, d.cycle+1))
+			d.wakeAt(t, te, max(spec.Birth+delay-d.lead, d.cycle+1))
 		}
 		return false
 	}
