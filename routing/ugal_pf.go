@@ -10,17 +10,18 @@ import (
 
 // UGALPFConfig holds the settings of routing "ugal-pf".
 type UGALPFConfig struct {
-	Reading    string `toml:"reading" doc:"when packets leave the minimal path: paper, once its output's queue reaches two thirds of a buffer, for the neighbour with the emptiest output; sst, once the queue is longer than 3/2 of that of the best neighbour drawn, and threshold" choices:"paper|sst"`
-	Threshold  int    `toml:"threshold" doc:"of reading sst" unit:"flits" min:"0" max:"1000000"`
-	Candidates int    `toml:"candidates" doc:"of reading sst: detours drawn for each packet" min:"1" max:"64"`
-	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
-	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+	Reading       string `toml:"reading" doc:"when packets leave the minimal path: paper, once its output's queue reaches two thirds of a buffer, for the neighbour with the emptiest output; sst, once the queue is longer than 3/2 of that of the best neighbour drawn, and threshold" choices:"paper|sst"`
+	Threshold     int    `toml:"threshold" doc:"of reading sst" unit:"flits" min:"0" max:"1000000"`
+	Candidates    int    `toml:"candidates" doc:"of reading sst: detours drawn for each packet" min:"1" max:"64"`
+	NeighbourTies string `toml:"neighbour_ties" doc:"of reading paper, choice between several neighbours with the emptiest output: random, or lowest, the switch with the lowest number, as BookSim2 chooses" choices:"random|lowest"`
+	Sensing       string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
+	DecidedAt     string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
 	PathSettings
 }
 
 func init() {
 	Register("ugal-pf", "UGAL-PF of PolarFly, on any graph: minimal, or over a neighbour of the source switch; the virtual channel rises at every hop", Use{},
-		UGALPFConfig{"paper", 50, 4, "credits", "terminal", defaultPaths("random", false)}, newUGALPF)
+		UGALPFConfig{"paper", 50, 4, "random", "credits", "terminal", defaultPaths("random", false)}, newUGALPF)
 }
 
 // ugalPF is UGAL-PF, UGAL with Compact Valiant paths (Lakhotia et al., PolarFly, SC
@@ -31,8 +32,8 @@ func init() {
 //
 //   - reading = "paper": a packet goes minimally while the queue of its output, all
 //     virtual channels, is shorter than two thirds of the buffer of one. Otherwise it
-//     takes the neighbour whose output has the shortest queue, of several one at
-//     random: as intermediate, or, if source and destination are neighbours, one of
+//     takes the neighbour whose output has the shortest queue, of several the one that
+//     neighbour_ties says: as intermediate, or, if source and destination are neighbours, one of
 //     that neighbour's neighbours, drawn at random from those that are neither. Is
 //     the shortest queue that of the minimal output, the packet goes minimally.
 //   - reading = "sst": the PolarFly of SST merlin. Neighbours are drawn at random (any
@@ -44,8 +45,6 @@ func init() {
 // fewest credits outstanding, then any. It can deadlock.
 //
 // On graphs whose diameter is not 2, "neighbours" and "not" is all that is told apart.
-// Paths of "paper" that the program prefers by the number of the neighbour are random
-// here.
 type ugalPF struct {
 	*legWalk
 	settings UGALPFConfig
@@ -80,6 +79,8 @@ func (u *ugalPF) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.settings.Reading == "paper" {
 		unused = append(unused, "threshold", "candidates")
+	} else {
+		unused = append(unused, "neighbour_ties")
 	}
 	return unused
 }
@@ -163,7 +164,12 @@ func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) ne
 		switch q := u.sense.queue(v, n.port); {
 		case equal == 0 || q < least:
 			best, least, equal = n, q, 1
-		case q == least:
+		case q > least:
+		case u.settings.NeighbourTies == "lowest":
+			if u.via[n.column] < u.via[best.column] {
+				best = n
+			}
+		default:
 			if equal++; random.IntN(equal) == 0 {
 				best = n
 			}
