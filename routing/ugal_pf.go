@@ -42,7 +42,7 @@ func init() {
 //
 // Deadlock: hops are numbered as in routing "val" on any graph, 2+2 on PolarFly.
 // hop_vcs = "any" is as published: at the first switch the virtual channel with the
-// fewest credits outstanding, then any. It can deadlock.
+// fewest credits outstanding when the packet is decided, then any. It can deadlock.
 //
 // On graphs whose diameter is not 2, "neighbours" and "not" is all that is told apart.
 type ugalPF struct {
@@ -99,7 +99,12 @@ func (u *ugalPF) DecidesAtTerminals() bool { return u.settings.DecidedAt == "ter
 
 // Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	h.State = u.decide(v, h)
+	decided := u.decide(v, h)
+	h.State = decided
+	if hop := u.next(v, h); u.choosesVC(h, hop.Port) {
+		decided |= u.emptiestVC(v, hop.Port) + 1
+	}
+	h.State = decided
 	return v.AllVCs()
 }
 
@@ -108,17 +113,31 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
 	}
+	noted := uint32(0) // at the terminal: the virtual channel of the first hop, + 1
+	if u.counted == 0 {
+		noted, h.State = h.State&legHops, h.State&^legHops
+	}
 	hop := u.next(v, h)
-	if u.choosesVC(h, hop.Port) {
-		best, least := 0, v.Outstanding(hop.Port, 0)
-		for vc := 1; vc < v.VCs(); vc++ {
-			if n := v.Outstanding(hop.Port, vc); n < least {
-				best, least = vc, n
-			}
-		}
-		hop.VCs = 1 << best
+	switch {
+	case !u.choosesVC(h, hop.Port):
+	case noted > 0:
+		hop.VCs = 1 << (noted - 1)
+	default:
+		hop.VCs = 1 << u.emptiestVC(v, hop.Port)
 	}
 	return hop
+}
+
+// emptiestVC is the virtual channel of a port with the fewest credits outstanding, of
+// several the first.
+func (u *ugalPF) emptiestVC(v *fabric.View, port topology.PortID) uint32 {
+	best, least := 0, v.Outstanding(port, 0)
+	for vc := 1; vc < v.VCs(); vc++ {
+		if n := v.Outstanding(port, vc); n < least {
+			best, least = vc, n
+		}
+	}
+	return uint32(best)
 }
 
 // choosesVC tells whether a packet takes the virtual channel of its first hop by
