@@ -15,7 +15,7 @@ type UGALPFConfig struct {
 	Candidates    int    `toml:"candidates" doc:"of reading sst: detours drawn for each packet" min:"1" max:"64"`
 	NeighbourTies string `toml:"neighbour_ties" doc:"of reading paper, choice between several neighbours with the emptiest output: random, or lowest, the switch with the lowest number, as BookSim2 chooses" choices:"random|lowest"`
 	Sensing       string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
-	DecidedAt     string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+	DecidedAt     string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
 	PathSettings
 }
 
