@@ -98,6 +98,7 @@ type Kind[C, R any] struct {
 type Warning struct {
 	Key     string // dotted; what to change
 	Message string
+	Unset   bool // only where the file does not set the key
 }
 
 // Column describes a column of results.csv.

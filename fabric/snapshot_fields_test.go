@@ -127,8 +127,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"sums", "summed", // count within the routing of a switch
 		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
 		"retry", "doomed", // put together
-		"purged",                                                                                                    // counts at the beginning of a window
-		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"purged",                                                                                                                 // counts at the beginning of a window
+		"touched", "woken", "departing", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
 		"routesAhead", // follows from the settings
 		"convoys",     // are disbanded before

@@ -202,6 +202,10 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
 	}
+	if c.Switch.OverlapsBookSim2() {
+		warnings = append(warnings, experiments.Warning{Key: "switch.pipeline", Unset: true,
+			Message: `is "overlapped" where it is left out: BookSim2's stages, which these settings look like, work on a packet one after the other, which is "serial" (docs/validation.md)`})
+	}
 	return append(warnings, c.warmupWarnings(parts)...), nil
 }
 
