@@ -202,7 +202,8 @@ func (f *Folder) kept(r *Run, ending string) string {
 	return find(f.file("runs", r.Fabric, r.SameAs+ending))
 }
 
-// checkFiles compares what was kept of a run with the index.
+// checkFiles compares what was kept of a run with the index; not the table of another run that
+// its own is the same as, which the index alone can stand for.
 func (f *Folder) checkFiles(r *Run) {
 	if len(r.Faults) > 0 { // names, too, perhaps
 		return
@@ -213,7 +214,7 @@ func (f *Folder) checkFiles(r *Run) {
 	if r.Refused {
 		return
 	}
-	if path := f.kept(r, ".lft"); path != "" {
+	if path := find(f.file("runs", r.Fabric, r.Variant+".lft")); path != "" {
 		t, problems := readLFT(path)
 		if r.Faults = append(r.Faults, problems...); len(problems) == 0 && (t.sum != r.LFT || t.entries() != r.Entries) {
 			r.fault(r.at, "%s has %d entries and SHA-256 %s, the index says %d and %s", path, t.entries(), t.sum, r.Entries, r.LFT)
