@@ -22,7 +22,7 @@ type curve struct {
 func (f *Figure) newCurve(i int) *curve {
 	k := &curve{figure: f, series: &f.Series[i], look: f.look(i), ceiling: f.ceiling()}
 	levels := f.levels()
-	k.level = float64(slices.Index(levels, i)+1) / float64(len(levels)+1)
+	k.level = row(len(levels)-1-slices.Index(levels, i), len(levels))
 	return k
 }
 
@@ -56,7 +56,7 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	points, states := k.points(c, p)
 	if k.figure.Style != Scatter {
-		for _, line := range c.ClipLinesXY(points) {
+		for _, line := range c.ClipLinesXY(k.runs(points, states)...) {
 			c.StrokeLines(k.look.line(), line)
 		}
 	}
@@ -68,6 +68,23 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 			k.look.mark(c, at, states[i])
 		}
 	}
+}
+
+// runs are the points that lines join: all, or those that follow each other below
+// the strip.
+func (k *curve) runs(points []vg.Point, states []State) (all [][]vg.Point) {
+	if math.IsInf(k.ceiling, 0) {
+		return [][]vg.Point{points}
+	}
+	var run []vg.Point
+	for i, at := range points {
+		if states[i] == Saturated {
+			all, run = append(all, run), nil
+			continue
+		}
+		run = append(run, at)
+	}
+	return append(all, run)
 }
 
 // points are the visible points on the canvas.
@@ -102,13 +119,16 @@ func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 // shapes is what the curve covers.
 func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	points, _ := k.points(c, p)
-	for i, at := range points {
-		from := max(0, i-1)
-		if k.figure.Style == Scatter {
-			from = i
+	points, states := k.points(c, p)
+	for _, at := range points {
+		all = append(all, shape{a: at, b: at, margin: markerRadius + 1})
+	}
+	if k.figure.Style != Scatter {
+		for _, run := range k.runs(points, states) {
+			for i := 1; i < len(run); i++ {
+				all = append(all, shape{a: run[i-1], b: run[i], margin: 1})
+			}
 		}
-		all = append(all, shape{a: points[from], b: at, margin: markerRadius + 1})
 	}
 	upper, lower := k.band(c, p)
 	const slices = 16 // between two points
@@ -148,9 +168,10 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// has tells whether a point is in a state.
+// has tells whether a point is in a state, in the figure or in a panel.
 func (f *Figure) has(state State) bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) })
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) }) ||
+		slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.has(state) })
 }
 
 // marker explains the markers of a state in the legend.

@@ -72,7 +72,7 @@ func (f *Figure) found() (x, y span) {
 	case !math.IsInf(ceiling, 0):
 		y.max = ceiling
 		if !f.LogY {
-			share := strip(len(f.levels()))
+			share := f.strip(len(f.levels()))
 			y.max += (y.max - y.min) * share / (1 - share)
 		}
 	case f.YMax > 0 && f.YMax > y.min:
