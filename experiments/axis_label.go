@@ -17,6 +17,7 @@ var knownLabels = map[string]string{
 
 	"workload.bytes":     "Message size (B)",
 	"elapsed_s":          "Elapsed time (s)",
+	"total_s":            "Total time (s)",
 	"steady_iteration_s": "Time of an iteration (s)",
 }
 

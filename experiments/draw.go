@@ -195,8 +195,7 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 		return nil, err
 	}
 	p.colours(f, groups)
-	p.parts(f, groups, marks)
-	return f, nil
+	return f, p.refer(f, p.parts(f, groups, marks))
 }
 
 // perGroup is how many series a group has.
@@ -295,9 +294,13 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
 		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
-		if p.Style == string(figure.Box) {
+		if p.Style == string(figure.Box) || p.spread(t) {
 			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
+			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
 		}
+	}
+	if !slices.ContainsFunc(points, func(rows []int) bool { return len(rows) > 1 }) && p.Style != string(figure.Box) {
+		s.Quantiles = nil // nothing is spread
 	}
 	return s, nil
 }

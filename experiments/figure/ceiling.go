@@ -48,6 +48,7 @@ func (f *Figure) ceiling() float64 {
 			flat = max(flat, least)
 		}
 	}
+	kept = max(kept, f.highestReference())
 	switch {
 	case limit > 0 && highest > limit:
 		return limit

@@ -51,6 +51,7 @@ type Figure struct {
 	Categories            []string  // of bars: X of a series is an index into it
 	LegendTitle           string    // what all names in the legend have in common
 	Series                []Series
+	References            []Reference
 
 	// Size of the picture in inches, before what a long title or legend adds to
 	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
@@ -89,7 +90,7 @@ type Series struct {
 	// of the series among the others.
 	Look, Hue int
 	Tint      float64      // with Hue < 0: place on the scale of colours, from 0 to 1
-	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker
+	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker; of a bar: the spread of what it is the mean of
 }
 
 // Sizes where none is given; all other sizes are in proportion to the font.

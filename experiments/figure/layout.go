@@ -69,6 +69,9 @@ func (f *Figure) layout() *layout {
 	for i := range f.Series {
 		p.Add(f.drawn(i))
 	}
+	for i := range f.References {
+		p.Add(referenced{f, &f.References[i]})
+	}
 	p.Add(frame{}, broken{f.roof()})
 	l.place()
 	return l

@@ -53,7 +53,10 @@ func newLegend(f *Figure) *legend {
 	if markers && f.has(Saturated) {
 		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}})
 	}
-	l.entries = append(l.entries, f.markEntries()...)
+	if f.spreads() {
+		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}})
+	}
+	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
 		return nil
 	}

@@ -17,12 +17,15 @@ type Mark struct {
 	Label    string  // along the line; empty: none
 	Vertical bool    // a value of the horizontal axis
 	From, To float64 // equal for a line
-	Hue      int     // colour of the palette, from 1; 0: gray
+	Hue      int     // colour of the palette, from 1; 0: gray; or ReferenceHue
 }
 
 func (m *Mark) color() color.NRGBA {
-	if m.Hue > 0 {
+	switch {
+	case m.Hue > 0:
 		return palette[(m.Hue-1)%len(palette)]
+	case m.Hue == ReferenceHue:
+		return referenceColor
 	}
 	return color.NRGBA{0x55, 0x55, 0x55, 0xff}
 }
@@ -164,6 +167,10 @@ func (m *Mark) Thumbnail(c *draw.Canvas) {
 // markEntries explains the marks in the legend, each name once, in gray where several
 // series have one.
 func (f *Figure) markEntries() []entry {
+	named := map[string]bool{} // by points already
+	for _, e := range f.referenceEntries() {
+		named[e.name] = true
+	}
 	var all []entry
 	at := map[string]int{}
 	all2 := append([]Mark(nil), f.Marks...)
@@ -172,7 +179,7 @@ func (f *Figure) markEntries() []entry {
 	}
 	for i := range all2 {
 		m := &all2[i]
-		if m.Name == "" {
+		if m.Name == "" || m.Hue == ReferenceHue && named[m.Name] {
 			continue
 		}
 		if j, known := at[m.Name]; known {
