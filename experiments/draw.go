@@ -126,12 +126,22 @@ func (t *Table) joined(results *Table, columns []string) *Table {
 	return all
 }
 
+// PagePictures draws a table for a page: as it is, and for the width of a telephone.
+func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err error) {
+	small := *p
+	small.Size, small.Width, small.Height, small.FontSize, small.PanelColumns = "one-column", 0, 0, 0, 1
+	if wide, err = p.Draw(source, figure.Page); err == nil {
+		narrow, err = small.Draw(source, figure.Page)
+	}
+	return wide, narrow, err
+}
+
 // Picture is [PlotConfig.Draw] of a table of which nothing else is known.
 func (p *PlotConfig) Picture(t *Table, format string) ([]byte, error) {
 	return p.Draw(&PlotSource{Table: t}, format)
 }
 
-// Draw draws a table as "svg", "png" or "pdf", or writes the numbers of the figure as
+// Draw draws a table as "svg", "png", "pdf" or [figure.Page], or writes the numbers of the figure as
 // "csv".
 func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	f, err := p.figureOf(source)
@@ -142,16 +152,6 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 		return p.data(f)
 	}
 	return f.Render(format)
-}
-
-// Chart is the figure for a page that draws it itself; nil where it is of a style
-// that pages show as a picture.
-func (p *PlotConfig) Chart(source *PlotSource) (*figure.Chart, error) {
-	f, err := p.figureOf(source)
-	if err != nil {
-		return nil, err
-	}
-	return f.Chart(), nil
 }
 
 func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {

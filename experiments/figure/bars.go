@@ -65,10 +65,12 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 
 // Plot implements plot.Plotter.
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", b.series.Name)()
 	for i := range b.series.X {
 		if !b.figure.visible(b.series, i) {
 			continue
 		}
+		end := b.figure.tip(c, b.series, i)
 		box := corners(b.box(p, c, i))
 		c.FillPolygon(b.look.pale(0xd0), box)
 		c.StrokeLines(draw.LineStyle{Color: b.look.color, Width: 0.8}, append(box, box[0]))
@@ -76,6 +78,7 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 			low, high := b.whisker(p, c, i)
 			whisker(c, color.Black, low.X, low.Y, high.Y)
 		}
+		end()
 	}
 }
 
@@ -109,6 +112,7 @@ type dots struct{ bars }
 
 // Plot implements plot.Plotter.
 func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", d.series.Name)()
 	_, trY := p.Transforms(&c)
 	for i := range d.series.X {
 		if !d.figure.visible(d.series, i) {
@@ -119,7 +123,9 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 			whisker(c, d.look.color, low.X, low.Y, high.Y)
 		}
 		if at := (vg.Point{X: low.X, Y: trY(d.series.Y[i])}); c.Contains(at) {
+			end := d.figure.tip(c, d.series, i)
 			d.look.mark(c, at, Steady)
+			end()
 		}
 	}
 }

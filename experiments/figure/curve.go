@@ -42,6 +42,7 @@ func (k *curve) shown(i int, top float64) float64 {
 
 // Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", k.series.Name)()
 	upper, lower := k.band(c, p)
 	if len(upper) > 1 && !k.figure.Whiskers && k.figure.Style != Scatter {
 		area := slices.Clone(upper)
@@ -54,7 +55,7 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 			whisker(c, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
 		}
 	}
-	points, states := k.points(c, p)
+	points, states, which := k.points(c, p)
 	if k.figure.Style != Scatter {
 		for _, line := range c.ClipLinesXY(k.runs(points, states)...) {
 			c.StrokeLines(k.look.line(), line)
@@ -65,7 +66,9 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for i, at := range points {
 		if c.Contains(at) {
+			end := k.figure.tip(c, k.series, which[i])
 			k.look.mark(c, at, states[i])
+			end()
 		}
 	}
 }
@@ -87,17 +90,17 @@ func (k *curve) runs(points []vg.Point, states []State) (all [][]vg.Point) {
 	return append(all, run)
 }
 
-// points are the visible points on the canvas.
-func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State) {
+// points are the visible points on the canvas, and which of the series they are.
+func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State, which []int) {
 	trX, trY := p.Transforms(&c)
 	s := k.series
 	for i := range s.X {
 		if k.figure.visible(s, i) || k.figure.lost(s, i) && !math.IsInf(k.ceiling, 0) {
 			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(k.shown(i, p.Y.Max))})
-			states = append(states, s.state(i))
+			states, which = append(states, s.state(i)), append(which, i)
 		}
 	}
-	return points, states
+	return points, states, which
 }
 
 // band is the confidence intervals of the points that kept up.
@@ -119,7 +122,7 @@ func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 // shapes is what the curve covers.
 func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	points, states := k.points(c, p)
+	points, states, _ := k.points(c, p)
 	for _, at := range points {
 		all = append(all, shape{a: at, b: at, margin: markerRadius + 1})
 	}

@@ -148,7 +148,12 @@ func init() {
 	fpdf.SetDefaultCatalogSort(true)
 }
 
-// Render draws the figure as "svg", "png" or "pdf".
+// Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
+// their entries in the legend and their points are groups with attributes, data-series,
+// data-entry and data-tip.
+const Page = "page"
+
+// Render draws the figure as "svg", "png", "pdf" or [Page].
 func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -161,6 +166,8 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	switch format {
 	case "svg":
 		canvas = vgsvg.New(size.X, size.Y)
+	case Page:
+		canvas = &tagged{Canvas: vgsvg.New(size.X, size.Y)}
 	case "png":
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}
 	case "pdf":
@@ -174,6 +181,9 @@ func (f *Figure) Render(format string) ([]byte, error) {
 		c.Rectangle = vg.Rectangle{Max: l.extent()}
 	}
 	l.draw(c)
+	if t, ok := canvas.(*tagged); ok {
+		return t.written()
+	}
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err

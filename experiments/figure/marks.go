@@ -64,8 +64,8 @@ func (m *Mark) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLine2(m.line(), area.Min.X, area.Min.Y, area.Max.X, area.Max.Y)
 }
 
-// written is a text between the axes, beside the line that it names.
-type written struct {
+// caption is a text between the axes, beside the line that it names.
+type caption struct {
 	text  string
 	style text.Style
 	at    vg.Point
@@ -74,7 +74,7 @@ type written struct {
 
 // labelled finds a place for the label of each mark: along its line, on either side,
 // where no series, legend, line or other label is; else where the fewest are.
-func (l *layout) labelled() (all []written) {
+func (l *layout) labelled() (all []caption) {
 	f, c := l.figure, draw.Canvas{Rectangle: l.data}
 	taken := f.shapes(l.plot, c)
 	if l.legend != nil {
@@ -105,8 +105,8 @@ func (l *layout) labelled() (all []written) {
 }
 
 // beside is the label of a mark in the best of its places in an area.
-func (m *Mark) beside(data, line vg.Rectangle, taken []shape) written {
-	w := written{text: m.Label, style: plot.New().Legend.TextStyle}
+func (m *Mark) beside(data, line vg.Rectangle, taken []shape) caption {
+	w := caption{text: m.Label, style: plot.New().Legend.TextStyle}
 	w.style.Font, w.style.Color = textFont(smallestSize), m.color()
 	w.style.XAlign, w.style.YAlign = text.XLeft, text.YBottom
 	long, high := w.style.Width(m.Label)+2, w.style.Height(m.Label)+1
@@ -151,7 +151,7 @@ func (m *Mark) beside(data, line vg.Rectangle, taken []shape) written {
 	return w
 }
 
-func (w *written) draw(c draw.Canvas) { c.FillText(w.style, w.at, w.text) }
+func (w *caption) draw(c draw.Canvas) { c.FillText(w.style, w.at, w.text) }
 
 // Thumbnail implements plot.Thumbnailer.
 func (m *Mark) Thumbnail(c *draw.Canvas) {
@@ -191,7 +191,7 @@ func (f *Figure) markEntries() []entry {
 			continue
 		}
 		at[m.Name] = len(all)
-		all = append(all, entry{m.Name, m})
+		all = append(all, entry{m.Name, m, ""})
 	}
 	return all
 }

@@ -29,15 +29,24 @@ type referenced struct {
 	of     *Reference
 }
 
-// points are the visible points on the canvas.
-func (r referenced) points(c draw.Canvas, p *plot.Plot) (all []vg.Point) {
+// points are the visible points on the canvas, and which of the reference they are.
+func (r referenced) points(c draw.Canvas, p *plot.Plot) (all []vg.Point, which []int) {
 	trX, trY := p.Transforms(&c)
 	for i := range r.of.X {
 		if r.figure.visible(&Series{X: r.of.X, Y: r.of.Y, XEnd: r.of.X}, i) {
 			all = append(all, vg.Point{X: trX(r.of.X[i] + r.figure.besides(r.of.Bar)), Y: trY(r.of.Y[i])})
+			which = append(which, i)
 		}
 	}
-	return all
+	return all, which
+}
+
+// name says which numbers they are.
+func (r referenced) name() string {
+	if r.of.Bar == "" {
+		return r.of.Name
+	}
+	return r.of.Name + ", " + r.of.Bar
 }
 
 // besides is how far the middle of a series' bars is from that of their category.
@@ -55,15 +64,17 @@ func (f *Figure) besides(name string) float64 {
 
 // Plot implements plot.Plotter.
 func (r referenced) Plot(c draw.Canvas, p *plot.Plot) {
-	points := r.points(c, p)
+	points, which := r.points(c, p)
 	if len(points) > 1 && !r.of.Apart && !r.figure.categorical() {
 		for _, line := range c.ClipLinesXY(points) {
 			c.StrokeLines(draw.LineStyle{Color: referenceColor, Width: 0.8}, line)
 		}
 	}
-	for _, at := range points {
+	for i, at := range points {
 		if c.Contains(at) {
+			end := r.figure.tip(c, &Series{Name: r.name(), X: r.of.X, Y: r.of.Y}, which[i])
 			cross(c, at)
+			end()
 		}
 	}
 }
@@ -82,7 +93,7 @@ func (r referenced) Thumbnail(c *draw.Canvas) { cross(*c, c.Center()) }
 
 // shapes is what a reference covers.
 func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
-	points := r.points(c, p)
+	points, _ := r.points(c, p)
 	for i, at := range points {
 		from := at
 		if i > 0 && !r.of.Apart && !r.figure.categorical() {
@@ -100,7 +111,7 @@ func (f *Figure) referenceEntries() (all []entry) {
 		for i := range panel.References {
 			if r := &panel.References[i]; r.Name != "" && !named[r.Name] {
 				named[r.Name] = true
-				all = append(all, entry{r.Name, referenced{panel, r}})
+				all = append(all, entry{r.Name, referenced{panel, r}, ""})
 			}
 		}
 	}
