@@ -129,7 +129,11 @@ func (t *Table) joined(results *Table, columns []string) *Table {
 // PagePictures draws a table for a page: as it is, and for the width of a telephone.
 func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err error) {
 	small := *p
-	small.Size, small.Width, small.Height, small.FontSize, small.PanelColumns = "one-column", 0, 0, 0, 1
+	small.Size, small.Width, small.Height, small.FontSize = "one-column", 0, 0, 0
+	if p.Panels != "" { // one below the other, as high as they need
+		column := sizes[small.Size]
+		small.Size, small.Width, small.FontSize, small.PanelColumns = "page", column[0], column[2], 1
+	}
 	if wide, err = p.Draw(source, figure.Page); err == nil {
 		narrow, err = small.Draw(source, figure.Page)
 	}
