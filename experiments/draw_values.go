@@ -59,7 +59,13 @@ func (p *PlotConfig) labelOf(columns []string) string {
 		if p.Relative == "speedup" {
 			return capital(noun + ": speed-up")
 		}
-		return capital(noun + " over that of the baseline")
+		of := "the baseline"
+		for key, cell := range p.Baseline {
+			if len(p.Baseline) == 1 {
+				of = p.nameOf(cell, seriesName(key, cell))
+			}
+		}
+		return capital(noun + " over that of " + of)
 	}
 	return label
 }

@@ -102,12 +102,12 @@ func TestLabels(t *testing.T) {
 		"latency_p99_ns":          "99th percentile of latency (ns)",
 		"network_latency_mean_ns": "Mean network latency (ns)",
 		"accepted_load":           "Accepted load (flits per terminal and cycle)",
-		"switch.buffer_flits":     "Buffer (flits)",
+		"switch.buffer_flits":     "Input buffer of each virtual channel (flits)",
 		"time_us":                 "Time (µs)",
 		"hops_mean":               "Mean hops",
 		"minimal_fraction":        "Minimal fraction",
 		"memory_per_process_mb":   "Memory per process (MB)",
-		"max_efi":                 "Maximum efi",
+		"max_efi":                 "Maximum EFI",
 	} {
 		if got := AxisLabel(column); got != want {
 			t.Errorf("%s: %q, want %q", column, got, want)

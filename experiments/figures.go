@@ -32,8 +32,8 @@ type ExpectConfig struct {
 }
 
 // figures decodes [[plot]] and [[expect]] and checks that the columns they
-// name exist.
-func (f *File) figures() {
+// name exist, and the files of a run that is not finished.
+func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
@@ -41,7 +41,8 @@ func (f *File) figures() {
 		p.Where = d.selection(join(path, "where"), table["where"])
 		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		p.Names = d.selection(join(path, "names"), table["names"])
-		dec.table(path, without(table, "where", "baseline", "names"), &p)
+		p.References = f.references(join(path, "reference"), table["reference"], dec, finished)
+		dec.table(path, without(table, "where", "baseline", "names", "reference"), &p)
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}

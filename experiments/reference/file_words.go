@@ -48,6 +48,7 @@ var fixedTables = []struct {
 	params    func() []param.Param
 }{
 	{"plot", "a figure that is drawn when the points are done; may be repeated, as [[plot]]", experiments.PlotParams},
+	{"plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", experiments.ReferenceParams},
 	{"expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", experiments.ExpectParams},
 	{"sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", none},
 	{"sweep.lockstep", "lists of equal length whose values are taken together, step by step", none},

@@ -74,7 +74,13 @@ func Schema() ([]byte, error) {
 	}
 	properties["sweep"] = sweepSchema(kinds)
 	properties["quick"] = object{"type": "object", "description": docOf("quick")}
-	properties["plot"] = arrayOf(fixedSchema("plot", experiments.PlotTables()...))
+	plot := fixedSchema("plot", experiments.PlotTables()...)
+	reference := fixedSchema("plot.reference")
+	for _, cell := range []string{"x", "panel"} {
+		delete(reference["properties"].(object)[cell].(object), "type") // numbers, too
+	}
+	plot["properties"].(object)["reference"] = arrayOf(reference)
+	properties["plot"] = arrayOf(plot)
 	properties["expect"] = arrayOf(fixedSchema("expect", experiments.ExpectTables()...))
 	text, err := json.MarshalIndent(object{
 		"$schema":              "http://json-schema.org/draft-07/schema#",
