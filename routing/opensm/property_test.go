@@ -158,7 +158,7 @@ func TestOrdered(t *testing.T) {
 		if len(s.Links) < 4 {
 			continue
 		}
-		g := newOrdered(&newLASH(s).channels)
+		g := newOrdered(&newLASH(s, lashSwitches(s)).channels)
 		var in []dependency
 		for range 200 {
 			c := int32(r.IntN(len(g.c.peer)))
