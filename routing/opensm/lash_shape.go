@@ -1,6 +1,9 @@
 package opensm
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // maxMeshLinks is the most links of a switch that OpenSM analyses.
 const maxMeshLinks = 8
@@ -57,8 +60,8 @@ func dot(a, b []int32) (sum int32) {
 
 // meshDimensions is the number of dimensions of all shapes that OpenSM knows: those of
 // switches within tori of 2, 3, 5 or 6 and more switches in each dimension, with no more
-// links than it analyses; a ring of 4 looks like two dimensions of 2. One is of a mesh
-// of two dimensions with a switch missing at a corner.
+// links than it analyses and, of four dimensions, one of 2 or 3; a ring of 4 looks like
+// two dimensions of 2. One is of a mesh of two dimensions with a switch missing at a corner.
 var meshDimensions = sync.OnceValue(func() map[meshShape]int {
 	known := map[meshShape]int{
 		shapeOf([][]int32{{0, 4, 6, 2}, {4, 0, 2, 2}, {6, 2, 0, 4}, {2, 2, 4, 0}}): 2,
@@ -67,7 +70,7 @@ var meshDimensions = sync.OnceValue(func() map[meshShape]int {
 	var add func(across []int32)
 	add = func(across []int32) {
 		if shape, ok := torusShape(across); ok {
-			if len(across) > 0 {
+			if len(across) > 0 && (len(across) != 4 || slices.Min(across) < 3) {
 				known[shape] = len(across)
 			}
 			for _, hops := range []int32{0, 1, 3, 4} {
