@@ -74,7 +74,7 @@ var routings = map[string]struct {
 	"hxdimwar":     {"type = \"dimwar\"\n", false},
 	"hxomniwar":    {"type = \"omniwar\"\n", false},
 	"hxdal":        {"type = \"dal\"\n", false},
-	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nneighbour_ties = \"lowest\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
 }
 
 // Experiment is the text of the experiment file that runs a curve's network, switch and

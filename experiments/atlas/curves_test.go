@@ -107,6 +107,40 @@ func TestCurvePoints(t *testing.T) {
 	}
 }
 
+// TestDecidedAsInBookSim2: UGAL beside its knee depends on how old the queues are that
+// terminals see, and UGAL-PF on which of several equally empty neighbours it takes. With
+// queues newer by two cycles the first two points read 22.9 and 18.9 cycles, and with
+// neighbours drawn the third 24.1. Permitted are three standard deviations of the mean of
+// three seeds, whose own is 7, 0.5 and 2 %.
+func TestDecidedAsInBookSim2(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for some seconds")
+	}
+	r := own(t)
+	for _, c := range []struct {
+		curve     string
+		load      float64
+		permitted float64
+	}{
+		{"slimfly_q5__ugalhopvc_rperm_vc4_buf16_speedup2", 0.4, 0.12},
+		{"slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", 0.4, 0.01},
+		{"polarfly_q7__ugall4_pf_rperm_vc4_buf16_speedup2", 0.3, 0.035},
+	} {
+		for _, row := range run(t, r, c.curve, []float64{c.load}, 3) {
+			if row.Metric != "latency" {
+				continue
+			}
+			mean := 0.0
+			for _, x := range row.Own {
+				mean += x / float64(len(row.Own))
+			}
+			if d := mean/row.Peer[0] - 1; math.Abs(d) > c.permitted {
+				t.Errorf("%s at %v: latency %.2f, BookSim2 %.2f", c.curve, c.load, mean, row.Peer[0])
+			}
+		}
+	}
+}
+
 // The largest accepted load of polarfly_q7 ugalhopvc rperm is 0.484484; at 0.4, 0.826 of
 // it, seeds.csv has 20.3853, 21.1569 and 20.601 beside the curve's 20.601: a mean of 20.686,
 // a standard deviation of 0.3305, 1.6 %. Nearer to saturation lies slimfly_q5 minhopvc
