@@ -75,7 +75,7 @@ func (g *nueGraph) newMark() int32 {
 // at is the slot of the dependency of channel c on channel d, which begins where c ends.
 func (g *nueGraph) at(c, d int32) int32 { return g.slot[c] + d - g.start[g.peer[c]] }
 
-// source is the imaginary channel into a node.
+// imaginary is the channel into a node at which paths to it begin.
 func (g *nueGraph) imaginary(n int32) int32 { return int32(len(g.slot)) - int32(len(g.start)) + 1 + n }
 
 func (g *nueGraph) color(slot int32) int32     { return g.real[g.alias[g.mark[slot]]] }
