@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 // own reads the curves that come with weft.
@@ -45,7 +46,7 @@ func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := c.Judge(outcome.Results, nil)
+	rows, err := c.Judge(Run{Results: outcome.Results})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +91,13 @@ func TestLongPackets(t *testing.T) {
 			if len(r.Peer) != 5 || len(r.Own) != 5 {
 				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
 			}
-			if r.Verdict != Agrees && r.Verdict != NotJudged {
+			if r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged {
 				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 			}
 		}
 		if strings.HasPrefix(c.Name, "torus") {
 			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
-				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != Differs {
+				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs {
 					t.Errorf("all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
 				}
 			}
@@ -164,7 +165,7 @@ func writeValidation(t *testing.T, rows []Row) {
 	}
 	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
 	for _, r := range rows {
-		if r.Metric != "latency" || r.Verdict != Agrees {
+		if r.Metric != "latency" || r.Verdict != judge.Agrees {
 			continue
 		}
 		for i, s := range []sample{r.Own, r.Peer} {
