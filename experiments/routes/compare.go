@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/experiments"
@@ -40,14 +39,6 @@ type loaded struct {
 type jobLoad struct {
 	together, alone float64 // throughput beside the others and without them
 	hottest         int32   // fullest cable that it uses; -1: it uses none
-}
-
-// Notes say where the tables may differ from OpenSM's.
-func (e *Compared) Notes() []string {
-	if e.tables == nil {
-		return nil
-	}
-	return e.tables.Notes
 }
 
 // Comparison is several engines on one fabric under the same demands.
@@ -155,7 +146,7 @@ func (c *Comparison) Table() *experiments.Table {
 			}
 			t.Rows = append(t.Rows, []string{e.Engine, d.Name, "ok", strconv.Itoa(e.lost), decimal(e.hops), strconv.Itoa(e.maxHops),
 				decimal(mean), decimal(l.worst), strconv.Itoa(idle), decimal(l.mean), decimal(l.least),
-				strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, carries, strings.Join(e.Notes(), "; ")})
+				strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, carries, ""})
 		}
 	}
 	return t
