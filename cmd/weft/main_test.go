@@ -245,13 +245,25 @@ func TestAllowDeadlockInFile(t *testing.T) {
 	}
 }
 
-// TestInterrupted: Ctrl-C ends with status 1 and the way to go on.
+// asked is a context that does something when it is asked whether it has ended, before it
+// answers.
+type asked struct {
+	context.Context
+	do func()
+}
+
+func (a asked) Err() error {
+	a.do()
+	return a.Context.Err()
+}
+
+// TestInterrupted: Ctrl-C ends with status 1 and the way to go on. It comes when the first
+// point begins.
 func TestInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	var out, err bytes.Buffer
-	status := run(ctx, []string{"run", "small.toml"}, &out, &err)
+	status := run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
 	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
 		t.Errorf("status %d: %s", status, err.String())
 	}
