@@ -344,13 +344,36 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	r.forgetKept(p)
 }
 
+// misuse is a panic of what is registered with weft and breaks its contract, such as
+// [fabric.Misuse].
+type misuse interface {
+	error
+	// Misused is the table that names it, and what it has done.
+	Misused() (table, did string)
+}
+
+// blame names, as the file does, what breaks its contract.
+func (p *Point) blame(m misuse) error {
+	table, did := m.Misused()
+	for _, s := range p.settings {
+		if s.key == table+".type" {
+			return fmt.Errorf("%s %q %s", table, s.value, did)
+		}
+	}
+	return m
+}
+
 // guarded runs a point and turns a broken invariant into the point's failure:
 // the other points go on.
 // When ctx ends the point is left alone, whatever it is doing.
 func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, error) {
 	return interruptible(ctx, cmp.Or(r.execution.Grace, interruptGrace), func() (cells []string, err error) {
 		defer func() {
-			if broken := recover(); broken != nil {
+			switch broken := recover().(type) {
+			case nil:
+			case misuse:
+				err = p.blame(broken)
+			default:
 				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
 			}
 		}()

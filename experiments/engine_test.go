@@ -107,6 +107,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestMisuse: what is registered and breaks its contract is called by its name in the file,
+// without a stack.
+func TestMisuse(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n", Options{})
+	o := execute(t, f, Execution{})
+	if len(o.Failures) != 1 || o.Failures[0].Reason != `shape "ring" reads what it has not declared` {
+		t.Errorf("%+v", o.Failures)
+	}
+}
+
 // TestInterrupt: after Ctrl-C the finished points are in the journal, nothing
 // else is written, and --resume computes only the rest.
 func TestInterrupt(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 func (a *app) plotCommand() *cobra.Command {
 	p := experiments.NewPlot()
 	var out string
+	var quiet bool
 	var where, names, baseline []string
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
@@ -71,7 +72,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 			if err != nil {
 				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
 			}
-			return writeOutput(out, picture)
+			return a.writeNamed(out, picture, quiet)
 		},
 	}
 	f := c.Flags()
@@ -112,6 +113,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	choices(c, "relative", "ratio", "speedup")
 	choices(c, "size", "page", "one-column", "two-columns", "slide")
 	f.StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf, or .csv for its numbers (default: beside the table)")
+	quietFlag(c, &quiet)
 	return c
 }
 

@@ -59,11 +59,6 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	if flags.out == "-" {
-		if err := a.needOutput(); err != nil {
-			return err
-		}
-	}
 	files, err := flags.open(ctx, names)
 	if err != nil {
 		return err
@@ -96,6 +91,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		case err != nil:
 			return err
 		}
+		a.next(outcome, folders[i], flags)
 		failed = failed || len(outcome.Failures) > 0
 	}
 	if failed {
@@ -247,6 +243,18 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		}
 	}
 	return outcome, nil
+}
+
+// next ends a run: how many points have each verdict, and the command that shows them.
+func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
+	if flags.quiet || dir == "" || flags.share.Of > 0 || outcome.Finished == 0 {
+		return
+	}
+	states := outcome.Results.CountStates()
+	if states != "" {
+		states += "; "
+	}
+	fmt.Fprintf(a.stderr, "%snext: weft report %s\n", states, shellWord(dir))
 }
 
 // printHottest names the channel that carried the most.
