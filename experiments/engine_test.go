@@ -259,8 +259,14 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
 	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
 		t.Errorf("two writers: %v", err)
+	}
+	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it") {
+		t.Errorf("a second run while the first goes on: %v", err)
+	}
+	j.close()
+	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {
+		t.Errorf("a second run after the first: %v", err)
 	}
 }

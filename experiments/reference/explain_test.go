@@ -20,6 +20,7 @@ func TestExplain(t *testing.T) {
 		{"traffic.load", []string{"traffic.load: a setting\n  Offered load.", "unit      flits per terminal and cycle", "allowed   0 to 1", "default   0.1", "kinds     traffic", "used      in examples/"}},
 		{"load", []string{"traffic.load: a setting"}},
 		{"traffic.pattern", []string{"values    bit-complement, ", "uniform, worst-case\n"}},
+		{"measure.warmup", []string{"unit      cycles; or a time, such as \"2us\""}},
 		{"hca.preset", []string{"values    edr, fdr, hdr, ndr, qdr\n"}},
 		{"switch.allocator", []string{"values    age, input-first, islip, matrix, wavefront\n"}},
 		{"workload.algorithm", []string{"alltoall-bruck, alltoall-direct-eager"}},

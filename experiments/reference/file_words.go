@@ -62,7 +62,11 @@ func none() []param.Param { return nil }
 // facts are a setting's type, unit, default and bounds.
 func facts(p param.Param) []string {
 	list := []string{"type " + p.Type}
-	if p.Unit != "" {
+	switch p.Unit {
+	case "":
+	case param.Cycles:
+		list = append(list, `unit cycles; or a time, such as "2us": the cycles of fabric.clock that it takes, rounded up`)
+	default:
 		list = append(list, "unit "+p.Unit)
 	}
 	if example := units[strings.TrimPrefix(p.Type, "list of ")]; example != "" {
