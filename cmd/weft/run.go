@@ -27,9 +27,11 @@ that the file asks for. Files that come with weft are found by name:
   weft run examples/quickstart
 
 An interrupted run goes on with --resume. Keys of the file are set with --set; a
-value is TOML, or a string if it is not.`,
+value is TOML, or a string if it is not, and so are the elements of a list. Put an
+argument with brackets, spaces or quotes in single quotes: shells have uses for them.`,
 		Example: `  weft run my.toml --out day1
   weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
+  weft run examples/torus --set 'sweep.traffic.pattern=[uniform, tornado]'
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
