@@ -186,9 +186,10 @@ func TestSlurmInterrupted(t *testing.T) {
 	folder := fakeSlurm(t, "1 2")
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
 	// The lost tasks stay in the queue: what is not known is when Slurm will run them. The
-	// signal comes with the first look at the queue that finds two points in the journal.
+	// signal comes with the first look at the queue that finds two points in the journal, and
+	// once: a second one would end the process at once.
 	script := `#!/bin/sh
-if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ]; then kill -INT $PPID; fi
+if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ] && mkdir "$FAKE/told" 2> /dev/null; then kill -INT $PPID; fi
 echo '{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": null, "array_task_string": "1-2%2"}]}'
 `
 	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755); err != nil {
