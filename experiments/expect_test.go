@@ -84,7 +84,9 @@ func TestJudge(t *testing.T) {
 		{Target{Kind: "bound", Value: 0.84, Tolerance: 0, ToleranceKind: "at_least"}, 0.84, Met},
 		{Target{Kind: "bound", Value: 0.84, Tolerance: 0, ToleranceKind: "at_least"}, 0.83, Missed},
 		{Target{Kind: "exact", Value: 3, Tolerance: 1, ToleranceKind: "abs"}, nan, Missed},
-		{Target{Kind: "calibrated", Value: 3, Tolerance: nan}, 7, Calibrated},
+		{Target{Kind: "calibrated", Value: 3, Tolerance: nan}, 3.44, Calibrated}, // 15 % where none is given
+		{Target{Kind: "calibrated", Value: 29, Tolerance: nan}, 290, Missed},
+		{Target{Kind: "calibrated", Value: 3, Tolerance: 0.3, ToleranceKind: "rel"}, 3.8, Calibrated},
 		{Target{Kind: "reported", Value: 3, Tolerance: nan}, 7, Reported},
 	} {
 		if got := c.target.Judge(c.measured); got != c.want {

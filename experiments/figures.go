@@ -23,7 +23,8 @@ type ExpectConfig struct {
 	SteadyTo       string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
 	Of             map[string]map[string]string `toml:"-"`
 	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
-	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: the verdict is calibrated, whatever kind the target has"`
+	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
+	RestsOn        string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
 	Counterexample string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above 0 over the rows of where, the verdict is refuted"`
 	Baseline       map[string]string            `toml:"-"`
 	BaselineIs     string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`

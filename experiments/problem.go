@@ -171,6 +171,13 @@ func (d *document) originOf(key string) origin {
 	return origin{file: d.name}
 }
 
+// sets tells whether the file or the command line sets a key, or sweeps it.
+func (d *document) sets(key string) bool {
+	_, set := d.origins[key]
+	_, swept := d.swept[key]
+	return set || swept
+}
+
 // unknown records a key that no point of the sweep knows, at the place where
 // it was written or is swept.
 func (d *document) unknown(key, message string, sweep []axis) {

@@ -44,7 +44,7 @@ func init() {
 		Check: func(c *toyConfig, _ uint64) ([]Warning, error) {
 			_, err := c.Shape.Type.Build(c.Traffic.Limit)
 			if c.Traffic.Load > 0.95 {
-				return []Warning{{"traffic.load", "is close to 1"}}, err
+				return []Warning{{Key: "traffic.load", Message: "is close to 1"}}, err
 			}
 			return nil, err
 		},

@@ -58,7 +58,7 @@ func (v *View) look(p topology.PortID) {
 }
 
 // Credits is the number of free flit slots, as known here, in the buffer that
-// channel (p, vc) leads to; terminals have unbounded buffers.
+// channel (p, vc) leads to; terminals without buffers of their own have very many.
 func (v *View) Credits(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].credits)

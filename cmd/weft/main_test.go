@@ -358,7 +358,7 @@ func TestReproduce(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
-	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
+	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
 		t.Errorf("verdicts:\n%s", verdicts)
 	}
 	missed := strings.Contains(string(verdicts), ",missed,")
