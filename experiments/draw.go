@@ -165,6 +165,9 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 // figureOf selects the columns of a table that a plot shows.
 func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 	t, err := source.Table.Where(p.Where)
+	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
+		err = source.Table.unmet(p.Where)
+	}
 	if err != nil {
 		return nil, err
 	}

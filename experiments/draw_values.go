@@ -174,7 +174,7 @@ func (p *PlotConfig) baseline(t *Table) (*base, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, fmt.Errorf("baseline: no row has %s", describeSelection(p.Baseline))
+		return nil, fmt.Errorf("baseline: %w", t.unmet(p.Baseline))
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
 	for _, key := range append(t.sweptKeys(), p.X) {

@@ -16,6 +16,7 @@ import (
 func (a *app) plotCommand() *cobra.Command {
 	p := experiments.NewPlot()
 	var out string
+	var quiet bool
 	var where, names, baseline, references []string
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
@@ -74,7 +75,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 			if err != nil {
 				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
 			}
-			return writeOutput(out, picture)
+			return a.writeNamed(out, picture, quiet)
 		},
 	}
 	f := c.Flags()
@@ -116,6 +117,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	choices(c, "relative", "ratio", "speedup")
 	choices(c, "size", "page", "one-column", "two-columns", "slide")
 	f.StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf, or .csv for its numbers (default: beside the table)")
+	quietFlag(c, &quiet)
 	return c
 }
 

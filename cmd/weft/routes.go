@@ -201,11 +201,6 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 			return usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
 		}
 	}
-	if flags.out == "" {
-		if err := a.needOutput(); err != nil {
-			return err
-		}
-	}
 	demands, err := flags.demands(request)
 	if err != nil {
 		return &statusError{exitUsage, err}

@@ -303,6 +303,9 @@ func settingSchema(p param.Param) object {
 			delete(s, "maximum")
 			s["type"] = []any{p.Type, "string"}
 		}
+		if p.Unit == param.Cycles { // minimum and maximum are of numbers, pattern is of strings
+			s["type"], s["pattern"] = []any{p.Type, "string"}, patterns["time"]
+		}
 	case "time", "size", "rate":
 		s["type"], s["pattern"] = "string", patterns[p.Type]
 	case "name":
