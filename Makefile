@@ -12,6 +12,10 @@ RESULTS := results
 SOAK_TIME ?= 10m
 SOAK_SEED ?= 1
 
+# How long the tests of one package may take: one of them needs minutes of two idle cores,
+# and a busy machine is several times slower.
+TEST_TIMEOUT ?= 60m
+
 # Packages in which goroutines share work throughout; in ./fabric only runs on
 # several threads do.
 THREADED := ./experiments ./routing/multicast ./routing/proof
@@ -23,7 +27,7 @@ THREADS := Threads|TestForks$$
 # Packages whose checks are left out of all but the checked build.
 CHECKED := ./sim/... ./fabric/... ./routing/...
 
-.PHONY: all build man test test-checked test-slurm test-report race-all soak soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
+.PHONY: all build man test test-short test-checked test-slurm test-report race-all soak soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -33,11 +37,14 @@ build: ## build bin/weft
 man: build ## write the manual pages to bin/man
 	$(BIN) man -o bin/man
 
-test: ## run all tests
-	$(GO) test ./...
+test: ## run all tests (some ten minutes on two cores)
+	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+
+test-short: ## run tests of every package, with fewer random cases and without the longest suites (some two minutes once they are built)
+	$(GO) test -short -timeout $(TEST_TIMEOUT) ./...
 
 test-checked: ## run the tests of the simulator itself with bounds and invariants checked
-	$(GO) test -tags weftcheck $(CHECKED)
+	$(GO) test -timeout $(TEST_TIMEOUT) -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
 	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \

@@ -12,11 +12,24 @@ var knownLabels = map[string]string{
 	"traffic.load":  "Offered load (flits per terminal and cycle)",
 	"hops_mean":     "Mean hops",
 
+	"flits_per_cycle": "Load (flits per cycle)",
+	"mean_ns":         "Mean time (ns)",
+	"max_efi":         "Maximum EFI",
+	"max_tfi":         "Maximum TFI",
+	"messages_per_us": "Messages per µs",
+	"groups.dims":     "Process grid",
+	"groups.size":     "Members of a group",
+	"traffic.pattern": "Traffic pattern",
+	"measure.window":  "Window (cycles)",
+	"program.window":  "Packets under way per terminal",
+	"job.ranks":       "Ranks",
+
 	"wall_seconds": "Time to compute (s)",
 	"born_ns":      "Time of birth (ns)",
 
 	"workload.bytes":     "Message size (B)",
 	"elapsed_s":          "Elapsed time (s)",
+	"total_s":            "Total time (s)",
 	"steady_iteration_s": "Time of an iteration (s)",
 }
 
@@ -67,6 +80,9 @@ func AxisLabel(column string) string {
 	}
 	if table, is := strings.CutSuffix(column, ".type"); is {
 		return capital(settingName(table)) // what is chosen by name
+	}
+	if strings.Contains(column, ".") && !isFormula(column) {
+		return settingLabel(column)
 	}
 	_, _, unit := splitColumn(column)
 	return withUnit(capital(quantity(column)), unit)

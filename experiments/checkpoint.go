@@ -168,12 +168,13 @@ func removeKept(dir string) { _ = os.RemoveAll(filepath.Join(dir, keptFolder)) }
 // ending is what a point may still do when it is told to end.
 type ending struct {
 	told   <-chan struct{} // closed then
+	most   time.Duration   // for its last snapshot
 	saving sync.Mutex      // while its last snapshot is written
 	over   atomic.Bool     // it may do nothing any more
 	kept   atomic.Bool     // the last snapshot has been written
 }
 
-// lastSnapshotTime is how long the last snapshot of a point may take, beyond interruptGrace
+// lastSnapshotTime is how long the last snapshot of a point may take, beyond the grace
 // before which it must have begun: one that takes longer is left out.
 const lastSnapshotTime = 500 * time.Millisecond
 
@@ -190,7 +191,7 @@ func (e *ending) isTold() bool {
 func (e *ending) last(before time.Duration, write func() error) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
-	if e.over.Load() || before > lastSnapshotTime {
+	if e.over.Load() || before > e.most {
 		return nil
 	}
 	err := write()
@@ -201,7 +202,7 @@ func (e *ending) last(before time.Duration, write func() error) error {
 // wait lets a point that has been told to end finish the snapshot that it writes, if it
 // does, and tells whether it has one. Nothing is written afterwards.
 func (e *ending) wait() (kept bool) {
-	for late := time.Now().Add(lastSnapshotTime); !e.saving.TryLock(); time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(e.most); !e.saving.TryLock(); time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			e.over.Store(true)
 			return false

@@ -23,6 +23,10 @@ type decoder struct {
 	// of one swept routing is unknown to the others.
 	unknown map[string]string
 	shared  *Shared // of the file; may be nil
+	// clock is the length of a cycle, in which settings whose unit is cycles may be given
+	// as times; 0: not known yet. timed tells whether any was.
+	clock sim.Time
+	timed bool
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
@@ -46,13 +50,13 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 				used[p.name] = true
 				if raw, given := values[p.name]; given {
 					c.give(p.name)
-					d.value(join(path, p.name), p.value, raw)
+					d.setting(join(path, p.name), p, raw)
 				}
 			}
 			candidates = append(candidates, parameters.names...)
 			targets = append(targets, c.Config())
 		} else if given {
-			d.value(join(path, f.name), f.value, raw)
+			d.setting(join(path, f.name), f, raw)
 		} else if _, scalar := f.value.Addr().Interface().(encoding.TextUnmarshaler); !scalar && f.value.Kind() == reflect.Struct {
 			d.table(join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
@@ -110,6 +114,29 @@ func unknownKey(path, name string, candidates []string) string {
 func (d *decoder) params(table string, err error) {
 	for _, e := range param.Errors(err) {
 		d.doc.problemFrom(table, e)
+	}
+}
+
+// setting decodes the value of a field. A time stands for the cycles that it takes, rounded
+// up, where the unit is cycles; the field keeps its default while the clock is not known.
+func (d *decoder) setting(path string, f field, raw any) {
+	text, isText := raw.(string)
+	if !isText || !param.InCycles(f.tag) {
+		d.value(path, f.value, raw)
+		return
+	}
+	at, err := sim.ParseTime(text)
+	switch {
+	case err != nil:
+		d.doc.problem(path, "= %s: want an integer, in cycles, or a time with its unit in quotes, for example \"2us\"", show(raw))
+	case d.clock == 0:
+		d.timed = true
+	default:
+		cycles := int64(at / d.clock)
+		if at%d.clock > 0 {
+			cycles++
+		}
+		d.value(path, f.value, cycles)
 	}
 }
 

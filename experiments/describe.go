@@ -102,6 +102,9 @@ func PlotParams() []param.Param {
 	return param.DescribeParams(&plot)
 }
 
+// ReferenceParams describes the keys of [[plot.reference]].
+func ReferenceParams() []param.Param { return param.DescribeParams(&ReferenceConfig{Axis: "y"}) }
+
 // ExpectParams describes the keys of [[expect]].
 func ExpectParams() []param.Param {
 	return param.DescribeParams(&ExpectConfig{Table: resultsTable})

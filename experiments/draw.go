@@ -126,12 +126,26 @@ func (t *Table) joined(results *Table, columns []string) *Table {
 	return all
 }
 
+// PagePictures draws a table for a page: as it is, and for the width of a telephone.
+func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err error) {
+	small := *p
+	small.Size, small.Width, small.Height, small.FontSize = "one-column", 0, 0, 0
+	if p.Panels != "" { // one below the other, as high as they need
+		column := sizes[small.Size]
+		small.Size, small.Width, small.FontSize, small.PanelColumns = "page", column[0], column[2], 1
+	}
+	if wide, err = p.Draw(source, figure.Page); err == nil {
+		narrow, err = small.Draw(source, figure.Page)
+	}
+	return wide, narrow, err
+}
+
 // Picture is [PlotConfig.Draw] of a table of which nothing else is known.
 func (p *PlotConfig) Picture(t *Table, format string) ([]byte, error) {
 	return p.Draw(&PlotSource{Table: t}, format)
 }
 
-// Draw draws a table as "svg", "png" or "pdf", or writes the numbers of the figure as
+// Draw draws a table as "svg", "png", "pdf" or [figure.Page], or writes the numbers of the figure as
 // "csv".
 func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	f, err := p.figureOf(source)
@@ -144,16 +158,6 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	return f.Render(format)
 }
 
-// Chart is the figure for a page that draws it itself; nil where it is of a style
-// that pages show as a picture.
-func (p *PlotConfig) Chart(source *PlotSource) (*figure.Chart, error) {
-	f, err := p.figureOf(source)
-	if err != nil {
-		return nil, err
-	}
-	return f.Chart(), nil
-}
-
 func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 	return p.figureOf(&PlotSource{Table: t})
 }
@@ -161,6 +165,9 @@ func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
 // figureOf selects the columns of a table that a plot shows.
 func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 	t, err := source.Table.Where(p.Where)
+	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
+		err = source.Table.unmet(p.Where)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +202,7 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 		return nil, err
 	}
 	p.colours(f, groups)
-	p.parts(f, groups, marks)
-	return f, nil
+	return f, p.refer(f, p.parts(f, groups, marks))
 }
 
 // perGroup is how many series a group has.
@@ -295,9 +301,13 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
 		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
-		if p.Style == string(figure.Box) {
+		if p.Style == string(figure.Box) || p.spread(t) {
 			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
+			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
 		}
+	}
+	if !slices.ContainsFunc(points, func(rows []int) bool { return len(rows) > 1 }) && p.Style != string(figure.Box) {
+		s.Quantiles = nil // nothing is spread
 	}
 	return s, nil
 }

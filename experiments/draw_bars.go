@@ -21,6 +21,10 @@ func categorise(f *figure.Figure, s *figure.Series, t *Table, points [][]int, ca
 	}
 }
 
+// spread tells whether a bar is the mean of all rows of its place, as the channels of one
+// role are, and shows from the least to the largest of them.
+func (p *PlotConfig) spread(t *Table) bool { return p.categorical() && !t.ofResults() }
+
 // variant is a category under way: rows that differ in what tells series apart
 // and in their seeds only.
 type variant struct {
@@ -112,4 +116,34 @@ func tells(list []*variant, j int) bool {
 		}
 	}
 	return false
+}
+
+// ownCategories leaves a panel with the categories that it has something in, in their
+// order.
+func (p *PlotConfig) ownCategories(f *figure.Figure) {
+	if !p.categorical() {
+		return
+	}
+	used := map[int]bool{}
+	for i := range f.Series {
+		for _, x := range f.Series[i].X {
+			used[int(x)] = true
+		}
+	}
+	place := map[int]int{}
+	var own []string
+	for i, name := range f.Categories {
+		if used[i] {
+			place[i] = len(own)
+			own = append(own, name)
+		}
+	}
+	f.Categories = own
+	for i := range f.Series {
+		s := &f.Series[i]
+		s.X = slices.Clone(s.X)
+		for j := range s.X {
+			s.X[j] = float64(place[int(s.X[j])])
+		}
+	}
 }

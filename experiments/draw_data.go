@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
 )
@@ -80,8 +81,8 @@ func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
 				}
 				x := cellOf(s.X[j])
 				switch {
-				case f.Categories != nil:
-					x = f.Categories[int(s.X[j])]
+				case panel.Categories != nil:
+					x = panel.Categories[int(s.X[j])]
 				case p.Style == "percentile":
 					x = cellOf(100 * (1 - math.Pow(10, -s.X[j])))
 				}
@@ -108,6 +109,7 @@ func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
 				t.Rows = append(t.Rows, row)
 			}
 		}
+		t.Rows = append(t.Rows, p.referenceRows(t, panel)...)
 	}
 	return t
 }
@@ -118,4 +120,30 @@ func at(list []float64, i int) float64 {
 		return list[i]
 	}
 	return math.NaN()
+}
+
+// referenceRows are the points of a panel's references, as series of their names.
+func (p *PlotConfig) referenceRows(t *Table, panel *figure.Figure) (rows [][]string) {
+	x := 1
+	if p.Panels != "" {
+		x = 2
+	}
+	for _, r := range panel.References {
+		name := strings.TrimSuffix(r.Name+", "+r.Bar, ", ")
+		for i := range r.X {
+			row := make([]string, len(t.Columns))
+			row[0] = panel.Title
+			row[x-1], row[x] = name, cellOf(r.X[i])
+			if panel.Categories != nil {
+				row[x] = panel.Categories[int(r.X[i])]
+			}
+			value := x + 1
+			if t.Columns[value] == "to" {
+				value++
+			}
+			row[value] = cellOf(r.Y[i])
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }

@@ -248,8 +248,10 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 		if !t.ofResults() {
 			key += canonicalCell(row[x])
 		}
-		times[key+"\x01"+seed]++
-		key += fmt.Sprint("\x01", times[key+"\x01"+seed])
+		if !p.spread(t) {
+			times[key+"\x01"+seed]++
+			key += fmt.Sprint("\x01", times[key+"\x01"+seed])
+		}
 		at, known := place[key]
 		if !known {
 			at = len(all)

@@ -116,11 +116,12 @@ func (p *PlotConfig) colours(f *figure.Figure, groups []*group) {
 	}
 }
 
-// parts puts the series into their panels, and the marks to their series.
-func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation) {
+// parts puts the series into their panels, and the marks to their series. It returns the
+// panels by the cells that choose them.
+func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation) map[string]*figure.Figure {
 	each := perGroup(f, groups)
 	if each == 0 {
-		return
+		return nil
 	}
 	// In the colour of the series, where that is one of the palette.
 	colored := func(m annotation, s *figure.Series) figure.Mark {
@@ -133,7 +134,7 @@ func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation
 		for _, m := range marks {
 			f.Marks = append(f.Marks, colored(m, &f.Series[m.group*each]))
 		}
-		return
+		return nil
 	}
 	looks := map[string]int{}
 	place := map[string]*figure.Figure{}
@@ -175,4 +176,8 @@ func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation
 		}
 	}
 	f.Series = all
+	for _, panel := range f.Panels {
+		p.ownCategories(panel)
+	}
+	return place
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // optionsTable is two routings under two patterns at two loads, with two seeds.
@@ -345,6 +346,33 @@ y = ["latency_ns", "hops"]
 		}
 		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
 			t.Errorf("cost over %v", fig.Series[0].X)
+		}
+	}
+}
+
+// TestAxisTitles: settings along an axis are called what they are, not by the end of
+// their key; a letter stands beside its table.
+func TestAxisTitles(t *testing.T) {
+	for column, want := range map[string]string{
+		"groups.size": "Members of a group", "program.window": "Packets under way per terminal",
+		"toy.w": "Toy: w", "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "total_s": "Total time (s)",
+		"routing.type": "Routing",
+	} {
+		if got := AxisLabel(column); got != want {
+			t.Errorf("%s: %q, want %q", column, got, want)
+		}
+	}
+	for _, c := range []struct {
+		doc, unit, kind, want string
+	}{
+		{"input buffer of each virtual channel", "flits", "integer", "Input buffer of each virtual channel (flits)"},
+		{"channels (both directions) that fail, drawn at random", "", "integer", "Channels that fail"},
+		{"ranks on a node", "ranks", "integer", "Ranks on a node"},
+		{"size of a message", "", "size", "Size of a message (B)"},
+		{"of a plane, parents of a child at each level", "", "integer", ""},
+	} {
+		if got := beginning(param.Param{Doc: c.doc, Unit: c.unit, Type: c.kind}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.doc, got, c.want)
 		}
 	}
 }

@@ -59,7 +59,13 @@ func (p *PlotConfig) labelOf(columns []string) string {
 		if p.Relative == "speedup" {
 			return capital(noun + ": speed-up")
 		}
-		return capital(noun + " over that of the baseline")
+		of := "the baseline"
+		for key, cell := range p.Baseline {
+			if len(p.Baseline) == 1 {
+				of = p.nameOf(cell, seriesName(key, cell))
+			}
+		}
+		return capital(noun + " over that of " + of)
 	}
 	return label
 }
@@ -168,7 +174,7 @@ func (p *PlotConfig) baseline(t *Table) (*base, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, fmt.Errorf("baseline: no row has %s", describeSelection(p.Baseline))
+		return nil, fmt.Errorf("baseline: %w", t.unmet(p.Baseline))
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
 	for _, key := range append(t.sweptKeys(), p.X) {

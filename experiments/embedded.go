@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // embedded holds the experiment files that come with weft.
@@ -18,27 +20,43 @@ func embeddedName(name string) string {
 	return strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
 }
 
-// embeddedTitle is the title of a file that comes with weft. Reading the file in
-// full builds the networks of all its points: that is done only where the title
-// speaks of them.
+// embeddedTitle is the title of a file that comes with weft. Only the keys in front of its
+// tables are read, and where the title speaks of its points, those in which they differ.
 func embeddedTitle(name string) string {
 	text, err := embedded.ReadFile(name)
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}
-	d, err := parseDocument(name, string(text))
-	if err != nil {
+	keys, _, _ := strings.Cut("\n"+string(text), "\n[")
+	var header struct{ Title string }
+	if _, err := toml.Decode(keys, &header); err != nil {
 		panic("experiments: " + err.Error()) // a test loads them all
 	}
-	title, _ := d.tree["title"].(string)
-	if placeholder.MatchString(title) {
-		f, err := Open(name, Options{})
-		if err != nil {
-			panic("experiments: " + err.Error())
-		}
-		return f.Title
+	if !placeholder.MatchString(header.Title) {
+		return header.Title
 	}
-	return title
+	d, err := parseDocument(name, string(text))
+	if err != nil {
+		panic("experiments: " + err.Error())
+	}
+	f := &File{Name: name, doc: d, shared: &Shared{}}
+	if f.header() {
+		f.readSweep()
+		for i := range f.sweep {
+			if a := &f.sweep[i]; !slices.ContainsFunc(a.keys, func(key string) bool { return shownIn(header.Title, key) }) {
+				a.values = a.values[:1]
+			}
+		}
+		f.expand()
+	}
+	f.fillTitles(nil)
+	return f.Title
+}
+
+// shownIn tells whether what a title shows may change with a setting.
+func shownIn(title, key string) bool {
+	ofNetwork := strings.Contains(title, "{terminals}") || strings.Contains(title, "{switches}")
+	return strings.Contains(title, "{"+key+"}") || ofNetwork && strings.HasPrefix(key, "topology.")
 }
 
 // Embedded lists the experiment files that come with weft under a folder

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,10 @@ type Execution struct {
 	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
 	// Resume to go on from; 0: never.
 	SnapshotEvery time.Duration
-	NoFork        bool // points of a fork warm up one by one; results are the same
+	// Grace is how long a point that is told to end may take until it has kept its state
+	// and ends; then it is left alone. 0: some tenths of a second.
+	Grace  time.Duration
+	NoFork bool // points of a fork warm up one by one; results are the same
 	// SaveWarm is a file for the warm networks of all points; FromWarm one to go on from
 	// in place of warming up. "": none.
 	SaveWarm, FromWarm string
@@ -297,7 +301,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if ctx.Err() != nil {
 		return
 	}
-	end := &ending{told: ctx.Done()}
+	end := &ending{told: ctx.Done(), most: cmp.Or(r.execution.Grace, lastSnapshotTime)}
 	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
 		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery, end: end}}
 	start := time.Now()
@@ -340,13 +344,36 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	r.forgetKept(p)
 }
 
+// misuse is a panic of what is registered with weft and breaks its contract, such as
+// [fabric.Misuse].
+type misuse interface {
+	error
+	// Misused is the table that names it, and what it has done.
+	Misused() (table, did string)
+}
+
+// blame names, as the file does, what breaks its contract.
+func (p *Point) blame(m misuse) error {
+	table, did := m.Misused()
+	for _, s := range p.settings {
+		if s.key == table+".type" {
+			return fmt.Errorf("%s %q %s", table, s.value, did)
+		}
+	}
+	return m
+}
+
 // guarded runs a point and turns a broken invariant into the point's failure:
 // the other points go on.
 // When ctx ends the point is left alone, whatever it is doing.
 func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, error) {
-	return Interruptible(ctx, func() (cells []string, err error) {
+	return interruptible(ctx, cmp.Or(r.execution.Grace, interruptGrace), func() (cells []string, err error) {
 		defer func() {
-			if broken := recover(); broken != nil {
+			switch broken := recover().(type) {
+			case nil:
+			case misuse:
+				err = p.blame(broken)
+			default:
 				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
 			}
 		}()

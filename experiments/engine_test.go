@@ -107,6 +107,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestMisuse: what is registered and breaks its contract is called by its name in the file,
+// without a stack.
+func TestMisuse(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n", Options{})
+	o := execute(t, f, Execution{})
+	if len(o.Failures) != 1 || o.Failures[0].Reason != `shape "ring" reads what it has not declared` {
+		t.Errorf("%+v", o.Failures)
+	}
+}
+
 // TestInterrupt: after Ctrl-C the finished points are in the journal, nothing
 // else is written, and --resume computes only the rest.
 func TestInterrupt(t *testing.T) {
@@ -249,8 +259,14 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
 	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
 		t.Errorf("two writers: %v", err)
+	}
+	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it") {
+		t.Errorf("a second run while the first goes on: %v", err)
+	}
+	j.close()
+	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {
+		t.Errorf("a second run after the first: %v", err)
 	}
 }

@@ -20,6 +20,8 @@ type Verdict struct {
 	// where there is none.
 	Half    float64
 	Verdict string
+	RestsOn string // one of RestsOnNames
+	Quick   bool   // of the small variant of the experiment
 	Note    string
 }
 
@@ -87,7 +89,15 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
 		if e.Table != resultsTable {
 			table = tables[e.Table]
 		}
-		verdicts = append(verdicts, e.judge(target, table))
+		v := e.judge(target, table)
+		v.RestsOn, v.Quick = e.RestsOn, f.quick
+		if v.RestsOn == "" {
+			v.RestsOn = Simulated
+			if f.kind != nil && f.kind.restsOn != "" {
+				v.RestsOn = f.kind.restsOn
+			}
+		}
+		verdicts = append(verdicts, v)
 	}
 	return verdicts
 }
@@ -123,7 +133,9 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		}
 	}
 	if e.Calibrated != "" && v.Verdict != NotRun {
-		v.Verdict = Calibrated
+		if v.Verdict == Met || v.Verdict == Reported {
+			v.Verdict = Calibrated
+		}
 		notes = append(notes, "fitted to it: "+e.Calibrated)
 	}
 	if (v.Verdict == Met || v.Verdict == Missed) && !unsteady && target.undecided(v.Measured, v.Half) {
@@ -252,13 +264,28 @@ func unitFactor(from, to string) float64 {
 	return 1
 }
 
+// What a row rests on.
+const (
+	Formula   = "formula"   // a closed form, computed
+	Count     = "count"     // what an algorithm or a table gives, counted
+	Simulated = "simulated" // a network or a machine, simulated
+	Repeat    = "repeat"    // the same simulation as another row: the number says nothing new
+	Timed     = "timed"     // the time that weft itself takes
+)
+
+// RestsOnNames lists them in the order in which they are shown.
+func RestsOnNames() []string { return []string{Simulated, Count, Formula, Repeat, Timed} }
+
 // VerdictTable is the content of verdicts.csv.
 func VerdictTable(verdicts []Verdict) *Table {
-	t := &Table{Columns: []string{"id", "paper", "artifact", "case", "metric", "target", "measured", "ci95", "unit", "kind", "verdict", "note"}}
+	t := &Table{Columns: []string{"id", "paper", "artifact", "case", "metric", "target", "measured", "ci95", "unit", "kind", "tolerance", "rests_on", "variant", "verdict", "note"}}
 	for _, v := range verdicts {
-		x := v.Target
+		x, variant := v.Target, "full"
+		if v.Quick {
+			variant = "quick"
+		}
 		t.Rows = append(t.Rows, []string{
-			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(stats.Finite(v.Half)), x.Unit, x.Kind, v.Verdict, v.Note,
+			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(stats.Finite(v.Half)), x.Unit, x.Kind, x.ToleranceText(), v.RestsOn, variant, v.Verdict, v.Note,
 		})
 	}
 	return t
@@ -270,7 +297,7 @@ func AnyMissed(verdicts []Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Verdict == Missed })
 }
 
-// VerdictCount is how often a verdict was reached.
+// VerdictCount is how often a verdict was reached, or what so many rows rest on.
 type VerdictCount struct {
 	Verdict string
 	N       int
@@ -279,11 +306,24 @@ type VerdictCount struct {
 // CountVerdicts counts, in the order of [VerdictNames]; verdicts that were not
 // reached are left out.
 func CountVerdicts(verdicts []Verdict) []VerdictCount {
-	var counts []VerdictCount
-	for _, name := range VerdictNames() {
+	return countBy(verdicts, VerdictNames(), func(v *Verdict) string { return v.Verdict })
+}
+
+// CountMet counts what the rows met rest on, in the order of [RestsOnNames].
+func CountMet(verdicts []Verdict) []VerdictCount {
+	return countBy(verdicts, RestsOnNames(), func(v *Verdict) string {
+		if v.Verdict != Met {
+			return ""
+		}
+		return v.RestsOn
+	})
+}
+
+func countBy(verdicts []Verdict, names []string, of func(*Verdict) string) (counts []VerdictCount) {
+	for _, name := range names {
 		c := VerdictCount{Verdict: name}
-		for _, v := range verdicts {
-			if v.Verdict == name {
+		for i := range verdicts {
+			if of(&verdicts[i]) == name {
 				c.N++
 			}
 		}

@@ -84,7 +84,9 @@ func TestJudge(t *testing.T) {
 		{Target{Kind: "bound", Value: 0.84, Tolerance: 0, ToleranceKind: "at_least"}, 0.84, Met},
 		{Target{Kind: "bound", Value: 0.84, Tolerance: 0, ToleranceKind: "at_least"}, 0.83, Missed},
 		{Target{Kind: "exact", Value: 3, Tolerance: 1, ToleranceKind: "abs"}, nan, Missed},
-		{Target{Kind: "calibrated", Value: 3, Tolerance: nan}, 7, Calibrated},
+		{Target{Kind: "calibrated", Value: 3, Tolerance: nan}, 3.44, Calibrated}, // 15 % where none is given
+		{Target{Kind: "calibrated", Value: 29, Tolerance: nan}, 290, Missed},
+		{Target{Kind: "calibrated", Value: 3, Tolerance: 0.3, ToleranceKind: "rel"}, 3.8, Calibrated},
 		{Target{Kind: "reported", Value: 3, Tolerance: nan}, 7, Reported},
 	} {
 		if got := c.target.Judge(c.measured); got != c.want {
@@ -100,12 +102,12 @@ func TestLabels(t *testing.T) {
 		"latency_p99_ns":          "99th percentile of latency (ns)",
 		"network_latency_mean_ns": "Mean network latency (ns)",
 		"accepted_load":           "Accepted load (flits per terminal and cycle)",
-		"switch.buffer_flits":     "Buffer (flits)",
+		"switch.buffer_flits":     "Input buffer of each virtual channel (flits)",
 		"time_us":                 "Time (µs)",
 		"hops_mean":               "Mean hops",
 		"minimal_fraction":        "Minimal fraction",
 		"memory_per_process_mb":   "Memory per process (MB)",
-		"max_efi":                 "Maximum efi",
+		"max_efi":                 "Maximum EFI",
 	} {
 		if got := AxisLabel(column); got != want {
 			t.Errorf("%s: %q, want %q", column, got, want)

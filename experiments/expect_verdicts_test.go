@@ -61,7 +61,7 @@ point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,lat
 		{"reduction at a load", ExpectConfig{Target: reduce, Metric: "latency_mean_ns", Formula: "1 - b / a", Where: cell("traffic.load", "0.20"),
 			Of: map[string]map[string]string{"a": cell("routing.type", "a"), "b": cell("routing.type", "b")}},
 			1 - 20.0/30, Met, ""},
-		{"unit, mean of rows", ExpectConfig{Target: micros, Metric: "latency_mean_ns", Where: cell("routing.type", "a")}, 0.04, Calibrated, ""},
+		{"unit, mean of rows", ExpectConfig{Target: micros, Metric: "latency_mean_ns", Where: cell("routing.type", "a")}, 0.04, Missed, ""}, // of 1.26 +- 15 %
 		{"other table", ExpectConfig{Target: use, Table: "links", Metric: "utilisation", Formula: "y / x",
 			Of: map[string]map[string]string{"x": cell("role", "x"), "y": cell("role", "y")}},
 			0.2 / 0.6, Met, ""},
@@ -203,7 +203,8 @@ far,1,0.9,0
 		verdict string
 		note    string
 	}{
-		{"fitted", ExpectConfig{Where: where("far"), Calibrated: "the price of a connection"}, Calibrated, "fitted to it: the price of a connection"},
+		{"fitted", ExpectConfig{Where: where("good"), Calibrated: "the price of a connection"}, Calibrated, "fitted to it: the price of a connection"},
+		{"fitted in vain", ExpectConfig{Where: where("far"), Calibrated: "the price of a connection"}, Missed, "fitted to it: the price of a connection"},
 		{"fitted, with a baseline", ExpectConfig{Where: where("good"), Calibrated: "the price", Baseline: where("far"), BaselineIs: "for nothing"}, Calibrated, "fitted to it: the price; missed for nothing (0.9)"},
 		{"a fitted row that was not run", ExpectConfig{Where: where("none"), Calibrated: "the price"}, NotRun, "no row has mode = none"},
 		{"refuted", ExpectConfig{Where: where("bad"), Counterexample: "lost", Note: "said"}, Refuted, "lost = 49; said"},

@@ -23,7 +23,8 @@ type ExpectConfig struct {
 	SteadyTo       string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
 	Of             map[string]map[string]string `toml:"-"`
 	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
-	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: the verdict is calibrated, whatever kind the target has"`
+	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
+	RestsOn        string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
 	Counterexample string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above 0 over the rows of where, the verdict is refuted"`
 	Baseline       map[string]string            `toml:"-"`
 	BaselineIs     string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
@@ -31,8 +32,8 @@ type ExpectConfig struct {
 }
 
 // figures decodes [[plot]] and [[expect]] and checks that the columns they
-// name exist.
-func (f *File) figures() {
+// name exist, and the files of a run that is not finished.
+func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.elements("plot") {
@@ -40,7 +41,8 @@ func (f *File) figures() {
 		p.Where = d.selection(join(path, "where"), table["where"])
 		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		p.Names = d.selection(join(path, "names"), table["names"])
-		dec.table(path, without(table, "where", "baseline", "names"), &p)
+		p.References = f.references(join(path, "reference"), table["reference"], dec, finished)
+		dec.table(path, without(table, "where", "baseline", "names", "reference"), &p)
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}

@@ -141,7 +141,7 @@ func (f *File) readAll(options Options) {
 	f.readSweep()
 	f.readFork()
 	f.expand()
-	f.figures()
+	f.figures(options.finished)
 	if len(d.problems) > 0 {
 		return
 	}

@@ -177,7 +177,7 @@ func (f *File) warnOfForks() {
 		warm[p.warmup.key] = true
 	}
 	if len(f.Points) > 1 {
-		f.Warnings = append(f.Warnings, Warning{forkPath, "saves nothing: no two points have the same warm-up, as they differ in settings that warmup does not set"})
+		f.Warnings = append(f.Warnings, Warning{Key: forkPath, Message: "saves nothing: no two points have the same warm-up, as they differ in settings that warmup does not set"})
 	}
 }
 

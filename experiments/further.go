@@ -1,7 +1,9 @@
 package experiments
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 )
@@ -26,6 +28,26 @@ func DescribeTable(name string, d FurtherDescription) {
 		panic("experiments: table " + name + " documented twice")
 	}
 	furtherTables[name] = d
+}
+
+// CommandTable is a table that a command writes beside no results.
+type CommandTable struct {
+	Command, File string
+	FurtherDescription
+}
+
+var commandTables []CommandTable
+
+// DescribeCommandTable documents a table of a command.
+func DescribeCommandTable(command, file string, d FurtherDescription) {
+	commandTables = append(commandTables, CommandTable{command, file, d})
+}
+
+// CommandTables lists the documented tables of commands, by command and file.
+func CommandTables() []CommandTable {
+	return slices.SortedFunc(slices.Values(commandTables), func(a, b CommandTable) int {
+		return cmp.Or(strings.Compare(a.Command, b.Command), strings.Compare(a.File, b.File))
+	})
 }
 
 // furtherTables documents what kinds give to [Run.Table]. A test makes the kinds write

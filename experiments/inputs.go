@@ -110,8 +110,13 @@ func (f *File) inputFolder() string {
 	return dir
 }
 
-// readsFiles tells whether a point reads files.
+// readsFiles tells whether a point or a figure reads files.
 func (f *File) readsFiles() bool {
+	if slices.ContainsFunc(f.Plots, func(p PlotConfig) bool {
+		return slices.ContainsFunc(p.References, func(r ReferenceConfig) bool { return r.File != "" })
+	}) {
+		return true
+	}
 	return slices.ContainsFunc(f.Points, func(p *Point) bool {
 		return slices.ContainsFunc(fileReaders(p.config), func(r fileReader) bool { return len(r.Files()) > 0 })
 	})

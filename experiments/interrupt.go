@@ -20,6 +20,10 @@ const interruptGrace = 200 * time.Millisecond
 // returns or the process ends. f must not write anything, nor read what its caller
 // changes afterwards.
 func Interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	return interruptible(ctx, interruptGrace, f)
+}
+
+func interruptible[T any](ctx context.Context, grace time.Duration, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -37,7 +41,7 @@ func Interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	select {
 	case r := <-done:
 		return r.value, r.err
-	case <-time.After(interruptGrace):
+	case <-time.After(grace):
 		var nothing T
 		return nothing, ErrInterrupted
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestInterruptible: what does not end by itself is left behind; what is done is
@@ -16,7 +17,7 @@ func TestInterruptible(t *testing.T) {
 	if x, err := Interruptible(ctx, func() (int, error) { begun <- true; <-forever; return 3, nil }); x != 0 || !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%d, %v", x, err)
 	}
-	if x, err := Interruptible(ctx, func() (int, error) { return 3, nil }); x != 3 || err != nil {
+	if x, err := interruptible(ctx, time.Hour, func() (int, error) { return 3, nil }); x != 3 || err != nil {
 		t.Errorf("%d, %v", x, err)
 	}
 }

@@ -58,6 +58,9 @@ type Kind[C, R any] struct {
 	// nothing else, beside those of Asked that are true or a number: titles of
 	// figures pass over them.
 	Silent []string
+	// RestsOn, optional, is what rows of papers that are judged by the kind rest on, one of
+	// RestsOnNames; "": Simulated.
+	RestsOn string
 	// Defaults makes a fresh configuration: a struct with one struct (or map
 	// of structs, for tables such as [channel.local]) a table.
 	Defaults func() C
@@ -98,6 +101,7 @@ type Kind[C, R any] struct {
 type Warning struct {
 	Key     string // dotted; what to change
 	Message string
+	Unset   bool // only where the file does not set the key
 }
 
 // Column describes a column of results.csv.
@@ -115,6 +119,7 @@ type kind struct {
 	tables     []string // further ones
 	asked      map[string]string
 	silent     []string
+	restsOn    string
 	defaults   func() any // pointer to a fresh configuration
 	complete   func(config any, given func(key string) bool)
 	check      func(config any, seed uint64) ([]Warning, error)
@@ -151,6 +156,7 @@ func Register[C, R any](k Kind[C, R]) {
 			return k.PointBeginsAgain(config.(*C))
 		},
 		silent:   k.Silent,
+		restsOn:  k.RestsOn,
 		defaults: func() any { c := k.Defaults(); return &c },
 		complete: func(config any, given func(key string) bool) {
 			if k.Complete != nil {

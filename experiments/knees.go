@@ -14,6 +14,9 @@ import (
 // known are NaN.
 type Knee struct {
 	Variant string  // the swept settings but load and seed, as far as they vary
+	Demand  string  // those of them that say what is offered, such as the pattern
+	Design  string  // the others
+	Highest float64 // the highest offered load that was tried
 	Point   int     // index of the variant's first point
 	Steady  float64 // the highest offered load at which every seed is steady, below Not
 	Not     float64 // the lowest at which some seed is saturated; between the two, the verdict is open
@@ -50,12 +53,18 @@ func (t *Table) Knees() []Knee {
 	}
 	rows := map[string][]int{}
 	var names []string
-	for i, row := range t.Rows {
+	nameOf := func(row []string, is func(key string) bool) string {
 		var parts []string
 		for _, at := range keys {
-			parts = append(parts, t.Columns[at]+" = "+row[at])
+			if is(t.Columns[at]) {
+				parts = append(parts, t.Columns[at]+" = "+row[at])
+			}
 		}
-		name := strings.Join(parts, ", ")
+		return strings.Join(parts, ", ")
+	}
+	offer := func(key string) bool { return strings.HasPrefix(key, "traffic.") }
+	for i, row := range t.Rows {
+		name := nameOf(row, func(string) bool { return true })
 		if rows[name] == nil {
 			names = append(names, name)
 		}
@@ -65,7 +74,8 @@ func (t *Table) Knees() []Knee {
 	several := false
 	for _, name := range names {
 		k := t.knee(rows[name], offered)
-		k.Variant = name
+		first := t.Rows[rows[name][0]]
+		k.Variant, k.Demand, k.Design = name, nameOf(first, offer), nameOf(first, func(key string) bool { return !offer(key) })
 		knees = append(knees, k)
 		several = several || slices.ContainsFunc(rows[name], func(i int) bool { return offered[i] != offered[rows[name][0]] })
 	}
@@ -86,6 +96,7 @@ func (t *Table) knee(rows []int, offered []float64) Knee {
 	}
 	byLoad := slices.Clone(rows)
 	slices.SortStableFunc(byLoad, func(i, j int) int { return cmp.Compare(offered[i], offered[j]) })
+	k.Highest = offered[byLoad[len(byLoad)-1]]
 	var lowest, last []int // rows at the lowest load, and at the last one at which all are steady
 	for len(byLoad) > 0 {
 		n := 1

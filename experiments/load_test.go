@@ -19,6 +19,11 @@ func TestProblems(t *testing.T) {
 			`x.toml:3:1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`}},
 		{"misspelt table", "kind = \"toy\"\n[trafic]\nload = 0.3\n", nil, []string{
 			`x.toml:2:1: trafic is not a table of kind "toy" (did you mean "traffic"?): allowed are shape, traffic, channel, sweep, plot, expect, quick`}},
+		{"tables of another kind", "kind = \"toy\"\ncable.length = 3\n[fault.a]\nfraction = 0.1\n[fault.b]\nfraction = 0.1\n[[trace]]\npackets = 3\n[sweep]\n\"hca.preset\" = [\"ndr\"]\n", nil, []string{
+			`x.toml:2:1: cable is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`,
+			`x.toml:3:1: fault is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`,
+			`x.toml:7:1: trace is not a key of this file: allowed are channel, shape, traffic`,
+			`x.toml:10:1: hca is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`}},
 		{"key outside its table", "kind = \"toy\"\nload = 0.3\n", nil, []string{
 			`x.toml:2:1: load stands outside its table: it belongs under [traffic]`}},
 		{"unknown kind", "kind = \"toi\"\n", nil, []string{
@@ -30,7 +35,7 @@ func TestProblems(t *testing.T) {
 		{"out of range, all together", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1, 0]\n", nil, []string{
 			`x.toml:3:1: shape.p = 0: want 1 to 100`,
 			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
-			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, wait`,
+			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, misuse, wait`,
 			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
 		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
 			`x.toml:2:1: seed = -1: want an integer that is not negative`,

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +15,22 @@ func CheckFolder(dir string, resume, force bool) error {
 	case resume || force:
 	case exists(filepath.Join(dir, manifestFile)):
 		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
+	case beingWritten(dir):
+		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
 	case exists(filepath.Join(dir, journalFile)):
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
 	}
 	return nil
+}
+
+// beingWritten tells whether another process has the journal of a result folder.
+func beingWritten(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, journalFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and with it the lock
+	return lockFile(f) != nil
 }
 
 // figures lists the pictures that a run's file asked for. The file may be of

@@ -30,8 +30,8 @@ func (d *document) applySettings(settings []string) {
 }
 
 // ParseSetting splits KEY=VALUE. The value is read as TOML; what is not TOML
-// is a string, so that quotes are needed only where a string looks like
-// something else.
+// is a string, alone or in a list, so that quotes are needed only where a string looks
+// like something else.
 func ParseSetting(s string) (key string, value any, err error) {
 	key, text, ok := cutAssignment(s)
 	names := splitKey(strings.TrimSpace(key))
@@ -49,11 +49,29 @@ func ParseSetting(s string) (key string, value any, err error) {
 	if err := checkDepth("", text); err != nil {
 		return "", nil, fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
 	}
+	return key, settingValue(text), nil
+}
+
+// settingValue reads a value as TOML, or as a string. The words of a list need no quotes
+// either: shells take those of ["nca", "min"] away.
+func settingValue(text string) any {
 	var wrapper struct{ V any }
-	if _, err := toml.Decode("V = "+text, &wrapper); err != nil || strings.ContainsAny(text, "\n") {
-		return key, text, nil
+	if _, err := toml.Decode("V = "+text, &wrapper); err == nil && !strings.ContainsAny(text, "\n") {
+		return wrapper.V
 	}
-	return key, wrapper.V, nil
+	inside, isList := strings.CutPrefix(text, "[")
+	inside, closed := strings.CutSuffix(inside, "]")
+	if !isList || !closed || strings.ContainsAny(inside, "[]{}\"'\n") {
+		return text
+	}
+	var list []any
+	for word := range strings.SplitSeq(inside, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			return text
+		}
+		list = append(list, settingValue(word))
+	}
+	return list
 }
 
 // cutAssignment divides KEY=VALUE at the first = outside quotes in the key.

@@ -30,6 +30,7 @@ type PlotConfig struct {
 	Intervals    string            `toml:"intervals" doc:"how the 95 % confidence intervals of lines are drawn" choices:"band|bars|none"`
 	Annotate     []string          `toml:"annotate" doc:"bound: the highest load that the channels can carry, proven, as a line; knee: from the highest load at which the network is steady to the lowest at which it is saturated, as a band" choices:"bound|knee"`
 	Percentiles  []float64         `toml:"percentiles" doc:"with table histogram and style line: percentiles of the distribution, in place of y" unit:"%" min:"0" max:"100"`
+	References   []ReferenceConfig `toml:"-"`
 	Baseline     map[string]string `toml:"-"`
 	Relative     string            `toml:"relative" doc:"with baseline: ratio, values over those of the baseline at the same x; or speedup, the other way round" choices:"ratio|speedup"`
 	XLabel       string            `toml:"x_label" doc:"default: from the column's name"`

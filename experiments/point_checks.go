@@ -22,7 +22,7 @@ func (f *File) check() {
 		}
 		f.doc.problems = append(f.doc.problems, d.problems...)
 		for _, w := range warnings {
-			if !warned[w] {
+			if !warned[w] && !(w.Unset && d.sets(w.Key)) {
 				f.Warnings = append(f.Warnings, w)
 			}
 			warned[w] = true

@@ -2,9 +2,11 @@ package experiments
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -79,13 +81,35 @@ func (f *File) configure(dec *decoder, d *document, config any) (settings, input
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
+	problems := len(d.problems)
 	dec.tablesOf(f.kind, tables, config)
+	if dec.timed {
+		f.kind.complete(config, d.has)
+		dec.clock = clockOf(config) // now the times can be read
+		d.problems, dec.unknown = d.problems[:problems], map[string]string{}
+		reflect.ValueOf(config).Elem().Set(reflect.ValueOf(f.kind.defaults()).Elem())
+		dec.tablesOf(f.kind, tables, config)
+	}
 	if u, ok := config.(deadlockSetting); ok && f.unsafe {
 		u.SetAllowDeadlock()
 	}
 	inputs = f.locateInputs(config)
 	f.kind.complete(config, d.has)
 	return resolve(config), inputs
+}
+
+// clockOf is the length of a cycle of a configuration, 0 if it has none.
+func clockOf(config any) sim.Time {
+	for _, s := range resolve(config) {
+		if s.key == "fabric.clock" {
+			clock, err := sim.ParseTime(fmt.Sprint(s.value))
+			if err != nil {
+				panic("experiments: fabric.clock: " + err.Error())
+			}
+			return clock
+		}
+	}
+	return 0
 }
 
 // tablesOf decodes the tables of a kind. A key outside all tables that some

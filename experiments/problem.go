@@ -57,7 +57,7 @@ func (f *Problem) Error() string {
 const (
 	longestPlace   = 1000
 	longestProblem = 8 << 10
-	mostProblems   = 50
+	mostProblems   = 20
 	longestMessage = 64 << 10
 )
 
@@ -171,6 +171,13 @@ func (d *document) originOf(key string) origin {
 	return origin{file: d.name}
 }
 
+// sets tells whether the file or the command line sets a key, or sweeps it.
+func (d *document) sets(key string) bool {
+	_, set := d.origins[key]
+	_, swept := d.swept[key]
+	return set || swept
+}
+
 // unknown records a key that no point of the sweep knows, at the place where
 // it was written or is swept.
 func (d *document) unknown(key, message string, sweep []axis) {
@@ -183,7 +190,30 @@ func (d *document) unknown(key, message string, sweep []axis) {
 		}
 	}
 	at := d.originOf(place)
+	if at.line == 0 {
+		at = d.originBelow(key, sweep)
+	}
 	d.problems = append(d.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
+}
+
+// originBelow is the first place at which something stands below a key, as [fault.cables]
+// does below fault.
+func (d *document) originBelow(key string, sweep []axis) origin {
+	first := origin{file: d.name}
+	below := func(name, place string) {
+		if o, ok := d.origins[place]; ok && (strings.HasPrefix(name, key+".") || strings.HasPrefix(name, key+"[")) && (first.line == 0 || o.line < first.line) {
+			first = o
+		}
+	}
+	for name := range d.origins {
+		below(name, name)
+	}
+	for _, a := range sweep {
+		for i, name := range a.keys {
+			below(name, unquoted(a.places[i]))
+		}
+	}
+	return first
 }
 
 // problemFrom records an error under the key that it names. table prefixes the

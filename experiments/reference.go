@@ -42,6 +42,8 @@ func Reference(w io.Writer) error {
 	var plot strings.Builder
 	plot.WriteString("### Keys of [[plot]]\n\n")
 	referenceParams(&plot, PlotParams())
+	plot.WriteString("\n### Keys of [[plot.reference]]\n\n")
+	referenceParams(&plot, ReferenceParams())
 	text := strings.Replace(b.String(), "{{plot}}\n", plot.String()+"\n", 1)
 	text = strings.Replace(text, "{{kept}}\n", referenceKept(), 1)
 	_, err := io.WriteString(w, strings.Replace(text, "{{contents}}\n", contents(text), 1))

@@ -169,6 +169,31 @@ func (t *Table) Where(selection map[string]string) (*Table, error) {
 	return some, nil
 }
 
+// unmet says why no row is as a selection asks: a column never holds the value, or no row
+// holds all of them.
+func (t *Table) unmet(selection map[string]string) error {
+	const most = 20
+	for _, name := range sortedKeys(selection) {
+		held, err := t.distinct([]string{name})
+		if err != nil {
+			return err
+		}
+		var values []string
+		for _, cells := range held {
+			values = append(values, cells[0])
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return sameCell(v, selection[name]) }) {
+			continue
+		}
+		more := ""
+		if len(values) > most {
+			more = fmt.Sprintf(" and %d more", len(values)-most)
+		}
+		return fmt.Errorf("no row has %s = %s%s: there are %s%s", name, selection[name], param.DidYouMean(selection[name], values), strings.Join(values[:min(most, len(values))], ", "), more)
+	}
+	return fmt.Errorf("no row has %s together", describeSelection(selection))
+}
+
 // Numbers is a column as numbers; empty cells are NaN.
 func (t *Table) Numbers(name string) ([]float64, error) {
 	i, err := t.Column(name)

@@ -45,3 +45,14 @@ func TestCellsWithUnits(t *testing.T) {
 		t.Errorf("number of text is %v", got)
 	}
 }
+
+// TestCountStates: a verdict that no row has is left out, and a table without any has none.
+func TestCountStates(t *testing.T) {
+	states := &Table{Columns: []string{"point", "state"}, Rows: [][]string{{"0", "steady"}, {"1", "saturated"}, {"2", "steady"}}}
+	if got := states.CountStates(); got != "2 steady, 1 saturated" {
+		t.Errorf("%q", got)
+	}
+	if got := (&Table{Columns: []string{"point"}, Rows: [][]string{{"0"}}}).CountStates(); got != "" {
+		t.Errorf("%q", got)
+	}
+}

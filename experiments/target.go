@@ -70,13 +70,17 @@ const (
 	Met        = "met"
 	Missed     = "missed"
 	Refuted    = "refuted"    // what the paper says is contradicted by a count that no model could avoid
-	Calibrated = "calibrated" // the model was fitted to it
+	Calibrated = "calibrated" // the model was fitted to it, and is within what is allowed
 	Reported   = "reported"   // no tolerance: shown beside the paper
 	NotRun     = "not-run"    // the run has none of the points that it is about
 )
 
 // VerdictNames lists the verdicts in the order in which they are shown.
 func VerdictNames() []string { return []string{Met, Missed, Refuted, Calibrated, Reported, NotRun} }
+
+// calibratedWithin is the tolerance, relative to the target, of what the model was fitted to
+// where the target has none.
+const calibratedWithin = 0.15
 
 // allowed is what the target's tolerance allows: bounds hold up to the
 // tolerance, relative to the target. A side without a bound is infinite. ok is
@@ -88,7 +92,9 @@ func (t Target) allowed() (low, high float64, ok bool) {
 	}
 	low, high = math.Inf(-1), math.Inf(1)
 	switch {
-	case t.Kind == "calibrated", t.Kind == "reported", t.ToleranceKind == "":
+	case t.Kind == "calibrated" && t.ToleranceKind == "":
+		low, high = t.Value-calibratedWithin*math.Abs(t.Value), t.Value+calibratedWithin*math.Abs(t.Value)
+	case t.Kind == "reported", t.ToleranceKind == "":
 		return low, high, false
 	case t.ToleranceKind == "rel":
 		low, high = t.Value-slack*math.Abs(t.Value), t.Value+slack*math.Abs(t.Value)
@@ -104,19 +110,31 @@ func (t Target) allowed() (low, high float64, ok bool) {
 	return low, high, true
 }
 
+// ToleranceText says what allowed goes by, such as "rel 0.15"; empty for a target that is not
+// judged.
+func (t Target) ToleranceText() string {
+	switch _, _, judged := t.allowed(); {
+	case !judged:
+		return ""
+	case t.ToleranceKind == "":
+		return fmt.Sprintf("rel %v (none is given)", calibratedWithin)
+	}
+	return t.ToleranceKind + " " + formatCell(t.Tolerance)
+}
+
 // Judge compares a measured value with the target by the target's tolerance.
 func (t Target) Judge(measured float64) string {
 	low, high, judged := t.allowed()
 	rounding := 1e-12 * max(1, math.Abs(t.Value)) // of decimal fractions
 	switch {
-	case t.Kind == "calibrated":
-		return Calibrated
 	case !judged:
 		return Reported
-	case measured >= low-rounding && measured <= high+rounding:
-		return Met
+	case !(measured >= low-rounding && measured <= high+rounding):
+		return Missed
+	case t.Kind == "calibrated":
+		return Calibrated
 	}
-	return Missed
+	return Met
 }
 
 // undecided tells whether the interval measured +- half contains a bound of

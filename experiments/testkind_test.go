@@ -44,7 +44,7 @@ func init() {
 		Check: func(c *toyConfig, _ uint64) ([]Warning, error) {
 			_, err := c.Shape.Type.Build(c.Traffic.Limit)
 			if c.Traffic.Load > 0.95 {
-				return []Warning{{"traffic.load", "is close to 1"}}, err
+				return []Warning{{Key: "traffic.load", Message: "is close to 1"}}, err
 			}
 			return nil, err
 		},
@@ -68,7 +68,7 @@ type toyTraffic struct {
 	Size  sim.Bytes `toml:"size" doc:"message"`
 	Rate  sim.Rate  `toml:"rate" doc:"speed"`
 	Limit int       `toml:"limit" doc:"of rings"`
-	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|wait"`
+	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|misuse|wait"`
 	Dims  []int     `toml:"dims" doc:"a list" min:"1"`
 }
 
@@ -93,6 +93,8 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 		return toyRow{}, errors.New("told to fail")
 	case "panic":
 		panic("told to panic")
+	case "misuse":
+		panic(&fabric.Misuse{Of: "shape", By: c, Did: "reads what it has not declared"})
 	case "wait":
 		toyGate(ctx)
 	}

@@ -125,6 +125,9 @@ func TestBlame(t *testing.T) {
 		for _, algorithm := range []string{"min", "val", "ugal-l", "adaptive-escape"} {
 			for _, flits := range []int{1, 5} {
 				for _, load := range []float64{0.3, 1} {
+					if testing.Short() && (load < 1 || flits == 1) {
+						continue
+					}
 					t.Run(name+"/"+algorithm, func(t *testing.T) {
 						config := fabric.DefaultConfig()
 						config.Switch.BufferFlits = 6

@@ -22,6 +22,9 @@ func (f *Fabric) ask(routing Routing) {
 	}
 	if r, ok := routing.(Departer); ok && r.DecidesAtTerminals() {
 		f.departer, f.injection = r, 0
+		if f.departsAhead = f.occupancy || readsCredits(routing); f.departsAhead {
+			f.lead = int64(min(1, f.config.Terminal.InjectionCycles))
+		}
 		f.departures = make([]sim.Stream, f.graph.Terminals())
 		for t := range f.departures {
 			f.departures[t] = sim.NewStream(f.seed, "departure", t)
@@ -62,6 +65,10 @@ func (f *Fabric) layOutSwitches() {
 func (f *Fabric) wire(timings []channelTiming) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
+	f.received = unboundedCredits
+	if n := f.config.Terminal.BufferFlits; n > 0 {
+		f.received = int32(n)
+	}
 	f.terminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
 	f.outVC = make([]outVC, (ports+terminals)*vcs)
 	f.out = make([]outPort, ports+terminals)
@@ -85,11 +92,11 @@ func (f *Fabric) wire(timings []channelTiming) {
 	f.terminals = make([]terminal, terminals)
 	credit := int32(f.config.Switch.CreditCycles)
 	limit := int64(f.config.Switch.OutputBufferFlits)
-	// A terminal's buffers are unbounded, so what waits for its channel is
+	// Where a terminal's buffers are unbounded, what waits for its channel is
 	// bounded at the switch: by what a switch would have room for, but not so that
 	// flits on their way through the crossbar keep the channel from being full.
 	terminalLimit := limit
-	if limit == 0 {
+	if limit == 0 && !f.receives() {
 		terminalLimit = max(int64(f.buffer)*int64(vcs), f.config.Switch.crossing()+2)
 	}
 	for p := range ports {

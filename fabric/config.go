@@ -76,6 +76,7 @@ func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator, c.
 // TerminalConfig is the [terminal] table.
 type TerminalConfig struct {
 	InjectionCycles int    `toml:"injection_cycles" doc:"from the birth of a packet at an idle terminal until its first flit enters the channel" unit:"cycles" min:"0" max:"1000000"`
+	BufferFlits     int    `toml:"buffer_flits" doc:"buffer of each virtual channel at which a terminal receives; it takes a flit as it arrives and returns a credit; 0: it takes every flit, without credits" unit:"flits" min:"0" max:"1000000000"`
 	VLArbHigh       string `toml:"vlarb_high" doc:"InfiniBand's arbitration between the lanes of a terminal's packets, as in a host channel adapter: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: as in [switch]"`
 	VLArbLow        string `toml:"vlarb_low" doc:"table of low priority"`
 	VLHighLimit     int    `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`

@@ -52,6 +52,11 @@ func (f *Fabric) ChannelFlits() []uint32 {
 // usefulFlits is the number of flits delivered that were worth it.
 func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
 
+// flitsInside is the number of flits in the network.
+func (f *Fabric) flitsInside() int64 {
+	return f.InjectedFlits + f.ReplicatedFlits - f.DeliveredFlits - f.DiscardedFlits
+}
+
 // idleLatency is the mean latency in cycles of packets that cross channels as
 // often as given (len = (ports+terminals)*vcs) and never wait, their flits, so many in
 // the mean, following each other in a flit a cycle.

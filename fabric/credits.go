@@ -32,6 +32,14 @@ func (d *domain) sendCredit(in *inPort, upstream int32, ready int64) {
 	*d.credits[in.wheel&15].Place(send>>intervalShift + int64(in.delay)) = upstream
 }
 
+// toTerminal takes the credit of a flit for a terminal, and files its return: the terminal
+// takes the flit as it arrives, and the credit leaves in the cycle after. back is when it
+// would be back if it left at once.
+func (d *domain) toTerminal(o *outVC, ov int32, back int64) {
+	o.credits--
+	*d.credits[0].Place(back + 1 + int64(d.config.Switch.CreditCycles)) = ov
+}
+
 // holdCredit keeps back, for so many cycles, a credit that could leave an input at
 // a time. It joins the input's queue only then: those of later flits pass it.
 func (d *domain) holdCredit(port, upstream int32, ready, late int64) {

@@ -182,7 +182,7 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		}
 		d.hold.crossing(sw, matches)
 	}
-	vcs := uint32(d.vcs)
+	vcs, receives := uint32(d.vcs), d.receives()
 	d.FlitHops += int64(len(matches))
 	var leaving *[]int32
 	if d.behind != nil {
@@ -234,6 +234,9 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		}
 		ov.flits++
 		ov.credits -= int32(o.bounded)
+		if receives && o.bounded == 0 {
+			d.toTerminal(ov, sw.port0*int32(vcs)+v.out, arrival+int64(pace.latency))
+		}
 		if check.On {
 			d.checkCredits(sw.port0*int32(vcs) + v.out)
 		}

@@ -115,13 +115,22 @@ func (f *Fabric) Tick(now sim.Time) {
 	}
 }
 
-// tick simulates cycle c: first everything that arrives, in any order, then
-// the switches that have work, by number. What a switch does reaches others at
-// least one cycle later.
+// tick simulates cycle c: first terminals whose routing reads queues send and decide, in
+// any order, then everything arrives, in any order, and other terminals send, and those
+// that now have the credit that they lacked; then the switches do that have work, by
+// number. What a switch does reaches others at least one cycle later.
 func (d *domain) tick(c int64) {
 	d.cycle, d.worked = c, c
 	if d.faults != nil && d.alone {
 		d.faults.tick(c)
+	}
+	if d.behind != nil {
+		d.behind.release(d, c)
+	}
+	if d.departsAhead {
+		d.departing = true
+		d.serveDue(c)
+		d.departing = false
 	}
 	if d.unit != nil {
 		d.unit.arrive(d, c)
@@ -133,9 +142,6 @@ func (d *domain) tick(c int64) {
 	}
 	if d.held != nil {
 		d.releaseCredits(c)
-	}
-	if d.behind != nil {
-		d.behind.release(d, c)
 	}
 	d.arriveFlits(c)
 	if d.listener != nil {

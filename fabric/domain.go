@@ -42,6 +42,7 @@ type domain struct {
 	behind  *behind                // nil unless occupancy
 	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
 
+	departing   bool // terminals send and decide before anything arrives
 	routesAhead bool // switches route while those ahead of them are evaluated
 
 	steps      stepTimes

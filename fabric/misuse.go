@@ -42,13 +42,34 @@ func (f *Fabric) ready(source Source) error {
 	return nil
 }
 
+// Misuse is what a routing or a program of terminals has done that it must not. Whoever
+// finds it panics with it, since a run cannot go on.
+type Misuse struct {
+	Of  string // what it is: routing, program
+	By  any    // it
+	Did string // and what it must do
+}
+
+func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.Did) }
+
+// Misused is the table of experiment files that names it, and what it has done.
+func (m *Misuse) Misused() (table, did string) { return m.Of, m.Did }
+
+// misuse panics with what the routing has done.
+func (n *network) misuse(format string, args ...any) {
+	panic(&Misuse{"routing", n.routing, fmt.Sprintf(format, args...)})
+}
+
 // badHop reports a routing that breaks its contract.
 func (n *network) badHop(h *Head, hop Hop) {
-	panic(fmt.Sprintf("fabric: routing %T sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b",
-		n.routing, h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs))
+	if hop == Discard {
+		n.misuse("discards a packet for terminal %d at %s, in a network without faults: a packet may be discarded (fabric.Discard) only where faults leave it no path; return a port", h.Dst, n.graph.SwitchName(h.Switch))
+	}
+	n.misuse("sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b: want a port of that switch, and some of its %d virtual channels",
+		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
 }
 
 // misdelivered reports a routing that led a packet to the wrong terminal.
 func (n *network) misdelivered(d *Delivery, want topology.TerminalID) {
-	panic(fmt.Sprintf("fabric: routing %T delivered a packet from terminal %d for %d to %d", n.routing, d.Src, want, d.Dst))
+	n.misuse("delivered a packet from terminal %d for %d to %d", d.Src, want, d.Dst)
 }

@@ -75,3 +75,42 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 		}
 	}
 }
+
+// discarding discards every packet, undeclared reads credits and does not say so.
+type (
+	discarding struct{ fabric.Routing }
+	undeclared struct{ fabric.Routing }
+)
+
+func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
+
+func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := u.Routing.Route(v, h)
+	v.Credits(hop.Port, 0)
+	return hop
+}
+
+// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
+// what it must do.
+func TestMisuseByRoutings(t *testing.T) {
+	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
+	for want, r := range map[string]fabric.Routing{
+		"routing fabric_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
+		"routing fabric_test.undeclared reads credits and does not declare it: implement fabric.CreditReader":      undeclared{n.routing},
+	} {
+		config := fabric.DefaultConfig()
+		packets(&config)
+		f := network{n.topo, r}.fabric(t, config)
+		s := &script{}
+		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
+		func() {
+			defer func() {
+				misuse, ok := recover().(*fabric.Misuse)
+				if !ok || !strings.HasPrefix(misuse.Error(), want) {
+					t.Errorf("%v, want %s", misuse, want)
+				}
+			}()
+			_ = f.RunToEnd(context.Background(), s, s, fabric.ToEnd{})
+		}()
+	}
+}

@@ -23,9 +23,10 @@ type network struct {
 	combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
 	storeForward   bool
-	large          bool // ask for memory ahead
-	occupancy      bool // keep outVC.waiting
-	greedy         bool // count the decisions of a cycle only when all are made
+	large          bool  // ask for memory ahead
+	occupancy      bool  // keep outVC.waiting
+	greedy         bool  // count the decisions of a cycle only when all are made
+	received       int32 // buffer of a virtual channel at a terminal
 	paces          []pace
 	leastWindow    int64 // of them
 	creditInterval int64 // of a credit on its wires, in cycles << intervalShift
@@ -33,6 +34,8 @@ type network struct {
 	wordSwitch     []int32 // switch of each mask word
 	routing        Routing
 	departer       Departer // nil: packets leave their terminals undecided
+	departsAhead   bool     // it reads queues: terminals send and decide before anything arrives
+	lead           int64    // cycles from its decision until the head can enter the channel: 1, where departsAhead and injection takes that long
 	memory         Memory   // of a Learner
 	escape         *escape  // nil unless the routing is an EscapeRouting
 
@@ -86,12 +89,15 @@ func (n *network) placeOf(queue int32) (topology.PortID, int) {
 // holds.
 func (n *network) bufferOf(p topology.PortID) int32 {
 	if n.graph.Peer[p] < 0 {
-		return unboundedCredits
+		return n.received
 	}
 	return n.buffer
 }
 
-// unboundedCredits stands for a receiver that takes every flit: a terminal.
+// receives tells whether terminals have buffers to receive at, and return credits.
+func (n *network) receives() bool { return n.received < unboundedCredits }
+
+// unboundedCredits stands for a receiver that takes every flit: a terminal without.
 const unboundedCredits = 1 << 30
 
 // paceOf numbers the pace of a channel with room for so many flits behind the

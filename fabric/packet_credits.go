@@ -44,10 +44,18 @@ func (u *packetUnit) settle(d *domain, port int32) {
 	if r.ov < 0 {
 		return
 	}
-	d.outVC[r.ov].credits += r.take(u, (d.cycle+1)<<intervalShift)
+	d.outVC[r.ov].credits += r.take(u, d.arrived())
 	if r.done == r.flits {
 		r.ov = -1
 	}
+}
+
+// arrived is the time before which flits and credits have arrived.
+func (d *domain) arrived() int64 {
+	if d.departing {
+		return d.cycle << intervalShift
+	}
+	return (d.cycle + 1) << intervalShift
 }
 
 // finish counts all credits of a ramp.

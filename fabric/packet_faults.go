@@ -169,7 +169,7 @@ func (b *begunPackets) cut(domains []*domain) {
 // stopFlows ends the movements of a packet's flits at a port that are not going to be.
 func (b *begunPackets) stopFlows(d *domain, port, packet, crossed int32, now int64) {
 	u := d.unit
-	u.count(d, port, now, now)
+	u.count(d, port, now, now, now)
 	flows := u.flows[port]
 	kept := flows[:0]
 	for _, w := range flows {

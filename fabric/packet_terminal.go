@@ -65,7 +65,5 @@ func (u *packetUnit) sent(d *domain, t int32, te *terminal, o *outPort) {
 		d.observer.injected(d, t)
 	}
 	te.packet, te.flags = -1, 0
-	if next := wholeCycle(o.nextFree); d.fetch(t, te, next) {
-		d.wakeAt(t, te, next)
-	}
+	d.succeed(t, te, o)
 }

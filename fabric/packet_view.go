@@ -72,26 +72,25 @@ func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
 func (u *packetUnit) settleFlows(d *domain, port int32) {
 	// What flits have crossed in this cycle shows when their switch has been evaluated,
 	// and in the steps of its own behind them.
-	next := (d.cycle + 1) << intervalShift
-	evaluated := next
+	evaluated := (d.cycle + 1) << intervalShift
 	if d.view.random != nil || d.graph.PortSwitch[port] > d.head.Switch {
 		evaluated = d.cycle << intervalShift
 	} else if d.graph.PortSwitch[port] == d.head.Switch {
 		evaluated = d.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
 	}
-	u.count(d, port, next, evaluated)
+	u.count(d, port, d.arrived(), evaluated, (d.cycle+1)<<intervalShift)
 }
 
-// count counts what the flits of a port have done before a time, and those that crossed
-// before another.
-func (u *packetUnit) count(d *domain, port int32, next, evaluated int64) {
+// count counts the flits of a port that have arrived before a time, those that crossed
+// before another, and those that have left before a third.
+func (u *packetUnit) count(d *domain, port int32, arrived, evaluated, left int64) {
 	flows := u.flows[port]
 	kept := flows[:0]
 	for i := range flows {
 		w := &flows[i]
 		switch w.kind {
 		case arriving:
-			d.outVC[w.decided].waiting += w.take(u, next)
+			d.outVC[w.decided].waiting += w.take(u, arrived)
 		case crossing:
 			n := w.take(u, evaluated)
 			if w.ov >= 0 {
@@ -101,7 +100,7 @@ func (u *packetUnit) count(d *domain, port int32, next, evaluated int64) {
 				d.crossed[w.decided] += n
 			}
 		case leaving:
-			n := w.take(u, next)
+			n := w.take(u, left)
 			d.outVC[w.decided].waiting -= n
 			if d.crossed != nil {
 				d.crossed[w.decided] -= n

@@ -13,6 +13,13 @@ func (c *SwitchConfig) steps() int {
 	return c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
 }
 
+// OverlapsBookSim2 tells whether stages overlap in a switch that otherwise has the pipeline of
+// most set-ups of BookSim2: stages for virtual channels and for the switch, and an internal
+// speedup of 2.
+func (c *SwitchConfig) OverlapsBookSim2() bool {
+	return c.Pipeline == Overlapped && c.VCAllocCycles >= 1 && c.SwitchAllocCycles >= 1 && c.Speedup == 2 && !c.Hold
+}
+
 // crossing is the longest from a flit's grant to its departure by an idle
 // channel, in cycles.
 func (c *SwitchConfig) crossing() int64 {

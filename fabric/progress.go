@@ -18,6 +18,7 @@ type progressSlice struct {
 	latency   int64   // of the packets delivered in it
 	packets   int64   // delivered in it
 	delivered int64   // flits that were worth it, or have been given up
+	entered   int64   // flits that entered the network
 	behind    float64 // sum over its cycles of how far sources are behind: see [Workload.BehindBy]
 }
 
@@ -51,6 +52,7 @@ func (s *progressSlice) join(o progressSlice) {
 	s.latency += o.latency
 	s.packets += o.packets
 	s.delivered += o.delivered
+	s.entered += o.entered
 	s.behind += o.behind
 }
 

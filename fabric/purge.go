@@ -128,7 +128,7 @@ func (p *purge) onChannel(e *flit) bool {
 		p.remove(e.packet, p.upstream(e.queue))
 	case p.begun != nil:
 		p.begun.removeTail(p, e)
-	default: // terminals give no credits
+	default: // a terminal's credit is on its way in any case
 		p.removed[e.packet>>packetBits]++
 	}
 	return true

@@ -91,6 +91,8 @@ func (s *statistics) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &s.origin)
 	snapshot.Int(a, &s.start)
 	snapshot.Int(a, &s.delivered)
+	snapshot.Int(a, &s.entered)
+	snapshot.Int(a, &s.held)
 	(&archiver{Archive: a}).counters(&s.before)
 	snapshot.List(a, &s.sent, snapshot.Int)
 	a.Check(len(s.sent) == 0 || len(s.sent) == len(s.f.outVC), "%d virtual channels are counted", len(s.sent))
@@ -120,7 +122,7 @@ func (p *progress) archive(a *snapshot.Archive) {
 }
 
 func (s *progressSlice) archive(a *snapshot.Archive) {
-	for _, n := range []*int64{&s.end, &s.cycles, &s.latency, &s.packets, &s.delivered} {
+	for _, n := range []*int64{&s.end, &s.cycles, &s.latency, &s.packets, &s.delivered, &s.entered} {
 		snapshot.Int(a, n)
 	}
 	snapshot.Float(a, &s.behind)
@@ -180,7 +182,7 @@ func (e *Evidence) archive(a *snapshot.Archive) {
 	snapshot.Bool(a, &e.Stuck)
 	snapshot.Int(a, &e.runs)
 	snapshot.Int(a, &e.measured)
-	for _, x := range []*estimate{&e.growing, &e.behind, &e.latency, &e.short} {
+	for _, x := range []*estimate{&e.growing, &e.behind, &e.latency, &e.short, &e.filled} {
 		snapshot.Float(a, &x.mean)
 		snapshot.Float(a, &x.half)
 		snapshot.Float(a, &x.runs)

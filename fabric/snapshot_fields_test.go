@@ -83,7 +83,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[Meter](t, "from", "to", "slice", "slices", "latency", "network", "hops", "nonMinimal", "packets", "notes", "levels",
 		"last", "first", "trailing", // found again with the next packet, taken with each slice
 		"parts") // taken over
-	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
+	snapshottest.Names[statistics](t, "meter", "progress", "last", "useful", "entered", "held", "origin", "before", "start", "delivered", "sent", "series", "f", "source")
 	snapshottest.Names[Watchdog](t, "moved", "movedAt", "waits", "waitsAt", "f", "limit")
 	snapshottest.Names[Wait](t, "Holds", "Wants", "Flits", "Src", "Dst", "Multicast", "packet", "Holder")
 	snapshottest.Names[levelMeter](t, "tallies", "routing", "levels")
@@ -127,8 +127,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"sums", "summed", // count within the routing of a switch
 		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
 		"retry", "doomed", // put together
-		"purged",                                                                                                    // counts at the beginning of a window
-		"touched", "woken", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"purged",                                                                                                                 // counts at the beginning of a window
+		"touched", "woken", "departing", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
 		"routesAhead", // follows from the settings
 		"convoys",     // are disbanded before

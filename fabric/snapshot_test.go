@@ -123,8 +123,11 @@ func TestSnapshots(t *testing.T) {
 // way to them.
 func TestSnapshotsOfLearners(t *testing.T) {
 	fabric.DivideAlways(t.Cleanup)
-	packets, trials := 0, 0
-	for seed := uint64(0); trials < 6; seed++ {
+	packets, trials, most := 0, 0, 6
+	if testing.Short() {
+		most = 2
+	}
+	for seed := uint64(0); trials < most; seed++ {
 		tr := routingtest.DrawUnitTrial(t, seed)
 		if !strings.Contains(tr.String(), "q-adaptive") {
 			continue

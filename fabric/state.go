@@ -73,7 +73,7 @@ type outPort struct {
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 	pace     uint16 // of network.paces
-	bounded  uint8  // 1: sends take a credit; 0: a terminal takes every flit
+	bounded  uint8  // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
 	wheel    uint8  // of domain.flits, for what is sent
 }
 

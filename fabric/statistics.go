@@ -10,11 +10,13 @@ type statistics struct {
 	progress *progress
 	last     slice    // of the slice of cycles that ended last
 	useful   int64    // flits delivered or given up, when it ended
+	entered  int64    // flits that had entered the network, when it ended
 	origin   int64    // cycle in which the workload that is measured began
 	before   Counters // then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
+	held      int64           // flits in the network, then
 	sent      []uint32        // flits on every virtual channel, then
 	series    *seriesRecorder // nil: off
 }
@@ -28,9 +30,9 @@ func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.usefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
 		end: s.f.Cycle() - s.origin, cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - s.useful, behind: s.behindBy() * float64(cycles),
+		delivered: useful - s.useful, entered: s.f.InjectedFlits - s.entered, behind: s.behindBy() * float64(cycles),
 	})
-	s.last, s.useful = slice, useful
+	s.last, s.useful, s.entered = slice, useful, s.f.InjectedFlits
 }
 
 // behindBy is how far the terminals are behind: see [Workload.BehindBy].
@@ -47,7 +49,7 @@ func (s *statistics) behindBy() float64 {
 func (s *statistics) open(intervals int) {
 	s.start = s.f.Cycle()
 	s.meter.Open(s.start)
-	s.delivered, s.sent = s.f.usefulFlits(), s.f.ChannelFlits()
+	s.delivered, s.held, s.sent = s.f.usefulFlits(), s.f.flitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
 		s.series = newSeriesRecorder(s.f, intervals)
 	}
@@ -85,5 +87,8 @@ func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
 	slices := s.progress.since(min(s.start-s.origin, (s.f.Cycle()-s.origin)/2))
 	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits, s.meanFlits()))
+	if e.Offered > 0 {
+		e.filled = estimate{mean: float64(s.f.flitsInside()-s.held) / (e.Offered * float64(r.Window) * float64(s.f.graph.Terminals())), runs: 1}
+	}
 	return e
 }

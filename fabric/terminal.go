@@ -154,6 +154,17 @@ func (d *domain) serveTerminals(c int64) {
 	if len(d.woken) == 0 && d.wakes.Skip(c) {
 		return
 	}
+	d.serveDue(c)
+	for _, t := range d.woken {
+		if te := &d.terminals[t]; te.packet < 0 || te.wake == Never { // otherwise served just now
+			d.serve(t, te, c)
+		}
+	}
+	d.woken = d.woken[:0]
+}
+
+// serveDue serves the terminals that are due in cycle c.
+func (d *domain) serveDue(c int64) {
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
@@ -166,16 +177,54 @@ func (d *domain) serveTerminals(c int64) {
 			}
 		}
 	}
-	for _, t := range d.woken {
-		if te := &d.terminals[t]; te.packet < 0 || te.wake == Never { // otherwise served just now
-			d.serve(t, te, c)
+}
+
+// prepare has the routing decide about the packet that terminal t sends next; false: it
+// does not enter its channel in this cycle. The terminal wakes for either.
+func (d *domain) prepare(t int32, te *terminal, c int64) bool {
+	free := wholeCycle(d.out[d.terminalOut0+t].nextFree)
+	if te.packet < 0 {
+		if free > c+d.lead {
+			d.wakeAt(t, te, free-d.lead)
+			return false
+		}
+		if !d.fetch(t, te, c+d.lead) {
+			return false
 		}
 	}
-	d.woken = d.woken[:0]
+	if te.allowed == 0 {
+		te.allowed, te.state = d.depart(t, te.dst)
+	}
+	waited := int64(uint32(c) - te.born)
+	enters := max(free, c-waited+int64(d.config.Terminal.InjectionCycles))
+	if enters > c {
+		d.wakeAt(t, te, enters)
+	}
+	return enters <= c
+}
+
+// succeed takes terminal t's next packet as the tail of the one before leaves. Where
+// terminals decide ahead it is decided a cycle before it can follow.
+func (d *domain) succeed(t int32, te *terminal, o *outPort) {
+	next := wholeCycle(o.nextFree)
+	if !d.fetch(t, te, next) {
+		return
+	}
+	if d.lead > 0 && te.allowed == 0 {
+		if decided := next - d.lead; decided > d.cycle {
+			next = decided
+		} else if d.departing {
+			te.allowed, te.state = d.depart(t, te.dst)
+		}
+	}
+	d.wakeAt(t, te, next)
 }
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
 func (d *domain) serve(t int32, te *terminal, c int64) {
+	if d.departing && (te.packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
+		return
+	}
 	if d.unit != nil {
 		d.unit.serve(d, t, te, c)
 		return
@@ -226,15 +275,12 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 	if d.convoys != nil && te.left > fewestFlits {
 		d.convoys.leave(d, t, te, o)
 	}
-	next := wholeCycle(o.nextFree)
 	if te.left > 0 {
-		d.wakeAt(t, te, next)
+		d.wakeAt(t, te, wholeCycle(o.nextFree))
 		return
 	}
 	te.packet = -1
-	if d.fetch(t, te, next) {
-		d.wakeAt(t, te, next)
-	}
+	d.succeed(t, te, o)
 }
 
 // busy tells whether terminal t, which has been woken, has a channel that is still busy
@@ -257,7 +303,7 @@ func (d *domain) fetch(t int32, te *terminal, c int64) bool {
 	spec := &d.spec
 	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < Never {
-			d.wakeAt(t, te, max(spec.Birth+delay, d.cycle+1))
+			d.wakeAt(t, te, max(spec.Birth+delay-d.lead, d.cycle+1))
 		}
 		return false
 	}
@@ -308,7 +354,6 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
 	*h = Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
-	// Terminals that decide in the same cycle do so in no particular order.
 	d.view.random = &d.departures[t]
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
 	d.view.random, d.summed = nil, 0

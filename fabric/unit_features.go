@@ -31,6 +31,10 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
 			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
 	}
+	if n := c.Terminal.BufferFlits; n > 0 && n < s.BufferFlits && s.FlowControl == CutThrough {
+		problems = append(problems, &param.ParamError{Key: "terminal.buffer_flits", Value: n,
+			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, under cut-through: whole packets must fit", s.BufferFlits)})
+	}
 	if c.Fabric.Unit != UnitPacket {
 		return problems
 	}
@@ -43,6 +47,9 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	}
 	if allocator.TraitsOf(s.Allocator).Queues {
 		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator))
+	}
+	if c.Terminal.BufferFlits > 0 {
+		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
 	}
 	if c.sensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
@@ -58,6 +65,9 @@ func (c *Config) refusePackets(unless string) error {
 // *param.ParamError with a dotted key.
 func (c *Config) CheckMulticast() error {
 	s := &c.Switch
+	if n := c.Terminal.BufferFlits; n > 0 {
+		return &param.ParamError{Key: "terminal.buffer_flits", Value: n, Want: "0 with multicast packets: their copies do not wait for credits of terminals"}
+	}
 	if !s.Hold && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}
 	}

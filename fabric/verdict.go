@@ -41,6 +41,7 @@ type Evidence struct {
 	runs, measured         int      // in the latter there were slices enough
 	growing                estimate // exponent of how far sources are behind
 	behind, latency, short estimate // as [Evidence.Judge] holds them against steadyBelow and shortBelow
+	filled                 estimate // flits that stayed in the network in the window, as a share of those offered: a count, without an interval
 }
 
 // The exponent of growth is 0 for a stationary queue, 1/2 for one at its
@@ -53,7 +54,10 @@ const (
 )
 
 // shortBelow is the share of the offered load by which the accepted one may
-// differ from it in a steady run, beside the confidence interval.
+// differ from it in a steady run, beside the confidence interval. That is the interval of
+// what enters the network, which varies as births do: in a network that fills, the
+// slices of what is delivered differ by the filling, too, and would hide it. What fills the network
+// is counted.
 const shortBelow = 0.01
 
 // leastPackets is the number of measured packets from which a run can be steady.
@@ -99,7 +103,7 @@ func (e *Evidence) Judge() (State, string) {
 		return Undecided, ByBacklog
 	case !(e.latency.high() < steadyBelow):
 		return Undecided, ByLatency
-	case !(e.short.low() < shortBelow):
+	case !(e.short.low() < shortBelow && e.filled.mean < shortBelow):
 		return Undecided, ByAccepting
 	}
 	return Steady, ByTests
@@ -116,6 +120,7 @@ func (e *Evidence) Add(o Evidence) {
 	e.behind.add(o.behind)
 	e.latency.add(o.latency)
 	e.short.add(o.short)
+	e.filled.add(o.filled)
 }
 
 // measure finds the evidence in the slices of a run. idle is the mean latency
@@ -123,9 +128,10 @@ func (e *Evidence) Add(o Evidence) {
 func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) {
 	e.runs = 1
 	var t, latency, behind []float64
-	accepted := stats.NewBatchMeans(batches, 1)
+	accepted, entered := stats.NewBatchMeans(batches, 1), stats.NewBatchMeans(batches, 1)
 	for _, s := range slices {
 		accepted.Add(float64(s.delivered) / float64(s.cycles) / float64(terminals))
+		entered.Add(float64(s.entered) / float64(s.cycles) / float64(terminals))
 		if s.packets > 0 {
 			t = append(t, float64(s.end)-float64(s.cycles)/2)
 			latency = append(latency, float64(s.latency)/float64(s.packets))
@@ -144,7 +150,7 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	e.latency.observe(ofLatency, max(ofLatency.Level-idle, floor))
 	e.short = estimate{runs: 1}
 	if e.Offered > 0 {
-		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, accepted.HalfWidth(confidence)/e.Offered
+		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, entered.HalfWidth(confidence)/e.Offered
 	}
 }
 

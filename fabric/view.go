@@ -47,18 +47,18 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 // look brings up to date what is read of a port.
 func (v *View) look(p topology.PortID) {
 	if v.d.convoys != nil {
-		panic("fabric: a routing that is neither CreditReader nor OccupancyReader reads queues")
+		v.d.misuse("reads queues and does not declare it: implement fabric.OccupancyReader or, where credits are all, fabric.CreditReader")
 	}
 	if u := v.d.unit; u != nil {
 		if !u.watched {
-			panic("fabric: a routing that is no CreditReader reads credits")
+			v.d.misuse("reads credits and does not declare it: implement fabric.CreditReader")
 		}
 		u.look(v.d, p)
 	}
 }
 
 // Credits is the number of free flit slots, as known here, in the buffer that
-// channel (p, vc) leads to; terminals have unbounded buffers.
+// channel (p, vc) leads to; terminals without buffers of their own have very many.
 func (v *View) Credits(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].credits)

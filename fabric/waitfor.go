@@ -129,7 +129,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs uint32, held bool) []waitStep {
 	peer, between := f.graph.PeerPort(out)
 	if !between {
-		return all // terminals take every flit
+		return all // terminals take every flit that comes
 	}
 	q := f.queueOf(in, int(w.Holds.VC))
 	for c := range f.vcs {

@@ -62,8 +62,9 @@ func (p LogGOPS) run(w Workload, progress Progress, checkpoint Checkpoint) (LogG
 		m.result.Events++
 		if left--; left == 0 && m.err == nil {
 			left = pauseEvery
-			m.err = m.save(false, checkpoint)
-			if m.err == nil && progress != nil && progress(m.result.Events) {
+			told := progress != nil && progress(m.result.Events)
+			m.err = m.save(false, checkpoint) // a run that is told to end is kept before it does
+			if m.err == nil && told {
 				m.err = ErrStopped
 			}
 		}

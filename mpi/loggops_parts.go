@@ -302,8 +302,9 @@ func (run *partsRun) pause() {
 		return
 	}
 	run.pauses = false
-	run.err = run.save(false)
-	if run.err == nil && run.progress != nil && run.progress(run.told) {
+	told := run.progress != nil && run.progress(run.told)
+	run.err = run.save(false) // a run that is told to end is kept before it does
+	if run.err == nil && told {
 		run.err = ErrStopped
 	}
 }

@@ -131,8 +131,9 @@ func (m *meeting) Stop() bool {
 		return false
 	}
 	m.told, m.windows = handled, 0
-	m.err = m.save(false)
-	m.stopped = m.err != nil || m.progress != nil && m.progress(int64(handled))
+	told := m.progress != nil && m.progress(int64(handled))
+	m.err = m.save(false) // a run that is told to end is kept before it does
+	m.stopped = m.err != nil || told
 	return m.stopped
 }
 

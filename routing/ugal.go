@@ -19,7 +19,7 @@ type UGALSettings struct {
 	Intermediate string `toml:"intermediate" doc:"what Valiant paths lead through: a group or a router, neither of the source's group nor of the destination's; or any-router, which sends minimally if it is of the source's group" choices:"group|router|any-router"`
 	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
 	Weight       string `toml:"weight" doc:"what queue lengths are multiplied by: hops of the path, or global-hops (1 and 2)" choices:"hops|global-hops"`
-	DecidedAt    string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel, whose virtual channel is then that of the path; or at the switch, as the packet arrives, on any virtual channel" choices:"terminal|switch"`
+	DecidedAt    string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel, whose virtual channel is then that of the path; or at the switch, as the packet arrives, on any virtual channel" choices:"terminal|switch"`
 	DetourVC     string `toml:"detour_vc" doc:"virtual channel on the way to the intermediate: rising with each global hop; flat, channel 0 all the way as in BookSim2, for intermediate routers only, which can deadlock" choices:"rising|flat" deadlocks:"flat"`
 	GroupSettings
 }

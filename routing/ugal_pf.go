@@ -10,17 +10,18 @@ import (
 
 // UGALPFConfig holds the settings of routing "ugal-pf".
 type UGALPFConfig struct {
-	Reading    string `toml:"reading" doc:"when packets leave the minimal path: paper, once its output's queue reaches two thirds of a buffer, for the neighbour with the emptiest output; sst, once the queue is longer than 3/2 of that of the best neighbour drawn, and threshold" choices:"paper|sst"`
-	Threshold  int    `toml:"threshold" doc:"of reading sst" unit:"flits" min:"0" max:"1000000"`
-	Candidates int    `toml:"candidates" doc:"of reading sst: detours drawn for each packet" min:"1" max:"64"`
-	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
-	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+	Reading       string `toml:"reading" doc:"when packets leave the minimal path: paper, once its output's queue reaches two thirds of a buffer, for the neighbour with the emptiest output; sst, once the queue is longer than 3/2 of that of the best neighbour drawn, and threshold" choices:"paper|sst"`
+	Threshold     int    `toml:"threshold" doc:"of reading sst" unit:"flits" min:"0" max:"1000000"`
+	Candidates    int    `toml:"candidates" doc:"of reading sst: detours drawn for each packet" min:"1" max:"64"`
+	NeighbourTies string `toml:"neighbour_ties" doc:"of reading paper, choice between several neighbours with the emptiest output: random, or lowest, the switch with the lowest number, as BookSim2 chooses" choices:"random|lowest"`
+	Sensing       string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
+	DecidedAt     string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
 	PathSettings
 }
 
 func init() {
 	Register("ugal-pf", "UGAL-PF of PolarFly, on any graph: minimal, or over a neighbour of the source switch; the virtual channel rises at every hop", Use{},
-		UGALPFConfig{"paper", 50, 4, "credits", "terminal", defaultPaths("random", false)}, newUGALPF)
+		UGALPFConfig{"paper", 50, 4, "random", "credits", "terminal", defaultPaths("random", false)}, newUGALPF)
 }
 
 // ugalPF is UGAL-PF, UGAL with Compact Valiant paths (Lakhotia et al., PolarFly, SC
@@ -31,8 +32,8 @@ func init() {
 //
 //   - reading = "paper": a packet goes minimally while the queue of its output, all
 //     virtual channels, is shorter than two thirds of the buffer of one. Otherwise it
-//     takes the neighbour whose output has the shortest queue, of several one at
-//     random: as intermediate, or, if source and destination are neighbours, one of
+//     takes the neighbour whose output has the shortest queue, of several the one that
+//     neighbour_ties says: as intermediate, or, if source and destination are neighbours, one of
 //     that neighbour's neighbours, drawn at random from those that are neither. Is
 //     the shortest queue that of the minimal output, the packet goes minimally.
 //   - reading = "sst": the PolarFly of SST merlin. Neighbours are drawn at random (any
@@ -41,11 +42,9 @@ func init() {
 //
 // Deadlock: hops are numbered as in routing "val" on any graph, 2+2 on PolarFly.
 // hop_vcs = "any" is as published: at the first switch the virtual channel with the
-// fewest credits outstanding, then any. It can deadlock.
+// fewest credits outstanding when the packet is decided, then any. It can deadlock.
 //
 // On graphs whose diameter is not 2, "neighbours" and "not" is all that is told apart.
-// Paths of "paper" that the program prefers by the number of the neighbour are random
-// here.
 type ugalPF struct {
 	*legWalk
 	settings UGALPFConfig
@@ -80,6 +79,8 @@ func (u *ugalPF) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.settings.Reading == "paper" {
 		unused = append(unused, "threshold", "candidates")
+	} else {
+		unused = append(unused, "neighbour_ties")
 	}
 	return unused
 }
@@ -98,7 +99,12 @@ func (u *ugalPF) DecidesAtTerminals() bool { return u.settings.DecidedAt == "ter
 
 // Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	h.State = u.decide(v, h)
+	decided := u.decide(v, h)
+	h.State = decided
+	if hop := u.next(v, h); u.choosesVC(h, hop.Port) {
+		decided |= u.emptiestVC(v, hop.Port) + 1
+	}
+	h.State = decided
 	return v.AllVCs()
 }
 
@@ -107,17 +113,31 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
 	}
+	noted := uint32(0) // at the terminal: the virtual channel of the first hop, + 1
+	if u.counted == 0 {
+		noted, h.State = h.State&legHops, h.State&^legHops
+	}
 	hop := u.next(v, h)
-	if u.choosesVC(h, hop.Port) {
-		best, least := 0, v.Outstanding(hop.Port, 0)
-		for vc := 1; vc < v.VCs(); vc++ {
-			if n := v.Outstanding(hop.Port, vc); n < least {
-				best, least = vc, n
-			}
-		}
-		hop.VCs = 1 << best
+	switch {
+	case !u.choosesVC(h, hop.Port):
+	case noted > 0:
+		hop.VCs = 1 << (noted - 1)
+	default:
+		hop.VCs = 1 << u.emptiestVC(v, hop.Port)
 	}
 	return hop
+}
+
+// emptiestVC is the virtual channel of a port with the fewest credits outstanding, of
+// several the first.
+func (u *ugalPF) emptiestVC(v *fabric.View, port topology.PortID) uint32 {
+	best, least := 0, v.Outstanding(port, 0)
+	for vc := 1; vc < v.VCs(); vc++ {
+		if n := v.Outstanding(port, vc); n < least {
+			best, least = vc, n
+		}
+	}
+	return uint32(best)
 }
 
 // choosesVC tells whether a packet takes the virtual channel of its first hop by
@@ -163,7 +183,12 @@ func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) ne
 		switch q := u.sense.queue(v, n.port); {
 		case equal == 0 || q < least:
 			best, least, equal = n, q, 1
-		case q == least:
+		case q > least:
+		case u.settings.NeighbourTies == "lowest":
+			if u.via[n.column] < u.via[best.column] {
+				best = n
+			}
+		default:
 			if equal++; random.IntN(equal) == 0 {
 				best = n
 			}

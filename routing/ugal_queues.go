@@ -6,7 +6,7 @@ type UGALQueues struct {
 	Threshold  int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
 	Candidates int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
 	Decision   string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
-	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, as the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
 }
 
 func defaultQueues() UGALQueues {

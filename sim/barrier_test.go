@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -32,19 +33,24 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestBarrierLost: a goroutine that waits for a slow one can be seen to, and has lost the
-// time when that comes.
+// TestBarrierLost: goroutines that wait asleep for a slow one can be seen to, and each has
+// lost the time when that comes.
 func TestBarrierLost(t *testing.T) {
-	b := NewBarrier(2, LongLook)
-	var other sync.WaitGroup
-	other.Go(b.Wait)
-	for b.Waiting() < 1 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(50 * time.Millisecond)
-	b.Wait()
-	other.Wait()
-	if b.Waiting() != 0 || b.Lost() <= 0 {
-		t.Errorf("%d wait, and %v are lost", b.Waiting(), b.Lost())
-	}
+	synctest.Test(t, func(t *testing.T) { // its clock goes on when all are asleep
+		n := runtime.GOMAXPROCS(0) + 1 // more than have a processor: they do not look before they sleep
+		b := NewBarrier(n, LongLook)
+		var others sync.WaitGroup
+		for range n - 1 {
+			others.Go(b.Wait)
+		}
+		time.Sleep(50 * time.Millisecond)
+		if b.Waiting() != n-1 || b.Lost() != 0 {
+			t.Errorf("%d wait, and %v are lost before the last one comes", b.Waiting(), b.Lost())
+		}
+		b.Wait()
+		others.Wait()
+		if want := time.Duration(n-1) * 50 * time.Millisecond; b.Waiting() != 0 || b.Lost() != want {
+			t.Errorf("%d wait, and %v are lost, want %v", b.Waiting(), b.Lost(), want)
+		}
+	})
 }

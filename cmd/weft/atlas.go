@@ -69,6 +69,9 @@ func (a *app) atlasList(ctx context.Context, terminals, radix int, rank string, 
 	case err != nil:
 		return &usageError{err}
 	}
+	if len(all) == 0 {
+		return usagef("no family has a network of at least %d terminals (--terminals) on switches of at most %d ports (--radix)", terminals, radix)
+	}
 	table := atlas.ListTable(all)
 	if out != "" {
 		return writeTable(filepath.Join(out, "list.csv"), table)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,8 +124,9 @@ func TestReproduceAtlas(t *testing.T) {
 	if status != exitSuccess || err != nil || !strings.Contains(string(verdicts), "exact,50,50,agrees,") {
 		t.Errorf("status %d: %v\n%s%s", status, err, stderr, verdicts)
 	}
-	if status, _, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitUsage || !strings.Contains(stderr, "bad/targets.csv") {
-		t.Errorf("status %d: %s", status, stderr)
+	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitUsage || !strings.Contains(stderr, "bad/targets.csv:3: 7 cells, want 6") ||
+		!strings.Contains(stdout, "reference 51, weft 50: differs") || !strings.Contains(stderr, "of 2 numbers 0 agree, 1 differ, 0 not judged, 0 not run, 1 unreadable") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	if err := os.WriteFile("bad/targets.csv", []byte(header+"a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -132,5 +134,67 @@ func TestReproduceAtlas(t *testing.T) {
 	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitFailure ||
 		!strings.Contains(stdout, "reference 51, weft 50: differs") || !strings.Contains(stdout, "the folder has no such graph") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+}
+
+// TestReproduceAtlasDamaged: of the reference that comes with weft, a curve whose points are
+// cut, one whose graph is, one without a file, and one with a deadlock at the load of
+// deadlock_slimfly_q5.csv; the curve beside them and the numbers are judged.
+func TestReproduceAtlasDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for some seconds")
+	}
+	inFolder(t, nil)
+	own := atlas.Own()
+	copied := func(names ...string) {
+		for _, name := range names {
+			content, err := fs.ReadFile(own, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := writeBelow(filepath.Join("d", name), content); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put := func(name, text string) {
+		if err := writeBelow(filepath.Join("d", name), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const dead, good = "slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2"
+	const cut, graph = "polarfly_q7__minhopvc_uniform_vc4_buf16_speedup2", "jellyfish_n57_r8__minhopvc_uniform_vc4_buf16_speedup2"
+	copied("graphs/slimfly_q5.edges.gz", "graphs/slimfly_q5.nexthop.gz", "graphs/slimfly_q5.rperm.gz", "graphs/jellyfish_n57_r8.nexthop.gz",
+		"curves/"+good+".cfg", "curves/"+cut+".cfg", "curves/"+graph+".cfg", "curves/"+graph+".csv")
+	config, err := fs.ReadFile(own, "curves/"+good+".cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("curves/"+dead+".cfg", string(config))
+	put("curves/"+dead+".csv", peerHeader+"0.6,deadlock,nan,\n")
+	put("curves/"+good+".csv", peerHeader+"0.1,saturated,,0.1\n") // the accepted load is judged
+	put("curves/"+cut+".csv", peerHeader+"0.1,stable,10.6\n")
+	edges, err := fs.ReadFile(own, "graphs/jellyfish_n57_r8.edges.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("graphs/jellyfish_n57_r8.edges.gz", string(edges[:len(edges)/2]))
+	put("curves.csv", "curve,graph,routing,traffic\n"+good+",slimfly_q5,minhopvc,uniform\n"+dead+",slimfly_q5,ugallnew,rperm\n"+
+		cut+",polarfly_q7,minhopvc,uniform\n"+graph+",jellyfish_n57_r8,minhopvc,uniform\nabsent,slimfly_q5,min,uniform\n")
+	put("targets.csv", "id,topology,instance,metric,value,kind\na,Slim Fly,\"q=5, p=4\",routers,50,exact\nb,Jellyfish,\"graphs/jellyfish_n57_r8.edges.gz, 4 terminals a router\",routers,57,exact\nc,Slim Fly\n")
+	status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "d", "--quick", "--out", "r")
+	if status != exitUsage {
+		t.Errorf("status %d", status)
+	}
+	for _, want := range []string{"of 3 numbers 1 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable", "d/curves/" + cut + ".csv:2: 3 cells, want 4",
+		"jellyfish_n57_r8.edges.gz: cannot be read: unexpected EOF", `d/curves.csv:6: curve "absent" is not in the folder curves`,
+		"d/targets.csv:4: 2 cells, want 6", "2 of 2 curves agree; points: 2 agree, 0 differ, 1 not judged, 0 not run, 3 unreadable"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no %q in\n%s", want, stderr)
+		}
+	}
+	verdicts, err := os.ReadFile("r/atlas/verdicts.csv")
+	if err != nil || !strings.Contains(string(verdicts), ",0.6,deadlock,") || !strings.Contains(string(verdicts), "weft refuses the network: ") || strings.Count(stdout, "unreadable") != 5 {
+		t.Errorf("%v\n%s\n%s", err, stdout, verdicts)
 	}
 }

@@ -67,9 +67,6 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		}
 		return a.compareBenches(ctx, flags.compare)
 	}
-	if err := a.needOutput(); err != nil {
-		return err
-	}
 	var chosen []experiments.Workload
 	for _, w := range experiments.Workloads {
 		if len(names) == 0 || slices.Contains(names, w.Name) {

@@ -18,6 +18,7 @@ import (
 type compareFlags struct {
 	metric, between, format string
 	by                      []string
+	quiet                   bool
 }
 
 func (a *app) compareCommand() *cobra.Command {
@@ -49,6 +50,7 @@ compared, or have neither intervals nor replications to judge differences by.`,
 	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
 	c.Flags().StringVar(&flags.between, "between", "", "`COLUMN` of one table whose values are compared")
 	c.Flags().StringVar(&flags.format, "format", "text", "text or csv")
+	quietFlag(c, &flags.quiet)
 	completeColumns(c, "metric", "by", "between")
 	choices(c, "format", "text", "csv")
 	return c

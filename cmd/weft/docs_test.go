@@ -71,6 +71,9 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if testing.Short() {
+		documents = nil
+	}
 	documents = append(documents, filepath.Join(root, "README.md"))
 	for _, document := range documents {
 		text, err := os.ReadFile(document)
@@ -195,6 +198,9 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	t.Chdir(t.TempDir())
+	if testing.Short() {
+		names = []string{"examples/torus"}
+	}
 	for _, name := range names {
 		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {
 			t.Errorf("%s: status %d\n%s", name, status, stderr)

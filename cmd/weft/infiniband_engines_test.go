@@ -37,7 +37,7 @@ func TestInfiniBandEngines(t *testing.T) {
 			engines = append(engines, engine)
 			lines[engine] = fmt.Sprintf("| %s | %s |", engine, row["deadlock"])
 		}
-		load, err := strconv.ParseFloat(row["cable_load_max"], 64)
+		load, err := strconv.ParseFloat(row["fullest_cable_load"], 64)
 		share, err2 := strconv.ParseFloat(row["throughput_bound"], 64)
 		if err != nil || err2 != nil {
 			t.Fatal(row)

@@ -79,33 +79,11 @@ func status(err error) int {
 // output is standard output; it keeps the first error, so that no command can
 // overlook that what it printed has not arrived.
 type output struct {
-	w       io.Writer
-	checked bool
-	err     error
-}
-
-// needOutput refuses, before anything is computed, a standard output that loses all
-// that is printed. Commands for which printing costs nothing find out when they print.
-func (a *app) needOutput() error {
-	if out, ok := a.stdout.(*output); ok {
-		return out.check()
-	}
-	return nil
-}
-
-// check finds out, once, whether what is written would be lost.
-func (o *output) check() error {
-	if file, ok := o.w.(*os.File); ok && !o.checked && closedOutput(file) {
-		o.err = usagef("standard output is closed: what was asked for would be lost; write it to a file with >, or with -o where the command has it")
-	}
-	o.checked = true
-	return o.err
+	w   io.Writer
+	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if err := o.check(); err != nil {
-		return 0, err
-	}
 	n, err := o.w.Write(p)
 	if err != nil {
 		o.err = fmt.Errorf("standard output: %w", err)
@@ -134,6 +112,15 @@ func writeOutput(out string, content []byte) error {
 	var w *experiments.WriteError
 	if errors.As(err, &w) && w.Before {
 		return usagef("-o %w", err)
+	}
+	return err
+}
+
+// writeNamed writes a file and says where it is.
+func (a *app) writeNamed(out string, content []byte, quiet bool) error {
+	err := writeOutput(out, content)
+	if err == nil && !quiet {
+		_, err = fmt.Fprintln(a.stderr, out)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -245,13 +246,25 @@ func TestAllowDeadlockInFile(t *testing.T) {
 	}
 }
 
-// TestInterrupted: Ctrl-C ends with status 1 and the way to go on.
+// asked is a context that does something when it is asked whether it has ended, before it
+// answers.
+type asked struct {
+	context.Context
+	do func()
+}
+
+func (a asked) Err() error {
+	a.do()
+	return a.Context.Err()
+}
+
+// TestInterrupted: Ctrl-C ends with status 1 and the way to go on. It comes when the first
+// point begins.
 func TestInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	var out, err bytes.Buffer
-	status := run(ctx, []string{"run", "small.toml"}, &out, &err)
+	status := run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
 	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
 		t.Errorf("status %d: %s", status, err.String())
 	}
@@ -272,6 +285,7 @@ func TestInformation(t *testing.T) {
 		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
 		{"check small.toml", "\n  verdict      can run\n"},
 		{"check small.toml --set sweep.traffic.load=[0.1,1.0] --set traffic.pattern=transpose", "\n  verdict      can run; 1 point offers more than the channels can carry, and will be saturated\n"},
+		{"check small.toml --set sweep.traffic.pattern=[uniform,transpose]", "small.toml: valid, 4 points, 0 warnings\n"},
 		{"check small.toml --resolved", "\n[measure]\nwarmup = 200\n"},
 		{"explain traffic.load", "traffic.load: a setting\n  Offered load."},
 		{"init traffic", "\n[topology]\ntype = \"dragonfly\""},
@@ -301,6 +315,7 @@ func TestInformation(t *testing.T) {
 		{"list routings mni", `(did you mean "min"?)`},
 		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
 		{"reproduce nothing", `no experiment "nothing"`},
+		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	} {
 		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
@@ -309,6 +324,24 @@ func TestInformation(t *testing.T) {
 	}
 	if got := left(t); got != "small.toml" {
 		t.Errorf("left %s", got)
+	}
+}
+
+// TestNextCommand: a run ends with the verdicts and the command that shows them; with
+// --quiet no command says anything but warnings and errors.
+func TestNextCommand(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	last := regexp.MustCompile(`\n(\d+ (steady|undecided|saturated)(, )?)+; next: weft report 'o o'\n$`)
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o o"); status != exitSuccess || !last.MatchString(stderr) {
+		t.Errorf("status %d: %q", status, stderr)
+	}
+	for _, args := range [][]string{
+		{"run", "small.toml", "--out", "o o", "--force"}, {"report", "o o"}, {"plot", "o o/results.csv"},
+		{"compare", "o o/results.csv", "o o/results.csv"},
+	} {
+		if status, _, stderr := weft(t, append(args, "--quiet")...); status != exitSuccess || stderr != "" {
+			t.Errorf("%v --quiet: status %d: %q", args, status, stderr)
+		}
 	}
 }
 
@@ -325,7 +358,7 @@ func TestReproduce(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
-	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
+	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
 		t.Errorf("verdicts:\n%s", verdicts)
 	}
 	missed := strings.Contains(string(verdicts), ",missed,")

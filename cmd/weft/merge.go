@@ -64,7 +64,9 @@ func (a *app) merge(ctx context.Context, name string, shares []string, flags *ru
 		return a.interrupted(outcome, f, dir)
 	case err != nil:
 		return err
-	case len(outcome.Failures) > 0:
+	}
+	a.next(outcome, dir, flags)
+	if len(outcome.Failures) > 0 {
 		return &statusError{status: exitFailure}
 	}
 	return nil

@@ -77,11 +77,6 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 	if out == "-" {
 		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
 	}
-	if out == "" {
-		if err := a.needOutput(); err != nil {
-			return err
-		}
-	}
 	_, absent := os.Stat(out)
 	if out != "" {
 		if err := experiments.MakeFolder(out); err != nil {

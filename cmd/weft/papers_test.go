@@ -20,6 +20,7 @@ type judgedRow struct {
 	target         experiments.Target
 	measured, half float64 // NaN: empty
 	verdict, note  string
+	rests, variant string
 }
 
 // readVerdicts reads docs/verdicts.csv and checks that it is whole: every target
@@ -47,7 +48,7 @@ func readVerdicts(t *testing.T) []judgedRow {
 	}
 	byID := map[string]judgedRow{}
 	for i, cells := range table.Rows {
-		byID[cells[0]] = judgedRow{measured: measured[i], half: half[i], verdict: cells[len(cells)-2], note: cells[len(cells)-1]}
+		byID[cells[0]] = judgedRow{measured: measured[i], half: half[i], verdict: cells[len(cells)-2], note: cells[len(cells)-1], rests: cells[len(cells)-4], variant: cells[len(cells)-3]}
 	}
 	var rows []judgedRow
 	for _, target := range experiments.Targets() {
@@ -127,6 +128,17 @@ func countsTable(rows []judgedRow) string {
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
+	b.WriteString("\nWhat the rows met rest on: ")
+	for i, name := range experiments.RestsOnNames() {
+		n := 0
+		for _, r := range rows {
+			if r.verdict == experiments.Met && r.rests == name {
+				n++
+			}
+		}
+		fmt.Fprintf(&b, "%s%d %s", map[bool]string{true: ", "}[i > 0], n, name)
+	}
+	b.WriteString(".\n")
 	undecided, idle := 0, 0
 	for _, r := range rows {
 		if strings.Contains(r.note, experiments.IntervalHasBound) {
@@ -163,16 +175,20 @@ func paperTable(rows []judgedRow, paper string) string {
 						worst = max(worst, math.Abs(s.measured/s.target.Value-1))
 					}
 				}
-				fmt.Fprintf(&b, "| %s | %d rows, such as %s | | largest difference %.2g %% | met | |\n", x.Artifact, len(same), cell(x.Case), 100*worst)
+				fmt.Fprintf(&b, "| %s | %d rows, such as %s | | largest difference %.2g %% | met | %s | |\n", x.Artifact, len(same), cell(x.Case), 100*worst, r.rests)
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s: %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, cell(r.note))
+		rests := r.rests
+		if r.variant == "quick" {
+			rests += ", quick"
+		}
+		fmt.Fprintf(&b, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests, cell(r.note))
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return "| where | case | published | measured | verdict | remark |\n|---|---|---|---|---|---|\n" + b.String()
+	return "| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + b.String()
 }
 
 // published is the target as a reader would put it.

@@ -16,7 +16,8 @@ import (
 func (a *app) plotCommand() *cobra.Command {
 	p := experiments.NewPlot()
 	var out string
-	var where, names, baseline []string
+	var quiet bool
+	var where, names, baseline, references []string
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
 		Short: "Draw a figure from a table of results",
@@ -46,6 +47,9 @@ its manifest says: the bound of the channels, and the states of points.`,
 					(*list.to)[key] = value
 				}
 			}
+			for _, name := range references {
+				p.References = append(p.References, experiments.ReferenceConfig{File: name})
+			}
 			p.Table = strings.TrimSuffix(filepath.Base(args[0]), ".csv")
 			if !c.Flags().Changed("y") && (len(p.Percentiles) > 0 || slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style)) {
 				p.Y = nil
@@ -71,7 +75,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 			if err != nil {
 				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
 			}
-			return writeOutput(out, picture)
+			return a.writeNamed(out, picture, quiet)
 		},
 	}
 	f := c.Flags()
@@ -94,6 +98,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	f.StringVar(&p.Intervals, "intervals", "band", "confidence intervals of lines: band, bars or none")
 	f.StringSliceVar(&p.Annotate, "annotate", nil, "bound, knee: draw the proven bound of the channels, and where each series ceases to be steady")
 	f.Float64SliceVar(&p.Percentiles, "percentiles", nil, "of a histogram.csv: percentiles over x in place of y")
+	f.StringArrayVar(&references, "reference", nil, "draw the points of a `FILE`.csv beside, such as measurements; may be repeated")
 	f.StringArrayVar(&baseline, "baseline", nil, "divide by the rows with `COLUMN=VALUE`; may be repeated")
 	f.StringVar(&p.Relative, "relative", "ratio", "with --baseline: ratio, or speedup")
 	f.BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
@@ -112,6 +117,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	choices(c, "relative", "ratio", "speedup")
 	choices(c, "size", "page", "one-column", "two-columns", "slide")
 	f.StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf, or .csv for its numbers (default: beside the table)")
+	quietFlag(c, &quiet)
 	return c
 }
 

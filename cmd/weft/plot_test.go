@@ -35,6 +35,17 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%d times %s, want %d", got, text, times)
 		}
 	}
+	for args, want := range map[string]string{
+		"":                     "a.svg\n",
+		"--quiet":              "",
+		"--where switch.vcs=3": "weft: o/results.csv: no row has switch.vcs = 3 (did you mean \"2\"?): there are 2, 4\n",
+		"--where switch.vcs=2 --where traffic.load=1": "weft: o/results.csv: no row has traffic.load = 1: there are 0.1, 0.2\n",
+		"--where switch.vsc=2":                        "weft: o/results.csv: no column \"switch.vsc\" (did you mean \"switch.vcs\"?)",
+	} {
+		if _, _, stderr := weft(t, append([]string{"plot", "o/results.csv", "-o", "a.svg"}, strings.Fields(args)...)...); !strings.HasPrefix(stderr, want) || want == "" && stderr != "" {
+			t.Errorf("plot %s: %q, want %q", args, stderr, want)
+		}
+	}
 	status, _, stderr := weft(t, "plot", "o/results.csv", "--x", "offered_load", "--by", "seed", "-o", "a.svg")
 	if status != exitUsage || !strings.Contains(stderr, "points of one series at offered_load = 0.1 differ in switch.vcs") {
 		t.Errorf("mixed: status %d: %s", status, stderr)

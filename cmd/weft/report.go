@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var out string
+	var quiet bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Put result folders into one HTML page: question, settings, results, figures, verdicts, link loads",
@@ -33,13 +33,10 @@ parts of the latency and the worst channels.
 			if err != nil {
 				return err
 			}
-			if err := writeOutput(out, page); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(a.stderr, out)
-			return err
+			return a.writeNamed(out, page, quiet)
 		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write (default: report.html in the first DIR)")
+	quietFlag(c, &quiet)
 	return c
 }

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,6 +124,7 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	if err := a.preflightRun(c.Context(), files, folders, flags.resume); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
 	var verdicts []experiments.Verdict
 	failed := false
 	for i, f := range files {
@@ -159,7 +159,7 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
 		return err
 	}
-	if err := printVerdicts(a.stdout, table); err != nil {
+	if err := printVerdicts(a.stdout, verdicts, widthOf(a.stdout)); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stderr, countVerdicts(verdicts))
@@ -167,29 +167,4 @@ func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error
 		return &statusError{status: exitFailure}
 	}
 	return nil
-}
-
-// printVerdicts writes the table of verdicts for a reader: without ids, which
-// verdicts.csv has, and with five digits.
-func printVerdicts(out io.Writer, table *experiments.Table) error {
-	shown := &experiments.Table{Columns: table.Columns[1:]}
-	for _, row := range table.Rows {
-		cells := slices.Clone(row[1:])
-		for i, cell := range cells {
-			if x, err := strconv.ParseFloat(cell, 64); err == nil {
-				cells[i] = strconv.FormatFloat(x, 'g', 5, 64)
-			}
-		}
-		shown.Rows = append(shown.Rows, cells)
-	}
-	return aligned(out, shown)
-}
-
-// countVerdicts says how often each verdict was reached.
-func countVerdicts(verdicts []experiments.Verdict) string {
-	var parts []string
-	for _, c := range experiments.CountVerdicts(verdicts) {
-		parts = append(parts, fmt.Sprintf("%d %s", c.N, c.Verdict))
-	}
-	return fmt.Sprintf("%d targets: %s", len(verdicts), strings.Join(parts, ", "))
 }

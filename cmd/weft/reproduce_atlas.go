@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 // atlasName is what stands in the place of a paper for the atlas; atlas/targets is its
@@ -35,31 +36,41 @@ func (a *app) reproduceAtlas(ctx context.Context, names []string, data string, f
 	if err != nil {
 		return err
 	}
-	failed := false
+	var numbers []atlas.Target
 	if targets {
-		if failed, err = a.atlasNumbers(ctx, reference, flags.out); err != nil {
+		numbers = reference.Targets
+	}
+	before := reference.FaultsOf(numbers, curves)
+	if faulty := func(c *atlas.Curve) bool { return len(c.Faults) > 0 }; !targets && len(curves) > 0 && !slices.ContainsFunc(curves, func(c *atlas.Curve) bool { return !faulty(c) }) {
+		return before
+	}
+	a.sayFaults(before)
+	failed, unreadable := false, len(before) > 0
+	if targets {
+		count, err := a.atlasNumbers(ctx, reference, flags.out)
+		if err != nil {
 			return err
 		}
+		failed, unreadable = count[judge.Differs] > 0, unreadable || count[judge.Unreadable] > 0
 	}
 	if len(curves) == 0 {
-		return failedStatus(failed)
+		return judgement(failed, unreadable)
 	}
 	var rows []booksim.Row
 	var summaries []atlas.Summary
 	for _, c := range curves {
-		results, why := a.atlasCurve(ctx, reference, c, flags)
-		if errors.Is(why, experiments.ErrInterrupted) {
-			fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", c.Name)
-			return &statusError{status: exitFailure}
+		judged, _, err := a.judgeCurve(ctx, a.atlasCurve(reference, c, flags), flags)
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return a.interruptedIn(c.Name)
 		}
-		judged, err := c.Judge(results, why)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, judged...)
-		summaries = append(summaries, atlas.Summarise(c, judged))
+		rows = append(rows, judged[0]...)
+		summaries = append(summaries, atlas.Summarise(c, judged[0]))
 	}
-	if err := writeTable(filepath.Join(flags.out, atlasName, "verdicts.csv"), booksim.Table(rows)); err != nil {
+	file := verdictsFile(flags.out, atlasName)
+	if err := writeTable(file, booksim.Table(rows)); err != nil {
 		return err
 	}
 	summary := atlas.SummaryTable(summaries)
@@ -69,16 +80,15 @@ func (a *app) reproduceAtlas(ctx context.Context, names []string, data string, f
 	if err := aligned(a.stdout, summary); err != nil {
 		return err
 	}
-	enough, count := atlas.Enough(summaries)
-	fmt.Fprintf(a.stderr, "%s: %s curves agree; %s\n", atlasName, count, filepath.Join(flags.out, atlasName, "verdicts.csv"))
-	return failedStatus(failed || !enough)
-}
-
-func failedStatus(failed bool) error {
-	if failed {
-		return &statusError{status: exitFailure}
+	after := judge.Merged(before, reference.FaultsOf(nil, curves))
+	a.sayFaults(after[len(before):])
+	enough, agree := atlas.Enough(summaries)
+	count := judge.Count{}
+	for _, r := range rows {
+		count.Add(r.Verdict)
 	}
-	return nil
+	fmt.Fprintf(a.stderr, "%s: %s curves agree; points: %s; %s\n", atlasName, agree, count, file)
+	return judgement(failed || !enough, unreadable || len(after) > 0)
 }
 
 // chosen are the curves that are named, and whether the numbers are.
@@ -109,54 +119,42 @@ func chosen(r *atlas.Reference, names []string, place string) (curves []*atlas.C
 }
 
 // atlasNumbers judges the numbers.
-func (a *app) atlasNumbers(ctx context.Context, r *atlas.Reference, out string) (failed bool, err error) {
+func (a *app) atlasNumbers(ctx context.Context, r *atlas.Reference, out string) (judge.Count, error) {
 	verdicts, err := experiments.Interruptible(ctx, func() ([]atlas.Verdict, error) { return r.JudgeTargets(), nil })
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	table := atlas.TargetTable(verdicts)
 	path := filepath.Join(out, atlasName, "targets.csv")
 	if err := writeTable(path, table); err != nil {
-		return false, err
+		return nil, err
 	}
-	count := map[string]int{}
+	count := judge.Count{}
 	for _, v := range verdicts {
-		count[v.Verdict]++
-		if v.Verdict == booksim.Differs || v.Verdict == booksim.NotRun {
+		if count.Add(v.Verdict); v.Verdict != judge.Agrees && v.Verdict != judge.NotJudged {
 			fmt.Fprintf(a.stdout, "%s: reference %s, weft %s: %s %s\n", v.ID, v.Value, v.Own, v.Verdict, v.Note)
 		}
 	}
-	fmt.Fprintf(a.stderr, "%s: of %d numbers %d agree, %d differ, %d not judged, %d not run; %s\n", atlasName, len(verdicts),
-		count[booksim.Agrees], count[booksim.Differs], count[booksim.NotJudged], count[booksim.NotRun], path)
-	return count[booksim.Differs] > 0, nil
+	fmt.Fprintf(a.stderr, "%s: of %d numbers %s; %s\n", atlasName, len(verdicts), count, path)
+	return count, nil
 }
 
-// atlasCurve runs the experiment of a curve; the error says why it was not run.
-func (a *app) atlasCurve(ctx context.Context, r *atlas.Reference, c *atlas.Curve, flags *runFlags) (*experiments.Table, error) {
-	loads, seeds := c.Loads(), peerSeeds
-	if flags.quick {
-		loads, seeds = someLoads(loads), quickPeerSeeds
-		c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p booksim.Point) bool { return !slices.Contains(loads, p.Load) })
-	}
-	text, files, canDeadlock, err := r.Experiment(c, loads, seeds)
-	if err != nil {
-		return nil, err
-	}
-	inputs := filepath.Join(flags.out, atlasName, "inputs")
-	for name, content := range files {
-		if err := writeBelow(filepath.Join(inputs, name), content); err != nil {
-			return nil, err
-		}
-	}
-	file, err := peerFile(filepath.Join(inputs, c.Name+".toml"), text, canDeadlock, flags)
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := a.execute(ctx, file, filepath.Join(flags.out, atlasName, c.Name), flags)
-	if err != nil {
-		return nil, err
-	}
-	return outcome.Results, nil
+// atlasCurve is a curve with its experiment, which it writes below the results.
+func (a *app) atlasCurve(r *atlas.Reference, c *atlas.Curve, flags *runFlags) *measuredCurve {
+	return &measuredCurve{name: c.Name, dir: filepath.Join(flags.out, atlasName, c.Name), curves: []*booksim.Curve{&c.Curve},
+		experiment: func(loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
+			text, files, canDeadlock, err := r.Experiment(c, loads, seeds)
+			if err != nil {
+				return "", "", false, err
+			}
+			inputs := filepath.Join(flags.out, atlasName, "inputs")
+			for name, content := range files {
+				if err := writeBelow(filepath.Join(inputs, name), content); err != nil {
+					return "", "", false, err
+				}
+			}
+			return filepath.Join(inputs, c.Name+".toml"), text, canDeadlock, nil
+		}}
 }
 
 // writeTable writes a table as CSV.

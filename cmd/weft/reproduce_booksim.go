@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 // peerName is what stands in the place of a paper for curves of BookSim2.
@@ -43,60 +44,54 @@ func namesPeer(names []string, data string) (string, error) {
 	return found, nil
 }
 
-// peerCurve is a curve of BookSim2 with its experiment.
-type peerCurve struct {
-	booksim.Curve
-	file *experiments.File // nil: weft has no counterpart
-	why  error
-}
-
-// Seeds that each load of a curve is run with.
-const peerSeeds, quickPeerSeeds = 5, 3
-
 // reproducePeer holds weft against curves measured with BookSim2.
 func (a *app) reproducePeer(ctx context.Context, names []string, data string, flags *runFlags) error {
 	curves, err := a.readPeer(names, data)
 	if err != nil {
 		return err
 	}
-	results := map[string]*experiments.Table{} // by curve
 	rows, failed := []booksim.Row{}, false
-	for _, c := range plan(curves, flags) {
-		if c.file != nil && results[c.Name] == nil {
-			outcome, err := a.execute(ctx, c.file, filepath.Join(flags.out, peerName, c.Name), flags)
-			if errors.Is(err, experiments.ErrInterrupted) {
-				fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", c.Name)
-				return &statusError{status: exitFailure}
-			}
-			if err != nil {
-				return err
-			}
-			failed = failed || len(outcome.Failures) > 0
-			results[c.Name] = outcome.Results
+	for _, m := range measured(curves, flags.out) {
+		judged, bad, err := a.judgeCurve(ctx, m, flags)
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return a.interruptedIn(m.name)
 		}
-		judged, err := c.Judge(results[c.Name], c.why)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, judged...)
+		rows, failed = append(rows, slices.Concat(judged...)...), failed || bad
 	}
-	table := booksim.Table(rows)
-	if err := writeTable(filepath.Join(flags.out, peerName, "verdicts.csv"), table); err != nil {
+	table, count, file := booksim.Table(rows), judge.Count{}, verdictsFile(flags.out, peerName)
+	if err := writeTable(file, table); err != nil {
 		return err
 	}
 	if err := aligned(a.stdout, table); err != nil {
 		return err
 	}
-	count := map[string]int{}
 	for _, r := range rows {
-		count[r.Verdict]++
+		count.Add(r.Verdict)
 	}
-	fmt.Fprintf(a.stderr, "%s: %d agree, %d differ, %d not judged, %d not run; %s\n", peerName,
-		count[booksim.Agrees], count[booksim.Differs], count[booksim.NotJudged], count[booksim.NotRun], filepath.Join(flags.out, peerName, "verdicts.csv"))
-	if failed || count[booksim.Differs] > 0 {
-		return &statusError{status: exitFailure}
+	fmt.Fprintf(a.stderr, "%s: %s; %s\n", peerName, count, file)
+	return judgement(failed || count[judge.Differs] > 0, count[judge.Unreadable] > 0)
+}
+
+// measured puts the files of a curve together: they have one experiment.
+func measured(curves []booksim.Curve, out string) (all []*measuredCurve) {
+	for i := range curves {
+		c := &curves[i]
+		if last := len(all) - 1; last >= 0 && all[last].name == c.Name {
+			all[last].curves = append(all[last].curves, c)
+			continue
+		}
+		m := &measuredCurve{name: c.Name, dir: filepath.Join(out, peerName, c.Name), curves: []*booksim.Curve{c}}
+		m.experiment = func(loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
+			readable := slices.IndexFunc(m.curves, func(c *booksim.Curve) bool { return len(c.Faults) == 0 })
+			text, canDeadlock, err = m.curves[readable].Config.Experiment("BookSim2's "+m.name, loads, seeds)
+			return m.name + ".toml", text, canDeadlock, err
+		}
+		all = append(all, m)
 	}
-	return nil
+	return all
 }
 
 // readPeer reads the curves that are named, of a folder or of those that come with
@@ -115,6 +110,7 @@ func (a *app) readPeer(names []string, data string) ([]booksim.Curve, error) {
 		fmt.Fprintf(a.stderr, "%s: warning: no table of curves: left aside\n", name)
 	}
 	if slices.Contains(names, peerName) {
+		a.sayFaults(booksim.FaultsOf(curves))
 		return curves, nil
 	}
 	var some []booksim.Curve
@@ -135,58 +131,24 @@ func (a *app) readPeer(names []string, data string) ([]booksim.Curve, error) {
 			return nil, usagef("no curve %q in %s: there are %s", name, place, strings.Join(slices.Compact(known), ", "))
 		}
 	}
+	if faults := booksim.FaultsOf(some); slices.ContainsFunc(some, func(c booksim.Curve) bool { return len(c.Faults) == 0 }) {
+		a.sayFaults(faults)
+	} else {
+		return nil, faults
+	}
 	return some, nil
-}
-
-// plan makes the experiments of curves. Those that weft has no counterpart of, or
-// whose settings it refuses, are not run; none of that is a problem of the folder.
-// Quick, a curve is left with its first load, one in the middle and the last.
-func plan(curves []booksim.Curve, flags *runFlags) []peerCurve {
-	loads := map[string][]float64{} // of a curve, over all files
-	for _, c := range curves {
-		for _, p := range c.Points {
-			loads[c.Name] = append(loads[c.Name], p.Load)
-		}
-	}
-	for name, all := range loads {
-		slices.Sort(all)
-		if all = slices.Compact(all); flags.quick {
-			all = someLoads(all)
-		}
-		loads[name] = all
-	}
-	files := map[string]peerCurve{}
-	all := make([]peerCurve, len(curves))
-	for i, c := range curves {
-		made, known := files[c.Name]
-		if !known {
-			made.file, made.why = experiment(&c, loads[c.Name], flags)
-			files[c.Name] = made
-		}
-		c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p booksim.Point) bool { return !slices.Contains(loads[c.Name], p.Load) })
-		made.Curve = c
-		all[i] = made
-	}
-	return all
 }
 
 // someLoads are the first of some loads, one in the middle and the last.
 func someLoads(all []float64) []float64 {
+	if len(all) == 0 {
+		return nil
+	}
 	return slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
 }
 
-// experiment is the experiment of a curve, checked.
-func experiment(c *booksim.Curve, loads []float64, flags *runFlags) (*experiments.File, error) {
-	seeds := peerSeeds
-	if flags.quick {
-		seeds = quickPeerSeeds
-	}
-	text, canDeadlock, err := c.Config.Experiment("BookSim2's "+c.Name, loads, seeds)
-	if err != nil {
-		return nil, err
-	}
-	return peerFile(c.Name+".toml", text, canDeadlock, flags)
-}
+// refusedIt stands before the reason for which weft refuses an experiment.
+const refusedIt = "weft refuses it: "
 
 // peerFile is an experiment from its text, checked.
 func peerFile(name, text string, canDeadlock bool, flags *runFlags) (*experiments.File, error) {
@@ -198,7 +160,7 @@ func peerFile(name, text string, canDeadlock bool, flags *runFlags) (*experiment
 	}
 	var problems experiments.Problems
 	if errors.As(err, &problems) {
-		return nil, fmt.Errorf("weft refuses it: %s", strings.TrimSpace(problems[0].Key+" "+problems[0].Message))
+		return nil, fmt.Errorf(refusedIt+"%s", strings.TrimSpace(problems[0].Key+" "+problems[0].Message))
 	}
 	return file, err
 }

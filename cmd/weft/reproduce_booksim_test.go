@@ -79,7 +79,22 @@ func TestReproduceBookSim(t *testing.T) {
 	if status != exitUsage || !strings.Contains(stderr, `num_vc is not a setting of BookSim2 (did you mean "num_vcs"?)`) || !strings.Contains(stderr, `wrong/mesh.csv:2: avg_packet_latency_cycles = "many"`) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
+	// Beside a curve that cannot be read the others are judged.
+	inFolders(t, map[string]string{
+		"part/mesh.cfg": config, "part/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
+		"part/cut.cfg": config, "part/cut.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n0.1,stab",
+		"part/alone.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n", "good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
+	})
+	status, stdout, stderr = weft(t, "reproduce", "booksim", "--data", "part", "--quick", "--out", "p")
+	if status != exitUsage || strings.Count(stdout, "unreadable") != 2 || !strings.Contains(stderr, "part/cut.csv:3: 2 cells, want 4") ||
+		!strings.Contains(stderr, "there is no part/alone.cfg beside it") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable; ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if status, _, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "part", "--quick", "--out", "q"); status != exitSuccess || strings.Contains(stderr, "part/cut.csv") {
+		t.Errorf("status %d for a curve without problems: %s", status, stderr)
+	}
 	for _, c := range []struct{ args, want string }{
+		{"reproduce booksim/cut --data part --out w", "part/cut.csv:3: 2 cells"},
 		{"reproduce booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
 		{"reproduce booksim --data nowhere", "nowhere: cannot be read: no such file"},
 		{"reproduce dragonfly --data good", "--data good: is a folder of curves for weft reproduce booksim"},
@@ -105,5 +120,19 @@ func TestReproduceBookSimNetworks(t *testing.T) {
 	_, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
 	if strings.Contains(stdout, "not-run") || strings.Count(stdout, "not-judged") != 2 {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestReproduceBookSimDeadlock: BookSim2's UGAL on its dragonfly uses virtual channels that
+// weft's certificate refuses; a dragonfly under minimal routing has no cycle and goes on.
+func TestReproduceBookSimDeadlock(t *testing.T) {
+	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3; vc_buf_size = 64; num_vcs = 3;"
+	inFolders(t, map[string]string{
+		"d/ugal.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = ugal;" + short, "d/ugal.csv": peerHeader + "0.6,deadlock,,\n",
+		"d/min.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = min;" + short, "d/min.csv": peerHeader + "0.6,deadlock,nan,0\n",
+	})
+	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
+	if status != exitFailure || !strings.Contains(stderr, "1 agree, 1 differ, 0 not judged, 0 not run;") || !strings.Contains(stdout, "weft refuses the network: ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }

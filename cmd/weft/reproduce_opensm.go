@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
 )
 
@@ -34,50 +33,38 @@ func namesSubnet(names []string, data string) (bool, error) {
 
 // reproduceSubnet holds weft's engines against tables that OpenSM computed.
 func (a *app) reproduceSubnet(ctx context.Context, names []string, data, out string) error {
-	count := map[string]int{}
-	rows, err := experiments.Interruptible(ctx, func() ([]opensmruns.Row, error) {
+	var runs []opensmruns.Run
+	rows, err := experiments.Interruptible(ctx, func() (rows []opensmruns.Row, err error) {
 		folder, err := opensmruns.ReadFolder(data)
 		if err != nil {
-			return nil, &statusError{exitUsage, err}
+			return nil, err
 		}
-		runs, err := folder.Select(names)
-		if err != nil {
+		if runs, err = folder.Select(names); err != nil {
 			return nil, &usageError{err}
 		}
-		var rows []opensmruns.Row
+		if faults := opensmruns.FaultsOf(runs); !opensmruns.Readable(runs) {
+			return nil, faults
+		}
 		for i := range runs {
-			row, err := folder.Judge(&runs[i])
-			if err != nil {
-				return nil, &statusError{exitUsage, err}
-			}
-			count[row.Verdict]++
-			rows = append(rows, row)
+			rows = append(rows, folder.Judge(&runs[i]))
 		}
 		return rows, nil
 	})
 	if err != nil {
 		return err
 	}
-	table := opensmruns.Table(rows)
-	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
-		return err
-	}
-	folder := filepath.Join(out, subnetName)
-	file := filepath.Join(folder, "verdicts.csv")
-	if err := experiments.MakeFolder(folder); err != nil {
-		return err
-	}
-	if err := experiments.WriteFile(file, b.Bytes()); err != nil {
+	table, file := opensmruns.Table(rows), verdictsFile(out, subnetName)
+	if err := writeTable(file, table); err != nil {
 		return err
 	}
 	if err := aligned(a.stdout, table); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%s: %d equal, %d refused as there, %d differ; %s\n", subnetName,
-		count[opensmruns.Equal], count[opensmruns.Refused], count[opensmruns.Differs], file)
-	if count[opensmruns.Differs] > 0 {
-		return &statusError{status: exitFailure}
+	a.sayFaults(opensmruns.FaultsOf(runs))
+	count := judge.Count{}
+	for _, r := range rows {
+		count.Add(r.Verdict)
 	}
-	return nil
+	fmt.Fprintf(a.stderr, "%s: %s; %s\n", subnetName, count, file)
+	return judgement(count[judge.Differs] > 0, count[judge.Unreadable] > 0)
 }

@@ -140,9 +140,6 @@ func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, fla
 	if len(request.Config.Engines) == 0 {
 		fmt.Fprintf(a.stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
 	}
-	for _, note := range outcome.Tables.Notes {
-		fmt.Fprintf(a.stderr, "warning: %s: %s\n", outcome.Tables.Engine, note)
-	}
 	fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
 	outcome.Describe(a.stdout)
 	return nil
@@ -204,11 +201,6 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 			return usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
 		}
 	}
-	if flags.out == "" {
-		if err := a.needOutput(); err != nil {
-			return err
-		}
-	}
 	demands, err := flags.demands(request)
 	if err != nil {
 		return &statusError{exitUsage, err}
@@ -232,9 +224,6 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 		}
 	}
 	for _, e := range c.Engines {
-		for _, note := range e.Notes() {
-			fmt.Fprintf(a.stderr, "warning: %s: %s\n", e.Engine, note)
-		}
 		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
 	}
 	if err := aligned(a.stdout, c.Table()); err != nil {

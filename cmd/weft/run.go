@@ -27,9 +27,11 @@ that the file asks for. Files that come with weft are found by name:
   weft run examples/quickstart
 
 An interrupted run goes on with --resume. Keys of the file are set with --set; a
-value is TOML, or a string if it is not.`,
+value is TOML, or a string if it is not, and so are the elements of a list. Put an
+argument with brackets, spaces or quotes in single quotes: shells have uses for them.`,
 		Example: `  weft run my.toml --out day1
   weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
+  weft run examples/torus --set 'sweep.traffic.pattern=[uniform, tornado]'
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -58,11 +60,6 @@ value is TOML, or a string if it is not.`,
 func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.check(); err != nil {
 		return err
-	}
-	if flags.out == "-" {
-		if err := a.needOutput(); err != nil {
-			return err
-		}
 	}
 	files, err := flags.open(ctx, names)
 	if err != nil {
@@ -96,6 +93,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		case err != nil:
 			return err
 		}
+		a.next(outcome, folders[i], flags)
 		failed = failed || len(outcome.Failures) > 0
 	}
 	if failed {
@@ -247,6 +245,18 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		}
 	}
 	return outcome, nil
+}
+
+// next ends a run: how many points have each verdict, and the command that shows them.
+func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
+	if flags.quiet || dir == "" || flags.share.Of > 0 || outcome.Finished == 0 {
+		return
+	}
+	states := outcome.Results.CountStates()
+	if states != "" {
+		states += "; "
+	}
+	fmt.Fprintf(a.stderr, "%snext: weft report %s\n", states, shellWord(dir))
 }
 
 // printHottest names the channel that carried the most.

@@ -40,7 +40,12 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
 	choices(c, "format", experiments.TableFormats...)
-	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on standard error")
+	quietFlag(c, &f.quiet)
+}
+
+// quietFlag is --quiet of a command.
+func quietFlag(c *cobra.Command, quiet *bool) {
+	c.Flags().BoolVar(quiet, "quiet", false, "nothing on standard error but warnings and errors")
 }
 
 // check refuses impossible options.

@@ -82,7 +82,7 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 // least; with 0, once there are none.
 func waitForTasks(t *testing.T, state string, least int) []string {
 	t.Helper()
-	for range 300 {
+	for {
 		out, err := exec.Command("squeue", "--noheader", "--array", "--states="+state, "--format=%i").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -92,8 +92,6 @@ func waitForTasks(t *testing.T, state string, least int) []string {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatalf("tasks that are %s: not as expected after half a minute", state)
-	return nil
 }
 
 // restartNodeDaemon kills slurmd as a crash would and starts it again later.

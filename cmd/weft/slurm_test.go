@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // realSlurm, if set, makes the tests use the Slurm of this machine: make
@@ -185,32 +184,21 @@ func TestSlurmInterrupted(t *testing.T) {
 		t.Skip("the fake one tells what was cancelled")
 	}
 	folder := fakeSlurm(t, "1 2")
-	// The lost tasks stay in the queue: what is not known is when Slurm will run them.
-	queue := `{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": null, "array_task_string": "1-2%2"}]}`
-	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte("#!/bin/sh\necho '"+queue+"'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
-	self, _ := os.Executable()
-	t.Setenv(asCommand, "1")
-	c := exec.CommandContext(t.Context(), self, "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
+	// The lost tasks stay in the queue: what is not known is when Slurm will run them. The
+	// signal comes with the first look at the queue that finds two points in the journal, and
+	// once: a second one would end the process at once.
+	script := `#!/bin/sh
+if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ] && mkdir "$FAKE/told" 2> /dev/null; then kill -INT $PPID; fi
+echo '{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": null, "array_task_string": "1-2%2"}]}'
+`
+	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for range 600 {
-		if text, err := os.ReadFile(filepath.Join(dir, "journal")); err == nil && bytes.Count(text, []byte("\n")) == 2 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Wait()
-	if c.ProcessState.ExitCode() != exitFailure || !strings.Contains(out.String(), "interrupted: 2 of 5 points") {
-		t.Errorf("%v: %s", c.ProcessState, out.String())
+	t.Setenv("RESULTS", dir)
+	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
+	if status != exitFailure || !strings.Contains(out, "interrupted: 2 of 5 points") {
+		t.Errorf("status %d: %s", status, out)
 	}
 	if text, _ := os.ReadFile(filepath.Join(folder, "cancelled")); string(text) != "7\n" {
 		t.Errorf("cancelled %q, want job 7", text)

@@ -58,11 +58,6 @@ routing named with --routing, or of two files of tables.`,
 				}
 				format = ending
 			}
-			if out == "" && lfts == "" {
-				if err := a.needOutput(); err != nil {
-					return err
-				}
-			}
 			n, err := a.network(c.Context(), args[0], &flags, point)
 			if err != nil {
 				return err
@@ -112,9 +107,6 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 	}
 	if tables != nil && algorithm != "" {
 		return usagef("--tables and --routing: want one of them")
-	}
-	if err := a.needOutput(); err != nil {
-		return err
 	}
 	var networks [2]*network.Network
 	for i, name := range []string{before, after} {

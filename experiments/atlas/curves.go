@@ -1,6 +1,7 @@
 package atlas
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -17,38 +18,42 @@ type Curve struct {
 	booksim.Curve
 	Graph, Routing, Traffic string
 	line                    int
-	noise                   map[float64]float64 // of the latency of one seed of BookSim2's, by load: standard deviation over mean
 }
 
 // SecondReading tells whether no other program is behind a curve: the reference's own
 // reading of the papers on HyperX.
 func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx") }
 
-// readCurves finds the points of the curves in the folder curves.
-func (r *Reference) readCurves() experiments.Problems {
+// readCurves finds the points of the curves in the folder curves. A curve without any has
+// that as its fault.
+func (r *Reference) readCurves() {
+	place := path.Join(r.name, "curves")
+	byName, faults := map[string]booksim.Curve{}, experiments.Problems{}
 	folder, err := fs.Sub(r.folder, "curves")
-	if err != nil {
-		return experiments.Problems{{At: path.Join(r.name, "curves"), Message: err.Error()}}
+	if err == nil {
+		var measured []booksim.Curve
+		measured, _, err = booksim.ReadFolder(folder, place)
+		for _, c := range measured {
+			byName[c.Name] = c
+		}
 	}
-	measured, _, err := booksim.ReadFolder(folder, path.Join(r.name, "curves"))
-	if err != nil {
-		return err.(experiments.Problems)
+	if !errors.As(err, &faults) && err != nil {
+		faults = experiments.Problems{{At: place, Message: err.Error()}}
 	}
-	byName := map[string]booksim.Curve{}
-	for _, c := range measured {
-		byName[c.Name] = c
-	}
-	var problems experiments.Problems
 	for i := range r.Curves {
 		c := &r.Curves[i]
 		found, there := byName[c.Name]
-		if !there {
-			problems = append(problems, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
-			continue
+		switch {
+		case there:
+			found.Faults = append(found.Faults, c.Faults...)
+			c.Curve = found
+			c.Shares = shares
+		case len(faults) > 0:
+			c.Faults = append(c.Faults, faults...)
+		default:
+			c.Faults = append(c.Faults, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
 		}
-		c.Curve = found
 	}
-	return problems
 }
 
 // grid is the shape in the name of a graph.
@@ -74,14 +79,23 @@ var routings = map[string]struct {
 	"hxdimwar":     {"type = \"dimwar\"\n", false},
 	"hxomniwar":    {"type = \"omniwar\"\n", false},
 	"hxdal":        {"type = \"dal\"\n", false},
-	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nneighbour_ties = \"lowest\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
 }
 
 // Experiment is the text of the experiment file that runs a curve's network, switch and
 // traffic at some loads, with so many seeds, and the files of the reference that it reads,
 // by the names that it has for them. canDeadlock says that the curve's routing can. The
-// error says why weft has no counterpart.
+// error says why weft has no counterpart; if a file of the reference is at fault, the curve has
+// that among its Faults.
 func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
+	text, files, canDeadlock, err = r.experiment(c, loads, seeds)
+	if errors.As(err, new(*dataError)) {
+		c.Faults = append(c.Faults, &experiments.Problem{Message: err.Error()})
+	}
+	return text, files, canDeadlock, err
+}
+
+func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	files = map[string][]byte{}
 	m := booksim.Counterpart{}
 	routing, known := routings[c.Routing]
@@ -96,6 +110,9 @@ func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text strin
 	m.Routing = routing.text
 	if strings.Contains(m.Routing, "%q") {
 		name := c.Graph + ".nexthop.gz"
+		if _, err := r.numbers("graphs/" + name); err != nil {
+			return "", nil, false, err
+		}
 		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return "", nil, false, err
 		}
@@ -115,11 +132,11 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[str
 	shape := grid.FindStringSubmatch(c.Graph)
 	if shape == nil {
 		name := c.Graph + ".edges.gz"
-		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
-			return 0, nil, err
-		}
 		n, err := r.graphFile(c.Graph, each)
 		if err != nil {
+			return 0, nil, err
+		}
+		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return 0, nil, err
 		}
 		m.Topology = fmt.Sprintf("type = \"edges\"\npath = %q\nterminals = %d\n", name, each)
@@ -139,15 +156,18 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[str
 	}
 	m.Topology = fmt.Sprintf("type = \"hyperx\"\ndims = [%s]\nterminals = %d\n", strings.Join(dims, ", "), each)
 	rows, err := r.numbers("graphs/" + c.Graph + ".terminals.gz")
-	if err != nil { // numbered by switch, as in weft
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // numbered by switch, as in weft
 		return terminals, nil, nil
+	case err != nil:
+		return 0, nil, err
 	}
 	order = make([]int, terminals)
 	next := 0
 	for _, row := range rows {
 		for _, t := range row {
 			if t < 0 || t >= terminals || next >= terminals {
-				return 0, nil, fmt.Errorf("graphs/%s.terminals.gz: terminal %d of %d", c.Graph, t, terminals)
+				return 0, nil, dataErrorf("graphs/%s.terminals.gz: terminal %d of %d", c.Graph, t, terminals)
 			}
 			order[t] = next
 			next++

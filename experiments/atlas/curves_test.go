@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 func own(t testing.TB) *Reference {
@@ -49,8 +50,8 @@ func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p booksim.Point) bool { return !slices.Contains(loads, p.Load) })
-	rows, err := c.Judge(outcome.Results, nil)
+	c.At(loads)
+	rows, err := c.Judge(booksim.Run{Results: outcome.Results})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,42 @@ func TestCurvePoints(t *testing.T) {
 		{"hyperx_4x4__ran_min_shift0_vc4_buf16_speedup2", []float64{0.1, 0.3}},
 	} {
 		for _, row := range run(t, r, c.curve, c.loads, 2) {
-			if row.Verdict == booksim.Differs || row.Verdict == booksim.NotRun {
+			if row.Verdict == judge.Differs || row.Verdict == judge.NotRun {
 				t.Errorf("%+v", row)
+			}
+		}
+	}
+}
+
+// TestDecidedAsInBookSim2: UGAL beside its knee depends on how old the queues are that
+// terminals see, and UGAL-PF on which of several equally empty neighbours it takes. With
+// queues newer by two cycles the first two points read 22.9 and 18.9 cycles, and with
+// neighbours drawn the third 24.1. Permitted are three standard deviations of the mean of
+// three seeds, whose own is 7, 0.5 and 2 %.
+func TestDecidedAsInBookSim2(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for some seconds")
+	}
+	r := own(t)
+	for _, c := range []struct {
+		curve     string
+		load      float64
+		permitted float64
+	}{
+		{"slimfly_q5__ugalhopvc_rperm_vc4_buf16_speedup2", 0.4, 0.12},
+		{"slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", 0.4, 0.01},
+		{"polarfly_q7__ugall4_pf_rperm_vc4_buf16_speedup2", 0.3, 0.035},
+	} {
+		for _, row := range run(t, r, c.curve, []float64{c.load}, 3) {
+			if row.Metric != "latency" {
+				continue
+			}
+			mean := 0.0
+			for _, x := range row.Own {
+				mean += x / float64(len(row.Own))
+			}
+			if d := mean/row.Peer[0] - 1; math.Abs(d) > c.permitted {
+				t.Errorf("%s at %v: latency %.2f, BookSim2 %.2f", c.curve, c.load, mean, row.Peer[0])
 			}
 		}
 	}
@@ -117,14 +152,14 @@ func TestNoise(t *testing.T) {
 		c := &r.Curves[i]
 		switch c.Name {
 		case "polarfly_q7__ugalhopvc_rperm_vc4_buf16_speedup2":
-			if got := c.noise[0.4]; math.Abs(got-0.01598) > 1e-4 {
+			if got := c.Noise[0.4]; math.Abs(got-0.01598) > 1e-4 {
 				t.Errorf("noise %v at 0.4", got)
 			}
-			if got := slices.Sorted(maps.Values(c.noise)); got[0] > 1e-3 {
+			if got := slices.Sorted(maps.Values(c.Noise)); got[0] > 1e-3 {
 				t.Errorf("noise %v far from saturation", got)
 			}
 		case "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2":
-			if got := c.noise[0.9]; got < 0.1 || got > 0.2 {
+			if got := c.Noise[0.9]; got < 0.1 || got > 0.2 {
 				t.Errorf("noise %v beside saturation", got)
 			}
 		}
@@ -134,7 +169,7 @@ func TestNoise(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
 		{"", "holds neither targets.csv nor curves.csv"},
-		{"targets.csv:id,topology\n", `no column "instance"`},
+		{"targets.csv:id,topology\n", `targets.csv:1: has no column instance, metric`},
 		{"curves.csv:curve,graph,routing,traffic\na,b,c,d\n", "curves: cannot be read"},
 		{"seeds.csv:curve,load,latency\na,x,1\n", "seeds.csv:2: "},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
@@ -57,7 +58,7 @@ var cycleCases = map[string]struct {
 // it found none.
 func TestCycles(t *testing.T) {
 	r, dir, seen := own(t), t.TempDir(), 0
-	err := r.table("cdg_checks.csv", []string{"case", "dependency_graph"}, func(_ int, cells []string) {
+	found := r.table("cdg_checks.csv", []string{"case", "dependency_graph"}, func(_ int, cells []string, _ experiments.Problems) {
 		c, known := cycleCases[cells[0]]
 		if !known {
 			if cells[0] != "Megafly VAL, class 1 after the first global hop" { // a rule that is wrong, and that weft has not got
@@ -102,7 +103,7 @@ func TestCycles(t *testing.T) {
 			t.Errorf("%s: %s; weft: %v %s%s", cells[0], cells[1], err, proof.Text, proof.Cycle)
 		}
 	})
-	if err != nil || seen < 30 {
-		t.Errorf("%d cases, %v", seen, err)
+	if !found || seen < 30 {
+		t.Errorf("%d cases", seen)
 	}
 }

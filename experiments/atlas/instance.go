@@ -61,14 +61,74 @@ var families = []family{
 }
 
 // railsOf is the cluster without tapering of so many units and rails, a unit as large as half
-// the ports of a switch: two levels as long as a leaf has a cable to every spine, else three.
+// the ports of a switch: two levels as long as a leaf has a cable to every spine, else three. A
+// leaf reaches as many spines of its rail as it has uplinks: with more of them the units of a
+// rail stand in groups.
 func railsOf(units, rails, ports int) topology.RailConfig {
 	half := ports / 2
-	c := topology.RailConfig{Rails: rails, Nodes: half, Units: units, Uplinks: half, Spines: units * rails * half / ports}
+	if half < 1 || units < 1 || rails < 1 || units > 1<<16 || rails > 1<<16 {
+		return topology.RailConfig{} // refused by its bounds
+	}
+	c := topology.RailConfig{Rails: rails, Nodes: half, Units: units, Uplinks: half, Spines: units * rails * half / ports, Groups: 1}
 	if c.Spines > half {
-		c.Spines, c.Cores, c.SpineUplinks = units*half/half, units*rails*half/ports, half
+		// As many spines as units for each rail, each with half of its ports down.
+		c.Groups = 1
+		for units%c.Groups != 0 || units/c.Groups > half || half%(units/c.Groups) != 0 {
+			if c.Groups++; c.Groups > units {
+				break
+			}
+		}
+		c.Spines, c.Cores, c.SpineUplinks = units/min(c.Groups, units), units*rails*half/ports, half
 	}
 	return c
+}
+
+// The factors of a PolarStar and its terminals a router, as they may be written: ER_8 x Paley
+// 13, ER_11 x inductive quad, ER_11 * IQ of degree 3; q=11, supernode iq, d=3, p=5.
+var (
+	structureForm = regexp.MustCompile(`(?i)\b(?:er[_ ]?\(?|q ?= ?)(\d+)`)
+	paleyForm     = regexp.MustCompile(`(?i)paley(?: graph)?[ _(]*(\d*)`)
+	quadForm      = regexp.MustCompile(`(?i)inductive[ -]quad(?:[ _(]*(?:of )?(\d+))?|\biq`)
+	degreeForm    = regexp.MustCompile(`(?i)(?:\bd' ?= ?|\biq[_ ]?|quad(?: of)? degree |q ?= ?\d+.*\bd ?= ?)(\d+)`)
+	terminalForm  = regexp.MustCompile(`(?i)(?:\bp ?= ?(\d+)|(\d+) terminals a router)`)
+)
+
+// polarStarOf builds a PolarStar by its factors; nil if they are none. An inductive quad
+// without a number is the smallest with cables, 8 switches of degree 3: with ER_11 it makes
+// the network of 15 ports of the paper's evaluation.
+func polarStarOf(instance string) (topology.Topology, error) {
+	number := func(form *regexp.Regexp) (n int, found bool) {
+		groups := form.FindStringSubmatch(instance)
+		for i := 1; i < len(groups); i++ {
+			if x, err := strconv.Atoi(groups[i]); err == nil {
+				n = x
+			}
+		}
+		return n, groups != nil
+	}
+	q, known := number(structureForm)
+	size, paley := number(paleyForm)
+	quadSize, quad := number(quadForm)
+	if !known || paley == quad {
+		return nil, nil
+	}
+	degree, given := number(degreeForm)
+	switch {
+	case paley && size > 0:
+		degree = (size - 1) / 2
+	case given:
+	case quadSize > 0:
+		degree = (quadSize - 2) / 2
+	default:
+		degree = 3
+	}
+	p, _ := number(terminalForm)
+	return made("polarstar", func(c *topology.PolarStarConfig) {
+		c.Q, c.D, c.P, c.Supernode = q, degree, p, "iq"
+		if paley {
+			c.Supernode = "paley"
+		}
+	})
 }
 
 // made builds a registered topology.
@@ -94,6 +154,14 @@ func (r *Reference) instance(t *Target) (*subject, error) {
 			return nil, fmt.Errorf("%s terminals a router", f[2])
 		}
 		return r.graphFile(f[1], terminals)
+	}
+	if t.Topology == "PolarStar" {
+		if x, err := polarStarOf(t.Instance); x != nil || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			return newSubject(x), nil
+		}
 	}
 	text := t.ID + "\n" + strings.TrimSpace(t.Instance)
 	for _, f := range families {

@@ -8,11 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 //go:embed reference
@@ -34,89 +36,133 @@ type Reference struct {
 	Targets []Target
 	Curves  []Curve
 	seeds   []seedPoint
+	// What is wrong with seeds.csv: it is of no number and no curve alone.
+	seedFaults experiments.Problems
 }
 
 // Target is a row of targets.csv.
 type Target struct {
 	ID, Topology, Instance, Metric, Value, Kind string
-	line                                        int
+	Faults                                      experiments.Problems // the row cannot be read
 }
 
 // Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
-// Any of the tables may be missing, not all. name is what the folder is called in messages. The error
-// is of type experiments.Problems and holds everything that is wrong with all files.
+// Any of the tables may be missing, not all. name is what the folder is called in messages.
+// Numbers and curves with problems have them as their Faults. The error is of type
+// experiments.Problems: nothing can be judged, and why.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
-	var problems experiments.Problems
 	there := 0
 	for _, t := range []struct {
 		file    string
 		columns []string
-		row     func(line int, cells []string)
+		row     func(line int, c []string, faults experiments.Problems)
 	}{
-		{"targets.csv", []string{"id", "topology", "instance", "metric", "value", "kind"}, func(line int, c []string) {
-			r.Targets = append(r.Targets, Target{c[0], c[1], c[2], c[3], c[4], c[5], line})
+		{"targets.csv", []string{"id", "topology", "instance", "metric", "value", "kind"}, func(_ int, c []string, faults experiments.Problems) {
+			r.Targets = append(r.Targets, Target{c[0], c[1], c[2], c[3], c[4], c[5], faults})
 		}},
-		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string) {
-			r.Curves = append(r.Curves, Curve{Curve: booksim.Curve{Name: c[0]}, Graph: c[1], Routing: c[2], Traffic: c[3], line: line})
+		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string, faults experiments.Problems) {
+			r.Curves = append(r.Curves, Curve{Curve: booksim.Curve{Name: c[0], File: "curves.csv", Faults: faults}, Graph: c[1], Routing: c[2], Traffic: c[3], line: line})
 		}},
-		{"seeds.csv", []string{"curve", "load", "latency"}, func(line int, c []string) {
+		{"seeds.csv", []string{"curve", "load", "latency"}, func(line int, c []string, faults experiments.Problems) {
 			load, err := strconv.ParseFloat(c[1], 64)
 			latency, err2 := strconv.ParseFloat(c[2], 64)
-			if err := errors.Join(err, err2); err != nil {
-				problems = append(problems, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()})
+			if err := errors.Join(err, err2); err != nil && len(faults) == 0 {
+				faults = experiments.Problems{{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()}}
 			}
-			r.seeds = append(r.seeds, seedPoint{c[0], load, latency})
+			if r.seedFaults = append(r.seedFaults, faults...); len(faults) == 0 {
+				r.seeds = append(r.seeds, seedPoint{c[0], load, latency})
+			}
 		}},
 	} {
-		err := r.table(t.file, t.columns, t.row)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			problems = append(problems, &experiments.Problem{At: path.Join(name, t.file), Message: err.Error()})
+		if r.table(t.file, t.columns, t.row) {
+			there++
 		}
-		there++
 	}
 	if there == 0 {
-		problems = append(problems, &experiments.Problem{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"})
+		return nil, experiments.Problems{{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"}}
 	}
-	if len(problems) == 0 && len(r.Curves) > 0 {
-		problems = append(problems, r.readCurves()...)
+	if len(r.Curves) > 0 {
+		r.readCurves()
 	}
-	if len(problems) == 0 {
-		r.setNoise()
-	}
-	if len(problems) > 0 {
-		return nil, problems
+	r.setNoise()
+	if faults := r.FaultsOf(r.Targets, r.pointers()); len(faults) > 0 && !r.readable() {
+		return nil, faults
 	}
 	return r, nil
 }
 
-// table reads the named columns of a CSV table.
-func (r *Reference) table(file string, columns []string, row func(line int, cells []string)) error {
+// pointers are the curves.
+func (r *Reference) pointers() []*Curve {
+	all := make([]*Curve, len(r.Curves))
+	for i := range all {
+		all[i] = &r.Curves[i]
+	}
+	return all
+}
+
+// readable tells whether anything is.
+func (r *Reference) readable() bool {
+	return slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.Faults) == 0 }) ||
+		slices.ContainsFunc(r.Curves, func(c Curve) bool { return len(c.Faults) == 0 })
+}
+
+// FaultsOf are the problems of some numbers and curves, and of the seeds.
+func (r *Reference) FaultsOf(targets []Target, curves []*Curve) experiments.Problems {
+	all := []experiments.Problems{r.seedFaults}
+	for i := range targets {
+		all = append(all, targets[i].Faults)
+	}
+	for _, c := range curves {
+		all = append(all, c.Faults)
+	}
+	return judge.Merged(all...)
+}
+
+// table reads the named columns of a CSV table; false if there is none. A row that cannot be
+// read, or the one that stands for a whole table, comes with its problems.
+func (r *Reference) table(file string, columns []string, row func(line int, cells []string, faults experiments.Problems)) bool {
+	at := path.Join(r.name, file)
+	fault := func(cells []string, line int, place, message string) {
+		row(line, cells, experiments.Problems{{At: place, Message: message}})
+	}
+	whole := make([]string, len(columns))
+	whole[0] = file
 	content, err := r.read(file)
-	if err != nil {
-		return err
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
 	}
-	t, err := experiments.ReadTable(file, strings.NewReader(content))
-	if err != nil {
-		return err
+	var t *judge.Table
+	if err == nil {
+		t, err = judge.Open(content)
 	}
-	at := make([]int, len(columns))
-	for i, name := range columns {
-		if at[i], err = t.Column(name); err != nil {
-			return err
+	switch {
+	case errors.Is(err, io.EOF):
+		fault(whole, 1, at, "an empty file; want a CSV table with the columns "+strings.Join(columns, ", "))
+		return true
+	case err != nil:
+		fault(whole, 1, at, "cannot be read: "+err.Error())
+		return true
+	}
+	if missing := t.Missing(columns...); len(missing) > 0 {
+		fault(whole, 1, at+":1", fmt.Sprintf("has no column %s; want %s", strings.Join(missing, ", "), strings.Join(columns, ", ")))
+		return true
+	}
+	for {
+		problem, more := t.Next()
+		if !more {
+			return true
 		}
-	}
-	for i, all := range t.Rows {
 		cells := make([]string, len(columns))
-		for k, column := range at {
-			cells[k] = strings.TrimSpace(all[column])
+		for k, name := range columns {
+			cells[k] = t.Cell(name)
 		}
-		row(i+2, cells)
+		if problem != "" {
+			fault(cells, t.Line, fmt.Sprintf("%s:%d", at, t.Line), problem)
+			continue
+		}
+		row(t.Line, cells, nil)
 	}
-	return nil
 }
 
 // largestFile bounds what is read of a file, unpacked.
@@ -125,6 +171,10 @@ const largestFile = 64 << 20
 // read is the text of a file of the folder, unpacked if its name ends in .gz.
 func (r *Reference) read(file string) (string, error) {
 	f, err := r.folder.Open(file)
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return "", p.Err // callers name the file
+	}
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package atlas
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -29,7 +28,7 @@ func (r *Reference) setNoise() {
 					latencies = append(latencies, s.latency)
 				}
 			}
-			if len(latencies) > 2 && !p.Saturated && !p.Overloaded {
+			if len(latencies) > 2 && !p.Saturated && !p.Overloaded && !p.Deadlock {
 				mean, deviation := stat.MeanStdDev(latencies, nil)
 				all = append(all, known{p.Load / c.largestAccepted(), deviation / mean})
 			}
@@ -37,11 +36,11 @@ func (r *Reference) setNoise() {
 	}
 	for i := range r.Curves {
 		c := &r.Curves[i]
-		c.noise = map[float64]float64{}
+		c.Noise = map[float64]float64{}
 		for _, p := range c.Points {
 			for _, k := range all {
 				if k.nearness <= p.Load/c.largestAccepted() {
-					c.noise[p.Load] = math.Max(c.noise[p.Load], k.deviation)
+					c.Noise[p.Load] = math.Max(c.Noise[p.Load], k.deviation)
 				}
 			}
 		}
@@ -49,9 +48,11 @@ func (r *Reference) setNoise() {
 }
 
 func (c *Curve) largestAccepted() float64 {
-	var all []float64
+	most := 0.0
 	for _, p := range c.Points {
-		all = append(all, p.Accepted)
+		if p.Accepted > most { // a deadlock may have none
+			most = p.Accepted
+		}
 	}
-	return slices.Max(all)
+	return most
 }

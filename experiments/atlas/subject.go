@@ -2,6 +2,7 @@ package atlas
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -27,16 +28,32 @@ func (n *subject) metrics() *topology.Metrics {
 	return n.measured
 }
 
+// dataError is one of a file of the folder.
+type dataError struct{ error }
+
+func (e *dataError) Unwrap() error { return e.error }
+
+func dataErrorf(format string, args ...any) error { return &dataError{fmt.Errorf(format, args...)} }
+
+// data is the text of a file of the folder that an entry needs.
+func (r *Reference) data(file string) (string, error) {
+	text, err := r.read(file)
+	if err != nil {
+		return "", dataErrorf("%s: cannot be read: %w", path.Join(r.name, file), err)
+	}
+	return text, nil
+}
+
 // graphFile reads a graph of the folder, with so many terminals a switch.
 func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	file := "graphs/" + name + ".edges.gz"
-	text, err := r.read(file)
+	text, err := r.data(file)
 	if err != nil {
 		return nil, err
 	}
 	g, err := topology.ReadEdges(file, []byte(text), terminals)
 	if err != nil {
-		return nil, err
+		return nil, &dataError{err}
 	}
 	return &subject{graph: g, file: name}, nil
 }
@@ -44,7 +61,7 @@ func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 // numbers reads a file of the folder that holds numbers, line by line; lines that begin
 // with # are left aside.
 func (r *Reference) numbers(file string) ([][]int, error) {
-	text, err := r.read(file)
+	text, err := r.data(file)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +74,7 @@ func (r *Reference) numbers(file string) ([][]int, error) {
 		row := make([]int, len(fields))
 		for k, field := range fields {
 			if row[k], err = strconv.Atoi(field); err != nil {
-				return nil, fmt.Errorf("%s:%d: %q is no number", file, i+1, field)
+				return nil, dataErrorf("%s:%d: %q is no number", path.Join(r.name, file), i+1, field)
 			}
 		}
 		rows = append(rows, row)
@@ -74,15 +91,15 @@ func (r *Reference) nextHops(n *subject) ([][]int, error) {
 	}
 	size := n.graph.Switches()
 	if len(next) != size {
-		return nil, fmt.Errorf("%s: %d rows, want %d", file, len(next), size)
+		return nil, dataErrorf("%s: %d rows, want %d", file, len(next), size)
 	}
 	for row, hops := range next {
 		if len(hops) != size {
-			return nil, fmt.Errorf("%s: row %d has %d columns, want %d", file, row, len(hops), size)
+			return nil, dataErrorf("%s: row %d has %d columns, want %d", file, row, len(hops), size)
 		}
 		for d, hop := range hops {
 			if hop < -1 || hop >= size || hop < 0 != (row == d) {
-				return nil, fmt.Errorf("%s: row %d, column %d: %d, want a switch, 0 to %d, and -1 on the diagonal", file, row, d, hop, size-1)
+				return nil, dataErrorf("%s: row %d, column %d: %d, want a switch, 0 to %d, and -1 on the diagonal", file, row, d, hop, size-1)
 			}
 		}
 	}
@@ -99,12 +116,12 @@ func (r *Reference) destinations(name, traffic string, terminals int) ([]int, er
 	var all []int
 	for _, row := range rows {
 		if len(row) != 1 || row[0] < 0 || row[0] >= terminals {
-			return nil, fmt.Errorf("%s: destination %d: %v, want a terminal, 0 to %d", file, len(all), row, terminals-1)
+			return nil, dataErrorf("%s: destination %d: %v, want a terminal, 0 to %d", file, len(all), row, terminals-1)
 		}
 		all = append(all, row[0])
 	}
 	if len(all) != terminals {
-		return nil, fmt.Errorf("%s: %d destinations, want %d", file, len(all), terminals)
+		return nil, dataErrorf("%s: %d destinations, want %d", file, len(all), terminals)
 	}
 	return all, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 // Verdict is what is found of a target.
@@ -33,12 +33,16 @@ func (r *Reference) JudgeTargets() []Verdict {
 }
 
 func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict {
-	v := Verdict{Target: t, Verdict: booksim.NotJudged}
+	v := Verdict{Target: t, Verdict: judge.NotJudged}
+	if len(t.Faults) > 0 {
+		v.Verdict, v.Note = judge.Unreadable, judge.Note(t.Faults)
+		return v
+	}
 	if law, ok := laws[t.ID]; ok {
 		if problem := law(); problem != nil {
-			v.Verdict, v.Note = booksim.Differs, problem.Error()
+			v.Verdict, v.Note = judge.Differs, problem.Error()
 		} else {
-			v.Verdict, v.Own, v.Note = booksim.Agrees, t.Value, "a formula: holds on weft's networks of several sizes"
+			v.Verdict, v.Own, v.Note = judge.Agrees, t.Value, "a formula: holds on weft's networks of several sizes"
 		}
 		return v
 	}
@@ -57,27 +61,35 @@ func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict
 			v.Note = err.Error()
 			return v
 		case errors.Is(err, fs.ErrNotExist):
-			v.Verdict, v.Note = booksim.NotRun, "the folder has no such graph"
+			v.Verdict, v.Note = judge.NotRun, "the folder has no such graph"
 			return v
 		case err != nil:
-			v.Verdict, v.Note = booksim.NotRun, err.Error()
+			v.fail(err)
 			return v
 		}
 		networks[key] = n
 	}
 	text, x, err := metric(r, n)
 	if err != nil {
-		v.Verdict, v.Note = booksim.NotRun, err.Error()
+		v.fail(err)
 		return v
 	}
-	v.Own, v.Verdict = text, booksim.Agrees
+	v.Own, v.Verdict = text, judge.Agrees
 	if text == "" {
 		v.Own = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
 	}
 	if !agrees(t, text, x) {
-		v.Verdict = booksim.Differs
+		v.Verdict = judge.Differs
 	}
 	return v
+}
+
+// fail notes why a number could not be computed: because of a file, or of weft.
+func (v *Verdict) fail(err error) {
+	v.Verdict, v.Note = judge.NotRun, err.Error()
+	if errors.As(err, new(*dataError)) && !errors.Is(err, fs.ErrNotExist) {
+		v.Verdict = judge.Unreadable
+	}
 }
 
 // digits is the number of digits behind the point of a number as it is written.

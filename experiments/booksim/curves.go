@@ -2,11 +2,11 @@ package booksim
 
 import (
 	"embed"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/experiments/judge"
 )
 
 //go:embed curves
@@ -35,7 +35,12 @@ type Curve struct {
 	Name   string // of the configuration, without .cfg
 	File   string // that the points are in
 	Config *Config
-	Points []Point // in the file's order
+	Points []Point              // in the file's order
+	Faults experiments.Problems // of its rows and its configuration: it cannot be judged then
+	Shares Shares               // that its means may differ by; zero: those of this package's curves
+	// Noise is the relative standard deviation of the latency of one of BookSim2's seeds, by
+	// load, as far as it is known apart from the curve's seeds.
+	Noise map[float64]float64
 }
 
 // Point is one measurement.
@@ -45,10 +50,15 @@ type Point struct {
 	Saturated bool
 	// Overloaded says that queues still grew though BookSim2 took the point for stable.
 	Overloaded bool
-	Latency    float64 // mean of packets, from birth, in cycles; NaN where none is given, of saturated points only
-	Accepted   float64 // in flits per terminal and cycle
+	Deadlock   bool    // BookSim2's network stopped for good
+	Latency    float64 // mean of packets, from birth, in cycles; NaN where none is given, of points that are not stable
+	Accepted   float64 // in flits per terminal and cycle; NaN where none is given, of a deadlock only
 	line       int
 }
+
+// steady tells whether a latency and an accepted load that do not change with the length of
+// the run can be expected.
+func (p *Point) steady() bool { return !p.Saturated && !p.Overloaded && !p.Deadlock }
 
 // Columns of a table of curves. "curve" and "seed" may be missing: the file's name
 // is then the curve's.
@@ -68,14 +78,14 @@ const largestFile = 64 << 20
 
 // ReadFolder reads all tables of curves in a folder and the configurations beside
 // them. Tables without any of the columns of a curve are left aside, and named in
-// ignored. name is what the folder is called in messages. The error is of type
-// experiments.Problems and holds everything that is wrong with all files.
+// ignored. name is what the folder is called in messages. A curve with problems has them as
+// its Faults. The error is of type experiments.Problems: no curve could be read, and why.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return nil, nil, experiments.Problems{{At: name, Message: "cannot be read: " + reason(err)}}
 	}
-	r := &reader{folder: folder, name: name, configs: map[string]*Config{}}
+	r := &reader{folder: folder, name: name, configs: map[string]config{}}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ".csv") {
 			continue
@@ -86,31 +96,44 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 		}
 		curves = append(curves, found...)
 	}
-	if len(curves) == 0 && len(r.problems) == 0 {
-		r.problem(name, "", "holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))
+	if len(curves) == 0 {
+		return nil, nil, experiments.Problems{{At: name, Message: fmt.Sprintf("holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))}}
 	}
-	if len(r.problems) > 0 {
-		return nil, nil, r.problems
+	if faults := FaultsOf(curves); !slices.ContainsFunc(curves, func(c Curve) bool { return len(c.Faults) == 0 }) {
+		return nil, nil, faults
 	}
 	slices.SortStableFunc(curves, func(a, b Curve) int { return strings.Compare(a.Name, b.Name) })
 	return curves, ignored, nil
 }
 
-// reader reads a folder and collects what is wrong with it.
-type reader struct {
-	folder   fs.FS
-	name     string
-	configs  map[string]*Config // by curve; nil: has problems
-	problems experiments.Problems
+// FaultsOf are the problems of some curves.
+func FaultsOf(curves []Curve) experiments.Problems {
+	var all []experiments.Problems
+	for i := range curves {
+		all = append(all, curves[i].Faults)
+	}
+	return judge.Merged(all...)
 }
 
-func (r *reader) problem(at, key, format string, args ...any) {
-	r.problems = append(r.problems, &experiments.Problem{At: at, Key: key, Message: fmt.Sprintf(format, args...)})
+// reader reads a folder.
+type reader struct {
+	folder  fs.FS
+	name    string
+	configs map[string]config // by curve
+}
+
+// config is a configuration, or what is wrong with it.
+type config struct {
+	*Config
+	faults experiments.Problems
+}
+
+func problem(at, format string, args ...any) *experiments.Problem {
+	return &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)}
 }
 
 // read is the text of a file of the folder.
-func (r *reader) read(file string) (text string, ok bool) {
-	at := path.Join(r.name, file)
+func (r *reader) read(file string) (text string, faults experiments.Problems) {
 	info, err := fs.Stat(r.folder, file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is no regular file")
@@ -123,9 +146,9 @@ func (r *reader) read(file string) (text string, ok bool) {
 		content, err = fs.ReadFile(r.folder, file)
 	}
 	if err != nil {
-		r.problem(at, "", "cannot be read: %s", reason(err))
+		return "", experiments.Problems{problem(path.Join(r.name, file), "cannot be read: %s", reason(err))}
 	}
-	return string(content), err == nil
+	return string(content), nil
 }
 
 // reason is an error without the path, which the message names already.
@@ -140,135 +163,135 @@ func reason(err error) string {
 // curveName is a name that can be one of a file and of a folder.
 var curveName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}$`)
 
-// table reads a table of curves; any is false if the file is something else.
+// table reads a table of curves; any is false if the file is something else. Problems that
+// are of no curve by name are of the one that the file is called after.
 func (r *reader) table(file string) (curves []Curve, any bool) {
-	content, ok := r.read(file)
-	if !ok {
-		return nil, true
-	}
 	at := path.Join(r.name, file)
-	c := csv.NewReader(input.Text(strings.NewReader(content)))
-	c.ReuseRecord = true
-	header, err := c.Read()
+	whole := Curve{Name: strings.TrimSuffix(file, ".csv"), File: file}
+	content, faults := r.read(file)
+	if whole.Faults = faults; faults != nil {
+		return []Curve{whole}, true
+	}
+	t, err := judge.Open(content)
 	if errors.Is(err, io.EOF) {
 		return nil, false
 	}
 	if err != nil {
-		r.problem(at, "", "not a CSV table: %v", err)
-		return nil, true
+		whole.Faults = experiments.Problems{problem(at, "%v", err)}
+		return []Curve{whole}, true
 	}
-	columns := map[string]int{}
-	for i, name := range header {
-		columns[strings.TrimSpace(name)] = i
-	}
-	var missing []string
-	for _, name := range wanted {
-		if _, there := columns[name]; !there {
-			missing = append(missing, name)
-		}
-	}
+	missing := t.Missing(wanted...)
 	if len(missing) == len(wanted) {
 		return nil, false
 	}
 	if len(missing) > 0 {
-		r.problem(place(at, 1), "", "has no column %s; a curve has %s", strings.Join(missing, ", "), strings.Join(wanted, ", "))
-		return nil, true
+		whole.Faults = experiments.Problems{problem(place(at, 1), "has no column %s; a curve has %s", strings.Join(missing, ", "), strings.Join(wanted, ", "))}
+		return []Curve{whole}, true
 	}
 	of := map[string]int{} // curves by name
-	for {
-		row, err := c.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			r.problem(at, "", "not a CSV table: %v", err)
-			return nil, true
-		}
-		line, _ := c.FieldPos(0)
-		name := strings.TrimSuffix(file, ".csv")
-		if i, there := columns[curveColumn]; there {
-			name = row[i]
-		}
-		if !curveName.MatchString(name) {
-			r.problem(place(at, line), "", "%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
-			continue
-		}
-		p, ok := r.point(place(at, line), row, columns)
-		p.line = line
+	curve := func(name string) *Curve {
 		i, there := of[name]
 		if !there {
-			i = len(curves)
-			of[name] = i
-			curves = append(curves, Curve{Name: name, File: file, Config: r.config(name, place(at, line))})
+			i, of[name] = len(curves), len(curves)
+			c := r.config(name, place(at, t.Line))
+			curves = append(curves, Curve{Name: name, File: file, Config: c.Config, Faults: slices.Clone(c.faults)})
 		}
-		if !ok {
+		return &curves[i]
+	}
+	for {
+		cut, more := t.Next()
+		if !more {
+			break
+		}
+		name := whole.Name
+		if t.Has(curveColumn) {
+			name = t.Cell(curveColumn)
+		}
+		if !curveName.MatchString(name) {
+			if cut == "" {
+				cut = fmt.Sprintf("%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
+			}
+			whole.Faults = append(whole.Faults, problem(place(at, t.Line), "%s", cut))
 			continue
 		}
-		for _, q := range curves[i].Points {
-			if q.Load == p.Load && q.Seed == p.Seed {
-				r.problem(place(at, line), "", "repeats the load and the seed of line %d", q.line)
+		c := curve(name)
+		if cut != "" {
+			c.Faults = append(c.Faults, problem(place(at, t.Line), "%s", cut))
+			continue
+		}
+		p, faults := point(place(at, t.Line), t)
+		p.line = t.Line
+		for _, q := range c.Points {
+			if len(faults) == 0 && q.Load == p.Load && q.Seed == p.Seed {
+				faults = append(faults, problem(place(at, t.Line), "repeats the load and the seed of line %d", q.line))
 			}
 		}
-		curves[i].Points = append(curves[i].Points, p)
+		if c.Faults = append(c.Faults, faults...); len(faults) == 0 {
+			c.Points = append(c.Points, p)
+		}
 	}
-	if len(curves) == 0 {
-		r.problem(at, "", "holds no point")
+	if len(curves) == 0 && len(whole.Faults) == 0 {
+		whole.Faults = experiments.Problems{problem(at, "holds no point")}
+	}
+	if len(whole.Faults) > 0 {
+		curves = append(curves, whole)
 	}
 	return curves, true
 }
 
+// noNumber is how programs write that there is none.
+var noNumber = []string{"", "-", "nan", "-nan", "inf"}
+
 // point reads a row.
-func (r *reader) point(at string, row []string, columns map[string]int) (p Point, ok bool) {
-	before := len(r.problems)
-	cell := func(name string) string { return strings.TrimSpace(row[columns[name]]) }
+func point(at string, t *judge.Table) (p Point, faults experiments.Problems) {
+	fault := func(column, want string) {
+		faults = append(faults, problem(at, "%s = %s: want %s", column, shown(t.Cell(column)), want))
+	}
 	number := func(name string, most float64, want string) float64 {
-		x, err := strconv.ParseFloat(cell(name), 64)
+		x, err := strconv.ParseFloat(t.Cell(name), 64)
 		if err != nil || !(x >= 0 && x <= most) {
-			r.problem(at, "", "%s = %s: want %s", name, shown(cell(name)), want)
+			fault(name, want)
 		}
 		return x
 	}
-	switch status := cell(statusColumn); status {
+	none := func(name string) bool { return slices.Contains(noNumber, strings.ToLower(t.Cell(name))) }
+	switch t.Cell(statusColumn) {
 	case "stable":
 	case "saturated":
 		p.Saturated = true
 	case "overloaded":
 		p.Overloaded = true
+	case "deadlock":
+		p.Deadlock = true
 	default:
-		r.problem(at, "", "%s = %s: want stable, overloaded or saturated", statusColumn, shown(status))
+		fault(statusColumn, "stable, overloaded, saturated or deadlock")
 	}
-	if p.Load = number(loadColumn, 1, "a load above 0, at most 1"); p.Load == 0 && len(r.problems) == before {
-		r.problem(at, "", "%s = %s: want a load above 0, at most 1", loadColumn, shown(cell(loadColumn)))
+	const loads = "a load above 0, at most 1"
+	if p.Load = number(loadColumn, 1, loads); p.Load == 0 && len(faults) == 0 {
+		fault(loadColumn, loads)
 	}
-	p.Accepted = number(acceptedColumn, 1.5, "a load from 0 on, in flits per node and cycle")
-	if p.Latency = noLatency; !p.Saturated || !slices.Contains([]string{"", "nan", "-nan", "inf"}, strings.ToLower(cell(latencyColumn))) {
+	if p.Accepted = math.NaN(); !p.Deadlock || !none(acceptedColumn) {
+		p.Accepted = number(acceptedColumn, 1.5, "a load from 0 on, in flits per node and cycle")
+	}
+	if p.Latency = math.NaN(); !p.Saturated && !p.Deadlock || !none(latencyColumn) {
 		p.Latency = number(latencyColumn, 1e12, "cycles, at least 0")
 	}
-	if _, there := columns[seedColumn]; there {
-		p.Seed = cell(seedColumn)
-	}
-	return p, len(r.problems) == before
+	p.Seed = t.Cell(seedColumn)
+	return p, faults
 }
 
 // config reads the configuration of a curve, once.
-func (r *reader) config(name, at string) *Config {
+func (r *reader) config(name, at string) config {
 	if c, there := r.configs[name]; there {
 		return c
 	}
-	r.configs[name] = nil
-	file := name + ".cfg"
+	c, file := config{}, name+".cfg"
 	if _, err := fs.Stat(r.folder, file); errors.Is(err, fs.ErrNotExist) {
-		r.problem(at, "", "is of curve %s, and there is no %s beside it", name, path.Join(r.name, file))
-		return nil
-	}
-	text, ok := r.read(file)
-	if !ok {
-		return nil
-	}
-	c, err := ParseConfig(path.Join(r.name, file), text)
-	var problems experiments.Problems
-	if errors.As(err, &problems) {
-		r.problems = append(r.problems, problems...)
+		c.faults = experiments.Problems{problem(at, "is of curve %s, and there is no %s beside it", name, path.Join(r.name, file))}
+	} else if text, faults := r.read(file); faults != nil {
+		c.faults = faults
+	} else if parsed, err := ParseConfig(path.Join(r.name, file), text); !errors.As(err, &c.faults) {
+		c.Config = parsed
 	}
 	r.configs[name] = c
 	return c

@@ -36,9 +36,9 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("left aside %v, want %v", ignored, want)
 	}
 	want := []Curve{
-		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, false, 20, 0.2, 2}, {0.2, "2", false, false, 21, 0.21, 4}}},
-		{Name: "b", File: "b.csv", Points: []Point{{0.1, "", false, false, 27.5, 0.0998, 2}, {0.5, "", true, false, -1, 0.4, 3}, {0.6, "", true, false, -1, 0.41, 4}}},
-		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, 28, 0.1, 3}}},
+		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, false, false, 20, 0.2, 2}, {0.2, "2", false, false, false, 21, 0.21, 4}}},
+		{Name: "b", File: "b.csv", Points: []Point{{0.1, "", false, false, false, 27.5, 0.0998, 2}, {0.5, "", true, false, false, -1, 0.4, 3}, {0.6, "", true, false, false, -1, 0.41, 4}}},
+		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
 	}
 	for i := range curves {
 		if k := curves[i].Config.whole("k"); k != map[string]int{"a": 4, "b": 8}[curves[i].Name] {
@@ -66,8 +66,8 @@ func TestReadFolderProblems(t *testing.T) {
 		{map[string]string{"a.csv": header + "0.1,stable,20,0.1\n"}, `data/a.csv:2: is of curve a, and there is no data/a.cfg beside it`},
 		{one(header), `data/a.csv: holds no point`},
 		{one("status,seed\nstable,1\n"), `data/a.csv:1: has no column offered_flits_per_node_cycle, avg_packet_latency_cycles, accepted_flits_per_node_cycle`},
-		{one(header + "0.1,stable,20\n"), `data/a.csv: not a CSV table: record on line 2`},
-		{one(header + "\n0.1,fine,20,0.1\n"), `data/a.csv:3: status = "fine": want stable, overloaded or saturated`},
+		{one(header + "0.1,stable,20\n"), `data/a.csv:2: 3 cells, want 4: the line is cut`},
+		{one(header + "\n0.1,fine,20,0.1\n"), `data/a.csv:3: status = "fine": want stable, overloaded, saturated or deadlock`},
 		{one(header + "0,stable,20,0.1\n"), `data/a.csv:2: offered_flits_per_node_cycle = "0": want a load above 0, at most 1`},
 		{one(header + "1.1,stable,20,0.1\n"), `data/a.csv:2: offered_flits_per_node_cycle = "1.1": want a load above 0, at most 1`},
 		{one(header + "0.1,stable,nan,0.1\n"), `data/a.csv:2: avg_packet_latency_cycles = "nan": want cycles, at least 0`},

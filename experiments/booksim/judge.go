@@ -9,28 +9,31 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Verdicts of a row.
-const (
-	Agrees    = "agrees"
-	Differs   = "differs"
-	NotJudged = "not-judged" // latencies beyond saturation, which grow with the run
-	NotRun    = "not-run"    // weft has no counterpart, or its run failed
-)
+// Shares are what two means may differ by, in shares of the peer's: they agree within it, or
+// within what the seeds leave open.
+type Shares struct {
+	Latency  float64
+	Accepted float64 // where queues stand still
+	Beyond   float64 // of the accepted load beyond saturation
+}
 
-// Two means agree if they differ by no more than a share of BookSim2's, or by no
-// more than the seeds leave open: the half-width of the 99 % confidence interval of
-// their difference (Welch). A single seed is taken to vary as weft's do.
-const (
-	latencyShare   = 0.03
-	acceptedShare  = 0.015 // what one run of the reference is good to
-	saturatedShare = 0.05  // beyond saturation: it changes with the length of the run
-	confidence     = 0.99
-)
+// Of these curves: what one run of the reference is good to; beyond saturation the accepted
+// load changes with the length of the run.
+var shares = Shares{Latency: 0.03, Accepted: 0.015, Beyond: 0.05}
 
-var noLatency = math.NaN()
+// What the seeds leave open is the half-width of the 99 % confidence interval of the
+// difference of two means (Student): if weft is right, the seeds of both programs draw from
+// one distribution. It may make a tolerance at most three times as wide. Means within a wider
+// interval are not judged: agreement would say nothing.
+const (
+	confidence = 0.99
+	mostNoise  = 3 // times the share
+)
 
 // sample are the values of one quantity at one load, one a seed.
 type sample []float64
@@ -45,25 +48,24 @@ func (s sample) moments() (mean, variance float64) {
 }
 
 // halfWidth is that of the confidence interval of the difference of two means; 0
-// where neither has an estimate of its variance.
-func halfWidth(peer, own sample) float64 {
-	_, vp := peer.moments()
-	_, vo := own.moments()
-	np, no := float64(len(peer)), float64(len(own))
-	fp, fo := np-1, no-1
-	switch {
-	case np < 2 && no < 2:
-		return 0
-	case np < 2: // one estimate of both variances
-		return math.Sqrt(vo*(1/np+1/no)) * quantile(fo)
-	case no < 2:
-		return math.Sqrt(vp*(1/np+1/no)) * quantile(fp)
+// where no seeds tell of it.
+func halfWidth(peer, own sample) float64 { return openBy(peer, own, len(own)) }
+
+// openBy is halfWidth if weft ran so many seeds, that vary as those it has.
+func openBy(peer, own sample, seeds int) float64 {
+	freedom, squares := 0.0, 0.0
+	for _, s := range []struct {
+		sample
+		n int
+	}{{peer, len(peer)}, {own, seeds}} {
+		if _, variance := s.moments(); len(s.sample) > 1 {
+			freedom, squares = freedom+float64(s.n-1), squares+variance*float64(s.n-1)
+		}
 	}
-	a, b := vp/np, vo/no
-	if a+b == 0 {
+	if freedom == 0 || len(peer) == 0 || seeds == 0 {
 		return 0
 	}
-	return math.Sqrt(a+b) * quantile((a+b)*(a+b)/(a*a/fp+b*b/fo))
+	return math.Sqrt(squares/freedom*(1/float64(len(peer))+1/float64(seeds))) * quantile(freedom)
 }
 
 func quantile(freedom float64) float64 {
@@ -74,55 +76,151 @@ func quantile(freedom float64) float64 {
 type Row struct {
 	Curve, File string
 	Load        float64 // 0: of the whole curve
-	Metric      string  // latency in cycles, or accepted load
+	Metric      string  // latency in cycles, accepted load, or deadlock
 	Peer, Own   sample
 	Allowed     float64 // difference of the means
 	Verdict     string
 	Note        string
+	noise       float64 // half-width that made the row not judged; 0: nothing of that kind
+	share       float64
 }
 
-// Judge holds a curve against the results of its experiment, nil of one that was not
-// run, for the reason given.
-func (c *Curve) Judge(results *experiments.Table, why error) ([]Row, error) {
-	if results == nil {
-		return []Row{{Curve: c.Name, File: c.File, Verdict: NotRun, Note: why.Error()}}, nil
-	}
-	columns, err := Measured(results)
-	if err != nil {
-		return nil, err
+// Run is what weft made of a curve.
+type Run struct {
+	Results *experiments.Table // nil: not run
+	Why     error              // then; nil: no load was to be run
+	// Of the loads at which BookSim2's network stopped for good: what the certificate says
+	// of weft's, "" if it finds no cycle; else the loads at which the watchdog stopped it.
+	Refused string
+	Stopped map[float64]string
+}
+
+// deadlockMetric is that of the rows about networks that stop for good.
+const deadlockMetric = "deadlock"
+
+// Judge holds a curve against what weft made of it.
+func (c *Curve) Judge(run Run) ([]Row, error) {
+	if len(c.Faults) > 0 {
+		return []Row{{Curve: c.Name, File: c.File, Verdict: judge.Unreadable, Note: judge.Note(c.Faults)}}, nil
 	}
 	var rows []Row
-	for _, load := range c.Loads() {
-		var latency, accepted Row
-		saturated := 0
-		for _, p := range c.Points {
-			if p.Load == load {
-				latency.Peer, accepted.Peer = append(latency.Peer, p.Latency), append(accepted.Peer, p.Accepted)
-				if p.Saturated || p.Overloaded {
-					saturated++
-				}
-			}
+	if run.Results == nil {
+		if run.Why != nil {
+			rows = append(rows, Row{Verdict: judge.NotRun, Note: run.Why.Error()})
 		}
-		for i, x := range columns[0] {
-			if math.Abs(x-load) <= 1e-9 {
-				latency.Own, accepted.Own = append(latency.Own, columns[1][i]), append(accepted.Own, columns[2][i])
-			}
+	} else {
+		columns, err := Measured(run.Results)
+		if err != nil {
+			return nil, err
 		}
-		latency.Metric, accepted.Metric = "latency", "accepted"
-		latency.Compare(latencyShare)
-		if saturated > 0 {
-			latency.Verdict, latency.Allowed = NotJudged, math.NaN()
-			latency.Note = fmt.Sprintf("saturated in %d of BookSim2's %d runs", saturated, len(latency.Peer))
-			accepted.Compare(saturatedShare)
-		} else {
-			accepted.Compare(acceptedShare)
-		}
-		for _, row := range []Row{latency, accepted} {
-			row.Curve, row.File, row.Load = c.Name, c.File, load
-			rows = append(rows, row)
+		for _, load := range c.LoadsThatMove() {
+			rows = append(rows, c.judgeLoad(load, run.Results, columns)...)
 		}
 	}
+	rows = append(rows, c.judgeDeadlocks(run)...)
+	for i := range rows {
+		rows[i].Curve, rows[i].File = c.Name, c.File
+	}
 	return rows, nil
+}
+
+// judgeLoad judges latency and accepted load. A latency beyond saturation grows with the
+// length of the run, or is that of the packets that came through, in either program.
+func (c *Curve) judgeLoad(load float64, results *experiments.Table, columns [3][]float64) []Row {
+	s := c.Shares
+	if s == (Shares{}) {
+		s = shares
+	}
+	latency, accepted := Row{Load: load, Metric: "latency"}, Row{Load: load, Metric: "accepted"}
+	grow, ownGrow := 0, 0 // runs beyond saturation
+	for _, p := range c.Points {
+		if p.Load == load && !p.Deadlock {
+			latency.Peer, accepted.Peer = append(latency.Peer, p.Latency), append(accepted.Peer, p.Accepted)
+			if !p.steady() {
+				grow++
+			}
+		}
+	}
+	for i, x := range columns[0] {
+		if math.Abs(x-load) <= 1e-9 {
+			latency.Own, accepted.Own = append(latency.Own, columns[1][i]), append(accepted.Own, columns[2][i])
+			if results.State(i) == fabric.Saturated {
+				ownGrow++
+			}
+		}
+	}
+	latency.compare(s.Latency, c.Noise[load])
+	switch {
+	case len(latency.Own) == 0:
+	case grow > 0:
+		latency.leave(fmt.Sprintf("saturated in %d of BookSim2's %d runs", grow, len(latency.Peer)))
+	case ownGrow > 0:
+		latency.leave(fmt.Sprintf("saturated in %d of weft's %d runs, in none of BookSim2's", ownGrow, len(latency.Own)))
+	}
+	if grow > 0 {
+		accepted.compare(s.Beyond, 0)
+	} else {
+		accepted.compare(s.Accepted, 0)
+	}
+	return []Row{latency, accepted}
+}
+
+// judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's
+// certificate must say that it can, or its watchdog stop a run.
+func (c *Curve) judgeDeadlocks(run Run) (rows []Row) {
+	for _, load := range c.Deadlocks() {
+		r := Row{Load: load, Metric: deadlockMetric, Allowed: math.NaN(), Verdict: judge.Differs, Note: "in BookSim2; weft's certificate finds no cycle, and its run goes on to the end"}
+		stopped, there := run.Stopped[load]
+		switch {
+		case run.Refused != "":
+			r.Verdict, r.Note = judge.Agrees, "in BookSim2; weft refuses the network: "+run.Refused
+		case there:
+			r.Verdict, r.Note = judge.Agrees, "in BookSim2; weft's watchdog stops the run: "+stopped
+		case run.Why != nil:
+			r.Verdict, r.Note = judge.NotRun, run.Why.Error()
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// leave makes a row one that is not judged.
+func (r *Row) leave(why string) {
+	r.Verdict, r.Note, r.Allowed, r.noise = judge.NotJudged, why, math.NaN(), 0
+}
+
+// compare judges a row by its means. noise is the peer's, as far as it is known apart from
+// the seeds of the row: standard deviation over mean of one seed.
+func (r *Row) compare(share, noise float64) {
+	peer, _ := r.Peer.moments()
+	own, _ := r.Own.moments()
+	open := max(halfWidth(r.Peer, r.Own), distuv.UnitNormal.Quantile(1-(1-confidence)/2)*noise*peer)
+	r.Allowed, r.share = max(share*peer, open), share
+	switch {
+	case len(r.Own) == 0:
+		r.Verdict, r.Note, r.Allowed = judge.NotRun, "weft has no result at this load", math.NaN()
+	case !(math.Abs(own-peer) <= r.Allowed): // no number, too
+		r.Verdict = judge.Differs
+	case open > mostNoise*share*peer:
+		r.leave(fmt.Sprintf("noise: seeds leave %.2g %% open (%d of BookSim2's, %d of weft's), more than the %.2g %% that are judged",
+			100*open/peer, len(r.Peer), len(r.Own), 100*mostNoise*share))
+		r.noise = open
+	default:
+		r.Verdict = judge.Agrees
+	}
+}
+
+// MoreSeeds are the loads with a row that is too noisy to be judged, and would not be if
+// weft ran so many seeds.
+func MoreSeeds(rows []Row, seeds int) (loads []float64) {
+	for _, r := range rows {
+		peer, _ := r.Peer.moments()
+		most := mostNoise * r.share * peer
+		if r.noise > most && halfWidth(r.Peer, r.Own) >= r.noise && openBy(r.Peer, r.Own, seeds) <= most && !slices.Contains(loads, r.Load) {
+			loads = append(loads, r.Load)
+		}
+	}
+	return loads
 }
 
 // Measured are the loads of the rows of an experiment's results, with their latencies in
@@ -136,30 +234,45 @@ func Measured(results *experiments.Table) (columns [3][]float64, err error) {
 	return columns, nil
 }
 
-// Compare judges a row by its means: they agree if they differ by no more than a share of
-// the peer's, or by no more than the seeds leave open.
-func (r *Row) Compare(share float64) {
-	peer, _ := r.Peer.moments()
-	own, _ := r.Own.moments()
-	r.Allowed = max(share*peer, halfWidth(r.Peer, r.Own))
-	switch {
-	case len(r.Own) == 0:
-		r.Verdict, r.Note, r.Allowed = NotRun, "weft has no result at this load", math.NaN()
-	case math.Abs(own-peer) <= r.Allowed:
-		r.Verdict = Agrees
-	default: // no number, too
-		r.Verdict = Differs
+// Replaced are the rows with those that were judged again in their places.
+func Replaced(rows, again []Row) []Row {
+	all := slices.Clone(rows)
+	for i, r := range all {
+		for _, n := range again {
+			if n.Load == r.Load && n.Metric == r.Metric && n.Metric != deadlockMetric {
+				all[i] = n
+			}
+		}
 	}
+	return all
 }
 
 // Loads are those of a curve, ascending.
-func (c *Curve) Loads() []float64 {
+func (c *Curve) Loads() []float64 { return c.loadsOf(func(*Point) bool { return true }) }
+
+// LoadsThatMove are the loads at which BookSim2's network did not stop for good with every
+// seed.
+func (c *Curve) LoadsThatMove() []float64 {
+	return c.loadsOf(func(p *Point) bool { return !p.Deadlock })
+}
+
+// Deadlocks are the loads at which it did with some.
+func (c *Curve) Deadlocks() []float64 { return c.loadsOf(func(p *Point) bool { return p.Deadlock }) }
+
+func (c *Curve) loadsOf(take func(*Point) bool) []float64 {
 	var loads []float64
-	for _, p := range c.Points {
-		loads = append(loads, p.Load)
+	for i := range c.Points {
+		if take(&c.Points[i]) {
+			loads = append(loads, c.Points[i].Load)
+		}
 	}
 	slices.Sort(loads)
 	return slices.Compact(loads)
+}
+
+// At leaves the points of some loads.
+func (c *Curve) At(loads []float64) {
+	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return !slices.Contains(loads, p.Load) })
 }
 
 // Table is the content of verdicts.csv: for every load of every curve the means with

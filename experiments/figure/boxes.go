@@ -37,21 +37,24 @@ func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
 
 // Plot implements plot.Plotter.
 func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", b.series.Name)()
 	for i := range b.series.X {
 		if !b.figure.visible(b.series, i) {
 			continue
 		}
+		end := b.figure.tip(c, b.series, i)
 		left, right, at := b.places(p, c, i)
 		middle := (left + right) / 2
 		style := draw.LineStyle{Color: b.look.color, Width: 1}
 		box := corners(vg.Rectangle{Min: vg.Point{X: left, Y: at[1]}, Max: vg.Point{X: right, Y: at[3]}})
 		c.StrokeLine2(style, middle, at[0], middle, at[1])
 		c.StrokeLine2(style, middle, at[3], middle, at[4])
-		end := min(4, (right-left)/4)
-		c.StrokeLine2(style, middle-end, at[0], middle+end, at[0])
-		c.StrokeLine2(style, middle-end, at[4], middle+end, at[4])
+		half := min(4, (right-left)/4)
+		c.StrokeLine2(style, middle-half, at[0], middle+half, at[0])
+		c.StrokeLine2(style, middle-half, at[4], middle+half, at[4])
 		c.FillPolygon(b.look.pale(0x60), box)
 		c.StrokeLines(style, append(box, box[0]))
 		c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 1.4}, left, at[2], right, at[2])
+		end()
 	}
 }

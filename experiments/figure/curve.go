@@ -22,7 +22,7 @@ type curve struct {
 func (f *Figure) newCurve(i int) *curve {
 	k := &curve{figure: f, series: &f.Series[i], look: f.look(i), ceiling: f.ceiling()}
 	levels := f.levels()
-	k.level = float64(slices.Index(levels, i)+1) / float64(len(levels)+1)
+	k.level = row(len(levels)-1-slices.Index(levels, i), len(levels))
 	return k
 }
 
@@ -42,6 +42,7 @@ func (k *curve) shown(i int, top float64) float64 {
 
 // Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", k.series.Name)()
 	upper, lower := k.band(c, p)
 	if len(upper) > 1 && !k.figure.Whiskers && k.figure.Style != Scatter {
 		area := slices.Clone(upper)
@@ -54,9 +55,9 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 			whisker(c, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
 		}
 	}
-	points, states := k.points(c, p)
+	points, states, which := k.points(c, p)
 	if k.figure.Style != Scatter {
-		for _, line := range c.ClipLinesXY(points) {
+		for _, line := range c.ClipLinesXY(k.runs(points, states)...) {
 			c.StrokeLines(k.look.line(), line)
 		}
 	}
@@ -65,22 +66,41 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for i, at := range points {
 		if c.Contains(at) {
+			end := k.figure.tip(c, k.series, which[i])
 			k.look.mark(c, at, states[i])
+			end()
 		}
 	}
 }
 
-// points are the visible points on the canvas.
-func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State) {
+// runs are the points that lines join: all, or those that follow each other below
+// the strip.
+func (k *curve) runs(points []vg.Point, states []State) (all [][]vg.Point) {
+	if math.IsInf(k.ceiling, 0) {
+		return [][]vg.Point{points}
+	}
+	var run []vg.Point
+	for i, at := range points {
+		if states[i] == Saturated {
+			all, run = append(all, run), nil
+			continue
+		}
+		run = append(run, at)
+	}
+	return append(all, run)
+}
+
+// points are the visible points on the canvas, and which of the series they are.
+func (k *curve) points(c draw.Canvas, p *plot.Plot) (points []vg.Point, states []State, which []int) {
 	trX, trY := p.Transforms(&c)
 	s := k.series
 	for i := range s.X {
 		if k.figure.visible(s, i) || k.figure.lost(s, i) && !math.IsInf(k.ceiling, 0) {
 			points = append(points, vg.Point{X: trX(s.X[i]), Y: trY(k.shown(i, p.Y.Max))})
-			states = append(states, s.state(i))
+			states, which = append(states, s.state(i)), append(which, i)
 		}
 	}
-	return points, states
+	return points, states, which
 }
 
 // band is the confidence intervals of the points that kept up.
@@ -102,13 +122,16 @@ func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 // shapes is what the curve covers.
 func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	points, _ := k.points(c, p)
-	for i, at := range points {
-		from := max(0, i-1)
-		if k.figure.Style == Scatter {
-			from = i
+	points, states, _ := k.points(c, p)
+	for _, at := range points {
+		all = append(all, shape{a: at, b: at, margin: markerRadius + 1})
+	}
+	if k.figure.Style != Scatter {
+		for _, run := range k.runs(points, states) {
+			for i := 1; i < len(run); i++ {
+				all = append(all, shape{a: run[i-1], b: run[i], margin: 1})
+			}
 		}
-		all = append(all, shape{a: points[from], b: at, margin: markerRadius + 1})
 	}
 	upper, lower := k.band(c, p)
 	const slices = 16 // between two points
@@ -148,9 +171,10 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// has tells whether a point is in a state.
+// has tells whether a point is in a state, in the figure or in a panel.
 func (f *Figure) has(state State) bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) })
+	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) }) ||
+		slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.has(state) })
 }
 
 // marker explains the markers of a state in the legend.

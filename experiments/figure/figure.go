@@ -51,6 +51,7 @@ type Figure struct {
 	Categories            []string  // of bars: X of a series is an index into it
 	LegendTitle           string    // what all names in the legend have in common
 	Series                []Series
+	References            []Reference
 
 	// Size of the picture in inches, before what a long title or legend adds to
 	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
@@ -89,7 +90,7 @@ type Series struct {
 	// of the series among the others.
 	Look, Hue int
 	Tint      float64      // with Hue < 0: place on the scale of colours, from 0 to 1
-	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker
+	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker; of a bar: the spread of what it is the mean of
 }
 
 // Sizes where none is given; all other sizes are in proportion to the font.
@@ -147,7 +148,12 @@ func init() {
 	fpdf.SetDefaultCatalogSort(true)
 }
 
-// Render draws the figure as "svg", "png" or "pdf".
+// Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
+// their entries in the legend and their points are groups with attributes, data-series,
+// data-entry and data-tip.
+const Page = "page"
+
+// Render draws the figure as "svg", "png", "pdf" or [Page].
 func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -160,6 +166,8 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	switch format {
 	case "svg":
 		canvas = vgsvg.New(size.X, size.Y)
+	case Page:
+		canvas = &tagged{Canvas: vgsvg.New(size.X, size.Y)}
 	case "png":
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}
 	case "pdf":
@@ -173,6 +181,9 @@ func (f *Figure) Render(format string) ([]byte, error) {
 		c.Rectangle = vg.Rectangle{Max: l.extent()}
 	}
 	l.draw(c)
+	if t, ok := canvas.(*tagged); ok {
+		return t.written()
+	}
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 		trX, trY := l.plot.Transforms(&canvas)
 		heights := map[vg.Length]bool{}
 		for i := range f.Series {
-			points, states := f.newCurve(i).points(canvas, l.plot)
+			points, states, _ := f.newCurve(i).points(canvas, l.plot)
 			height := vg.Length(math.NaN())
 			for j, at := range points {
 				if states[j] != Saturated {

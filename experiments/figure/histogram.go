@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"image/color"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -57,6 +59,7 @@ func (h *steps) runs() [][]int {
 
 // Plot implements plot.Plotter.
 func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", h.series.Name)()
 	style := draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}
 	alpha := uint8(0x30)
 	if len(h.figure.Series) == 1 {
@@ -70,6 +73,7 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 			foot = box.Min.Y
 			top = append(top, vg.Point{X: box.Min.X, Y: box.Max.Y}, box.Max)
 		}
+		h.tips(c, p, run)
 		if h.figure.LogY {
 			c.StrokeLines(style, top)
 			continue
@@ -89,4 +93,16 @@ func (h *steps) Thumbnail(c *draw.Canvas) {
 	}
 	y := c.Center().Y
 	c.StrokeLine2(draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}, c.Min.X, y, c.Max.X, y)
+}
+
+// tips lays an area without colour over each bin of a run, for what it says.
+func (h *steps) tips(c draw.Canvas, p *plot.Plot, run []int) {
+	if taggedOf(c) == nil {
+		return
+	}
+	for _, i := range run {
+		end := h.figure.tip(c, h.series, i)
+		c.FillPolygon(color.Transparent, corners(h.box(p, c, i)))
+		end()
+	}
 }

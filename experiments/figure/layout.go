@@ -69,7 +69,10 @@ func (f *Figure) layout() *layout {
 	for i := range f.Series {
 		p.Add(f.drawn(i))
 	}
-	p.Add(frame{})
+	for i := range f.References {
+		p.Add(referenced{f, &f.References[i]})
+	}
+	p.Add(frame{}, broken{f.roof()})
 	l.place()
 	return l
 }
@@ -181,6 +184,9 @@ func (l *layout) draw(c draw.Canvas) {
 	c.Rectangle = l.frame
 	l.plot.Draw(l.labels.inside(c))
 	l.labels.draw(c, draw.Canvas{Canvas: c.Canvas, Rectangle: l.data})
+	for _, label := range l.labelled() {
+		label.draw(c)
+	}
 	if l.figure.Field != nil {
 		colourBar{l.figure.Field}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
 	}

@@ -21,6 +21,7 @@ type legend struct {
 type entry struct {
 	name   string
 	sample plot.Thumbnailer
+	series string // that it is of; empty: of none
 }
 
 // Sizes in the legend and the space around it.
@@ -43,17 +44,20 @@ func newLegend(f *Figure) *legend {
 	l.style.XAlign, l.style.YAlign = text.XLeft, text.YCenter
 	for i := range f.Series {
 		if f.Series[i].Name != "" {
-			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i)})
+			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i), f.Series[i].Name})
 		}
 	}
 	markers := f.Style == Line || f.Style == Scatter
 	if markers && f.has(Undecided) {
-		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}})
+		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}, ""})
 	}
 	if markers && f.has(Saturated) {
-		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}})
+		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}, ""})
 	}
-	l.entries = append(l.entries, f.markEntries()...)
+	if f.spreads() {
+		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}, ""})
+	}
+	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
 		return nil
 	}
@@ -112,10 +116,21 @@ func (l *legend) draw(c draw.Canvas) {
 		column, row := i/rows, i%rows
 		left := c.Min.X + vg.Length(column)*(l.columnWidth()+columnGap)
 		y := top - (vg.Length(row)+0.5)*rowHeight
+		end := func() {}
+		if e.series != "" {
+			end = tag(c, "data-entry", e.series)
+			if taggedOf(c) != nil { // all of it can be pressed
+				c.FillPolygon(color.Transparent, corners(vg.Rectangle{
+					Min: vg.Point{X: left, Y: y - rowHeight/2},
+					Max: vg.Point{X: left + l.columnWidth(), Y: y + rowHeight/2},
+				}))
+			}
+		}
 		e.sample.Thumbnail(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 			Min: vg.Point{X: left, Y: y - rowHeight/2 + 2},
 			Max: vg.Point{X: left + sampleWidth, Y: y + rowHeight/2 - 2},
 		}})
 		c.FillText(l.style, vg.Point{X: left + sampleWidth + sampleGap, Y: y}, e.name)
+		end()
 	}
 }

@@ -50,12 +50,13 @@ func (f *Figure) found() (x, y span) {
 				x.include(s.XEnd[j])
 			}
 			y.include(min(s.Y[j], ceiling))
-			if f.Style == Box {
+			if s.Quantiles != nil {
 				y.include(s.Quantiles[j][0])
 				y.include(s.Quantiles[j][4])
 			}
 		}
 	}
+	f.includeReferences(&x, &y)
 	y = f.withIntervals(y)
 	switch {
 	case f.categorical():
@@ -64,7 +65,8 @@ func (f *Figure) found() (x, y span) {
 	default:
 		x = widen(x, f.LogX)
 	}
-	if (f.Style == Bar || f.Style == Histogram) && !f.LogY {
+	const alike = 0.02 // values all but the same: an axis of their range would make them look apart
+	if !f.LogY && (f.Style == Bar || f.Style == Histogram || y.min > 0 && y.max-y.min < alike*y.max) {
 		y.include(0)
 	}
 	y = widen(y, f.LogY)
@@ -72,7 +74,7 @@ func (f *Figure) found() (x, y span) {
 	case !math.IsInf(ceiling, 0):
 		y.max = ceiling
 		if !f.LogY {
-			share := strip(len(f.levels()))
+			share := f.strip(len(f.levels()))
 			y.max += (y.max - y.min) * share / (1 - share)
 		}
 	case f.YMax > 0 && f.YMax > y.min:

@@ -20,6 +20,9 @@ func (f *Figure) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	for i := range f.Series {
 		all = append(all, f.drawn(i).shapes(p, c)...)
 	}
+	for i := range f.References {
+		all = append(all, referenced{f, &f.References[i]}.shapes(p, c)...)
+	}
 	return all
 }
 

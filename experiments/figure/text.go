@@ -14,7 +14,7 @@ func (f *Figure) printable() *Figure {
 	p.Title, p.XLabel, p.YLabel, p.LegendTitle = input.Printable(f.Title), input.Printable(f.XLabel), input.Printable(f.YLabel), input.Printable(f.LegendTitle)
 	p.Marks, p.Panels = slices.Clone(f.Marks), slices.Clone(f.Panels)
 	for i := range p.Marks {
-		p.Marks[i].Name = input.Printable(p.Marks[i].Name)
+		p.Marks[i].Name, p.Marks[i].Label = input.Printable(p.Marks[i].Name), input.Printable(p.Marks[i].Label)
 	}
 	for i := range p.Panels {
 		p.Panels[i] = p.Panels[i].printable()
@@ -30,7 +30,10 @@ func (f *Figure) printable() *Figure {
 		}
 		p.Field, p.Categories = &field, field.Columns
 	}
-	p.Series = slices.Clone(f.Series)
+	p.Series, p.References = slices.Clone(f.Series), slices.Clone(f.References)
+	for i := range p.References {
+		p.References[i].Name, p.References[i].Bar = input.Printable(p.References[i].Name), input.Printable(p.References[i].Bar)
+	}
 	if f.Field == nil {
 		p.Categories = slices.Clone(f.Categories)
 	}

@@ -10,6 +10,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[connectionsConfig, connectionsRow]{
 		Name:        "connections",
+		RestsOn:     experiments.Formula,
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
 		Defaults: func() connectionsConfig {

@@ -12,6 +12,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[costConfig, costResult]{
 		Name:        "cost",
+		RestsOn:     experiments.Formula,
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "what networks take: cabinets, cables by kind and length, power and price, by a floor plan",
 		Defaults: func() costConfig {

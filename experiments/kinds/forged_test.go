@@ -99,39 +99,33 @@ func forge(random *sim.Stream, state []byte) []byte {
 // kept, with the file of one of them.
 func keptStates(t *testing.T, f *experiments.File) (*snapshot.File, []snapshot.State) {
 	t.Helper()
-	dir, done := t.TempDir(), make(chan error)
-	go func() {
-		_, err := f.Execute(t.Context(), experiments.Execution{Dir: dir, Jobs: 1, SnapshotEvery: time.Nanosecond})
-		done <- err
-	}()
+	dir := t.TempDir()
 	var file *snapshot.File
 	var states []snapshot.State
-	for {
-		select {
-		case err := <-done:
-			if err != nil || len(states) < 2 {
-				t.Fatalf("%d states are kept (%v)", len(states), err)
-			}
-			return file, states
-		case <-time.After(time.Millisecond):
-		}
+	look := func(int64) {
 		names, err := filepath.Glob(filepath.Join(dir, "snapshots", "*.0.weft"))
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 		for _, name := range names {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				continue // forgotten: the point is done
+			if err == nil {
+				file, err = snapshot.Decode(text, buildOf(text), 1<<30)
 			}
-			if file, err = snapshot.Decode(text, buildOf(text), 1<<30); err != nil {
-				t.Fatal(err)
+			if err != nil {
+				t.Error(err)
+				continue
 			}
 			if n := len(states); n == 0 || !bytes.Equal(states[n-1].Data, file.States[0].Data) {
 				states = append(states, file.States[0])
 			}
 		}
 	}
+	_, err := f.Execute(&moments{Context: t.Context(), at: look}, experiments.Execution{Dir: dir, Jobs: 1, SnapshotEvery: time.Nanosecond})
+	if err != nil || t.Failed() || len(states) < 2 {
+		t.Fatalf("%d states are kept (%v)", len(states), err)
+	}
+	return file, states
 }
 
 // buildOf is the program that wrote a snapshot, which the reader of one has to name.

@@ -1,14 +1,14 @@
 package kinds
 
 import (
-	"context"
+	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +17,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// longPoints take some tenths of a second each.
+// longPoints can be kept some thirty times in each replication.
 const longPoints = `
 [topology]
 type = "dragonfly"
@@ -30,7 +30,7 @@ type = "ugal-l"
 load = 0.3
 [measure]
 warmup = 500
-window = 12000
+window = 3000
 replications = 2
 links = true
 [sweep]
@@ -48,7 +48,7 @@ type longRun struct {
 // longRuns has some of each kind whose points are kept.
 var longRuns = map[string]longRun{
 	"traffic": {"traffic", longPoints, "measure.window=200000", []string{"links.csv"}},
-	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", "window = 700", "window = 12000").Replace(ownFaults) + `
+	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", "window = 700", "window = 3000").Replace(ownFaults) + `
 [traffic]
 load = 0.4
 packet_flits = [2, 5]
@@ -57,7 +57,7 @@ packet_flits = [2, 5]
 `, "measure.window=200000", nil},
 	"observed": {"traffic", strings.NewReplacer("[measure]", "[measure]\nblame = true\nlevels = true", "[sweep]", "[trace]\npackets = 60\nchoose = \"slowest\"\n[sweep]").Replace(longPoints),
 		"measure.window=200000", []string{"blame.csv", "congestion.csv", "levels.csv", "packets.csv"}},
-	"faults, traced": {"traffic", strings.Replace(ownFaults, "window = 700", "window = 12000", 1) + `
+	"faults, traced": {"traffic", strings.Replace(ownFaults, "window = 700", "window = 3000", 1) + `
 [traffic]
 load = 0.4
 packet_flits = [2, 5]
@@ -67,9 +67,9 @@ every = 3
 [sweep]
 seed = [1, 2]
 `, "measure.window=200000", []string{"packets.csv"}},
-	"search": {"traffic", strings.NewReplacer("[measure]", "[measure]\nfind = \"saturation\"\nload_precision = 0.2\nbudget = 6000", "window = 12000", "window = 3000", "load = 0.3\n", "").Replace(longPoints),
+	"search": {"traffic", strings.NewReplacer("[measure]", "[measure]\nfind = \"saturation\"\nload_precision = 0.2\nbudget = 6000", "window = 3000", "window = 1500", "load = 0.3\n", "").Replace(longPoints),
 		"measure.budget=100000", []string{"search.csv"}},
-	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 12000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
+	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 3000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
 		"measure.budget=200000", []string{"links.csv"}},
 	"exchange": {"exchange", `
 kind = "exchange"
@@ -123,10 +123,10 @@ buffer_flits = 64
 type = "dor"
 [groups]
 pattern = "random"
-groups = 30
+groups = 12
 joins = 4
 [messages]
-count = 15
+count = 4
 rotate = true
 unicast_load = 0.1
 unicast_flits = 4
@@ -183,14 +183,17 @@ func TestKindsAreKept(t *testing.T) {
 }
 
 // killedIn is the environment variable by which a test tells its other process the result
-// folder, killedRun that for the name of the run, and killedThreads for that of threads.
+// folder, killedRun that for the name of the run, and killedAt for the number of threads and
+// the question at which it ends.
 const (
-	killedIn      = "WEFT_TEST_KILLED_IN"
-	killedRun     = "WEFT_TEST_KILLED_RUN"
-	killedThreads = "WEFT_TEST_KILLED_THREADS"
+	killedIn  = "WEFT_TEST_KILLED_IN"
+	killedRun = "WEFT_TEST_KILLED_RUN"
+	killedAt  = "WEFT_TEST_KILLED_AT"
 )
 
-// TestToBeKilled is the other process of TestKilled.
+// TestToBeKilled is the other process of TestKilled. It keeps its points at every question
+// and kills itself at the one that it is told, if it is told one: at once, or from another
+// thread while the simulation goes on, so that it may die anywhere, also while it writes.
 func TestToBeKilled(t *testing.T) {
 	dir := os.Getenv(killedIn)
 	if dir == "" {
@@ -198,14 +201,40 @@ func TestToBeKilled(t *testing.T) {
 	}
 	divideAlways(t)
 	r := longRuns[os.Getenv(killedRun)]
-	threads, err := strconv.Atoi(os.Getenv(killedThreads))
-	if err != nil {
+	var threads int
+	var last int64
+	if _, err := fmt.Sscan(os.Getenv(killedAt), &threads, &last); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, r.file(t), experiments.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: 10 * time.Millisecond})
+	e := experiments.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: time.Hour}
+	ctx := &moments{Context: t.Context(), at: func(int64) {}}
+	if last > 0 {
+		e.SnapshotEvery = time.Nanosecond
+		ctx.at = func(n int64) {
+			switch {
+			case n == last && last%2 == 0:
+				go killSelf()
+			case n == last:
+				killSelf()
+				select {}
+			}
+		}
+	}
+	if _, err := r.file(t).Execute(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	if last > 0 {
+		select {} // the signal is on its way
+	}
 }
 
-// TestKilled kills a run of long points at random moments. It goes on from the snapshots
+func killSelf() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill()
+	}
+}
+
+// TestKilled kills a run of long points at moments of their simulated time. It goes on from the snapshots
 // that it has left each time, on one, two or three threads, and has the bytes of one without
 // a break. Other kinds than traffic and mpi are killed where SOAK_TIME is set, and else
 // interrupted only.
@@ -227,34 +256,27 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	if os.Getenv("SOAK_TIME") != "" {
 		kills = 30
 	}
-	dir, random, kept := filepath.Join(t.TempDir(), "killed"), sim.NewStream(1, "kills", 0), 0
-	start := func() *exec.Cmd {
-		c := exec.Command(os.Args[0], "-test.run=^TestToBeKilled$")
-		c.Env = append(os.Environ(), killedIn+"="+dir, killedRun+"="+name, killedThreads+"="+strconv.Itoa(1+random.IntN(3)))
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
+	dir, random := filepath.Join(t.TempDir(), "killed"), sim.NewStream(1, "kills", 0)
+	run := func(last int) (*exec.Cmd, error) {
+		c := exec.Command(os.Args[0], "-test.run=^TestToBeKilled$", "-test.timeout=0")
+		c.Env = append(os.Environ(), killedIn+"="+dir, killedRun+"="+name, fmt.Sprint(killedAt, "=", 1+random.IntN(3), " ", last))
+		var out bytes.Buffer
+		c.Stdout, c.Stderr = &out, &out
+		if err := c.Run(); err != nil {
+			return c, fmt.Errorf("%w\n%s", err, &out)
 		}
-		return c
+		return c, nil
 	}
-	for range kills {
-		before := newest(t, dir)
-		c := start()
-		for range 600 { // until it has kept something, or ended
-			if newest(t, dir).After(before) {
-				kept++
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
+	for kill := range kills {
+		// Two points side by side take in all at least 35 questions.
+		if c, err := run(4 + random.IntN(4)); err == nil || c.ProcessState.Exited() {
+			t.Fatalf("kill %d: the process ended by itself (%v): the points are too short", kill, err)
 		}
-		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
-		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()
+		if kept, _ := filepath.Glob(filepath.Join(dir, "snapshots", "*.weft")); len(kept) == 0 {
+			t.Errorf("kill %d: nothing is kept", kill)
+		}
 	}
-	if kept < 2 {
-		t.Errorf("%d processes that were killed had kept something: the points are too short", kept)
-	}
-	t.Logf("%d of %d processes that were killed had kept something", kept, kills)
-	if err := start().Wait(); err != nil {
+	if _, err := run(0); err != nil {
 		t.Fatalf("the run does not end: %v", err)
 	}
 	r.same(t, dir, want)
@@ -276,21 +298,15 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	divideAlways(t)
 	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
-	execute(t, f, experiments.Execution{Dir: want, Jobs: 2})
+	whole := &moments{Context: t.Context(), at: func(int64) {}}
+	if _, err := f.Execute(whole, experiments.Execution{Dir: want, Jobs: 1}); err != nil {
+		t.Fatal(err)
+	}
 	kept := 0
-	for try := 0; try < 20 && kept < 2; try++ { // a machine that is busy may leave no time for it
-		ctx, cancel := context.WithCancel(t.Context())
-		outcome, err := f.Execute(ctx, experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Progress: func(p experiments.Progress) {
-			if slices.ContainsFunc(p.Running, func(p experiments.PointProgress) bool { return p.Done > 0 }) {
-				cancel()
-			}
-		}})
-		cancel()
-		if err == nil {
-			break // too soon
-		}
+	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
+		outcome, err := f.Execute(endingAt(t.Context(), last), experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
 		if !errors.Is(err, experiments.ErrInterrupted) {
-			t.Fatal(err)
+			t.Fatalf("ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		}
 		kept += outcome.Kept
 	}
@@ -299,21 +315,6 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	}
 	execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
 	r.same(t, dir, want)
-}
-
-// newest is when the last snapshot in a result folder was written.
-func newest(t *testing.T, dir string) (at time.Time) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "snapshots", "*.weft"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if info, err := os.Stat(name); err == nil && info.ModTime().After(at) {
-			at = info.ModTime()
-		}
-	}
-	return at
 }
 
 // TestKeptIsDamaged: a snapshot that is damaged or of another build counts as none.

@@ -15,6 +15,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[multicastConfig, multicastRow]{
 		Name:        "multicast-routing",
+		RestsOn:     experiments.Count,
 		BeginsAgain: "trees are computed one by one, and none is kept",
 		Doc:         "multicast trees and forwarding-table entries of many groups on a network, without traffic",
 		Tables:      []string{"colours", "efi", "timing"},

@@ -59,16 +59,7 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 		t.Fatal(want, err)
 	}
 	kept := filepath.Join(dir, "killed", "snapshots", file.Points[0].Hash+".*.weft")
-	ctx, end := context.WithCancel(t.Context())
-	go func() {
-		for ctx.Err() == nil {
-			if states, _ := filepath.Glob(kept); len(states) > 0 {
-				end()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	if _, err := task(ctx, "killed"); err == nil {
+	if _, err := task(endingAt(t.Context(), 20), "killed"); err == nil {
 		t.Fatal("the task was through before it was told to end")
 	}
 	if states, _ := filepath.Glob(kept); len(states) == 0 {

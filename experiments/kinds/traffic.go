@@ -99,7 +99,7 @@ type measureTable struct {
 type trafficRow struct {
 	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed"`
 	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
-	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail"`
+	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail; latencies are empty where state is saturated: the packets that wait longest have not arrived"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
 	LatencyP50      float64 `column:"latency_p50_ns" doc:"median packet latency"`
 	LatencyP95      float64 `column:"latency_p95_ns" doc:"95th percentile of packet latency"`
@@ -201,6 +201,10 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 	}
 	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
 		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	if c.Switch.OverlapsBookSim2() {
+		warnings = append(warnings, experiments.Warning{Key: "switch.pipeline", Unset: true,
+			Message: `is "overlapped" where it is left out: BookSim2's stages, which these settings look like, work on a packet one after the other, which is "serial" (docs/validation.md)`})
 	}
 	return append(warnings, c.warmupWarnings(parts)...), nil
 }

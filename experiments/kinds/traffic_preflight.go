@@ -58,6 +58,9 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		f.even = even
 		hops, bound = f.hops, f.bound
 		f.note(p, o.Graph, c.Fabric.Clock.Nanoseconds())
+		if warmup := c.Measure.Warmup; warmup >= firstArrival(o.Graph, timings) && warmup > 0 && float64(warmup) < f.latency {
+			p.Warn("measure.warmup", "= %d: shorter than the %.4g cycles that a packet takes in an idle network; 0 warms up until the mean latency has settled", warmup, f.latency)
+		}
 		name := n.Fingerprint() + c.Traffic.Pattern.Fingerprint() + fmt.Sprint(f.bound)
 		p.Load(name, c.Traffic.Load, f.bound)
 	}

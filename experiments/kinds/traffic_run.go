@@ -237,6 +237,9 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 // cycle in nanoseconds.
 func (o *trafficOutcome) row(clock float64) trafficRow {
 	state, reason := o.evidence.Judge()
+	if state == fabric.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
+		clock = math.NaN()
+	}
 	return trafficRow{
 		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
 		LatencyMean: o.mean.Mean() * clock, LatencyCI95: stats.Finite(o.halfWidth * clock),

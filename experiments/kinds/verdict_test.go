@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,30 +19,34 @@ type verdictCase struct {
 	name, text string
 	loads      []int
 	brief      bool // short enough for every run of the tests
+	warmup     int  // cycles; 0: 1,000
 }
 
 const (
 	torusDOR  = "[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n"
 	dragonfly = "[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n"
+	filling   = dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
 )
 
 // verdictCases are those of docs/validation.md.
 var verdictCases = []verdictCase{
-	{"torus 8x8, dor, transpose", torusDOR + "[traffic]\npattern = \"transpose\"\n", []int{200, 250, 260, 270, 280, 290, 300, 320}, true},
-	{"torus 8x8, dor, uniform", torusDOR, []int{500, 650, 700, 725, 750, 775, 800, 850}, false},
-	{"torus 8x8, dor, uniform, on-off", torusDOR + "[traffic]\nprocess = \"on-off\"\n", []int{400, 600, 650, 700, 725, 750, 775, 800}, false},
-	{"torus 8x8, adaptive-escape, tornado", "[topology]\ntype = \"torus\"\n[routing]\ntype = \"adaptive-escape\"\n[traffic]\npattern = \"tornado\"\n", []int{200, 250, 275, 300, 325, 350, 375, 400}, false},
-	{"mesh 8x8, dor, uniform, 8 flits", "[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n[traffic]\npacket_flits = [8]\n", []int{200, 275, 300, 325, 350, 375, 400, 450}, false},
-	{"mesh 6x6, dor, hot-spot", "[topology]\ntype = \"mesh\"\ndims = [6, 6]\n[routing]\ntype = \"dor\"\n[traffic]\npattern = \"hot-spot\"\n", []int{50, 100, 150, 200, 225, 250, 275, 300}, true},
-	{"dragonfly 72, min, uniform", dragonfly, []int{700, 850, 900, 935, 960, 975, 985, 990}, false},
-	{"dragonfly 72, min, worst case", dragonfly + "[traffic]\npattern = \"worst-case\"\n", []int{80, 100, 110, 115, 120, 124, 130, 140}, true},
-	{"dragonfly 72, ugal-l, worst case", dragonfly + "[routing]\ntype = \"ugal-l\"\n[traffic]\npattern = \"worst-case\"\n", []int{300, 400, 440, 460, 480, 490, 500, 520}, false},
-	{"dragonfly 72, ugal-l-vch, buffers of 64, worst case", dragonfly + "[switch]\nbuffer_flits = 64\n[routing]\ntype = \"ugal-l-vch\"\n[traffic]\npattern = \"worst-case\"\n", []int{280, 320, 400, 460, 480, 490, 500, 520}, false},
-	{"dragonfly 72, val, uniform", dragonfly + "[routing]\ntype = \"val\"\n", []int{400, 475, 500, 525, 540, 550, 560, 600}, false},
-	{"fat tree 8-port, 2 levels, nca, uniform", "[topology]\ntype = \"fat-tree\"\nk = 8\nn = 2\n[routing]\ntype = \"nca\"\n", []int{600, 750, 800, 850, 900, 925, 950, 970}, false},
-	{"XGFT m=[8,8,4] w=[1,4,2], nca, uniform", "[topology]\ntype = \"xgft\"\nm = [8, 8, 4]\nw = [1, 4, 2]\n[routing]\ntype = \"nca\"\n", []int{120, 145, 155, 160, 165, 170, 175, 190}, false},
-	{"random 32x6, table, uniform", "[topology]\ntype = \"random-regular\"\nswitches = 32\ndegree = 6\nterminals = 4\n[routing]\ntype = \"table\"\n", []int{400, 450, 475, 485, 495, 500, 525, 550}, false},
-	{"single switch of 16, uniform", "[topology]\ntype = \"single-switch\"\nterminals = 16\n[routing]\ntype = \"table\"\n", []int{600, 800, 900, 940, 955, 965, 980, 990}, true},
+	{"torus 8x8, dor, transpose", torusDOR + "[traffic]\npattern = \"transpose\"\n", []int{200, 250, 260, 270, 280, 290, 300, 320}, true, 0},
+	{"torus 8x8, dor, uniform", torusDOR, []int{500, 650, 700, 725, 750, 775, 800, 850}, false, 0},
+	{"torus 8x8, dor, uniform, on-off", torusDOR + "[traffic]\nprocess = \"on-off\"\n", []int{400, 600, 650, 700, 725, 750, 775, 800}, false, 0},
+	{"torus 8x8, adaptive-escape, tornado", "[topology]\ntype = \"torus\"\n[routing]\ntype = \"adaptive-escape\"\n[traffic]\npattern = \"tornado\"\n", []int{200, 250, 275, 300, 325, 350, 375, 400}, false, 0},
+	{"mesh 8x8, dor, uniform, 8 flits", "[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n[traffic]\npacket_flits = [8]\n", []int{200, 275, 300, 325, 350, 375, 400, 450}, false, 0},
+	{"mesh 6x6, dor, hot-spot", "[topology]\ntype = \"mesh\"\ndims = [6, 6]\n[routing]\ntype = \"dor\"\n[traffic]\npattern = \"hot-spot\"\n", []int{50, 100, 150, 200, 225, 250, 275, 300}, true, 0},
+	{"dragonfly 72, min, uniform", dragonfly, []int{700, 850, 900, 935, 960, 975, 985, 990}, false, 0},
+	{"dragonfly 72, min, worst case", dragonfly + "[traffic]\npattern = \"worst-case\"\n", []int{80, 100, 110, 115, 120, 124, 130, 140}, true, 0},
+	{"dragonfly 72, ugal-l, worst case", dragonfly + "[routing]\ntype = \"ugal-l\"\n[traffic]\npattern = \"worst-case\"\n", []int{300, 400, 440, 460, 480, 490, 500, 520}, false, 0},
+	{"dragonfly 72, ugal-l-vch, buffers of 64, worst case", dragonfly + "[switch]\nbuffer_flits = 64\n[routing]\ntype = \"ugal-l-vch\"\n[traffic]\npattern = \"worst-case\"\n", []int{280, 320, 400, 460, 480, 490, 500, 520}, false, 0},
+	{"dragonfly 72, val, uniform", dragonfly + "[routing]\ntype = \"val\"\n", []int{400, 475, 500, 525, 540, 550, 560, 600}, false, 0},
+	{"fat tree 8-port, 2 levels, nca, uniform", "[topology]\ntype = \"fat-tree\"\nk = 8\nn = 2\n[routing]\ntype = \"nca\"\n", []int{600, 750, 800, 850, 900, 925, 950, 970}, false, 0},
+	{"XGFT m=[8,8,4] w=[1,4,2], nca, uniform", "[topology]\ntype = \"xgft\"\nm = [8, 8, 4]\nw = [1, 4, 2]\n[routing]\ntype = \"nca\"\n", []int{120, 145, 155, 160, 165, 170, 175, 190}, false, 0},
+	{"random 32x6, table, uniform", "[topology]\ntype = \"random-regular\"\nswitches = 32\ndegree = 6\nterminals = 4\n[routing]\ntype = \"table\"\n", []int{400, 450, 475, 485, 495, 500, 525, 550}, false, 0},
+	{"dragonfly 72, global channels of 100 cycles, val, worst case, filling", filling + "[routing]\ntype = \"val\"\n[traffic]\npattern = \"worst-case\"\n", []int{100, 200, 300, 400, 420, 435, 440, 460}, false, 10},
+	{"dragonfly 72, global channels of 100 cycles, min, uniform, filling", filling, []int{300, 500, 700, 800, 900, 950, 980, 1000}, false, 10},
+	{"single switch of 16, uniform", "[topology]\ntype = \"single-switch\"\nterminals = 16\n[routing]\ntype = \"table\"\n", []int{600, 800, 900, 940, 955, 965, 980, 990}, true, 0},
 }
 
 // verdicts judges the case at all loads: by load, by window. withBound also uses
@@ -51,7 +56,7 @@ func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][
 	all := make([][]*fabric.Result, len(c.loads))
 	for i, load := range c.loads {
 		for _, window := range windows {
-			text := fmt.Sprintf("%s\n[measure]\nwarmup = 1000\nwindow = %d\n", c.text, window)
+			text := fmt.Sprintf("%s\n[measure]\nwarmup = %d\nwindow = %d\n", c.text, cmp.Or(c.warmup, 1000), window)
 			f, err := experiments.Load("verdict.toml", text, experiments.Options{Set: []string{fmt.Sprintf("traffic.load=%v", float64(load)/1000)}})
 			if err != nil {
 				t.Fatal(err)

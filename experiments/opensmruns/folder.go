@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -27,17 +28,21 @@ type Run struct {
 	SameAs          string // variant whose table is the same
 	Reason          string // of the refusal
 	Random          bool   // a second run had other service levels
-	at              string // file:line
+	// Faults are the problems of its line in the index and of its files: it cannot be repeated
+	// or compared then.
+	Faults experiments.Problems
+	at     string // file:line
+}
+
+func (r *Run) fault(at, format string, args ...any) {
+	r.Faults = append(r.Faults, &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // Folder is a folder of runs.
 type Folder struct {
-	Runs     []Run
-	path     string
-	name     string // for messages
-	problems experiments.Problems
-	// Files with problems, each read once.
-	checked map[string]bool
+	Runs []Run
+	path string
+	name string // for messages
 }
 
 // columns of the index, each needed.
@@ -48,30 +53,42 @@ var columns = []string{"fabric", "variant", "engine", "options", "status", "engi
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
-// the index. The error is of type experiments.Problems and holds everything that is
-// wrong, each with file and line.
+// the index. Runs with problems have them as their Faults. The error is of type
+// experiments.Problems: no run can be judged, and why, each with file and line.
 func ReadFolder(path string) (*Folder, error) {
-	f := &Folder{path: path, name: path, checked: map[string]bool{}}
+	f := &Folder{path: path, name: path}
 	file := f.file("index.tsv")
 	text, err := input.ReadInput(file, input.MaxInput)
 	if err != nil {
 		return nil, experiments.Problems{{At: file, Message: fmt.Sprintf("cannot be read: %v; want a table of runs, see weft reproduce --help", err)}}
 	}
-	f.readIndex(file, string(text))
-	for _, r := range f.Runs {
-		f.checkFiles(&r)
+	if problems := f.readIndex(file, string(text)); len(problems) > 0 {
+		return nil, problems
 	}
-	if len(f.Runs) == 0 && len(f.problems) == 0 {
-		f.problem(file, "holds no runs")
+	for i := range f.Runs {
+		f.checkFiles(&f.Runs[i])
 	}
-	if len(f.problems) > 0 {
-		return nil, f.problems
+	if len(f.Runs) == 0 {
+		return nil, experiments.Problems{{At: file, Message: "holds no runs"}}
+	}
+	if !Readable(f.Runs) {
+		return nil, FaultsOf(f.Runs)
 	}
 	return f, nil
 }
 
-func (f *Folder) problem(at, format string, args ...any) {
-	f.problems = append(f.problems, &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)})
+// Readable tells whether any of some runs can be judged.
+func Readable(runs []Run) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool { return len(r.Faults) == 0 })
+}
+
+// FaultsOf are the problems of some runs.
+func FaultsOf(runs []Run) experiments.Problems {
+	var all []experiments.Problems
+	for i := range runs {
+		all = append(all, runs[i].Faults)
+	}
+	return judge.Merged(all...)
 }
 
 // file is the path of a file in the folder.
@@ -79,7 +96,8 @@ func (f *Folder) file(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
 }
 
-func (f *Folder) readIndex(file, text string) {
+// readIndex reads the lines of the index; the problems are those of its header.
+func (f *Folder) readIndex(file, text string) (problems experiments.Problems) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	column := map[string]int{}
 	for i, name := range strings.Split(strings.TrimRight(lines[0], "\r"), "\t") {
@@ -87,72 +105,69 @@ func (f *Folder) readIndex(file, text string) {
 	}
 	for _, name := range columns {
 		if _, there := column[name]; !there {
-			f.problem(file+":1", "no column %s: want a table separated by tabs with the columns %s", name, strings.Join(columns, ", "))
+			problems = append(problems, &experiments.Problem{At: file + ":1", Message: fmt.Sprintf("no column %s: want a table separated by tabs with the columns %s", name, strings.Join(columns, ", "))})
 		}
 	}
-	if len(f.problems) > 0 {
-		return
+	if len(problems) > 0 {
+		return problems
 	}
 	seen := map[string]string{}
 	for i, line := range lines[1:] {
-		at := file + ":" + strconv.Itoa(i+2)
 		if line = strings.TrimRight(line, "\r"); line == "" {
 			continue
 		}
 		cells := strings.Split(line, "\t")
-		if len(cells) < len(column) {
-			f.problem(at, "%d cells, want %d: the line is cut", len(cells), len(column))
-			continue
-		}
 		cell := func(name string) string {
-			if c := cells[column[name]]; c != "-" {
-				return c
+			if i := column[name]; i < len(cells) && cells[i] != "-" {
+				return cells[i]
 			}
 			return ""
 		}
 		r := Run{Fabric: cell("fabric"), Variant: cell("variant"), Engine: cell("engine"), Options: cell("options"),
 			LFT: cell("lft_sha256"), Levels: cell("SLs_used"), SL: cell("sl_sha256"), SL2VL: cell("sl2vl"), SameAs: cell("same_as"),
-			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: at}
-		if !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant) {
-			f.problem(at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
-			continue
+			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: file + ":" + strconv.Itoa(i+2)}
+		first, twice := seen[r.Fabric+"/"+r.Variant]
+		switch {
+		case len(cells) < len(column):
+			r.fault(r.at, "%d cells, want %d: the line is cut", len(cells), len(column))
+		case !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant):
+			r.fault(r.at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
+		case r.SameAs != "" && !plainName.MatchString(r.SameAs):
+			r.fault(r.at, "same_as %q: want a name of letters, digits and _.+-", r.SameAs)
+		case twice:
+			r.fault(r.at, "%s/%s again: it is in %s, too", r.Fabric, r.Variant, first)
+		default:
+			seen[r.Fabric+"/"+r.Variant] = r.at
+			r.check(cell("status"), cell("engine_used"), cell("lft_entries"))
 		}
-		if first, twice := seen[r.Fabric+"/"+r.Variant]; twice {
-			f.problem(at, "%s/%s again: it is in %s, too", r.Fabric, r.Variant, first)
-			continue
-		}
-		seen[r.Fabric+"/"+r.Variant] = at
-		f.readRow(&r, cell("status"), cell("engine_used"), cell("lft_entries"))
+		f.Runs = append(f.Runs, r)
 	}
+	return nil
 }
 
 // hash is how the index gives one.
 var hash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// readRow takes what needs a check.
-func (f *Folder) readRow(r *Run, status, used, entries string) {
-	before := len(f.problems)
+// check takes what needs a check.
+func (r *Run) check(status, used, entries string) {
 	switch {
 	case status == "ok" && used != r.Engine:
-		f.problem(r.at, "status ok, but engine %q and engine_used %q differ", r.Engine, used)
+		r.fault(r.at, "status ok, but engine %q and engine_used %q differ", r.Engine, used)
 	case status == "refused":
 		r.Refused = true
 	case status != "ok":
-		f.problem(r.at, "status %q: want ok or refused", status)
+		r.fault(r.at, "status %q: want ok or refused", status)
 	}
 	n, err := strconv.Atoi(entries)
 	if err != nil || n < 0 {
-		f.problem(r.at, "lft_entries %q: want a number", entries)
+		r.fault(r.at, "lft_entries %q: want a number", entries)
 	}
 	r.Entries = n
 	if !r.Refused && !hash.MatchString(r.LFT) {
-		f.problem(r.at, "lft_sha256 %q: want 16 hexadecimal digits", r.LFT)
+		r.fault(r.at, "lft_sha256 %q: want 16 hexadecimal digits", r.LFT)
 	}
 	if r.SL != "" && !hash.MatchString(r.SL) {
-		f.problem(r.at, "sl_sha256 %q: want 16 hexadecimal digits", r.SL)
-	}
-	if len(f.problems) == before {
-		f.Runs = append(f.Runs, *r)
+		r.fault(r.at, "sl_sha256 %q: want 16 hexadecimal digits", r.SL)
 	}
 }
 
@@ -187,27 +202,28 @@ func (f *Folder) kept(r *Run, ending string) string {
 	return find(f.file("runs", r.Fabric, r.SameAs+ending))
 }
 
-// checkFiles compares what was kept of a run with the index.
+// checkFiles compares what was kept of a run with the index; not the table of another run that
+// its own is the same as, which the index alone can stand for.
 func (f *Folder) checkFiles(r *Run) {
+	if len(r.Faults) > 0 { // names, too, perhaps
+		return
+	}
 	if f.net(r.Fabric) == "" {
-		if file := f.file("nets", r.Fabric+".net"); !f.checked[file] {
-			f.checked[file] = true
-			f.problem(file, "is not there, nor compressed; %s needs it", r.at)
-		}
+		r.fault(f.file("nets", r.Fabric+".net"), "is not there, nor compressed: no run of the fabric can be repeated")
 	}
 	if r.Refused {
 		return
 	}
-	if path := f.kept(r, ".lft"); path != "" {
+	if path := find(f.file("runs", r.Fabric, r.Variant+".lft")); path != "" {
 		t, problems := readLFT(path)
-		if f.problems = append(f.problems, problems...); len(problems) == 0 && (t.sum != r.LFT || t.entries() != r.Entries) {
-			f.problem(r.at, "%s has %d entries and SHA-256 %s, the index says %d and %s", path, t.entries(), t.sum, r.Entries, r.LFT)
+		if r.Faults = append(r.Faults, problems...); len(problems) == 0 && (t.sum != r.LFT || t.entries() != r.Entries) {
+			r.fault(r.at, "%s has %d entries and SHA-256 %s, the index says %d and %s", path, t.entries(), t.sum, r.Entries, r.LFT)
 		}
 	}
 	if path := f.kept(r, ".sl"); path != "" {
 		t, problems := readSL(path)
-		if f.problems = append(f.problems, problems...); len(problems) == 0 && t.sum != r.SL {
-			f.problem(r.at, "%s has rows of SHA-256 %s, the index says %s", path, t.sum, r.SL)
+		if r.Faults = append(r.Faults, problems...); len(problems) == 0 && t.sum != r.SL {
+			r.fault(r.at, "%s has rows of SHA-256 %s, the index says %s", path, t.sum, r.SL)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -37,17 +38,13 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func judge(t *testing.T, files map[string]string) Row {
+func judged(t *testing.T, files map[string]string) Row {
 	t.Helper()
 	f, err := ReadFolder(write(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := f.Judge(&f.Runs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return row
+	return f.Judge(&f.Runs[0])
 }
 
 func TestJudge(t *testing.T) {
@@ -55,19 +52,19 @@ func TestJudge(t *testing.T) {
 		"index.tsv":     tinyIndex + tinyRow("minhop", "-", sum(tinyLFT)),
 		"nets/tiny.net": tinyNet, "runs/tiny/minhop.lft": tinyLFT,
 	}
-	if row := judge(t, files); row.Verdict != Equal || row.Note != "" {
+	if row := judged(t, files); row.Verdict != judge.Agrees || row.Note != "" {
 		t.Errorf("%+v, want equal", row)
 	}
 	// One entry is another.
 	other := strings.Replace(tinyLFT, "1 0 3", "1 0 1", 1)
 	files["index.tsv"], files["runs/tiny/minhop.lft"] = tinyIndex+tinyRow("minhop", "-", sum(other)), other
-	if row := judge(t, files); row.Verdict != Differs || row.Note != "1 of 3 entries; first: switch 0000000000200000, LID 3: port 3, OpenSM 1" {
+	if row := judged(t, files); row.Verdict != judge.Differs || row.Note != "1 of 3 entries; first: switch 0000000000200000, LID 3: port 3, OpenSM 1" {
 		t.Errorf("%+v, want a difference at LID 3", row)
 	}
 	// ftree refuses a single switch; OpenSM is said not to.
 	files["index.tsv"] = tinyIndex + tinyRow("ftree", "-", sum(tinyLFT))
 	delete(files, "runs/tiny/minhop.lft")
-	if row := judge(t, files); row.Verdict != Differs || row.Note != "ftree refuses: Fabric has 1 switches - topology is not fat-tree." {
+	if row := judged(t, files); row.Verdict != judge.Differs || row.Note != "ftree refuses: Fabric has 1 switches - topology is not fat-tree." {
 		t.Errorf("%+v, want a refusal", row)
 	}
 }
@@ -81,7 +78,6 @@ func TestReadFolderProblems(t *testing.T) {
 		{"hash", "index.tsv", strings.Replace(good, sum(tinyLFT), "xyz", 1), "index.tsv:2: lft_sha256"},
 		{"status", "index.tsv", strings.Replace(good, "\tok\t", "\tfine\t", 1), "index.tsv:2: status"},
 		{"name", "index.tsv", strings.Replace(good, "tiny\t", "../tiny\t", 1), "index.tsv:2: fabric"},
-		{"twice", "index.tsv", good + tinyRow("minhop", "-", sum(tinyLFT)), "index.tsv:3: tiny/minhop again"},
 		{"cut table", "runs/tiny/minhop.lft", tinyLFT[:len(tinyLFT)-3], "minhop.lft:2: the file ends in the middle of a line"},
 		{"port", "runs/tiny/minhop.lft", strings.Replace(tinyLFT, "1 0 3", "1 0 300", 1), "minhop.lft:2: LID 3: port"},
 		{"other table", "runs/tiny/minhop.lft", strings.Replace(tinyLFT, "1 0 3", "1 0 4", 1), "index.tsv:2:"},
@@ -97,13 +93,72 @@ func TestReadFolderProblems(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
+	// A run that stands twice in the index is judged once.
+	f, err := ReadFolder(write(t, map[string]string{"index.tsv": good + tinyRow("minhop", "-", sum(tinyLFT)), "nets/tiny.net": tinyNet}))
+	if err != nil || len(f.Runs) != 2 || len(f.Runs[0].Faults) > 0 || !strings.Contains(f.Judge(&f.Runs[1]).Note, "index.tsv:3: tiny/minhop again") {
+		t.Errorf("%v: %+v", err, f)
+	}
 	// Problems of the fabric and of options show when they are used.
-	f, err := ReadFolder(write(t, map[string]string{"index.tsv": tinyIndex + tinyRow("updn", "root_guid_file nets/none", sum(tinyLFT)), "nets/tiny.net": tinyNet}))
+	f, err = ReadFolder(write(t, map[string]string{"index.tsv": tinyIndex + tinyRow("updn", "root_guid_file nets/none", sum(tinyLFT)), "nets/tiny.net": tinyNet}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Judge(&f.Runs[0]); err == nil || !strings.Contains(err.Error(), "index.tsv:2: options:1: root_guid_file") {
-		t.Errorf("%v, want the file that is missing", err)
+	if row := f.Judge(&f.Runs[0]); row.Verdict != judge.Unreadable || !strings.Contains(row.Note, "index.tsv:2: options:1: root_guid_file") {
+		t.Errorf("%+v, want the file that is missing", row)
+	}
+}
+
+// TestOthersAreJudged: a fabric without its network, a line that is cut and a table that is
+// damaged leave the other runs.
+func TestOthersAreJudged(t *testing.T) {
+	index := tinyIndex + tinyRow("minhop", "-", sum(tinyLFT)) + strings.ReplaceAll(tinyRow("minhop", "-", sum(tinyLFT)), "tiny", "lost") +
+		tinyRow("updn", "-", sum(tinyLFT)) + tinyRow("dnup", "-", sum(tinyLFT))[:20] + "\n" + tinyRow("dor", "-", sum(tinyLFT))
+	f, err := ReadFolder(write(t, map[string]string{"index.tsv": index, "nets/tiny.net": tinyNet, "runs/tiny/updn.lft": tinyLFT[:len(tinyLFT)-3]}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ verdict, note string }{
+		{judge.Agrees, ""}, {judge.Unreadable, "lost.net: is not there"}, {judge.Unreadable, "updn.lft:2: the file ends"},
+		{judge.Unreadable, "index.tsv:5: 6 cells, want 15"}, {judge.Agrees, ""},
+	} {
+		if row := f.Judge(&f.Runs[i]); row.Verdict != want.verdict || !strings.Contains(row.Note, want.note) {
+			t.Errorf("%+v, want %+v", row, want)
+		}
+	}
+	if faults := FaultsOf(f.Runs); len(faults) != 3 {
+		t.Errorf("%d problems: %v", len(faults), faults)
+	}
+}
+
+// TestSomeLevels: service levels are judged on the sources and destinations that were kept.
+// dfsssp has all paths of the tiny fabric on one layer: level 0, between LIDs 1 and 3.
+func TestSomeLevels(t *testing.T) {
+	const header = "# column i is the SL to the i-th CA LID of:"
+	row := func(rows string) string {
+		r := strings.TrimSuffix(tinyRow("dfsssp", "-", sum(tinyLFT)), "\t-\t-\t-\t-\t-\t0.0\tidentical\n")
+		return tinyIndex + r + "\t0\t" + sum(rows) + "\t-\t-\t-\t0.0\tidentical\n"
+	}
+	for _, c := range []struct{ columns, rows, verdict, note string }{
+		{" 1 3\n", "1 00\n3 00\n", judge.Agrees, ""},
+		{" 1 3\n", "3 00\n", judge.Agrees, "service levels were kept of 1 of 2 sources to 2 of 2 destinations"},
+		{" 3\n", "1 0\n3 0\n", judge.Agrees, "service levels were kept of 2 of 2 sources to 1 of 2 destinations"},
+		{" 1 3\n", "", judge.Agrees, "service levels were kept of 0 of 2 sources to 2 of 2 destinations"},
+		{" 1 3\n", "3 10\n", judge.Differs, "1 of 2 service levels; first: from LID 3 to LID 1: 0, OpenSM 1"},
+		{" 1 3\n", "2 00\n", judge.Differs, "service levels: LID 2 is of no host"},
+		{" 1 4\n", "3 00\n", judge.Differs, "service levels: LID 4 is of no host"},
+		{"\n", "1 00\n", judge.Unreadable, "dfsssp.sl:2: 2 service levels, the header lists 0 LIDs"},
+	} {
+		f := &Folder{path: write(t, map[string]string{"index.tsv": row(c.rows), "nets/tiny.net": tinyNet, "runs/tiny/dfsssp.sl": header + c.columns + c.rows})}
+		f.readIndex("index.tsv", row(c.rows))
+		f.checkFiles(&f.Runs[0])
+		if got := f.Judge(&f.Runs[0]); got.Verdict != c.verdict || !strings.Contains(got.Note, c.note) || c.note == "" && got.Note != "" {
+			t.Errorf("%q%q: %s: %s, want %s: %s", c.columns, c.rows, got.Verdict, got.Note, c.verdict, c.note)
+		}
+	}
+	// No file, and the index has nothing of it.
+	bare := tinyIndex + tinyRow("dfsssp", "-", sum(tinyLFT))
+	if got := judged(t, map[string]string{"index.tsv": bare, "nets/tiny.net": tinyNet}); got.Verdict != judge.Agrees || got.Note != "the service levels were not kept" {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -124,10 +179,10 @@ func FuzzTables(f *testing.F) {
 func FuzzIndex(f *testing.F) {
 	f.Add(tinyIndex + tinyRow("minhop", "lmc 1 ; qos TRUE", "0123456789abcdef"))
 	f.Fuzz(func(t *testing.T, text string) {
-		folder := &Folder{checked: map[string]bool{}}
+		folder := &Folder{}
 		folder.readIndex("index.tsv", text)
 		for _, r := range folder.Runs {
-			if strings.ContainsAny(r.Fabric+r.Variant, "/\\") {
+			if len(r.Faults) == 0 && strings.ContainsAny(r.Fabric+r.Variant+r.SameAs, "/\\") {
 				t.Fatalf("%q/%q leads out of the folder", r.Fabric, r.Variant)
 			}
 		}

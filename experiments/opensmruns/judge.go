@@ -8,67 +8,70 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Verdicts of a run.
-const (
-	Equal   = "equal"
-	Refused = "refused as there"
-	Differs = "differs"
-)
-
-// Row is the verdict on a run.
+// Row is the verdict on a run: it agrees if every entry is equal, or if weft refuses for the
+// reason for which OpenSM did.
 type Row struct {
 	Run     Run
 	Verdict string
-	Note    string // what differs first, or the reason of a refusal
+	Note    string // what differs first, what is not compared, or the reason of a refusal
 }
 
-// Judge repeats a run. The error is one of the folder: a fabric or a file of
-// options that cannot be read.
-func (f *Folder) Judge(r *Run) (Row, error) {
+// Judge repeats a run. It is unreadable where a fabric, a table or a file of options is.
+func (f *Folder) Judge(r *Run) Row {
+	verdict := Row{Run: *r, Verdict: judge.Unreadable}
+	if len(r.Faults) > 0 {
+		verdict.Note = judge.Note(r.Faults)
+		return verdict
+	}
+	differs, note, err := f.repeat(r)
+	switch {
+	case err != nil:
+		if !errors.As(err, &r.Faults) {
+			r.fault("", "%v", err)
+		}
+		verdict.Note = judge.Note(r.Faults)
+	case differs != "":
+		verdict.Verdict, verdict.Note = judge.Differs, differs
+	default:
+		verdict.Verdict, verdict.Note = judge.Agrees, note
+	}
+	return verdict
+}
+
+// repeat says what differs first, "" if nothing does, with a note then. The error is one of
+// the folder.
+func (f *Folder) repeat(r *Run) (differs, note string, err error) {
 	s, c, err := f.subnet(r)
 	if err != nil {
-		return Row{}, err
+		return "", "", err
 	}
-	verdict := Row{Run: *r, Verdict: Differs}
 	engine, err := opensm.EngineOf(r.Engine)
 	if err != nil {
-		verdict.Note = err.Error()
-		return verdict, nil
+		return err.Error(), "", nil
 	}
-	if note, err := f.compareLIDs(r, s); note != "" || err != nil {
-		verdict.Note = note
-		return verdict, err
+	if differs, err := f.compareLIDs(r, s); differs != "" || err != nil {
+		return differs, "", err
 	}
 	tables, err := engine.Route(s, &c.Options)
 	var refusal *opensm.Refusal
 	switch {
 	case errors.As(err, &refusal) && r.Refused && refusal.Reason == r.Reason:
-		verdict.Verdict, verdict.Note = Refused, r.Reason
+		return "", "refused, as by OpenSM: " + r.Reason, nil
 	case errors.As(err, &refusal) && r.Refused:
-		verdict.Note = fmt.Sprintf("refused for another reason: %s; OpenSM: %s", refusal.Reason, r.Reason)
+		return fmt.Sprintf("refused for another reason: %s; OpenSM: %s", refusal.Reason, r.Reason), "", nil
 	case err != nil:
-		verdict.Note = err.Error()
+		return err.Error(), "", nil
 	case r.Refused:
-		verdict.Note = "OpenSM refuses: " + r.Reason
-	default:
-		verdict.Note, err = f.compareTables(r, tables, &c.Options)
-		if err != nil {
-			return Row{}, err
-		}
-		if verdict.Note == "" {
-			verdict.Verdict = Equal
-		}
-		if r.Random && verdict.Note == "" {
-			verdict.Note = "service levels are random draws there: each is one of its layer's"
-		}
+		return "OpenSM refuses: " + r.Reason, "", nil
 	}
-	return verdict, nil
+	return f.compareTables(r, tables, &c.Options)
 }
 
 // subnet is the fabric of a run under its options.
@@ -177,26 +180,39 @@ func (f *Folder) compareLIDs(r *Run, s *opensm.Subnet) (string, error) {
 	return "", nil
 }
 
-// compareTables says what differs first, "" if nothing does.
-func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (string, error) {
+// compareTables says what differs first, "" if nothing does, with what could not be compared
+// then.
+func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (differs, note string, err error) {
 	var b strings.Builder
 	if err := t.WriteLFT(&b); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if sum(b.String()) != r.LFT {
-		return f.explainLFT(r, t, b.String())
+		differs, err := f.explainLFT(r, t, b.String())
+		return differs, "", err
 	}
-	if t.HasLevels() != (r.SL != "") {
-		return fmt.Sprintf("service levels: %t, in OpenSM %t", t.HasLevels(), r.SL != ""), nil
-	}
-	if r.SL != "" {
+	switch {
+	case !t.HasLevels() && r.SL != "":
+		return "weft has no service levels, OpenSM has", "", nil
+	case t.HasLevels() && r.SL == "" && r.Levels != "":
+		return "", "", &experiments.Problem{At: r.at, Message: fmt.Sprintf("SLs_used %q without sl_sha256", r.Levels)}
+	case t.HasLevels() && r.SL == "":
+		note = "the service levels were not kept"
+	case r.SL != "":
 		b.Reset()
 		if err := t.WriteSL(&b); err != nil {
-			return "", err
+			return "", "", err
+		}
+		if r.Random {
+			note = "service levels are random draws there: each is one of its layer's"
 		}
 		if sum(withoutComments(b.String())) != r.SL {
-			if note, err := f.explainSL(r, t, b.String()); note != "" || err != nil {
-				return note, err
+			differs, held, err := f.explainSL(r, t, b.String())
+			if differs != "" || err != nil {
+				return differs, "", err
+			}
+			if held != "" {
+				note = strings.TrimPrefix(note+"; "+held, "; ")
 			}
 		}
 	}
@@ -205,12 +221,12 @@ func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (str
 		peer = "-"
 	}
 	if own := t.SL2VL(o); own != peer {
-		return fmt.Sprintf("SL2VL %s, OpenSM has %s", own, peer), nil
+		return fmt.Sprintf("SL2VL %s, OpenSM has %s", own, peer), "", nil
 	}
 	if peer == "file" {
-		return f.compareSL2VL(r, t, o)
+		differs, err = f.compareSL2VL(r, t, o)
 	}
-	return "", nil
+	return differs, note, err
 }
 
 // explainLFT names the first entry that differs.
@@ -230,35 +246,42 @@ func (f *Folder) explainLFT(r *Run, t *opensm.Tables, own string) (string, error
 	return fmt.Sprintf("%d of %d entries; first: switch %s, LID %d: port %s, OpenSM %s", d.cells, r.Entries, d.of, d.column+1, d.own, d.peer), nil
 }
 
-// explainSL names the first service level that differs; where OpenSM drew them, the
-// first that is none of its layer's.
-func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (string, error) {
+// explainSL names the first service level that differs of those that were kept, which may be
+// of some sources; where OpenSM drew them, the first that is none of its layer's. held says
+// how many sources there are, where they are not all.
+func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (differs, held string, err error) {
 	path := f.kept(r, ".sl")
 	if path == "" {
-		return fmt.Sprintf("service levels: rows of SHA-256 %s, OpenSM %s; its rows were not kept", sum(withoutComments(own)), r.SL), nil
+		return fmt.Sprintf("service levels: rows of SHA-256 %s, OpenSM %s; its rows were not kept", sum(withoutComments(own)), r.SL), "", nil
 	}
 	peer, problems := readSL(path)
 	if len(problems) > 0 {
-		return "", problems
+		return "", "", problems
 	}
-	mine := parseSL(input.NewLines(strings.NewReader(own), "weft"))
+	all := parseSL(input.NewLines(strings.NewReader(own), "weft"))
+	mine, unknown := all.of(peer)
+	if unknown != "" {
+		return "service levels: " + unknown, "", nil
+	}
 	if r.Random {
 		for i, row := range peer.rows {
 			for c := range row.cells {
-				if i < len(mine.rows) && c < len(mine.rows[i].cells) && t.Drawn(mine.rows[i].cells[c], row.cells[c]) {
+				if t.Drawn(mine.rows[i].cells[c], row.cells[c]) {
 					row.cells[c] = mine.rows[i].cells[c]
 				}
 			}
 		}
 	}
-	d := compare(mine, peer)
-	switch {
-	case d.shape != "":
-		return "service levels: " + d.shape, nil
-	case d.cells == 0:
-		return "", nil
+	if d := compare(mine, peer); d.shape != "" || d.cells > 0 {
+		if d.shape != "" {
+			return "service levels: " + d.shape, "", nil
+		}
+		return fmt.Sprintf("%d of %d service levels; first: from LID %s to LID %s: %s, OpenSM %s", d.cells, len(peer.rows)*len(peer.columns), d.of, peer.columns[d.column], d.own, d.peer), "", nil
 	}
-	return fmt.Sprintf("%d service levels; first: from LID %s to LID %s: %s, OpenSM %s", d.cells, d.of, peer.columns[d.column], d.own, d.peer), nil
+	if len(peer.rows) < len(all.rows) || len(peer.columns) < len(all.columns) {
+		held = fmt.Sprintf("service levels were kept of %d of %d sources to %d of %d destinations", len(peer.rows), len(all.rows), len(peer.columns), len(all.columns))
+	}
+	return "", held, nil
 }
 
 // compareSL2VL compares the tables of all ports.
@@ -303,7 +326,7 @@ func (f *Folder) Select(names []string) ([]Run, error) {
 			full := "opensm/" + r.Fabric + "/" + r.Variant
 			if full == name || strings.HasPrefix(full, name+"/") {
 				found = true
-				if !slices.Contains(some, r) {
+				if !slices.ContainsFunc(some, func(s Run) bool { return s.at == r.at }) {
 					some = append(some, r)
 				}
 			}

@@ -170,10 +170,39 @@ func parseSL(in *input.Lines) *table {
 		}
 		t.rows = append(t.rows, row{words[0], strings.Split(words[1], "")})
 	}
-	if len(t.rows) == 0 {
-		in.Problem("no service levels")
+	if t.columns == nil {
+		in.Problem("no line that begins with # and lists the destinations, \"... CA LID of: 1 5 7 ...\"")
 	}
 	return t
+}
+
+// of are the rows and columns of a table of service levels that another has, in its order;
+// unknown says which of these there is none of.
+func (t *table) of(other *table) (some *table, unknown string) {
+	rows, columns := map[string]row{}, map[string]int{}
+	for _, r := range t.rows {
+		rows[r.of] = r
+	}
+	for i, lid := range t.columns {
+		columns[lid] = i
+	}
+	some = &table{columns: other.columns}
+	for _, wanted := range other.rows {
+		mine, there := rows[wanted.of]
+		if !there {
+			return nil, "LID " + wanted.of + " is of no host"
+		}
+		r := row{of: wanted.of}
+		for _, lid := range other.columns {
+			i, there := columns[lid]
+			if !there {
+				return nil, "LID " + lid + " is of no host"
+			}
+			r.cells = append(r.cells, mine.cells[i])
+		}
+		some.rows = append(some.rows, r)
+	}
+	return some, ""
 }
 
 // difference is the first cell in which two tables differ, and how many do.

@@ -19,6 +19,11 @@ func TestExplain(t *testing.T) {
 	}{
 		{"traffic.load", []string{"traffic.load: a setting\n  Offered load.", "unit      flits per terminal and cycle", "allowed   0 to 1", "default   0.1", "kinds     traffic", "used      in examples/"}},
 		{"load", []string{"traffic.load: a setting"}},
+		{"traffic.pattern", []string{"values    bit-complement, ", "uniform, worst-case\n"}},
+		{"measure.warmup", []string{"unit      cycles; or a time, such as \"2us\""}},
+		{"hca.preset", []string{"values    edr, fdr, hdr, ndr, qdr\n"}},
+		{"switch.allocator", []string{"values    age, input-first, islip, matrix, wavefront\n"}},
+		{"workload.algorithm", []string{"alltoall-bruck, alltoall-direct-eager"}},
 		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},
 		{"sweep.topology.dims", []string{`topology.dims: a setting of topology "torus"`, "type      list of integer"}},
 		{`routing.type = "val"`, []string{"routing.type: a setting", "val: a routing"}},

@@ -25,7 +25,7 @@ func addSettings(add func(meaning), used map[string][]string) {
 			add(meaning{word: t.Header(), what: "a table of experiment files", doc: t.Doc, kinds: kind})
 			for _, p := range t.Params {
 				key := t.Header() + "." + p.Key
-				add(meaning{word: key, what: "a setting", doc: p.Doc, facts: append(facts(p), examples(used, key)...), kinds: kind})
+				add(meaning{word: key, what: "a setting", doc: p.Doc, facts: append(append(facts(p), values(key, t.Choices, p.Key)...), examples(used, key)...), kinds: kind})
 			}
 			for _, c := range t.Choices {
 				for _, e := range c.Entries {
@@ -33,7 +33,7 @@ func addSettings(add func(meaning), used map[string][]string) {
 						key := t.Header() + "." + p.Key
 						add(meaning{
 							word: key, what: fmt.Sprintf("a setting of %s %q", c.Registry, e.Name),
-							doc: p.Doc, facts: append(facts(p), examples(used, key)...), kinds: kind,
+							doc: p.Doc, facts: append(append(facts(p), values(key, nil, "")...), examples(used, key)...), kinds: kind,
 						})
 					}
 				}
@@ -48,6 +48,7 @@ var fixedTables = []struct {
 	params    func() []param.Param
 }{
 	{"plot", "a figure that is drawn when the points are done; may be repeated, as [[plot]]", experiments.PlotParams},
+	{"plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", experiments.ReferenceParams},
 	{"expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", experiments.ExpectParams},
 	{"sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", none},
 	{"sweep.lockstep", "lists of equal length whose values are taken together, step by step", none},
@@ -62,7 +63,11 @@ func none() []param.Param { return nil }
 // facts are a setting's type, unit, default and bounds.
 func facts(p param.Param) []string {
 	list := []string{"type " + p.Type}
-	if p.Unit != "" {
+	switch p.Unit {
+	case "":
+	case param.Cycles:
+		list = append(list, `unit cycles; or a time, such as "2us": the cycles of fabric.clock that it takes, rounded up`)
+	default:
 		list = append(list, "unit "+p.Unit)
 	}
 	if example := units[strings.TrimPrefix(p.Type, "list of ")]; example != "" {
@@ -75,6 +80,34 @@ func facts(p param.Param) []string {
 		list = append(list, "allowed "+p.Allowed)
 	}
 	return list
+}
+
+// namedByString are the categories of weft list that plain strings name an entry of.
+var namedByString = map[string]string{"switch.allocator": "allocators", "workload.algorithm": "collectives"}
+
+// values lists what a setting can name: the entries of a registry.
+func values(key string, choices []experiments.ChoiceDescription, inTable string) []string {
+	var names []string
+	for _, c := range choices {
+		if c.Key == inTable {
+			for _, e := range c.Entries {
+				names = append(names, e.Name)
+			}
+		}
+	}
+	if category := namedByString[key]; category != "" {
+		for _, c := range experiments.Registered() {
+			if c.Name == category {
+				for _, e := range c.Entries {
+					names = append(names, e.Name)
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"values " + strings.Join(names, ", ")}
 }
 
 // units say how values with units are written, by type.

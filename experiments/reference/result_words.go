@@ -20,6 +20,12 @@ func addColumns(add func(meaning)) {
 			column(t.file, c)
 		}
 	}
+	for _, o := range experiments.CommandTables() {
+		add(meaning{word: o.File, what: "a table that " + o.Command + " writes", doc: o.Doc})
+		for _, c := range o.Columns {
+			column(o.File+" of "+o.Command, c)
+		}
+	}
 	for _, k := range experiments.DescribeKinds() {
 		for _, c := range k.Columns {
 			column("results.csv", c, k.Name)

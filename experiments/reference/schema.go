@@ -74,7 +74,13 @@ func Schema() ([]byte, error) {
 	}
 	properties["sweep"] = sweepSchema(kinds)
 	properties["quick"] = object{"type": "object", "description": docOf("quick")}
-	properties["plot"] = arrayOf(fixedSchema("plot", experiments.PlotTables()...))
+	plot := fixedSchema("plot", experiments.PlotTables()...)
+	reference := fixedSchema("plot.reference")
+	for _, cell := range []string{"x", "panel"} {
+		delete(reference["properties"].(object)[cell].(object), "type") // numbers, too
+	}
+	plot["properties"].(object)["reference"] = arrayOf(reference)
+	properties["plot"] = arrayOf(plot)
 	properties["expect"] = arrayOf(fixedSchema("expect", experiments.ExpectTables()...))
 	text, err := json.MarshalIndent(object{
 		"$schema":              "http://json-schema.org/draft-07/schema#",
@@ -296,6 +302,9 @@ func settingSchema(p param.Param) object {
 			delete(s, "minimum")
 			delete(s, "maximum")
 			s["type"] = []any{p.Type, "string"}
+		}
+		if p.Unit == param.Cycles { // minimum and maximum are of numbers, pattern is of strings
+			s["type"], s["pattern"] = []any{p.Type, "string"}, patterns["time"]
 		}
 	case "time", "size", "rate":
 		s["type"], s["pattern"] = "string", patterns[p.Type]

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 )
@@ -60,61 +62,147 @@ func bound(f *experiments.Folder, point int) float64 {
 	return 0
 }
 
-// sentenceOf says between which loads the variants cease to keep up.
+// sentenceOf says between which loads the variants cease to keep up: for each pattern
+// and other demand by itself, since those are no designs to choose from.
 func sentenceOf(found []experiments.Knee) string {
 	if len(found) == 0 {
 		return ""
 	}
-	of := func(k experiments.Knee) string {
-		switch {
-		case math.IsNaN(k.Steady) && math.IsNaN(k.Not):
-			return "is neither steady nor saturated at any load"
-		case math.IsNaN(k.Steady):
-			return fmt.Sprintf("keeps up at none of the loads and is saturated at %s", short(k.Not))
-		case math.IsNaN(k.Not):
-			return fmt.Sprintf("keeps up to the load of %s and is saturated at none", short(k.Steady))
+	var demands []string
+	of := map[string][]experiments.Knee{}
+	for _, k := range found {
+		if of[k.Demand] == nil {
+			demands = append(demands, k.Demand)
 		}
-		return fmt.Sprintf("keeps up to a load of %s and is saturated at %s", short(k.Steady), short(k.Not))
+		of[k.Demand] = append(of[k.Demand], k)
 	}
-	seeds := ""
+	var all []string
+	for i, demand := range demands {
+		if i == mostDemands {
+			all = append(all, fmt.Sprintf("The table has %d more.", len(demands)-i))
+			break
+		}
+		text := ofDemand(of[demand])
+		if demand != "" && len(demands) > 1 {
+			text = "Under " + demand + ", " + strings.ToLower(text[:1]) + text[1:]
+		}
+		all = append(all, text)
+	}
 	if found[0].Seeds > 1 {
-		seeds = fmt.Sprintf(" A load counts where all %d seeds are steady.", found[0].Seeds)
+		all = append(all, fmt.Sprintf("A load counts where all %d seeds are steady.", found[0].Seeds))
 	}
+	return strings.Join(all, " ")
+}
+
+// mostDemands is for how many of them the answer is written out.
+const mostDemands = 6
+
+// carried is the load to which a variant keeps up; 0 where it does at none.
+func carried(k experiments.Knee) float64 {
+	if math.IsNaN(k.Steady) {
+		return 0
+	}
+	return k.Steady
+}
+
+// open tells whether there is no verdict on a variant at any load.
+func open(k experiments.Knee) bool { return math.IsNaN(k.Steady) && math.IsNaN(k.Not) }
+
+// ofDemand compares the variants under one demand.
+func ofDemand(found []experiments.Knee) string {
 	if len(found) == 1 {
-		return "The network " + of(found[0]) + "." + seeds
+		if open(found[0]) {
+			return "The network is neither steady nor saturated at any load."
+		}
+		return "The network keeps " + reach(found) + "."
 	}
 	all := len(found)
-	found = slices.DeleteFunc(slices.Clone(found), func(k experiments.Knee) bool { return math.IsNaN(k.Steady) && math.IsNaN(k.Not) })
-	if open := all - len(found); open == all {
-		return fmt.Sprintf("The verdict on all %d variants is open: none is steady or saturated at any load.", all) + seeds
-	} else if open > 0 {
-		seeds += fmt.Sprintf(" The verdict on %d is open at every load.", open)
+	undecided := slices.DeleteFunc(slices.Clone(found), func(k experiments.Knee) bool { return !open(k) })
+	found = slices.DeleteFunc(slices.Clone(found), open)
+	if len(found) == 0 {
+		return fmt.Sprintf("The verdict on all %d variants is open: none is steady or saturated at any load.", all)
 	}
-	value := func(k experiments.Knee) float64 {
-		if math.IsNaN(k.Steady) {
-			return 0
-		}
-		return k.Steady
+	slices.SortStableFunc(found, func(a, b experiments.Knee) int { return cmp.Compare(carried(b), carried(a)) })
+	ties := func(of experiments.Knee) []experiments.Knee {
+		return slices.DeleteFunc(slices.Clone(found), func(k experiments.Knee) bool { return carried(k) != carried(of) })
 	}
-	best, worst := found[0], found[0]
-	for _, k := range found[1:] {
-		if value(k) > value(best) {
-			best = k
-		}
-		if value(k) < value(worst) {
-			worst = k
-		}
+	best, worst := ties(found[0]), ties(found[len(found)-1])
+	var text string
+	switch {
+	case len(best) == len(found) && carried(best[0]) == 0:
+		text = fmt.Sprintf("None of %d variants is steady at any load.", all)
+	case len(found) == 1:
+		text = fmt.Sprintf("Of %d variants, %s keeps %s.", all, named(best), reach(best))
+	case len(best) == len(found):
+		text = fmt.Sprintf("All %d variants keep %s.", len(found), reach(best))
+	default:
+		text = fmt.Sprintf("Of %d variants, %s most: %s keeps %s. %s least: %s keeps %s.", all, carry(best), each(best), reach(best), carry(worst), each(worst), reach(worst))
 	}
-	if value(best) == value(worst) {
-		if value(best) == 0 {
-			return fmt.Sprintf("None of %d variants is steady at any load.", all) + seeds
-		}
-		if len(found) == 1 {
-			return fmt.Sprintf("Of %d variants, %s %s.", all, best.Variant, of(best)) + seeds
-		}
-		return fmt.Sprintf("%d variants keep up to the same of the loads, %s.", len(found), short(value(best))) + seeds
+	if len(undecided) > 0 {
+		text += fmt.Sprintf(" The verdict on %s is open at every load.", named(undecided))
 	}
-	return fmt.Sprintf("Of %d variants, %s carries most: it %s. %s carries least: it %s.", all, best.Variant, of(best), worst.Variant, of(worst)) + seeds
+	return text
+}
+
+// carry names the variants that do.
+func carry(some []experiments.Knee) string {
+	if len(some) == 1 {
+		return named(some) + " carries"
+	}
+	return named(some) + " carry"
+}
+
+// each stands for the variants that were named.
+func each(some []experiments.Knee) string {
+	if len(some) == 1 {
+		return "it"
+	}
+	return "each"
+}
+
+// reach says to which load some variants keep up, which is the same, and from where on
+// they are saturated.
+func reach(some []experiments.Knee) string {
+	k := some[0]
+	text := "up to a load of " + short(k.Steady)
+	if math.IsNaN(k.Steady) {
+		text = "up at none of the loads"
+	}
+	same := !slices.ContainsFunc(some, func(other experiments.Knee) bool { return other.Not != k.Not })
+	none := !slices.ContainsFunc(some, func(other experiments.Knee) bool { return !math.IsNaN(other.Not) })
+	switch {
+	case none && k.Steady == k.Highest:
+		return text + ", the highest load tried"
+	case none:
+		return text + " and is saturated at none"
+	case same && len(some) == 1:
+		return text + " and is saturated at " + short(k.Not)
+	case same:
+		return text + ", all are saturated at " + short(k.Not)
+	}
+	return text + " of those tried"
+}
+
+// mostNamed is how many variants are named one by one.
+const mostNamed = 5
+
+// named lists variants in words.
+func named(some []experiments.Knee) string {
+	var names []string
+	for _, k := range some {
+		name := k.Design
+		if name == "" {
+			name = k.Variant
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) > mostNamed:
+		return fmt.Sprintf("%d of them", len(names))
+	case len(names) == 1:
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // measured prints a number with its interval; empty where there is none.

@@ -35,12 +35,24 @@ func TestAnswer(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]experiments.Knee{{Steady: 0.3, Not: 0.4}}, "The network keeps up to a load of 0.3 and is saturated at 0.4."},
-		{[]experiments.Knee{{Steady: 0.3, Not: nan, Seeds: 5}}, "The network keeps up to the load of 0.3 and is saturated at none. A load counts where all 5 seeds are steady."},
-		{[]experiments.Knee{{Variant: "a", Steady: nan, Not: 0.1}, {Variant: "b", Steady: nan, Not: nan}}, "None of 2 variants is steady at any load. The verdict on 1 is open at every load."},
+		{[]experiments.Knee{{Steady: 0.3, Not: nan, Highest: 0.3, Seeds: 5}}, "The network keeps up to a load of 0.3, the highest load tried. A load counts where all 5 seeds are steady."},
+		{[]experiments.Knee{{Steady: 0.3, Not: nan, Highest: 0.5}}, "The network keeps up to a load of 0.3 and is saturated at none."},
+		{[]experiments.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: nan, Not: nan}}, "None of 2 variants is steady at any load. The verdict on b is open at every load."},
 		{[]experiments.Knee{{Steady: nan, Not: nan}, {Steady: nan, Not: nan}}, "The verdict on all 2 variants is open: none is steady or saturated at any load."},
-		{[]experiments.Knee{{Variant: "a", Steady: nan, Not: nan}, {Variant: "b", Steady: 0.2, Not: nan}}, "Of 2 variants, b keeps up to the load of 0.2 and is saturated at none. The verdict on 1 is open at every load."},
-		{[]experiments.Knee{{Variant: "a", Steady: 0.2, Not: 0.3}, {Variant: "b", Steady: 0.2, Not: 0.25}}, "2 variants keep up to the same of the loads, 0.2."},
-		{[]experiments.Knee{{Variant: "a", Steady: nan, Not: 0.1}, {Variant: "b", Steady: 0.5, Not: 0.6}}, "Of 2 variants, b carries most: it keeps up to a load of 0.5 and is saturated at 0.6. a carries least: it keeps up at none of the loads and is saturated at 0.1."},
+		{[]experiments.Knee{{Design: "a", Steady: nan, Not: nan}, {Design: "b", Steady: 0.2, Not: nan}}, "Of 2 variants, b keeps up to a load of 0.2 and is saturated at none. The verdict on a is open at every load."},
+		{[]experiments.Knee{{Design: "a", Steady: 0.2, Not: 0.3}, {Design: "b", Steady: 0.2, Not: 0.25}}, "All 2 variants keep up to a load of 0.2 of those tried."},
+		{[]experiments.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: 0.5, Not: 0.6}}, "Of 2 variants, b carries most: it keeps up to a load of 0.5 and is saturated at 0.6. a carries least: it keeps up at none of the loads and is saturated at 0.1."},
+		// Ties are named, the first is no winner.
+		{[]experiments.Knee{{Design: "a", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "c", Steady: 0.4, Not: 0.5, Highest: 0.9}},
+			"Of 3 variants, a and b carry most: each keeps up to a load of 0.9, the highest load tried. c carries least: it keeps up to a load of 0.4 and is saturated at 0.5."},
+		// Patterns are no designs: an answer for each.
+		{[]experiments.Knee{{Demand: "traffic.pattern = uniform", Steady: 0.9, Not: nan, Highest: 0.9}, {Demand: "traffic.pattern = tornado", Steady: 0.3, Not: 0.4, Highest: 0.9}},
+			"Under traffic.pattern = uniform, the network keeps up to a load of 0.9, the highest load tried. Under traffic.pattern = tornado, the network keeps up to a load of 0.3 and is saturated at 0.4."},
+		{[]experiments.Knee{
+			{Demand: "traffic.pattern = u", Design: "min", Steady: 0.8, Not: 0.9}, {Demand: "traffic.pattern = u", Design: "val", Steady: 0.4, Not: 0.5},
+			{Demand: "traffic.pattern = w", Design: "min", Steady: 0.1, Not: 0.2}, {Demand: "traffic.pattern = w", Design: "val", Steady: 0.4, Not: 0.5}},
+			"Under traffic.pattern = u, of 2 variants, min carries most: it keeps up to a load of 0.8 and is saturated at 0.9. val carries least: it keeps up to a load of 0.4 and is saturated at 0.5. " +
+				"Under traffic.pattern = w, of 2 variants, val carries most: it keeps up to a load of 0.4 and is saturated at 0.5. min carries least: it keeps up to a load of 0.1 and is saturated at 0.2."},
 	} {
 		if got := sentenceOf(c.knees); got != c.want {
 			t.Errorf("%q\nwant %q", got, c.want)

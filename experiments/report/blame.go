@@ -16,6 +16,7 @@ import (
 // blame shows where the latency of the points of an experiment came from.
 type blame struct {
 	Picture template.HTML
+	Narrow  template.HTML // for the width of a telephone
 	Note    string
 	Caption string // of the point with the worst channels
 	Worst   []worst
@@ -27,9 +28,10 @@ type worst struct {
 }
 
 const (
-	mostBars  = 40
-	mostWorst = 10
-	barsWidth = 640 // of the picture in its own units; the page scales it
+	mostBars    = 40
+	mostWorst   = 10
+	barsWidth   = 640 // of the picture in its own units; the page scales it
+	narrowWidth = 340
 )
 
 // partColours are the fills of the parts, by fabric.Part.
@@ -70,7 +72,7 @@ func newBlame(f *experiments.Folder) *blame {
 	if slices.Contains(f.File.SweptKeys(), seedKey) {
 		b.Note += " Each is the mean of its seeds."
 	}
-	b.Picture = stackedBars(shown)
+	b.Picture, b.Narrow = stackedBars(shown, barsWidth), stackedBars(shown, narrowWidth)
 	slowest := slices.MaxFunc(points, func(a, b blamedPoint) int { return cmp.Compare(a.total, b.total) })
 	b.Caption = slowest.label
 	slices.SortStableFunc(slowest.channels, func(a, b blamedChannel) int { return cmp.Compare(b.root, a.root) })
@@ -172,12 +174,16 @@ func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f'
 // stackedBars draws a bar for each point: its label above, its parts from left
 // to right. The longest bar of those that kept up fills the width; one of a
 // saturated point, which would dwarf them all, is shrunk to it and says so.
-func stackedBars(points []blamedPoint) template.HTML {
+func stackedBars(points []blamedPoint, barsWidth float64) template.HTML {
 	const (
-		pitch, thickness = 30.0, 12.0
-		left, room       = 4.0, 70.0 // margin; for the number behind a bar
-		legend           = 44.0
+		line, thickness = 14.0, 12.0
+		left, room      = 4.0, 70.0 // margin; for the number behind a bar
 	)
+	columns := 4
+	if barsWidth < 500 {
+		columns = 2
+	}
+	legend := 8 + 18*float64((len(fabric.PartNames)+columns-1)/columns)
 	top, all := 0.0, 0.0
 	for _, p := range points {
 		all = max(all, p.total)
@@ -194,34 +200,55 @@ func stackedBars(points []blamedPoint) template.HTML {
 		}
 		return 0
 	}
+	labels, height := make([][]string, len(points)), legend
+	for i, p := range points {
+		label := p.label
+		if p.total > top {
+			label += " (saturated: the bar is not to scale)"
+		}
+		labels[i] = broken(label, int((barsWidth-2*left)/6))
+		height += line*float64(len(labels[i])) + thickness + 4
+	}
 	var c strings.Builder
-	height := legend + pitch*float64(len(points))
-	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %d %s" xmlns="http://www.w3.org/2000/svg">`+"\n", barsWidth, num(height))
+	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %s %s" xmlns="http://www.w3.org/2000/svg">`+"\n", num(barsWidth), num(height))
 	text := func(x, y float64, words string) {
 		fmt.Fprintf(&c, `<text x="%s" y="%s" font-size="11" fill="#1b1f24">%s</text>`+"\n", num(x), num(y), template.HTMLEscapeString(words))
 	}
 	for i, name := range fabric.PartNames {
-		x, y := left+float64(i%4)*barsWidth/4, 4+float64(i/4)*18
+		x, y := left+float64(i%columns)*barsWidth/float64(columns), 4+float64(i/columns)*18
 		fmt.Fprintf(&c, `<rect x="%s" y="%s" width="10" height="10" fill="%s" />`+"\n", num(x), num(y), partColours[i])
 		text(x+15, y+9, name)
 	}
+	y := legend
 	for i, p := range points {
-		x, y := left, legend+pitch*float64(i)
-		scale, label := scaleTo(top), p.label
-		if p.total > top {
-			scale, label = scaleTo(p.total), label+" (saturated: the bar is not to scale)"
+		x, scale := left, scaleTo(max(top, p.total))
+		for _, words := range labels[i] {
+			text(x, y+10, words)
+			y += line
 		}
-		text(x, y+10, label)
 		for part, time := range p.parts {
 			width := time * scale
 			if width > 0 {
 				fmt.Fprintf(&c, `<rect x="%.2f" y="%s" width="%.2f" height="%s" fill="%s"><title>%s: %.4g ns</title></rect>`+"\n",
-					x, num(y+14), width, num(thickness), partColours[part], fabric.PartNames[part], time)
+					x, num(y), width, num(thickness), partColours[part], fabric.PartNames[part], time)
 			}
 			x += width
 		}
-		text(x+5, y+14+thickness-2, fmt.Sprintf("%.4g ns", p.total))
+		text(x+5, y+thickness-2, fmt.Sprintf("%.4g ns", p.total))
+		y += thickness + 4
 	}
 	c.WriteString("</svg>")
 	return template.HTML(c.String())
+}
+
+// broken divides a text between words into lines of about so many letters.
+func broken(text string, letters int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		if n := len(lines); n > 0 && len(lines[n-1])+1+len(word) <= letters {
+			lines[n-1] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
 }

@@ -27,7 +27,7 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 		}
 		return x
 	}
-	picture := string(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}))
+	picture := string(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}, barsWidth))
 	if a, b, c, d := width(picture, 0), width(picture, 1), width(picture, 2), width(picture, 3); a != 2*b || c != a || d != b || a < 500 {
 		t.Errorf("bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
 	}

@@ -1,47 +1,40 @@
 package report
 
 import (
-	"encoding/json"
 	"html/template"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 )
 
-// drawnFigure is a figure: a picture, and the numbers for the page's script.
+// drawnFigure is a figure as plot draws it, and for the width of a telephone.
 type drawnFigure struct {
-	Title, Label string
-	Picture      template.HTML
-	Chart        string // JSON; empty where the script cannot draw it
+	Label        string
+	Wide, Narrow template.HTML
+	Panels       bool
 	Files        []file
 }
 
 // figure draws a plot.
 func figure(f *experiments.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
-	d := drawnFigure{Title: p.Title, Label: p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X}
+	d := drawnFigure{Label: p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X, Panels: p.Panels != ""}
 	source, err := f.PlotSource(p)
 	if err != nil {
 		return d, err
 	}
-	chart, err := p.Chart(source)
+	wide, narrow, err := p.PagePictures(source)
 	if err != nil {
 		return d, err
 	}
-	if chart != nil {
-		text, err := json.Marshal(chart)
-		if err != nil {
-			return d, err
-		}
-		d.Chart = string(text)
-	}
-	picture, err := p.Draw(source, "svg")
-	if err != nil {
-		return d, err
-	}
+	d.Wide, d.Narrow = d.element(wide), d.element(narrow)
+	return d, nil
+}
+
+// element is a picture as an element of a page.
+func (d *drawnFigure) element(picture []byte) template.HTML {
 	_, element, found := strings.Cut(string(picture), "<svg ")
 	if !found {
 		panic("report: a picture that is not SVG")
 	}
-	d.Picture = template.HTML(`<svg role="img" aria-label="` + template.HTMLEscapeString(d.Label) + `" ` + element)
-	return d, nil
+	return template.HTML(`<svg role="img" aria-label="` + template.HTMLEscapeString(d.Label) + `" ` + element)
 }

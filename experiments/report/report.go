@@ -19,8 +19,8 @@ var styleCSS string
 
 // The scripts of the page, none of which it needs to be read.
 var (
-	//go:embed chart.js
-	chartJS string
+	//go:embed figures.js
+	figuresJS string
 	//go:embed tables.js
 	tablesJS string
 	//go:embed maps.js
@@ -29,7 +29,7 @@ var (
 
 // script is all of them, in a form that is XML, too.
 func script() template.JS {
-	return template.JS("//<![CDATA[\n" + chartJS + tablesJS + mapsJS + "//]]>\n")
+	return template.JS("//<![CDATA[\n" + figuresJS + tablesJS + mapsJS + "//]]>\n")
 }
 
 var page = template.Must(template.New("page").Parse(pageHTML))

@@ -149,8 +149,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("question %q", questions)
 	}
 	// 1 plot and, of 2 variants, a map of the higher load.
-	if n := len(root.all("svg")); n != 3 {
-		t.Errorf("%d pictures, want 3", n)
+	if n := len(root.all("svg")); n != 4 {
+		t.Errorf("%d pictures, want the figure for two widths, and two maps", n)
 	}
 	for i, vcs := range []string{"2", "4"} {
 		if got := root.all("figcaption")[i].Text; !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates") {
@@ -287,7 +287,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 		t.Errorf("shares of the channels come to %v", roots)
 	}
 	picture, err := figure(f, &f.File.Plots[0])
-	if svg := string(picture.Picture); err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1 {
+	if svg := string(picture.Wide); err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1 {
 		t.Errorf("%v\n%s", err, svg)
 	}
 }

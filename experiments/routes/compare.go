@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/experiments"
@@ -39,14 +39,6 @@ type loaded struct {
 type jobLoad struct {
 	together, alone float64 // throughput beside the others and without them
 	hottest         int32   // fullest cable that it uses; -1: it uses none
-}
-
-// Notes say where the tables may differ from OpenSM's.
-func (e *Compared) Notes() []string {
-	if e.tables == nil {
-		return nil
-	}
-	return e.tables.Notes
 }
 
 // Comparison is several engines on one fabric under the same demands.
@@ -133,7 +125,7 @@ func (c *Comparison) each(visit func(e *Compared, l *loaded)) {
 // Table is one line for each demand and engine.
 func (c *Comparison) Table() *experiments.Table {
 	t := &experiments.Table{Columns: []string{"engine", "pattern", "status", "pairs_without_path", "hops_mean", "hops_max",
-		"cable_load_mean", "cable_load_max", "idle_cables", "throughput_bound", "throughput_least", "service_levels", "lanes", "deadlock", "hottest_cable", "note"}}
+		"cable_load_mean", "fullest_cable_load", "idle_cables", "throughput_bound", "throughput_least", "service_levels", "lanes", "deadlock", "hottest_cable", "hottest_cable_load", "note"}}
 	for i, d := range c.Demands {
 		for _, e := range c.Engines {
 			if e.tables == nil {
@@ -148,13 +140,13 @@ func (c *Comparison) Table() *experiments.Table {
 			if e.cycle > 0 {
 				deadlock = fmt.Sprintf("cycle of %d", e.cycle)
 			}
-			hottest := ""
+			hottest, carries := "", ""
 			if list := l.Hottest(1); len(list) > 0 && l.Load[list[0]] > 0 {
-				hottest = cableName(c.subnet, list[0])
+				hottest, carries = cableName(c.subnet, list[0]), decimal(l.Load[list[0]])
 			}
 			t.Rows = append(t.Rows, []string{e.Engine, d.Name, "ok", strconv.Itoa(e.lost), decimal(e.hops), strconv.Itoa(e.maxHops),
 				decimal(mean), decimal(l.worst), strconv.Itoa(idle), decimal(l.mean), decimal(l.least),
-				strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, strings.Join(e.Notes(), "; ")})
+				strconv.Itoa(len(e.tables.LevelsInUse())), strconv.Itoa(e.tables.VCs()), deadlock, hottest, carries, ""})
 		}
 	}
 	return t
@@ -204,7 +196,7 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 func (c *Comparison) Cables() *experiments.Table {
 	s := c.subnet
 	t := &experiments.Table{Columns: []string{"from", "from_port", "to", "to_port"}}
-	c.each(func(_ *Compared, l *loaded) { t.Columns = append(t.Columns, l.label) })
+	c.each(func(_ *Compared, l *loaded) { t.Columns = append(t.Columns, "load_share "+l.label) })
 	for i, link := range s.Links {
 		back := s.Links[link.Back]
 		row := []string{s.Graph.SwitchName(s.Switches[back.Peer]), strconv.Itoa(int(link.Port)), s.Graph.SwitchName(s.Switches[link.Peer]), strconv.Itoa(int(back.Port))}
@@ -214,24 +206,29 @@ func (c *Comparison) Cables() *experiments.Table {
 	return t
 }
 
-// hottestCables is how many cables [Comparison.Hottest] lists.
+// hottestCables is how many cables [Comparison.Hottest] lists; where there are more
+// engines, one of each.
 const hottestCables = 8
 
-// Hottest is the load, under every engine, of the directions of cables with the highest
-// load under any of them, the highest first.
+// Hottest is the load, under every engine, of the directions of cables that are the
+// hottest under one of them: those of each engine in turn, so that none is left out.
 func (c *Comparison) Hottest() *experiments.Table {
 	t := &experiments.Table{Columns: []string{"cable_from", "cable_to", "engine", "load_share"}}
-	most := make(Load, len(c.subnet.Links))
+	var lists [][]int32
 	c.each(func(_ *Compared, l *loaded) {
-		for i, x := range l.Load {
-			most[i] = max(most[i], x)
-		}
+		list := l.Hottest(hottestCables)
+		lists = append(lists, slices.DeleteFunc(list, func(link int32) bool { return l.Load[link] == 0 }))
 	})
-	s := c.subnet
-	for _, link := range most.Hottest(hottestCables) {
-		if most[link] == 0 {
-			break
+	var chosen []int32
+	for rank := range hottestCables {
+		for _, list := range lists {
+			if rank < len(list) && !slices.Contains(chosen, list[rank]) && (rank == 0 || len(chosen) < hottestCables) {
+				chosen = append(chosen, list[rank])
+			}
 		}
+	}
+	s := c.subnet
+	for _, link := range chosen {
 		from, to := s.Graph.PortName(s.Links[link].Graph), s.Graph.PortName(s.Links[s.Links[link].Back].Graph)
 		c.each(func(_ *Compared, l *loaded) {
 			t.Rows = append(t.Rows, []string{from, to, l.label, decimal(l.Load[link])})
@@ -280,6 +277,7 @@ func (c *Comparison) Describe(w io.Writer, hottest int) {
 			if len(e.loads) > 1 {
 				fmt.Fprintf(t, "  %s:\n", c.Demands[i].Name)
 			}
+			fmt.Fprintf(t, "  load_share\thottest cable\n")
 			for _, link := range l.Hottest(hottest) {
 				if l.Load[link] > 0 {
 					fmt.Fprintf(t, "  %s\t%s\n", decimal(l.Load[link]), cableName(c.subnet, link))

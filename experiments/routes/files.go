@@ -25,16 +25,16 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		}
 		files[name] = b.Bytes()
 	}
-	const label = "load of a cable, in full rates of an adapter"
+	const label = "Load of a cable (full rates of an adapter)"
+	bars, panels := experiments.NewPlot(), experiments.NewPlot()
+	bars.Style, bars.X, bars.Y, bars.By = "bar", "cable_from", []string{"load_share"}, []string{"engine"}
+	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title(), "Port out of which the cable leads", label, 9
+	panels.Style, panels.X, panels.Y, panels.By, panels.Panels = "histogram", "load_from_share", []string{"cables"}, []string{"engine"}, "engine"
+	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title(), label, "Share of the cables per unit of load", 9
 	for name, p := range map[string]struct {
 		table *experiments.Table
 		plot  experiments.PlotConfig
-	}{
-		"hottest.svg": {hottest, experiments.PlotConfig{X: "cable_from", Y: []string{"load_share"}, By: []string{"engine"}, Style: "bar",
-			Title: "The hottest cables, " + c.title(), XLabel: "port out of which the cable leads", YLabel: label}},
-		"histogram.svg": {histogram, experiments.PlotConfig{X: "load_from_share", Y: []string{"cables"}, By: []string{"engine"}, Style: "histogram",
-			Title: "Cables by load, " + c.title(), XLabel: label, YLabel: "density"}},
-	} {
+	}{"hottest.svg": {hottest, bars}, "histogram.svg": {histogram, panels}} {
 		if len(p.table.Rows) == 0 {
 			continue // no cable carries anything
 		}

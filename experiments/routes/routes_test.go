@@ -2,9 +2,11 @@ package routes
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 )
@@ -72,5 +74,73 @@ func TestConfigure(t *testing.T) {
 	r.Manager = "nobody"
 	if _, err = r.Configure(); err == nil {
 		t.Error("a manager that is not there")
+	}
+}
+
+// TestHottestOfEveryEngine: the table of the hottest cables has some of each engine, and
+// its loads are those of engines.csv and cables.csv: one kind of mean. Every column of
+// the tables is documented.
+func TestHottestOfEveryEngine(t *testing.T) {
+	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "cable", Latency: 1})
+	for s := range topology.SwitchID(4) {
+		b.AddTerminal(s, 0)
+		b.AddTerminal(s, 0)
+		b.AddLink(s, (s+1)%4, 1)
+	}
+	b.AddLink(0, 2, 1)
+	r := Request{Network: topology.NewFileNetwork(b.Freeze()), Config: opensm.DefaultConfig(), Lanes: 8}
+	permutation, err := PatternDemand(r.Network, "permutation", 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.Compare([]string{"minhop", "updn", "lash"}, []*Demand{permutation}, func() float64 { return 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell := func(table *experiments.Table, row []string, name string) string {
+		at, err := table.Column(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row[at]
+	}
+	engines, hottest := c.Table(), c.Hottest()
+	for _, row := range engines.Rows {
+		engine, from, load := cell(engines, row, "engine"), cell(engines, row, "hottest_cable"), cell(engines, row, "hottest_cable_load")
+		found := cell(engines, row, "status") == "refused"
+		for _, other := range hottest.Rows {
+			name := cell(hottest, other, "cable_from") + " to " + cell(hottest, other, "cable_to")
+			if cell(hottest, other, "engine") == engine && name == from {
+				found = cell(hottest, other, "load_share") == load
+			}
+		}
+		if !found {
+			t.Errorf("%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
+		}
+		fullest, _ := strconv.ParseFloat(cell(engines, row, "fullest_cable_load"), 64)
+		if one, _ := strconv.ParseFloat(load, 64); fullest < one {
+			t.Errorf("%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
+		}
+	}
+	files, err := c.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture := string(files["histogram.svg"]); strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1 {
+		t.Error("the histogram has no panel for each engine")
+	}
+	documented := map[string]bool{}
+	for _, o := range experiments.CommandTables() {
+		for _, column := range o.Columns {
+			documented[o.File+" "+column.Name] = true
+		}
+	}
+	for name, table := range map[string]*experiments.Table{"engines.csv": engines, "hottest.csv": hottest, "cables.csv": c.Cables(), "histogram.csv": c.Histogram()} {
+		for _, column := range table.Columns {
+			word, _, _ := strings.Cut(column, " ")
+			if !documented[name+" "+word] {
+				t.Errorf("%s: column %s is not documented", name, column)
+			}
+		}
 	}
 }

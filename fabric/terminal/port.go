@@ -34,7 +34,7 @@ func (p *Port) cycle() int64 { return max(p.host.first, p.engine.Now()) }
 // the end of the run nothing is sent.
 func (p *Port) Send(packet Packet) {
 	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 {
-		panic(fmt.Sprintf("terminal: %T on terminal %d sends the packet %+v", p.program, p.id, packet))
+		panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63", p.id, packet, len(p.host.ports)-1)})
 	}
 	now := p.cycle()
 	if now >= p.host.stop {

@@ -12,14 +12,15 @@ type RailConfig struct {
 	Nodes        int `toml:"nodes" doc:"nodes of a scalable unit; a leaf serves one rail of a unit" min:"1" max:"4096"`
 	Units        int `toml:"units" doc:"scalable units" min:"1" max:"65536"`
 	Uplinks      int `toml:"uplinks" doc:"cables of a leaf to spines" min:"1" max:"4096"`
-	Spines       int `toml:"spines" doc:"spines that a leaf is joined to: all of them without cores, those of its rail with cores" min:"1" max:"4096"`
+	Spines       int `toml:"spines" doc:"spines that a leaf is joined to: all of them without cores, those of its rail and group with cores" min:"1" max:"4096"`
 	Cores        int `toml:"cores" doc:"core switches over the spines; 0: two levels" min:"0" max:"65536"`
 	SpineUplinks int `toml:"spine_uplinks" doc:"cables of a spine to cores" min:"0" max:"4096"`
+	Groups       int `toml:"groups" doc:"with cores: equal groups that the units of a rail stand in, each with spines of its own" min:"1" max:"65536"`
 }
 
 func init() {
 	param.Register(Registry, "rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
-		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2},
+		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1},
 		func(c RailConfig, _ struct{}) (Topology, error) { return newRail(c), nil })
 }
 
@@ -34,6 +35,10 @@ func (c *RailConfig) Validate() error {
 		return &param.ParamError{Key: "spine_uplinks", Value: c.SpineUplinks, Want: "0 without cores"}
 	case c.Cores > 0 && (c.SpineUplinks == 0 || c.SpineUplinks%(c.Cores/c.Spines) != 0):
 		return &param.ParamError{Key: "spine_uplinks", Value: c.SpineUplinks, Want: fmt.Sprintf("a multiple of cores/spines = %d", c.Cores/c.Spines)}
+	case c.Cores == 0 && c.Groups > 1:
+		return &param.ParamError{Key: "groups", Value: c.Groups, Want: "1 without cores"}
+	case c.Units%c.Groups != 0:
+		return &param.ParamError{Key: "groups", Value: c.Groups, Want: fmt.Sprintf("a divisor of units = %d", c.Units)}
 	}
 	tree := c.xgft()
 	if tree.Validate() != nil { // its only possible problem: too large
@@ -43,20 +48,21 @@ func (c *RailConfig) Validate() error {
 }
 
 // xgft is the tree: leaves of all rails of all units under common spines, or the units
-// of a rail under the rail's spines, and the rails under the cores.
+// of a group of a rail under its spines, and the groups of all rails under the cores.
 func (c *RailConfig) xgft() XGFTConfig {
 	if c.Cores == 0 {
 		return XGFTConfig{M: []int{c.Nodes, c.Units * c.Rails}, W: []int{1, c.Spines}, Parallel: []int{1, c.Uplinks / c.Spines}}
 	}
 	over := c.Cores / c.Spines
-	return XGFTConfig{M: []int{c.Nodes, c.Units, c.Rails}, W: []int{1, c.Spines, over}, Parallel: []int{1, c.Uplinks / c.Spines, c.SpineUplinks / over}}
+	return XGFTConfig{M: []int{c.Nodes, c.Units / c.Groups, c.Groups * c.Rails}, W: []int{1, c.Spines, over}, Parallel: []int{1, c.Uplinks / c.Spines, c.SpineUplinks / over}}
 }
 
 // RailOptimised is a cluster of nodes with several adapters (NVIDIA, DGX SuperPOD reference
 // architectures, 2023 to 2025, chapter on the compute fabric): adapter r of each node is
 // on rail r, and a leaf serves one rail of one scalable unit, so that the nodes of a unit meet
 // on a leaf if they use the same rail. The leaves of all rails have common spines, or the
-// spines of each rail common cores; either is a fat tree.
+// spines of each rail common cores; either is a fat tree. A rail of more units than a spine
+// has ports for has several groups of units, each with spines of its own.
 //
 //	      spine 0        spine 1            rails = 2, nodes = 3, units = 2,
 //	      │ │  ╲╲        ╱╱  │ │            uplinks = 2, spines = 2
@@ -75,14 +81,15 @@ func (c *RailConfig) xgft() XGFTConfig {
 //
 // The published clusters: 8 rails, 32 nodes a unit, switches of 64 ports: uplinks = 32,
 // spines = 8 for 2 units and 16 for 4; with 16 units 16 spines a rail, cores = 64,
-// spine_uplinks = 32. Which spine is cabled to which core is not published; here each meets
-// cores/spines of them.
+// spine_uplinks = 32. 64 units need 64 spines a rail and a leaf has 32 uplinks: groups = 2 of
+// 32 units and 32 spines, cores = 256. Which spine is cabled to which core is not published;
+// here each meets cores/spines of them.
 //
 // # Closed forms
 //
-// Those of [XGFT]: units*rails leaves; spines, or rails*spines; units*nodes*rails
+// Those of [XGFT]: units*rails leaves; spines, or rails*groups*spines; units*nodes*rails
 // terminals. Switches on a path: one on the same rail of a unit, three across units or
-// rails without cores; with cores three on the same rail, five across rails.
+// rails without cores; with cores three on the same rail of a group, else five.
 type RailOptimised struct {
 	RailConfig
 	*XGFT

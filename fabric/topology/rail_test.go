@@ -7,7 +7,7 @@ import (
 
 func init() {
 	for _, c := range []RailConfig{
-		{2, 3, 2, 2, 2, 0, 0}, {1, 2, 3, 1, 1, 0, 0}, {3, 2, 2, 4, 2, 0, 0}, {2, 2, 2, 2, 1, 1, 1}, {2, 2, 3, 4, 2, 4, 4}, {4, 1, 1, 2, 1, 0, 0},
+		{2, 3, 2, 2, 2, 0, 0, 1}, {1, 2, 3, 1, 1, 0, 0, 1}, {3, 2, 2, 4, 2, 0, 0, 1}, {2, 2, 2, 2, 1, 1, 1, 1}, {2, 2, 3, 4, 2, 4, 4, 1}, {4, 1, 1, 2, 1, 0, 0, 1}, {2, 2, 4, 2, 2, 4, 4, 2}, {3, 1, 6, 2, 1, 2, 2, 3},
 	} {
 		addSample("rail-optimised", fmt.Sprintf("%+v", c), false, func(d *RailConfig) { *d = c })
 	}
@@ -21,9 +21,13 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 		config RailConfig
 		want   [8]int
 	}{
-		{RailConfig{8, 32, 2, 32, 8, 0, 0}, [8]int{64, 512, 16, 8, 0, 512, 512, 0}},
-		{RailConfig{8, 32, 4, 32, 16, 0, 0}, [8]int{128, 1024, 32, 16, 0, 1024, 1024, 0}},
-		{RailConfig{8, 32, 16, 32, 16, 64, 32}, [8]int{512, 4096, 128, 128, 64, 4096, 4096, 4096}},
+		{RailConfig{8, 32, 2, 32, 8, 0, 0, 1}, [8]int{64, 512, 16, 8, 0, 512, 512, 0}},
+		{RailConfig{8, 32, 4, 32, 16, 0, 0, 1}, [8]int{128, 1024, 32, 16, 0, 1024, 1024, 0}},
+		{RailConfig{8, 32, 16, 32, 16, 64, 32, 1}, [8]int{512, 4096, 128, 128, 64, 4096, 4096, 4096}},
+		// By the same rules, 64 units, twice the ports that a spine has for leaves: leaves
+		// 64*8, as many spines, of 32 ports up each, on cores of 64 ports: 256. Each level
+		// has a cable for each of the 64*32*8 adapters.
+		{RailConfig{8, 32, 64, 32, 32, 256, 32, 2}, [8]int{2048, 16384, 512, 512, 256, 16384, 16384, 16384}},
 	} {
 		x := build(t, "rail-optimised", func(d *RailConfig) { *d = c.config }).(*RailOptimised)
 		g := x.Graph()
@@ -47,7 +51,7 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 
 // Switches on a path: one on the same rail of a unit, three otherwise.
 func TestRailOptimisedPaths(t *testing.T) {
-	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 3, 2, 2, 2, 0, 0} }).(*RailOptimised)
+	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 3, 2, 2, 2, 0, 0, 1} }).(*RailOptimised)
 	g := x.Graph()
 	for a := range TerminalID(g.Terminals()) {
 		d := g.DistancesFrom(g.TerminalSwitch(a), nil)
@@ -63,10 +67,35 @@ func TestRailOptimisedPaths(t *testing.T) {
 	}
 }
 
+// Cables on a path with groups and cores, 2 rails of 4 units in 2 groups: none on a rail of a
+// unit, two on a rail of a group, four otherwise.
+func TestRailOptimisedGroups(t *testing.T) {
+	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 2, 4, 2, 2, 4, 4, 2} }).(*RailOptimised)
+	g := x.Graph()
+	for a := range TerminalID(g.Terminals()) {
+		d := g.DistancesFrom(g.TerminalSwitch(a), nil)
+		for b := range TerminalID(g.Terminals()) {
+			unitA, unitB, want := x.NodeOf(a)/2, x.NodeOf(b)/2, 4
+			switch {
+			case x.RailOf(a) != x.RailOf(b) || unitA/2 != unitB/2:
+			case unitA != unitB:
+				want = 2
+			default:
+				want = 0
+			}
+			if got := int(d[g.TerminalSwitch(b)]); got != want {
+				t.Fatalf("terminals %d and %d: %d cables, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
 func TestRailOptimisedRefuses(t *testing.T) {
 	refuses(t, "rail-optimised", "uplinks", func(c *RailConfig) { c.Uplinks = 5 })
 	refuses(t, "rail-optimised", "cores", func(c *RailConfig) { c.Cores = 3 })
 	refuses(t, "rail-optimised", "spine_uplinks", func(c *RailConfig) { c.SpineUplinks = 3 })
 	refuses(t, "rail-optimised", "spine_uplinks", func(c *RailConfig) { c.Cores, c.SpineUplinks = 8, 6 })
+	refuses(t, "rail-optimised", "groups", func(c *RailConfig) { c.Groups = 2 })
+	refuses(t, "rail-optimised", "groups", func(c *RailConfig) { c.Cores, c.SpineUplinks, c.Groups = 2, 2, 3 })
 	refuses(t, "rail-optimised", "units", func(c *RailConfig) { c.Units, c.Nodes, c.Rails = 65536, 4096, 64 })
 }

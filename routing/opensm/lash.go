@@ -20,13 +20,20 @@ func init() {
 // OpenSM searches a layer for cycles anew for every pair. Here each layer keeps a
 // topological order of its channels ([ordered]), which gives the same answers.
 //
-// Deviation: do_mesh_analysis, which numbers the switches of meshes and tori anew, is
-// not repeated; [Tables.Notes] says so.
+// With do_mesh_analysis the switches of meshes and tori and their links are numbered by
+// their coordinates ([lashMesh]), and cables side by side are taken in turn.
 //
 // Cost: switches squared times the length of paths, where few pairs disturb the
 // order.
 func routeLASH(s *Subnet, o *Options) (*Tables, error) {
-	w := newLASH(s)
+	switches := lashSwitches(s)
+	if o.MeshAnalysis {
+		var ok bool
+		if switches, ok = analyzeMesh(switches); !ok {
+			return nil, &Refusal{"lash", "the analysis of this fabric's meshes (do_mesh_analysis) does not come to an end in OpenSM"}
+		}
+	}
+	w := newLASH(s, switches)
 	w.paths()
 	available := o.OperationalVLs - o.LashStartVL
 	if !w.divide(available) {
@@ -35,53 +42,44 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	w.balance()
 	t := newTables("lash", s)
 	t.Lanes = len(w.layers)
-	if o.MeshAnalysis {
-		t.Notes = append(t.Notes, "do_mesh_analysis is not repeated: on tori the tables differ from OpenSM's")
-	}
-	t.fill(func(from, to int32) uint8 {
-		if c := w.next[int(from)*w.n+int(to)]; c >= 0 {
-			return s.Links[w.first[c]].Port
-		}
-		return noPath
-	})
+	w.fill(t, o.MeshAnalysis)
 	t.level = func(n int32, lid int) uint8 {
 		to := s.Ends[lid].Node
 		if n == to {
 			return uint8(o.LashStartVL)
 		}
-		return w.layer[int(n)*w.n+int(to)] + uint8(o.LashStartVL)
+		return w.layer[int(w.number[n])*w.n+int(w.number[to])] + uint8(o.LashStartVL)
 	}
 	return t, nil
 }
 
 // lash is the work of the engine. Channels are those from switch to switch, parallel
-// cables merged: the i-th neighbour of node n is channel start[n]+i.
+// cables merged: the i-th neighbour of switch n is channel start[n]+i.
 type lash struct {
 	channels
 	s      *Subnet
 	n      int
-	first  []int32 // by channel: the lowest numbered cable, in Subnet.Links
-	index  []int16 // by [to*n+from]: which neighbour of from to is, -1 none
-	next   []int32 // by [from*n+to]: channel of the path, -1 none
-	layer  []uint8 // by [from*n+to]
+	number []int32   // by node: which switch it is
+	cables [][]int32 // by channel, in Subnet.Links
+	index  []int16   // by [to*n+from]: which neighbour of from to is, -1 none
+	next   []int32   // by [from*n+to]: channel of the path, -1 none
+	layer  []uint8   // by [from*n+to]
 	layers []*ordered
 	pairs  []int // by layer, both directions counted
 }
 
-func newLASH(s *Subnet) *lash {
-	n := len(s.Switches)
-	w := &lash{s: s, n: n, index: make([]int16, n*n), next: make([]int32, n*n), layer: make([]uint8, n*n)}
+func newLASH(s *Subnet, switches []lashSwitch) *lash {
+	n := len(switches)
+	w := &lash{s: s, n: n, number: make([]int32, n), index: make([]int16, n*n), next: make([]int32, n*n), layer: make([]uint8, n*n)}
 	for i := range w.index {
 		w.index[i], w.next[i] = -1, -1
 	}
 	w.start = []int32{0}
-	for from := range s.nodes() {
-		for l := s.Start[from]; l < s.Start[from+1]; l++ {
-			to := s.Links[l].Peer
-			if at := &w.index[int(to)*n+int(from)]; *at < 0 {
-				*at = int16(int32(len(w.peer)) - w.start[from])
-				w.begin, w.peer, w.first = append(w.begin, from), append(w.peer, to), append(w.first, l)
-			}
+	for i, sw := range switches {
+		w.number[sw.node] = int32(i)
+		for j, l := range sw.links {
+			w.index[int(l.to)*n+i] = int16(j)
+			w.begin, w.peer, w.cables = append(w.begin, int32(i)), append(w.peer, l.to), append(w.cables, l.cables)
 		}
 		w.start = append(w.start, int32(len(w.peer)))
 	}
@@ -89,6 +87,38 @@ func newLASH(s *Subnet) *lash {
 		w.back = append(w.back, w.channel(to, w.begin[c]))
 	}
 	return w
+}
+
+// fill enters the ports: the first cable to the next switch, or the cables in turn, from
+// LID to LID.
+func (w *lash) fill(t *Tables, inTurn bool) {
+	cable := func(from, to int32) []int32 {
+		if c := w.next[int(w.number[from])*w.n+int(w.number[to])]; c >= 0 {
+			return w.cables[c]
+		}
+		return nil
+	}
+	t.fill(func(from, to int32) uint8 {
+		if cables := cable(from, to); cables != nil {
+			return w.s.Links[cables[0]].Port
+		}
+		return noPath
+	})
+	if !inTurn {
+		return
+	}
+	for n, row := range t.LFT {
+		turn := map[int32]int{} // by first cable
+		for lid, e := range w.s.Ends {
+			if e.Node < 0 || e.Node == int32(n) {
+				continue
+			}
+			if cables := cable(int32(n), e.Node); cables != nil {
+				row[lid] = w.s.Links[cables[turn[cables[0]]%len(cables)]].Port
+				turn[cables[0]]++
+			}
+		}
+	}
 }
 
 // channel is the one from a node to a neighbour.

@@ -54,6 +54,10 @@ func after(row []uint64, bit int) int {
 	}
 }
 
+// lashCeiling is more pairs, both directions counted, than OpenSM looks for in the
+// emptiest layer: layers that have as many do not become it.
+const lashCeiling = 9999
+
 // balance moves pairs from the fullest layer to the emptiest until they differ by
 // less than three pairs, or no pair can be moved. Pairs are drawn by the C
 // library's rand(), which OpenSM never seeds here; from a pair that is not in the
@@ -107,13 +111,13 @@ func (w *lash) balance() {
 			return
 		}
 		oldHigh, oldLow := high, low
-		high, low = 0, 0
+		least, most := lashCeiling, 0
 		for i, pairs := range w.pairs {
-			if pairs < w.pairs[low] {
-				low = i
+			if pairs < least {
+				low, least = i, pairs
 			}
-			if pairs > w.pairs[high] {
-				high = i
+			if pairs > most {
+				high, most = i, pairs
 			}
 		}
 		if low != oldLow {

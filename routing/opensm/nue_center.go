@@ -1,168 +1,155 @@
 package opensm
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/weft-sim/weft/fabric/topology"
-)
-
 // center is the switch with the highest betweenness (Brandes, Journal of Mathematical
-// Sociology 2001) for the paths from the destinations of a lane, and from the switches on
-// shortest paths between them, to these destinations and all switches; parallel cables are paths of
-// their own. Of equals it is the first.
+// Sociology 2001) among those on shortest paths between the hosts of a lane, for the
+// paths between these switches and hosts; parallel cables are paths of their own. hosts
+// counts the hosts of each node. Of equals it is the first in order.
 //
 // On tori many switches are equally central but for rounding, which decides then. So sums
-// are in OpenSM's order: over the paths from each switch, in order, and from each of its
-// destinations behind it, neighbours in the order of ports. Cost: switches times links.
-func (s *Subnet) center(ends []topology.TerminalID) int32 {
-	w := newBrandes(s, ends)
-	between := make([]float64, s.nodes())
-	hull := w.hull()
-	for from := range s.nodes() {
+// are in OpenSM's order: over the paths from each switch, in order, and once more for each
+// of its hosts, neighbours in the order of ports. Cost: switches times links.
+func (s *Subnet) center(order []int32, hosts []int) int32 {
+	n := len(order)
+	hull := s.hull(order, hosts)
+	between, behind, paths := make([]float64, n), make([]float64, n), make([]uint64, n)
+	before := make([][]int32, n) // neighbours from which a node is reached, one for each cable
+	distance := make([]int32, n)
+	queue := make([]int32, 0, n)
+	for _, from := range order {
 		if !hull[from] {
 			continue
 		}
-		w.search(from)
-		hosts := w.hosts[from]
-		// From a host of a switch all is as from the switch, but that the switch is passed
-		// and the host is no end.
-		for range 1 + len(hosts) {
-			for at := range between {
-				if int32(at) != from {
-					between[at] += w.behind[at]
+		for at := range distance {
+			distance[at], paths[at], before[at] = -1, 0, before[at][:0]
+		}
+		distance[from], paths[from] = 0, 1
+		queue = append(queue[:0], from)
+		for head := 0; head < len(queue); head++ {
+			at := queue[head]
+			for _, l := range s.links(at) {
+				to := l.Peer
+				if !hull[to] {
+					continue
+				}
+				if distance[to] < 0 {
+					distance[to] = distance[at] + 1
+					queue = append(queue, to)
+				}
+				if distance[to] == distance[at]+1 {
+					paths[to] += paths[at]
+					before[to] = append(before[to], at)
 				}
 			}
 		}
-		for _, host := range hosts {
-			sum := 0.0
-			for _, share := range w.first {
-				if share.to != host {
-					sum += share.pairs
+		// From a host of the switch all is as from the switch, but that the switch is
+		// passed and the host is no end.
+		for host := range 1 + hosts[from] {
+			clear(behind)
+			for i := len(queue) - 1; i >= 0; i-- {
+				at := queue[i]
+				ends := hosts[at]
+				if at == from && host > 0 {
+					ends--
+				}
+				behind[at] += float64(ends)
+				for _, u := range before[at] {
+					behind[u] += float64(float64(paths[u]) / float64(paths[at]) * (1 + behind[at]))
+				}
+				if at != from || host > 0 {
+					between[at] += behind[at]
 				}
 			}
-			between[from] += sum
 		}
 	}
-	best := int32(0)
-	for at, b := range between {
-		if b > between[best] {
-			best = int32(at)
+	best := int32(-1)
+	for _, at := range order {
+		if hull[at] && (best < 0 || between[at] > between[best]) {
+			best = at
 		}
 	}
 	return best
 }
 
-// brandes is searches in a network of switches and, numbered behind them, hosts.
-type brandes struct {
-	peers    [][]int32 // by switch, in the order of ports
-	hosts    [][]int32 // likewise
-	switches int32
-	distance []int32
-	paths    []float64 // shortest ones from the beginning
-	behind   []float64 // pairs whose paths go on from the node, by the share of them
-	before   [][]int32 // neighbours from which the node is reached, one for each cable
-	queue    []int32
-	first    []share // of the neighbours of the beginning, in the order in which they are added
-}
-
-// share is the pairs whose paths go on to a node.
-type share struct {
-	to    int32
-	pairs float64
-}
-
-func newBrandes(s *Subnet, ends []topology.TerminalID) *brandes {
-	n := s.nodes()
-	w := &brandes{peers: make([][]int32, n), hosts: make([][]int32, n), switches: n}
-	number := make(map[topology.TerminalID]int32, len(ends))
-	for i, t := range ends {
-		number[t] = n + int32(i)
+// hull marks the switches of hosts and those on shortest paths between marked ones, as
+// far as they are found in one pass in order.
+func (s *Subnet) hull(order []int32, hosts []int) []bool {
+	hull := make([]bool, len(order))
+	for at, count := range hosts {
+		hull[at] = count > 0
 	}
-	type cable struct {
-		port uint8
-		to   int32
-	}
-	var cables []cable
-	for at := range n {
-		cables = cables[:0]
-		for _, l := range s.links(at) {
-			cables = append(cables, cable{l.Port, l.Peer})
-		}
-		for _, h := range s.hosts(at) {
-			if host, is := number[h.Terminal]; is {
-				cables = append(cables, cable{h.Port, host})
-				w.hosts[at] = append(w.hosts[at], host)
-			}
-		}
-		slices.SortFunc(cables, func(a, b cable) int { return cmp.Compare(a.port, b.port) })
-		for _, c := range cables {
-			w.peers[at] = append(w.peers[at], c.to)
-		}
-	}
-	all := int(n) + len(ends)
-	w.distance, w.paths, w.behind, w.before = make([]int32, all), make([]float64, all), make([]float64, all), make([][]int32, all)
-	return w
-}
-
-// hull marks the switches on shortest paths between hosts.
-func (w *brandes) hull() []bool {
-	hull := make([]bool, w.switches)
-	leads := make([]bool, len(w.distance)) // to a host
-	for from := range w.switches {
-		if len(w.hosts[from]) == 0 {
+	distance, done := make([]int32, len(order)), make([]bool, len(order))
+	queue := make([]int32, 0, len(order))
+	for _, from := range order {
+		if !hull[from] {
 			continue
 		}
-		w.search(from)
-		clear(leads)
-		for i := len(w.queue) - 1; i >= 0; i-- {
-			at := w.queue[i]
-			if at >= w.switches {
-				leads[at] = true
-			}
-			if leads[at] {
-				for _, u := range w.before[at] {
-					leads[u] = true
+		for at := range distance {
+			distance[at] = -1
+		}
+		distance[from] = 0
+		queue = append(queue[:0], from)
+		for head := 0; head < len(queue); head++ {
+			for _, l := range s.links(queue[head]) {
+				if distance[l.Peer] < 0 {
+					distance[l.Peer] = distance[queue[head]] + 1
+					queue = append(queue, l.Peer)
 				}
 			}
 		}
-		for at := range hull {
-			hull[at] = hull[at] || leads[at]
+		clear(done)
+		done[from] = true
+		for _, end := range order {
+			if !hull[end] || done[end] {
+				continue
+			}
+			done[end] = true
+			queue = append(queue[:0], end)
+			for head := 0; head < len(queue); head++ {
+				at := queue[head]
+				for _, l := range s.links(at) {
+					if !done[l.Peer] && distance[l.Peer]+1 == distance[at] {
+						hull[l.Peer], done[l.Peer] = true, true
+						queue = append(queue, l.Peer)
+					}
+				}
+			}
 		}
 	}
 	return hull
 }
 
-// search looks at the shortest paths from a switch.
-func (w *brandes) search(from int32) {
-	for n := range w.distance {
-		w.distance[n], w.paths[n], w.behind[n], w.before[n] = -1, 0, 0, w.before[n][:0]
+// escape enters the tree of escape around a root: the dependencies of paths from the root
+// to all nodes, of paths from the nodes with hosts to the root, of turns from these into
+// other branches, and of all turns at the root.
+func (w *nueSearch) escape(root int32, hosts []int) {
+	enter := func(c, d int32) {
+		w.channelMark[c], w.channelMark[d] = nueEscape, nueEscape
+		w.mark[w.at(c, d)] = nueEscape
 	}
-	w.distance[from], w.paths[from] = 0, 1
-	w.queue = append(w.queue[:0], from)
-	for head := 0; head < len(w.queue); head++ {
-		n := w.queue[head]
-		if n >= w.switches {
-			continue // a host leads nowhere else
-		}
-		for _, to := range w.peers[n] {
-			if w.distance[to] < 0 {
-				w.distance[to] = w.distance[n] + 1
-				w.queue = append(w.queue, to)
+	for _, n := range w.order {
+		for l := w.tree[n]; l >= 0; l = w.tree[w.begin[l]] {
+			w.channelMark[l] = nueEscape
+			node := w.begin[l]
+			next := w.tree[node]
+			if next < 0 {
+				break
 			}
-			if w.distance[to] == w.distance[n]+1 {
-				w.paths[to] += w.paths[n]
-				w.before[to] = append(w.before[to], n)
+			enter(next, l)
+			if hosts[n] == 0 {
+				continue
+			}
+			enter(w.back[l], w.back[next])
+			for c := w.start[node]; c < w.start[node+1]; c++ {
+				if branch := w.tree[w.peer[c]]; branch >= 0 && w.begin[branch] == node && branch != l {
+					w.mark[w.at(w.back[l], branch)] = nueEscape
+				}
 			}
 		}
 	}
-	w.first = w.first[:0]
-	for i := len(w.queue) - 1; i > 0; i-- {
-		at := w.queue[i]
-		for _, u := range w.before[at] {
-			pairs := w.paths[u] / w.paths[at] * (1 + w.behind[at])
-			if w.behind[u] += pairs; u == from {
-				w.first = append(w.first, share{at, pairs})
+	for c := w.start[root]; c < w.start[root+1]; c++ {
+		for d := w.start[root]; d < w.start[root+1]; d++ {
+			if c != d && w.tree[w.peer[c]] == c && w.tree[w.peer[d]] == d {
+				enter(w.back[c], d)
 			}
 		}
 	}

@@ -1,184 +1,219 @@
 package opensm
 
 import (
-	"math"
+	"cmp"
+	"slices"
 
 	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
-// search grows paths from the source: Dijkstra's algorithm over channels, with sssp's
-// heap. A channel goes on by those whose dependency on it is in the graph already, then
-// by those whose dependency closes no cycle.
-func (w *nueSearch) search(source int32) {
-	w.source, w.late = source, false
+// grow searches paths from a node to all others: Dijkstra's algorithm over channels, with
+// sssp's heap. Once nothing is left to look at, a switch without a path is reached by
+// leading a neighbour another way, and the search goes on from there; if there is no such
+// way, all paths follow the tree of escape.
+func (w *nueSearch) grow(source int32) {
+	w.source = source
 	for n := range w.used {
-		w.used[n], w.dist[n], w.islands[n] = -1, sssp.Infinity, false
+		w.used[n], w.dist[n], w.found[n], w.others[n] = -1, sssp.Infinity, -1, w.others[n][:0]
 	}
 	w.heap.Clear()
 	w.dist[source] = 0
-	for _, again := range []bool{true, false} {
-		for l := w.c.start[source]; l < w.c.start[source+1]; l++ {
-			if d := w.paths.Weight(l); w.first[l] == again && d < w.dist[w.c.peer[l]] {
-				w.reach(l, d)
+	color := w.newMark()
+	c := w.imaginary(source)
+	w.begins(c, color)
+	w.far[c] = 0
+	missing := len(w.order) - 1
+	for turns := int32(0); ; {
+		missing -= w.settle(c, turns, color)
+		switch {
+		case w.heap.Len() > 0:
+			c = w.heap.Pop()
+			continue
+		case missing > 0:
+			if c = w.backtrack(color); c >= 0 {
+				missing--
+				turns++
+				continue
 			}
+			w.follow()
 		}
+		break
 	}
-	w.settle()
+	w.keep(source, w.used)
 }
 
-// settle empties the heap.
-func (w *nueSearch) settle() {
-	for w.heap.Len() > 0 {
-		l := w.heap.Pop()
-		n := w.c.peer[l]
-		if w.used[n] != l {
-			continue
-		}
-		for _, known := range []bool{true, false} {
-			for next := w.c.start[n]; next < w.c.start[n+1]; next++ {
-				slot := w.graph.at(l, next)
-				if next == w.c.back[l] || w.c.peer[next] == w.source || (w.graph.uses[slot] > 0) != known {
+// settle goes on from a channel: by the dependencies that are in the graph, then by the
+// others. turns counts how many times paths were led another way before. reached is how
+// many nodes were found.
+func (w *nueSearch) settle(c, turns, color int32) (reached int) {
+	n := w.peer[c]
+	for _, known := range []bool{true, false} {
+		for next := w.start[n]; next < w.start[n+1]; next++ {
+			slot := w.at(c, next)
+			now := w.color(slot)
+			if next == w.back[c] || known && now < nueEscape || !known && now != nueUnused {
+				continue
+			}
+			to := w.peer[next]
+			d := w.far[c] + w.weight[next]
+			switch {
+			case d >= w.dist[to]:
+				if now > nueUnused && (turns == 0 || w.used[to] < 0) {
+					w.far[next] = d
+					w.other(to, next)
+				}
+				continue
+			case !w.add(c, next, color):
+				continue
+			case turns > 0 && w.used[to] >= 0 && w.found[to] != turns:
+				if !w.shortcut(to, next, color) {
 					continue
 				}
-				w.relax(l, next, slot)
+			default:
+				if old := w.used[to]; old < 0 {
+					reached++
+					w.found[to] = turns
+				} else {
+					w.heap.Remove(old)
+					if before := w.used[w.begin[old]]; before >= 0 {
+						w.undo(w.at(before, old))
+					}
+				}
+				w.far[next] = d
+				w.heap.Insert(next, d)
 			}
+			w.used[to], w.dist[to] = next, d
 		}
+	}
+	return reached
+}
+
+// other notes a further channel into a node.
+func (w *nueSearch) other(n, c int32) {
+	if !slices.Contains(w.others[n], c) {
+		w.others[n] = append(w.others[n], c)
 	}
 }
 
-// relax takes channel next behind l if that is a shorter way and closes no cycle.
-func (w *nueSearch) relax(l, next, slot int32) {
-	n, to := w.c.peer[l], w.c.peer[next]
-	d := w.dist[n] + w.paths.Weight(next)
-	if d >= w.dist[to] {
-		return
-	}
-	if w.late && w.used[to] >= 0 && w.used[to] != next && (!w.islands[n] || !w.leads(next, to)) {
-		return
-	}
-	if w.graph.uses[slot] == 0 {
-		if w.blocked[slot] {
-			return
+// after appends to list[:0] the channels by which paths go on from a node, one for each
+// cable to the next.
+func (w *nueSearch) after(n int32, list []int32) []int32 {
+	list = list[:0]
+	for l := w.start[n]; l < w.start[n+1]; l++ {
+		if c := w.used[w.peer[l]]; c >= 0 && w.begin[c] == n {
+			list = append(list, c)
 		}
-		if !w.graph.add(l, next) {
-			w.blocked[slot] = true
-			return
-		}
-		w.tried = append(w.tried, slot)
-		w.trial[slot] = true
 	}
-	w.reach(next, d)
+	return list
 }
 
-// reach makes l the channel that its node is reached by. The one before it leaves the
-// heap, and its dependency the graph if this search has entered it.
-func (w *nueSearch) reach(l int32, d uint64) {
-	n := w.c.peer[l]
-	if old := w.used[n]; old >= 0 && old != l {
-		if w.heap.Has(old) {
-			w.heap.Remove(old)
-		}
-		if before := w.before(n); before >= 0 {
-			if slot := w.graph.at(before, old); w.trial[slot] {
-				w.trial[slot] = false
-				w.graph.uses[slot] = 0
-			}
-		}
-	}
-	w.used[n], w.dist[n] = l, d
-	if w.heap.Has(l) {
-		w.heap.Lower(l, d)
-	} else {
-		w.heap.Insert(l, d)
-	}
-}
+// turn is a way to an unreached node: another channel into a neighbour, and the one from
+// there.
+type turn struct{ in, out int32 }
 
-// leads tells whether the paths that go on from node n could do so behind channel l: by
-// dependencies that are in the graph.
-func (w *nueSearch) leads(l, n int32) bool {
-	for next := w.c.start[n]; next < w.c.start[n+1]; next++ {
-		if w.used[w.c.peer[next]] == next && (next == w.c.back[l] || w.graph.uses[w.graph.at(l, next)] == 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// resolve finds ways to the switches that the search has left without one; each is
-// tried once. ok is false if some stay without.
-func (w *nueSearch) resolve() (ok bool) {
-	w.late = true
-	for n := range int32(len(w.used)) {
-		if w.used[n] < 0 && n != w.source && w.backtrack(n) {
-			w.settle()
-		}
-	}
-	return !w.stuck()
-}
-
-// stuck tells whether switches are left without a path.
-func (w *nueSearch) stuck() bool {
-	for n, l := range w.used {
-		if l < 0 && int32(n) != w.source {
-			return true
-		}
-	}
-	return false
-}
-
-// backtrack leads a neighbour of an unreached switch another way, from which it can go
-// on to that switch: by a channel that the graph has in use already behind the path to
-// where it begins, and from which the graph has the ways to all switches behind the
-// neighbour in use. Of several, the neighbour and channel are taken that leave the
-// neighbour nearest.
-func (w *nueSearch) backtrack(island int32) bool {
-	best := uint64(math.MaxUint64)
-	in, out := int32(-1), int32(-1)
-	for b := w.c.start[island]; b < w.c.start[island+1]; b++ {
-		near, onward := w.c.peer[b], w.c.back[b]
-		if near == w.source || w.used[near] < 0 {
+// backtrack leads a neighbour of an unreached node another way, from which it can go on
+// to that node, and returns the channel into it; -1 if no unreached node has such a
+// neighbour. The other way is one that the search has seen, behind which the graph has
+// all that paths from the neighbour go on by. Of several the one is taken that leaves
+// the neighbour nearest; the others are noted for the node.
+func (w *nueSearch) backtrack(color int32) int32 {
+	var turns []turn
+	var after []int32
+	for _, n := range w.order {
+		if w.dist[n] != sssp.Infinity {
 			continue
 		}
-		for a := w.c.start[near]; a < w.c.start[near+1]; a++ {
-			from, l := w.c.peer[a], w.c.back[a]
-			if from == island || l == w.used[near] || from != w.source && w.used[from] < 0 || w.behind(from, near) {
+		turns = turns[:0]
+		for l := w.start[n]; l < w.start[n+1]; l++ {
+			near := w.peer[l]
+			if w.dist[near] == sssp.Infinity {
 				continue
 			}
-			d := w.dist[from] + w.paths.Weight(l)
-			if d >= best || from != w.source && w.graph.uses[w.graph.at(w.used[from], l)] == 0 || !w.leads(l, near) {
+			after = w.after(near, after)
+			for _, in := range w.others[near] {
+				if !slices.ContainsFunc(after, func(c int32) bool { return w.peer[c] == w.begin[in] || w.color(w.at(in, c)) < nueEscape }) {
+					turns = append(turns, turn{in, w.back[l]})
+				}
+			}
+		}
+		slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(w.far[a.in], w.far[b.in]) })
+		reached := int32(-1)
+		for _, t := range turns {
+			if !w.turn(t, color) {
 				continue
 			}
-			slots := w.addAll([]dependency{{l, onward}})
-			if slots == nil {
+			w.far[t.out] = w.far[t.in] + w.weight[t.out]
+			if reached >= 0 {
+				w.other(n, t.out)
 				continue
 			}
-			for _, slot := range slots {
-				w.graph.uses[slot] = 0
-			}
-			best, in, out = d, l, onward
+			reached = t.out
+			near := w.begin[t.out]
+			w.used[n], w.dist[n] = t.out, w.far[t.out]
+			w.used[near], w.dist[near] = t.in, w.far[t.in]
+		}
+		if reached >= 0 {
+			return reached
 		}
 	}
-	if in < 0 {
+	return -1
+}
+
+// turn enters the dependencies of a way to an unreached node; none if one closes a cycle.
+// Ways from the source itself are not taken.
+func (w *nueSearch) turn(t turn, color int32) (ok bool) {
+	from := w.begin[t.in]
+	if w.color(w.at(t.in, t.out)) == nueBlocked || from == w.source {
 		return false
 	}
-	for _, slot := range w.addAll([]dependency{{in, out}}) {
-		w.tried = append(w.tried, slot)
-		w.trial[slot] = true
+	before := w.used[from]
+	if w.begin[before] == w.peer[t.in] {
+		return false
 	}
-	near := w.c.peer[in]
-	w.used[near], w.dist[near] = in, best
-	w.islands[island] = true
-	w.reach(out, best+w.paths.Weight(out))
+	slot := w.at(before, t.in)
+	entered := w.wet[slot]
+	if w.color(slot) == nueBlocked || !w.add(before, t.in, color) {
+		return false
+	}
+	if !w.add(t.in, t.out, color) {
+		if !entered {
+			w.undo(slot)
+		}
+		return false
+	}
 	return true
 }
 
-// behind tells whether the path to a node leads over another.
-func (w *nueSearch) behind(n, over int32) bool {
-	for n != w.source {
-		if n == over {
-			return true
+// shortcut tells whether a node that was reached before paths were led another way can
+// be reached by a channel instead: if no path from there closes a cycle. As in OpenSM, the
+// dependencies of these paths on the new channel are taken out again if this search has
+// entered them, and those on the old one stay.
+func (w *nueSearch) shortcut(n, c, color int32) bool {
+	after := w.after(n, nil)
+	entered := make([]bool, len(after))
+	for i, d := range after {
+		if d == w.back[c] {
+			return false
 		}
-		n = w.c.begin[w.used[n]]
+		entered[i] = w.wet[w.at(c, d)]
 	}
-	return false
+	for i, d := range after {
+		if w.color(w.at(c, d)) != nueBlocked && w.add(c, d, color) {
+			continue
+		}
+		for j, d := range after[:i] {
+			if slot := w.at(c, d); !entered[j] && w.color(slot) != nueBlocked {
+				w.undo(slot)
+			}
+		}
+		return false
+	}
+	old := w.used[n]
+	if before := w.used[w.begin[old]]; before >= 0 {
+		w.undo(w.at(before, old))
+	}
+	for _, d := range after {
+		w.undo(w.at(c, d))
+	}
+	return true
 }

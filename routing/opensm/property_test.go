@@ -158,13 +158,12 @@ func TestOrdered(t *testing.T) {
 		if len(s.Links) < 4 {
 			continue
 		}
-		w := newNueSearch(newTables("nue", s))
-		g := newOrdered(&w.c)
+		g := newOrdered(&newLASH(s, lashSwitches(s)).channels)
 		var in []dependency
 		for range 200 {
-			c := int32(r.IntN(len(s.Links)))
-			next := s.links(s.Links[c].Peer)
-			d := s.Start[s.Links[c].Peer] + int32(r.IntN(len(next)))
+			c := int32(r.IntN(len(g.c.peer)))
+			next := g.c.peer[c]
+			d := g.c.start[next] + int32(r.IntN(int(g.c.start[next+1]-g.c.start[next])))
 			want := !plainReaches(in, d, c)
 			if got := g.add(c, d); got != want {
 				t.Fatalf("%d on %d: added %t, a plain search says %t", d, c, got, want)
@@ -180,6 +179,9 @@ func TestOrdered(t *testing.T) {
 		}
 	}
 }
+
+// dependency is one of channel to on channel from.
+type dependency struct{ from, to int32 }
 
 // plainReaches tells whether dependencies lead from one channel to another.
 func plainReaches(list []dependency, from, to int32) bool {

@@ -15,9 +15,6 @@ type Tables struct {
 	// Lanes is how many virtual lanes the engine's layers take; 0 where it
 	// assigns no service levels.
 	Lanes int
-	// Notes say where the tables may differ from OpenSM's; none where they are known to
-	// be equal.
-	Notes []string
 	// level is the service level of packets from node's hosts to a LID, nil for
 	// engines that assign none: all packets then have SL 0.
 	level func(node int32, lid int) uint8

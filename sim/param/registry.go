@@ -248,6 +248,13 @@ func formatValue(v reflect.Value) string {
 	}
 }
 
+// InCycles tells by the tag of a setting whether it counts cycles: experiment files may give
+// such a setting as a time, too.
+func InCycles(tag reflect.StructTag) bool { return tag.Get("unit") == Cycles }
+
+// Cycles is the unit of settings that count cycles of the flit clock.
+const Cycles = "cycles"
+
 // choices lists the allowed values of a string; nil if all are.
 func choices(f reflect.StructField) []string {
 	if c := f.Tag.Get("choices"); c != "" {

@@ -1,0 +1,220 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// ReferenceConfig is a [[plot.reference]] table: numbers from elsewhere that a figure
+// shows beside its own, of a CSV file or a row of the targets.
+type ReferenceConfig struct {
+	File    string `toml:"file" doc:"CSV file, such as one of measurements: its columns are named as x and y of the figure, or x and y; a column series, if there is one, tells series apart, and that of panels, or panel, the panels"`
+	Target  string `toml:"target" doc:"id of a row of the targets, in place of file; its value is converted to the unit of the axis"`
+	X       string `toml:"x" doc:"with target: where its value stands along the horizontal axis; none: it is a line across"`
+	Axis    string `toml:"axis" doc:"with target and without x: the axis of its value" choices:"y|x"`
+	Panel   string `toml:"panel" doc:"with target: value of panels, or the name of a panel; none: all panels"`
+	Series  string `toml:"series" doc:"with target: the series that it is about, as in the legend: beside whose bar it stands, or whose name is at the line"`
+	Formula string `toml:"formula" doc:"arithmetic over value: what is drawn in its place, such as \"1 + value\""`
+	Name    string `toml:"name" doc:"in the legend; default: paper, of a file the name of the file"`
+}
+
+// references decodes the references of a figure.
+func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
+	if raw == nil {
+		return nil
+	}
+	tables, ok := tablesOf(raw)
+	if !ok {
+		f.doc.problem(path, "= %s: want tables, [[plot.reference]]", show(raw))
+		return nil
+	}
+	for i, table := range tables {
+		path := fmt.Sprintf("%s[%d]", path, i)
+		r := ReferenceConfig{Axis: "y"}
+		for _, key := range []string{"x", "panel"} { // cells: numbers, too
+			if value, given := table[key]; given {
+				table = without(table, key)
+				table[key] = formatCell(value)
+			}
+		}
+		dec.table(path, table, &r)
+		if (r.File == "") == (r.Target == "") {
+			f.doc.problem(path, "has to name one of file and target")
+		}
+		if r.Target != "" {
+			if _, err := targetByID(r.Target); err != nil {
+				f.doc.problem(join(path, "target"), "= %q: %v", r.Target, err)
+			}
+		}
+		if r.Formula != "" {
+			if _, err := parseFormula(r.Formula, []string{"value"}); err != nil {
+				f.doc.problem(join(path, "formula"), "= %q: %v", r.Formula, err)
+			}
+		}
+		if r.File != "" && !filepath.IsAbs(r.File) {
+			r.File = filepath.Join(f.inputFolder(), r.File)
+		}
+		if r.File != "" && !finished {
+			if _, err := ReadTableFile(r.File); err != nil {
+				f.doc.problem(join(path, "file"), "%v", err)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// refer adds the references to a figure. panels are the names of its panels by the cells
+// that choose them.
+func (p *PlotConfig) refer(f *figure.Figure, panels map[string]*figure.Figure) error {
+	for i := range p.References {
+		r := &p.References[i]
+		var err error
+		if r.Target != "" {
+			err = p.referTarget(f, panels, r)
+		} else {
+			err = p.referFile(f, panels, r)
+		}
+		if err != nil {
+			return fmt.Errorf("reference %s: %w", r.File+r.Target, err)
+		}
+	}
+	return nil
+}
+
+// shown is what is drawn of a value.
+func (r *ReferenceConfig) shown(value float64) (float64, error) {
+	if r.Formula == "" {
+		return value, nil
+	}
+	f, err := parseFormula(r.Formula, []string{"value"})
+	if err != nil {
+		return 0, fmt.Errorf("formula %q: %w", r.Formula, err)
+	}
+	return f.value(map[string]float64{"value": value}), nil
+}
+
+// inPanels are the figures that show something of a panel; all where it names none.
+func inPanels(f *figure.Figure, panels map[string]*figure.Figure, panel string) (all []*figure.Figure) {
+	if len(f.Panels) == 0 {
+		return []*figure.Figure{f}
+	}
+	for cell, one := range panels {
+		if panel == "" || sameCell(cell, panel) || one.Title == panel {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// placeOf is the place of a cell along the horizontal axis; ok is false for a category
+// that the figure has not.
+func (p *PlotConfig) placeOf(f *figure.Figure, cell string) (x float64, ok bool) {
+	if !p.categorical() {
+		x = number(cell)
+		return x, !math.IsNaN(x)
+	}
+	at := slices.IndexFunc(f.Categories, func(name string) bool {
+		return sameCell(name, cell) || name == p.nameOf(cell, cellName(p.X, cell))
+	})
+	return float64(at), at >= 0
+}
+
+func (p *PlotConfig) referTarget(f *figure.Figure, panels map[string]*figure.Figure, r *ReferenceConfig) error {
+	t, err := targetByID(r.Target)
+	if err != nil {
+		return err
+	}
+	name, column := r.Name, p.X
+	if name == "" {
+		name = "paper"
+	}
+	if r.Axis != "x" && len(p.Y) > 0 {
+		column = p.Y[0]
+	}
+	value, err := r.shown(t.Value * unitFactor(t.Unit, columnUnit(column)))
+	if err != nil {
+		return err
+	}
+	for _, one := range inPanels(f, panels, r.Panel) {
+		if r.X == "" {
+			label := strings.TrimSpace(r.Series + " " + boundSigns[t.ToleranceKind] + strconv.FormatFloat(value, 'g', 4, 64))
+			one.Marks = append(one.Marks, figure.Mark{Name: name, Label: label, Vertical: r.Axis == "x", From: value, To: value, Hue: figure.ReferenceHue})
+			continue
+		}
+		if x, ok := p.placeOf(one, r.X); ok {
+			addReference(one, name, r.Series, x, value, true)
+		}
+	}
+	return nil
+}
+
+// boundSigns say of targets that are bounds what they are.
+var boundSigns = map[string]string{"at_least": "≥ ", "at_most": "≤ "}
+
+// addReference adds a point to the reference of a name and series, in the order of x.
+func addReference(f *figure.Figure, name, series string, x, y float64, apart bool) {
+	i := slices.IndexFunc(f.References, func(r figure.Reference) bool { return r.Name == name && r.Bar == series })
+	if i < 0 {
+		i = len(f.References)
+		f.References = append(f.References, figure.Reference{Name: name, Bar: series, Apart: apart})
+	}
+	r := &f.References[i]
+	at, _ := slices.BinarySearch(r.X, x)
+	r.X, r.Y = slices.Insert(r.X, at, x), slices.Insert(r.Y, at, y)
+}
+
+func (p *PlotConfig) referFile(f *figure.Figure, panels map[string]*figure.Figure, r *ReferenceConfig) error {
+	t, err := ReadTableFile(r.File)
+	if err != nil {
+		return err
+	}
+	column := func(names ...string) int {
+		for _, name := range names {
+			if at := slices.Index(t.Columns, name); at >= 0 && name != "" {
+				return at
+			}
+		}
+		return -1
+	}
+	x, y := column(p.X, "x"), column(append(slices.Clone(p.Y), "y", "value")...)
+	if x < 0 || y < 0 {
+		return fmt.Errorf("want columns %q and %q, or x and y: there are %s", p.X, strings.Join(p.Y, ", "), strings.Join(t.Columns, ", "))
+	}
+	series, panel := column("series"), column(p.Panels, "panel")
+	name := r.Name
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(r.File), ".csv")
+	}
+	found := false
+	for _, row := range t.Rows {
+		value, err := r.shown(number(row[y]))
+		if err != nil {
+			return err
+		}
+		cell := func(i int) string {
+			if i < 0 {
+				return ""
+			}
+			return row[i]
+		}
+		for _, one := range inPanels(f, panels, cell(panel)) {
+			where, ok := p.placeOf(one, row[x])
+			if !ok || math.IsNaN(value) {
+				continue
+			}
+			found = true
+			addReference(one, name, cell(series), where, value, p.Style == string(figure.Scatter))
+		}
+	}
+	if !found {
+		return fmt.Errorf("no row has numbers at a place of the figure")
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package experiments
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/figure"
+)
+
+// TestReferences: numbers of a user's file and of the targets stand in the figure where
+// they say, in the unit of its axis, named in the legend, and in its data. The target is
+// 4.64 us, 4640 ns.
+func TestReferences(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "testbed.csv")
+	write := func(text string) {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("offered_load,latency_mean_ns,series\n0.2,30,b\n0.1,11,b\n0.15,12,a\n0.3,,a\n")
+	const target = "mr4lms-table1-tree-height-1-8-b-latency-mean"
+	references := []ReferenceConfig{
+		{File: name},
+		{Target: target, X: "0.2", Formula: "value / 100", Series: "min"},
+		{Target: target, Axis: "y", Panel: "tornado", Series: "all"},
+		{Target: "dragonfly-fig8a-ur-min-saturation-throughput", Axis: "x", Name: "Kim 2008"},
+	}
+	f := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.References = "traffic.pattern", references })
+	for i, panel := range f.Panels {
+		got := panel.References
+		if len(got) != 3 || got[0].Name != "testbed" || len(got[0].X) != 2 || got[0].X[0] != 0.1 || got[0].Y[1] != 30 || got[1].Y[0] != 12 {
+			t.Errorf("panel %d: %+v", i, got)
+		}
+		if last := got[len(got)-1]; last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min" {
+			t.Errorf("panel %d: %+v", i, last)
+		}
+		marks := panel.Marks
+		if i == 1 {
+			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != figure.ReferenceHue {
+				t.Errorf("%+v", m)
+			}
+			marks = marks[1:]
+		}
+		if len(marks) != 1 || !marks[0].Vertical || marks[0].From != 0.84 || marks[0].Label != "≥ 0.84" || marks[0].Name != "Kim 2008" {
+			t.Errorf("panel %d: %+v", i, marks)
+		}
+	}
+	p := NewPlot()
+	p.X, p.Y, p.References = "offered_load", []string{"latency_mean_ns"}, references[:2]
+	p.Where = map[string]string{"traffic.pattern": "uniform"}
+	data, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"\"testbed, b\",0.1,11,", "\"paper, min\",0.2,46.", "\"testbed, a\",0.15,12,"} {
+		if !strings.Contains(string(data), row) {
+			t.Errorf("the data lack %s:\n%s", row, data)
+		}
+	}
+	picture, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg")
+	if err != nil || !strings.Contains(string(picture), ">testbed<") || !strings.Contains(string(picture), ">paper<") {
+		t.Errorf("no legend (%v)", err)
+	}
+	write("load,latency\n0.1,11\n")
+	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "testbed.csv: want columns \"offered_load\" and \"latency_mean_ns\", or x and y: there are load, latency") {
+		t.Errorf("error %v", err)
+	}
+	write("x,y\n0.1,eleven\n")
+	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "no row has numbers") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestReferenceProblems: what is wrong with a reference is said with its key, all of it.
+func TestReferenceProblems(t *testing.T) {
+	text := toySweep + `
+[[plot]]
+file = "other"
+x = "offered_load"
+y = "latency_mean_ns"
+reference = [
+    { target = "no-such-row", formula = "2 * x" },
+    { file = "absent.csv", target = "dragonfly-fig8a-ur-min-saturation-throughput" },
+    { axis = "z", colour = "red" },
+]
+`
+	_, err := Load("test.toml", text, Options{})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`reference[0].target`, `"no-such-row"`, `reference[0].formula`, `"x"`,
+		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
+
+// TestReferenceFileOfRun: the path is relative to the experiment file, and the result
+// folder finds it again.
+func TestReferenceFileOfRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "toy.toml")
+	if err := os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	execute(t, f, Execution{Dir: out})
+	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
+		t.Error(data)
+	}
+	folder, err := ReadFolder(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := folder.PlotSource(&folder.File.Plots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
+		t.Errorf("drawn again: %v", err)
+	}
+}
+
+// spreadTable is channels of two roles: means 0.2 and 0.9.
+const spreadTable = `point,routing.type,role,flits_per_cycle
+0,min,beside,0.1
+0,min,beside,0.1
+0,min,beside,0.4
+0,min,other,0.9
+`
+
+// TestBarsOfManyRows: a bar over several rows of a further table is their mean, with the
+// least and the largest, not one over the other so that the largest is read.
+func TestBarsOfManyRows(t *testing.T) {
+	f := plotted(t, spreadTable, func(p *PlotConfig) { p.Style, p.X, p.Y = "bar", "role", []string{"flits_per_cycle"} })
+	if len(f.Series) != 1 || len(f.Series[0].Y) != 2 || math.Abs(f.Series[0].Y[0]-0.2) > 1e-9 || f.Series[0].Y[1] != 0.9 {
+		t.Fatalf("%+v", f.Series)
+	}
+	if q := f.Series[0].Quantiles[0]; q[0] != 0.1 || q[4] != 0.4 {
+		t.Errorf("spread %v", q)
+	}
+	picture, err := f.Render("svg")
+	if err != nil || !strings.Contains(string(picture), "mean, from least to largest") {
+		t.Errorf("the legend says nothing of the spread (%v)", err)
+	}
+}
+
+// TestPanelsOfBars: a panel has its own categories, not those of all panels.
+func TestPanelsOfBars(t *testing.T) {
+	f := plotted(t, strings.ReplaceAll(optionsTable, "tornado,min", "tornado,val-tornado"), func(p *PlotConfig) {
+		p.Style, p.X, p.Panels, p.By = "bar", "routing.type", "traffic.pattern", []string{"traffic.pattern"}
+		p.Where = map[string]string{"traffic.load": "0.1"}
+	})
+	if len(f.Panels) != 2 || strings.Join(f.Panels[0].Categories, " ") != "min val" || strings.Join(f.Panels[1].Categories, " ") != "val-tornado" || f.Panels[1].Series[0].X[0] != 0 {
+		t.Errorf("%+v", f.Panels)
+	}
+}
