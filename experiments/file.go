@@ -13,6 +13,7 @@ import (
 type File struct {
 	Name     string // as given by the user
 	Title    string
+	Beside   bool   // not one of those that a report of several is about, but beside them
 	rawTitle string // with names of settings in the place of some of their values
 	Seed     uint64
 	Points   []*Point

@@ -12,6 +12,7 @@ type header struct {
 	Kind   string `toml:"kind" doc:"what is measured; see weft list kinds"`
 	Seed   uint64 `toml:"seed" doc:"seed of every random stream; the same for all points of a sweep, so that variants meet the same random numbers" max:"9223372036854775807"`
 	Inputs string `toml:"inputs" doc:"folder at which relative paths of input files start, itself relative to this file; default: the folder of this file"`
+	Beside bool   `toml:"beside" doc:"the experiment stands beside those of its folder: how much their results depend on what was assumed; a report of several lists it after them"`
 }
 
 // defaultKind is the kind of files that name none.
@@ -21,7 +22,7 @@ const defaultKind = "traffic"
 func defaultHeader() *header { return &header{Kind: defaultKind, Seed: 1} }
 
 // headerKeys are the keys of header.
-var headerKeys = []string{"title", "kind", "seed", "inputs"}
+var headerKeys = []string{"title", "kind", "seed", "inputs", "beside"}
 
 // headerTables are the tables that every kind has.
 var headerTables = []string{"sweep", "plot", "expect", "quick"}
@@ -33,7 +34,7 @@ func (f *File) header() bool {
 	h := defaultHeader()
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	dec.table("", only(d.tree, headerKeys...), h)
-	f.Title, f.Seed, f.inputs = h.Title, h.Seed, h.Inputs
+	f.Title, f.Seed, f.inputs, f.Beside = h.Title, h.Seed, h.Inputs, h.Beside
 	if f.Title == "" {
 		f.Title = f.Stem()
 	}

@@ -161,6 +161,9 @@ func (f *File) resolved(inputs string) string {
 	if inputs != "" {
 		fmt.Fprintf(&b, "inputs = %s\n", tomlValue(inputs))
 	}
+	if f.Beside {
+		b.WriteString("beside = true\n")
+	}
 	table := ""
 	for _, s := range f.baseSettings() {
 		if p := parent(s.key); p != table {

@@ -2,10 +2,12 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -51,6 +53,8 @@ type content struct {
 // experiment is the part of the page about one result folder.
 type experiment struct {
 	ID, Title, Folder string
+	Beside            bool
+	Opens             int      // the number of the first one beside others; of all others 0
 	Question          []string // paragraphs
 	Manifest          experiments.Manifest
 	Sections          []section
@@ -124,13 +128,12 @@ func Make(dirs []string, out string) ([]byte, error) {
 				return nil, err
 			}
 			e, judged := newExperiment(folder, links)
-			e.ID = fmt.Sprintf("experiment%d", len(c.Experiments)+1)
 			e.Folder = folderName(dir, name)
-			e.list()
 			c.Experiments = append(c.Experiments, e)
 			verdicts = append(verdicts, judged...)
 		}
 	}
+	c.order()
 	c.Title = "Results of weft"
 	c.Several = len(c.Experiments) != 1
 	if !c.Several {
@@ -142,6 +145,27 @@ func Make(dirs []string, out string) ([]byte, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// order puts the experiments that stand beside others behind them, and numbers all.
+func (c *content) order() {
+	slices.SortStableFunc(c.Experiments, func(a, b experiment) int { return cmp.Compare(a.rank(), b.rank()) })
+	for i := range c.Experiments {
+		e := &c.Experiments[i]
+		if e.Beside && i > 0 && !c.Experiments[i-1].Beside {
+			e.Opens = i + 1
+		}
+		e.ID = fmt.Sprintf("experiment%d", i+1)
+		e.list()
+	}
+}
+
+// rank is 1 for an experiment beside others.
+func (e *experiment) rank() int {
+	if e.Beside {
+		return 1
+	}
+	return 0
 }
 
 // list names the sections that there are, in the order in which a reader asks.
@@ -193,7 +217,7 @@ func (c *content) sum(verdicts []experiments.Verdict) {
 func newExperiment(f *experiments.Folder, links linker) (experiment, []experiments.Verdict) {
 	verdicts := f.Verdicts()
 	e := experiment{
-		Title: f.Manifest.Title, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,
+		Title: f.Manifest.Title, Beside: f.File.Beside, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,
 		Verdicts: printVerdicts(verdicts), Settings: blocks(f.Manifest.Resolved),
 		Command: commandOf(f.Manifest.Command), Seeds: shortList(f.Manifest.Seeds), Files: links.ofRun(f),
 	}

@@ -328,6 +328,7 @@ func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.Replace(ring, "links = true", "", 1)
 	resultFolder(t, filepath.Join(dir, "paper", "b"), text)
+	resultFolder(t, filepath.Join(dir, "paper", "aa"), "beside = true\n"+strings.TrimLeft(text, "\n"))
 	resultFolder(t, filepath.Join(dir, "paper", "a"), text)
 	if err := os.Mkdir(filepath.Join(dir, "half"), 0o777); err != nil {
 		t.Fatal(err)
@@ -349,8 +350,11 @@ func TestFolders(t *testing.T) {
 	for _, a := range root.all("nav")[0].all("a") {
 		contents = append(contents, a.Text)
 	}
-	if fmt.Sprint(contents) != "[paper/a paper/b]" {
+	if fmt.Sprint(contents) != "[paper/a paper/b paper/aa]" { // what stands beside others comes last
 		t.Errorf("contents %v", contents)
+	}
+	if lists := root.all("nav")[0].all("ol"); len(lists) != 2 || lists[1].Attr["start"] != "3" {
+		t.Errorf("%d lists of contents", len(lists))
 	}
 	if !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")) {
 		t.Error("the interrupted folder is not mentioned")
