@@ -26,14 +26,18 @@ var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
 })
 
 // ReproductionTime says how long some of the files of papers take, or their quick variants, on
-// so many processors like the one that they were timed on.
+// so many processors like those that they were timed on, each experiment once.
 func ReproductionTime(paths []string, quick bool, processors int) string {
 	column, seconds := 0, 0.0
 	if quick {
 		column = 1
 	}
 	for _, path := range paths {
-		seconds += reproductionTimes()[strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml")][column]
+		took, known := reproductionTimes()[strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml")]
+		if !known {
+			panic("experiments: papers/times.csv lacks " + path)
+		}
+		seconds += took[column]
 	}
 	text := func(seconds float64) string {
 		d := time.Duration(seconds * float64(time.Second))
