@@ -40,6 +40,12 @@ var DefaultProtocols = Protocols{
 	LimitBuffers:  true,
 }
 
+// CopyRates are what a core of a node copies where adapters of a generation are used, by their
+// preset (see package hca). DefaultProtocols has that of qdr, of nodes of 2010, with which the
+// alltoall paper's figures come out. Assumed: the rest, a core's copy of what lies in its caches
+// on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
+var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
+
 // register is the CPU time for registering a buffer of so many bytes.
 func (p *Protocols) register(bytes int64) sim.Time {
 	const page = 4096

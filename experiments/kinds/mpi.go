@@ -46,6 +46,7 @@ func init() {
 		},
 		Complete: func(c *mpiConfig, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
+			c.followPreset(given)
 		},
 		Check:     checkMPI,
 		Preflight: preflightMPI,
@@ -93,7 +94,7 @@ type mpiMeasure struct {
 }
 
 type hcaTable struct {
-	Preset experiments.Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from"`
+	Preset experiments.Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from; protocol.copy_rate and workload.copy_rate are of its generation unless they are given"`
 }
 
 type mpiRow struct {
@@ -119,6 +120,33 @@ type mpiRow struct {
 	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
 	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
+}
+
+// followPreset gives copies the rate of the adapter's generation, where no other is given.
+func (c *mpiConfig) followPreset(given func(string) bool) {
+	rate, known := mpi.CopyRates[c.HCA.Preset.Name()]
+	if !known {
+		return
+	}
+	if !given("protocol.copy_rate") {
+		c.Protocol.CopyRate = rate
+	}
+	if !given("workload.copy_rate") {
+		c.Workload.CopyRate = rate
+	}
+}
+
+// copyWarnings finds copies that eager messages wait for more than for the adapter. A rank of an
+// all-to-all copies what it sends and what it receives, one after the other; the ranks of a
+// node do so side by side and share the adapter.
+func (c *mpiConfig) copyWarnings(adapter *hca.Config) []experiments.Warning {
+	copies := float64(c.Protocol.CopyRate) / 2 * float64(c.Placement.PerNode)
+	if !c.Protocol.EagerCopies || c.Protocol.EagerLimit == 0 || copies >= 0.75*float64(adapter.Rate()) {
+		return nil
+	}
+	return []experiments.Warning{{Key: "protocol.copy_rate", Message: fmt.Sprintf(
+		"= %v limits eager messages, up to %v: %d ranks a node copy %.4g Gb/s in each direction, beside an adapter of %v; protocol.eager_copies = false is a library without copies",
+		c.Protocol.CopyRate, c.Protocol.EagerLimit, c.Placement.PerNode, copies/1e9, adapter.Rate())}}
 }
 
 func (c *mpiConfig) program() (skeletons.Program, error) {
@@ -193,6 +221,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
+	warnings = append(warnings, c.copyWarnings(&adapter)...)
 	if c.Job.Machine == "fabric" {
 		more, err := c.checkNetwork(&adapter, nodes, seed)
 		return append(warnings, more...), err
