@@ -26,14 +26,14 @@ func init() {
 		Asked:    map[string]string{"ranks": "job.finish_times"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
-			d.Fabric.Clock = 16 * sim.Nanosecond // of a flit on the link of the adapter below
+			d.Fabric.Clock = defaultFlitTime
 			return mpiConfig{
 				Job:         mpiJob{Ranks: 16, Machine: "loggp"},
 				Workload:    mpiWorkload{Type: experiments.Choose(skeletons.Registry, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
 				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
-				HCA:         hcaTable{experiments.Choose(hca.Registry, "qdr")},
+				HCA:         hcaTable{experiments.Choose(hca.Registry, defaultAdapter)},
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,
@@ -54,6 +54,12 @@ func init() {
 		Revision:  1,
 	})
 }
+
+// The adapter of files that name none, and the time of a flit of 64 B on its link.
+const (
+	defaultAdapter  = "qdr"
+	defaultFlitTime = 16 * sim.Nanosecond
+)
 
 type mpiConfig struct {
 	Job         mpiJob          `toml:"job" doc:"ranks and machine"`
@@ -122,8 +128,12 @@ type mpiRow struct {
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
 }
 
-// followPreset gives copies the rate of the adapter's generation, where no other is given.
+// followPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its
+// link, where no other is given.
 func (c *mpiConfig) followPreset(given func(string) bool) {
+	if adapter, ok := c.HCA.Preset.Config().(*hca.Config); ok && c.HCA.Preset.Name() != defaultAdapter && c.Fabric.Clock == defaultFlitTime && !given("fabric.clock") {
+		c.Fabric.Clock = fabric.FlitTime(adapter.LinkRate, c.Fabric.FlitBytes)
+	}
 	rate, known := mpi.CopyRates[c.HCA.Preset.Name()]
 	if !known {
 		return
@@ -145,7 +155,7 @@ func (c *mpiConfig) copyWarnings(adapter *hca.Config) []experiments.Warning {
 		return nil
 	}
 	return []experiments.Warning{{Key: "protocol.copy_rate", Message: fmt.Sprintf(
-		"= %v limits eager messages, up to %v: %d ranks a node copy %.4g Gb/s in each direction, beside an adapter of %v; protocol.eager_copies = false is a library without copies",
+		"= %v limits eager messages, up to %v: with placement.per_node = %d a node copies %.4g Gb/s in each direction, beside an adapter of %v; protocol.eager_copies = false is a library without copies",
 		c.Protocol.CopyRate, c.Protocol.EagerLimit, c.Placement.PerNode, copies/1e9, adapter.Rate())}}
 }
 

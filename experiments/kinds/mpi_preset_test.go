@@ -35,6 +35,19 @@ func TestPresetsBringCopies(t *testing.T) {
 	}
 }
 
+// TestPresetSetsClock: a flit of 64 B takes 16 ns on 32 Gb/s, 2.56 ns on 200 Gb/s.
+func TestPresetSetsClock(t *testing.T) {
+	for text, want := range map[string]sim.Time{
+		"":                          16 * sim.Nanosecond,
+		"[hca]\npreset = \"hdr\"\n": 2560,
+		"[hca]\npreset = \"hdr\"\n[fabric]\nclock = \"1ns\"\n": sim.Nanosecond,
+	} {
+		if got := load(t, "kind = \"mpi\"\n"+text, experiments.Options{}).Points[0].Config().(*mpiConfig).Fabric.Clock; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestCopyWarning: a rank a node copies 60 Gb/s in each direction beside an adapter of 200; four
 // copy 240. Without copies, and with the adapter of their generation, nothing is said: 20 of 24.34 are
 // within a quarter.
