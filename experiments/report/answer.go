@@ -135,6 +135,9 @@ func ofDemand(found []experiments.Knee) string {
 		text = fmt.Sprintf("Of %d variants, %s keeps %s.", all, named(best), reach(best))
 	case len(best) == len(found):
 		text = fmt.Sprintf("All %d variants keep %s.", len(found), reach(best))
+		if len(found) == 2 {
+			text = fmt.Sprintf("Both variants keep %s.", reach(best))
+		}
 	default:
 		text = fmt.Sprintf("Of %d variants, %s most: %s keeps %s. %s least: %s keeps %s.", all, carry(best), each(best), reach(best), carry(worst), each(worst), reach(worst))
 	}
@@ -174,7 +177,7 @@ func reach(some []experiments.Knee) string {
 	case none && k.Steady == k.Highest:
 		return text + ", the highest load tried"
 	case none:
-		return text + " and is saturated at none"
+		return text + "; no load tried is saturated"
 	case same && len(some) == 1:
 		return text + " and is saturated at " + short(k.Not)
 	case same:
