@@ -26,4 +26,7 @@ func TestReproductionTime(t *testing.T) {
 			t.Errorf("quick %v: %s", c.quick, got)
 		}
 	}
+	if got := ReproductionTime(paths[:1], true, 2); !strings.HasPrefix(got, "1 experiment: roughly ") {
+		t.Error(got)
+	}
 }
