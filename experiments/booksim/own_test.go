@@ -65,13 +65,13 @@ func TestOwnCurvesMap(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
-	if len(names) != 10 {
-		t.Errorf("%d curves, want 10", len(names))
+	if len(names) != 9 {
+		t.Errorf("%d curves, want 9", len(names))
 	}
 }
 
 // TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
-// BookSim2's at every load: no mean differs by more than the rules allow. The rules
+// BookSim2's at every load, and packets of 4 against three: no mean differs by more than the rules allow. The rules
 // tell a switch that sends every credit at once from BookSim2's: on the torus at 0.7
 // it accepts 5 % more.
 func TestLongPackets(t *testing.T) {
@@ -81,21 +81,21 @@ func TestLongPackets(t *testing.T) {
 	seen := 0
 	var rows []Row
 	for _, c := range own(t) {
-		if c.File != "longpackets_seeds.csv" || !strings.Contains(c.Name, "8flit") {
+		if c.File != "longpackets_seeds.csv" {
 			continue
 		}
 		seen++
 		all := judged(t, c, nil)
 		rows = append(rows, all...)
 		for _, r := range all {
-			if len(r.Peer) != 5 || len(r.Own) != 5 {
+			if len(r.Peer) < 3 || len(r.Own) < len(r.Peer) {
 				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
 			}
 			if r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged {
 				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 			}
 		}
-		if strings.HasPrefix(c.Name, "torus") {
+		if strings.HasPrefix(c.Name, "torus_8x8") {
 			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
 				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs {
 					t.Errorf("all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
@@ -103,8 +103,8 @@ func TestLongPackets(t *testing.T) {
 			}
 		}
 	}
-	if seen != 3 {
-		t.Errorf("%d curves with seeds, want 3", seen)
+	if seen != 4 {
+		t.Errorf("%d curves with seeds, want 4", seen)
 	}
 	if *updateValidation {
 		writeValidation(t, rows)
@@ -112,18 +112,13 @@ func TestLongPackets(t *testing.T) {
 }
 
 // TestTerminalBuffers: packets of 4 flits on a 4x4x4 torus whose buffers, those of terminals
-// too, have 8 flits: nothing differs from BookSim2's three seeds. At a load of 0.8 BookSim2
-// accepts 0.7780 +- 0.0024 (ten seeds). With switches bounded by 16 flits that wait for a
-// terminal, and no credits, weft accepts 1.5 % more.
+// too, have 8 flits. At a load of 0.8 BookSim2 accepts 0.7780 +- 0.0024 (ten seeds), with
+// switches bounded by 16 flits that wait for a terminal, and no credits, weft accepts 1.5 %
+// more.
 func TestTerminalBuffers(t *testing.T) {
-	curves := own(t)
-	i := slices.IndexFunc(curves, func(c Curve) bool { return strings.HasPrefix(c.Name, "torus_4x4x4") })
-	for _, r := range judged(t, curves[i], nil) {
-		if r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged {
-			t.Errorf("load %v, %s: %s: %v, BookSim2's %v", r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
-		}
-	}
-	text, _, err := curves[i].Config.Experiment("torus", []float64{0.8}, 10)
+	config := parse(t, "topology = torus; k = 4; n = 3; routing_function = dim_order; num_vcs = 2; packet_size = 4; sample_period = 400; warmup_periods = 3; max_samples = 6;"+
+		"routing_delay = 0; credit_delay = 2; internal_speedup = 2.0; vc_allocator = islip; sw_allocator = islip; alloc_iters = 1;")
+	text, _, err := config.Experiment("torus", []float64{0.8}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,11 +172,11 @@ func writeValidation(t *testing.T, rows []Row) {
 			mean, variance := s.moments()
 			n := float64(len(s))
 			half := math.Sqrt(variance/n) * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.ReplaceAll(r.Curve, "_dor_uniform_8flit_", ", "), "_speedup2"),
+			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.NewReplacer("_dor_uniform_8flit_", ", ", "_dor_uniform_4flit_", ", ").Replace(r.Curve), "_speedup2"),
 				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
 		}
 	}
-	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
+	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
 	picture, err := p.Picture(table, "png")
 	if err != nil {
 		t.Fatal(err)
