@@ -65,8 +65,8 @@ func TestOwnCurvesMap(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
-	if len(names) != 9 {
-		t.Errorf("%d curves, want 9", len(names))
+	if len(names) != 10 {
+		t.Errorf("%d curves, want 10", len(names))
 	}
 }
 
