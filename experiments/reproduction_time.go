@@ -49,6 +49,10 @@ func ReproductionTime(paths []string, quick bool, processors int) string {
 		}
 		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
 	}
-	return fmt.Sprintf("%d experiments, roughly %s of processor time, %s on %d processors that do nothing else (as on weft's own machine)",
-		len(paths), text(seconds), text(seconds/float64(processors)), processors)
+	experiments := "experiments"
+	if len(paths) == 1 {
+		experiments = "experiment"
+	}
+	return fmt.Sprintf("%d %s, roughly %s of processor time, %s on %d processors that do nothing else (as on weft's own machine)",
+		len(paths), experiments, text(seconds), text(seconds/float64(processors)), processors)
 }
