@@ -127,7 +127,7 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 	if e.Counterexample != "" && v.Verdict != NotRun {
 		if n, err := e.contradicted(t); err != nil {
 			notes = append(notes, "no counterexample: "+err.Error())
-		} else if n > 0 {
+		} else if n > e.CounterexampleAbove {
 			v.Verdict = Refuted
 			notes = []string{e.Counterexample + " = " + formatCell(n)}
 		}

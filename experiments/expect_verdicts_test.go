@@ -209,6 +209,7 @@ far,1,0.9,0
 		{"a fitted row that was not run", ExpectConfig{Where: where("none"), Calibrated: "the price"}, NotRun, "no row has mode = none"},
 		{"refuted", ExpectConfig{Where: where("bad"), Counterexample: "lost", Note: "said"}, Refuted, "lost = 49; said"},
 		{"nothing against it", ExpectConfig{Where: where("good"), Counterexample: "lost"}, Met, ""},
+		{"as many as are allowed", ExpectConfig{Where: where("bad"), Counterexample: "lost", CounterexampleAbove: 49}, Missed, "not measured: x has empty cells where mode = bad"},
 		{"missing, nothing against it", ExpectConfig{Where: where("bad")}, Missed, "not measured: x has empty cells where mode = bad"},
 		{"also met", ExpectConfig{Where: where("good"), Baseline: where("other"), BaselineIs: "without connections"}, Met, "also met without connections (0.51)"},
 		{"the baseline misses", ExpectConfig{Where: where("good"), Baseline: where("far"), BaselineIs: "without connections"}, Met, "missed without connections (0.9)"},

@@ -12,23 +12,24 @@ import (
 // ExpectConfig is an [[expect]] table: a row of the targets and how the
 // measured value follows from the results.
 type ExpectConfig struct {
-	Target         string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric         string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
-	Table          string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
-	Where          map[string]string            `toml:"-"`
-	Take           string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
-	Each           []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
-	Combine        string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
-	Steady         string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the state is steady in all selected rows, those of of and of all seeds included"`
-	SteadyTo       string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
-	Of             map[string]map[string]string `toml:"-"`
-	Formula        string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
-	Calibrated     string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
-	RestsOn        string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
-	Counterexample string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above 0 over the rows of where, the verdict is refuted"`
-	Baseline       map[string]string            `toml:"-"`
-	BaselineIs     string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
-	Note           string                       `toml:"note" doc:"what to say beside the verdict"`
+	Target              string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
+	Metric              string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Table               string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
+	Where               map[string]string            `toml:"-"`
+	Take                string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
+	Each                []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
+	Combine             string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
+	Steady              string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the state is steady in all selected rows, those of of and of all seeds included"`
+	SteadyTo            string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
+	Of                  map[string]map[string]string `toml:"-"`
+	Formula             string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
+	Calibrated          string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
+	RestsOn             string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
+	Counterexample      string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above counterexample_above over the rows of where, the verdict is refuted"`
+	CounterexampleAbove float64                      `toml:"counterexample_above" doc:"the most that the paper allows of it"`
+	Baseline            map[string]string            `toml:"-"`
+	BaselineIs          string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
+	Note                string                       `toml:"note" doc:"what to say beside the verdict"`
 }
 
 // figures decodes [[plot]] and [[expect]] and checks that the columns they

@@ -123,7 +123,7 @@ const expectIntroduction = "`[[expect]]` names a row of the targets (`experiment
 	"that of the columns, where they have one; the parts of a formula are taken for\n" +
 	"independent.\n\n" +
 	"Verdicts are `met` and `missed`; `refuted` if `counterexample`, a count of what\n" +
-	"contradicts the paper in any model, is above 0; `calibrated` if a parameter was\n" +
+	"contradicts the paper in any model, is above `counterexample_above`; `calibrated` if a parameter was\n" +
 	"fitted to the row; `reported` if the row has no tolerance; `not-run` if the run\n" +
 	"has none of the points, as with `--quick`. The note says if the interval contains\n" +
 	"the bound, so that other seeds might turn the verdict, and whether the rows of\n" +

@@ -71,7 +71,7 @@ func TestOwnCurvesMap(t *testing.T) {
 }
 
 // TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
-// BookSim2's at every load: no mean differs by more than the rules allow. The rules
+// BookSim2's at every load, and packets of 4 against three: no mean differs by more than the rules allow. The rules
 // tell a switch that sends every credit at once from BookSim2's: on the torus at 0.7
 // it accepts 5 % more.
 func TestLongPackets(t *testing.T) {
@@ -88,14 +88,14 @@ func TestLongPackets(t *testing.T) {
 		all := judged(t, c, nil)
 		rows = append(rows, all...)
 		for _, r := range all {
-			if len(r.Peer) != 5 || len(r.Own) != 5 {
+			if len(r.Peer) < 3 || len(r.Own) < len(r.Peer) {
 				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
 			}
 			if r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged {
 				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 			}
 		}
-		if strings.HasPrefix(c.Name, "torus") {
+		if strings.HasPrefix(c.Name, "torus_8x8") {
 			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
 				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs {
 					t.Errorf("all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
@@ -103,8 +103,8 @@ func TestLongPackets(t *testing.T) {
 			}
 		}
 	}
-	if seen != 3 {
-		t.Errorf("%d curves with seeds, want 3", seen)
+	if seen != 4 {
+		t.Errorf("%d curves with seeds, want 4", seen)
 	}
 	if *updateValidation {
 		writeValidation(t, rows)
@@ -172,11 +172,11 @@ func writeValidation(t *testing.T, rows []Row) {
 			mean, variance := s.moments()
 			n := float64(len(s))
 			half := math.Sqrt(variance/n) * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.ReplaceAll(r.Curve, "_dor_uniform_8flit_", ", "), "_speedup2"),
+			table.Rows = append(table.Rows, []string{strings.TrimSuffix(strings.NewReplacer("_dor_uniform_8flit_", ", ", "_dor_uniform_4flit_", ", ").Replace(r.Curve), "_speedup2"),
 				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
 		}
 	}
-	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 350, Title: "weft and BookSim2: packets of 8 flits, speedup 2"}
+	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
 	picture, err := p.Picture(table, "png")
 	if err != nil {
 		t.Fatal(err)
