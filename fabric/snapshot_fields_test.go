@@ -113,7 +113,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
-	snapshottest.Names[registered](t, "ages", "requests", "matches", "chosen")
+	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
 		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"quiet", // found again
