@@ -57,7 +57,7 @@ type domain struct {
 	listens    DepartureListener // likewise
 	sink       Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
-	view       View
+	view       view
 
 	// What is handed to others, here so that it does not escape to the heap with every
 	// call: to the source, the routing, and the sink.

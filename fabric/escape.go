@@ -21,7 +21,7 @@ type EscapeRouting interface {
 	// Reroute decides about a packet again; h.State is as the last decision
 	// left it. It must return an escape hop where [View.Room] shows no other
 	// that the packet could take at once.
-	Reroute(v *View, h *Head) Hop
+	Reroute(v View, h *Head) Hop
 }
 
 // escape is what a network keeps for an EscapeRouting.
@@ -41,9 +41,8 @@ func newEscape(n *network, r EscapeRouting) *escape {
 	return e
 }
 
-// Room is the set of virtual channels of port p that a packet of so many flits
-// at p's switch could be given now; for an [EscapeRouting].
-func (v *View) Room(p topology.PortID, flits int32) uint32 {
+// Room implements [View].
+func (v *view) Room(p topology.PortID, flits int32) uint32 {
 	d := v.d
 	sw := &d.switches[d.graph.PortSwitch[p]]
 	return d.escape.room(d, sw, uint32(int32(p)-sw.port0), flits)

@@ -125,7 +125,7 @@ func (f *Fabric) FaultTally() FaultTally {
 
 // Route implements [Routing]: packets that are sent to a channel that is down
 // are discarded.
-func (x *faults) Route(v *View, h *Head) Hop {
+func (x *faults) Route(v View, h *Head) Hop {
 	hop := x.Routing.Route(v, h)
 	if hop.Port != topology.NoPort && x.down.Port(hop.Port) {
 		return Discard
@@ -137,7 +137,7 @@ func (x *faults) Route(v *View, h *Head) Hop {
 func (x *faults) DecidesAtTerminals() bool { return true }
 
 // Depart implements [Departer].
-func (x *faults) Depart(v *View, h *Head) uint32 { return x.Routing.(Departer).Depart(v, h) }
+func (x *faults) Depart(v View, h *Head) uint32 { return x.Routing.(Departer).Depart(v, h) }
 
 // ReadsWithin implements [RemoteReader] for the routings of all eras.
 func (x *faults) ReadsWithin(domain []int) bool {

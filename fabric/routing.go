@@ -18,7 +18,7 @@ type Routing interface {
 	// reaches the front of its buffer. It returns the output port and the
 	// virtual channels allowed there, and may change h.State. At the
 	// packet's last switch it returns the terminal's port.
-	Route(v *View, h *Head) Hop
+	Route(v View, h *Head) Hop
 }
 
 // Head is what a routing may know of a packet.
@@ -77,7 +77,7 @@ type Departer interface {
 	// and the channel is free; h is the head as it will arrive at the switch.
 	// It may change h.State and returns the virtual channels allowed on the
 	// terminal's channel.
-	Depart(v *View, h *Head) uint32
+	Depart(v View, h *Head) uint32
 }
 
 // Learner is implemented by routings that learn while packets move. What is learned

@@ -146,11 +146,8 @@ func (s *sensing) ofPort(n *network, port int32) []probe {
 	return s.probes[n.ov(topology.PortID(port), 0):n.ov(topology.PortID(port+1), 0)]
 }
 
-// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
-// flit's credit took to come back, and t_d, by how much that exceeds the
-// shortest one seen. Both are 0 where credit sensing is off or has not
-// measured yet.
-func (v *View) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
+// CreditRoundTrip implements [View].
+func (v *view) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.d.sensing == nil {
 		return 0, 0
 	}
