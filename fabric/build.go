@@ -62,7 +62,7 @@ func (f *Fabric) layOutSwitches() {
 }
 
 // wire fills in both ends of every channel.
-func (f *Fabric) wire(timings []channelTiming) {
+func (f *Fabric) wire(timings []timing) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
 	f.received = unboundedCredits
@@ -97,7 +97,7 @@ func (f *Fabric) wire(timings []channelTiming) {
 	// flits on their way through the crossbar keep the channel from being full.
 	terminalLimit := limit
 	if limit == 0 && !f.receives() {
-		terminalLimit = max(int64(f.buffer)*int64(vcs), f.config.Switch.crossing()+2)
+		terminalLimit = max(int64(f.buffer)*int64(vcs), f.config.Switch.CrossingCycles()+2)
 	}
 	for p := range ports {
 		port := topology.PortID(p)
@@ -123,8 +123,8 @@ func (f *Fabric) wire(timings []channelTiming) {
 	}
 }
 
-// sensesCredits tells whether credit round trips are measured.
-func (c *Config) sensesCredits(routing Routing) bool {
+// SensesCredits tells whether credit round trips are measured.
+func (c *Config) SensesCredits(routing Routing) bool {
 	if mode := c.Switch.CreditSensing; mode != "auto" {
 		return mode == "on"
 	}
@@ -134,7 +134,7 @@ func (c *Config) sensesCredits(routing Routing) bool {
 
 // reach bounds how far ahead the fabric files flits and credits in the usual
 // case: the longest channel, with some flits waiting for it.
-func (f *Fabric) reach(timings []channelTiming) int64 {
+func (f *Fabric) reach(timings []timing) int64 {
 	reach := int64(0)
 	for _, t := range timings {
 		reach = max(reach, int64(t.latency)+(4*t.interval)>>intervalShift)

@@ -15,40 +15,20 @@ import (
 
 // ChannelTiming is a channel class in cycles.
 type ChannelTiming struct {
-	Latency       int64
-	CyclesPerFlit float64
+	Latency       int64   // at least 1
+	CyclesPerFlit float64 // at least 1: time that a flit occupies the channel, a multiple of 2^-20
 }
 
-// ChannelTimings resolves the channel classes of g, by class; problems as of
-// [New].
-func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
-	timings, err := c.resolveChannels(g)
-	all := make([]ChannelTiming, len(timings))
-	for i, t := range timings {
-		all[i] = ChannelTiming{int64(t.latency), float64(t.interval) / (1 << intervalShift)}
-	}
-	return all, err
-}
+// timingBits is the precision of the time that a flit occupies a channel: rates that do not
+// divide the clock keep their mean to one part in a million.
+const timingBits = 20
 
-// channelTiming is a channel class resolved to cycles.
-type channelTiming struct {
-	latency  int32 // cycles, at least 1
-	interval int64 // time a flit occupies the channel, in cycles << intervalShift
-}
-
-// intervalShift is the fixed-point precision of departure times: rates that
-// do not divide the clock keep their mean to one part in a million.
-const intervalShift = 20
-
-// wholeCycle is the first cycle that begins at a fixed-point time or later.
-func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
-
-// resolveChannels turns the classes of g and their overrides into cycles. All
+// ChannelTimings turns the classes of g and their overrides into cycles. All
 // problems are returned together, as *param.ParamError with keys such as
 // "channel.local.latency".
-func (c *Config) resolveChannels(g *topology.Graph) ([]channelTiming, error) {
+func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
 	var problems []error
-	timings := make([]channelTiming, len(g.Classes))
+	timings := make([]ChannelTiming, len(g.Classes))
 	known := map[string]bool{}
 	for i, class := range g.Classes {
 		known[class.Name] = true
@@ -89,7 +69,7 @@ func parseLink(key, link string) (name string, rate sim.Rate, err error) {
 	return name, rate, err
 }
 
-func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (channelTiming, []error) {
+func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (ChannelTiming, []error) {
 	var problems []error
 	key := "channel." + class.Name
 	clock := c.Fabric.Clock
@@ -136,7 +116,7 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (chann
 		problems = append(problems, &param.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: want})
 		cycles = 1
 	}
-	return channelTiming{int32(min(latency, math.MaxInt32/4)), int64(math.Round(cycles * (1 << intervalShift)))}, problems
+	return ChannelTiming{min(latency, math.MaxInt32/4), math.Round(cycles*(1<<timingBits)) / (1 << timingBits)}, problems
 }
 
 // FlitTime is the longest clock at which a channel of some rate takes at least a cycle

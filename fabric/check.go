@@ -14,15 +14,15 @@ import (
 // [New] does, without building the network. The errors are *param.ParamError
 // with dotted keys, joined. Cost: linear in the channel classes.
 func (c *Config) Check(g *topology.Graph, routing Routing) error {
-	_, err := c.resolveChannels(g)
-	if err := errors.Join(c.validate(routing), err); err != nil {
+	_, err := c.ChannelTimings(g)
+	if err := errors.Join(c.CheckSettings(routing), err); err != nil {
 		return err
 	}
 	return c.checkMemory(g, routing)
 }
 
-// validate checks what the tags cannot.
-func (c *Config) validate(routing Routing) error {
+// CheckSettings checks the settings by themselves and for a routing; errors as of [Config.Check].
+func (c *Config) CheckSettings(routing Routing) error {
 	var problems []error
 	for _, part := range []struct {
 		prefix string
@@ -85,7 +85,7 @@ func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 // their credit round trip, so that a virtual channel can never be full. It
 // returns nothing for settings that New would refuse.
 func (c *Config) BufferWarnings(g *topology.Graph) []string {
-	timings, err := c.resolveChannels(g)
+	timings, err := c.ChannelTimings(g)
 	if err != nil {
 		return nil
 	}
@@ -99,9 +99,8 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			continue
 		}
 		t := timings[i]
-		trip := c.Switch.RoundTrip(int64(t.latency))
-		interval := float64(t.interval) / (1 << intervalShift)
-		need := int64(math.Ceil(float64(trip) / interval))
+		trip := c.Switch.RoundTrip(t.Latency)
+		need := int64(math.Ceil(float64(trip) / t.CyclesPerFlit))
 		if int64(c.Switch.BufferFlits) >= need {
 			continue
 		}

@@ -29,7 +29,7 @@ const maxSpeedup = 16
 
 func newStepTimes(c *SwitchConfig) stepTimes {
 	s := stepTimes{speedup: c.Speedup, alloc: int64(c.SwitchAllocCycles), traverse: int64(c.SwitchAllocCycles + c.CrossbarCycles)}
-	s.allocCycles, s.crossCycles = int64(math.Ceil(float64(s.alloc)/c.Speedup)), c.crossing()
+	s.allocCycles, s.crossCycles = int64(math.Ceil(float64(s.alloc)/c.Speedup)), c.CrossingCycles()
 	if c.Speedup == math.Trunc(c.Speedup) {
 		s.whole = int64(c.Speedup)
 	}

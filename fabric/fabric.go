@@ -31,16 +31,17 @@ type Fabric struct {
 // returned together, each a *param.ParamError with its dotted key; a routing of
 // another network is an error. Cost: linear in ports*vcs.
 func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabric, error) {
-	if err := config.validate(routing); err != nil {
+	if err := config.CheckSettings(routing); err != nil {
 		return nil, err
 	}
 	if err := checkRouting(g, routing); err != nil {
 		return nil, err
 	}
-	timings, err := config.resolveChannels(g)
+	channels, err := config.ChannelTimings(g)
 	if err != nil {
 		return nil, err
 	}
+	timings := timings(channels)
 	vcs := config.Switch.VCs
 	if vcs == 0 {
 		vcs = max(1, routing.VCs())
@@ -71,7 +72,7 @@ func New(g *topology.Graph, config Config, routing Routing, seed uint64) (*Fabri
 	}
 	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
 	f.large = f.isLarge()
-	if config.sensesCredits(routing) {
+	if config.SensesCredits(routing) {
 		f.sensing = newSensing(&f.network)
 	}
 	if config.Switch.Hold {

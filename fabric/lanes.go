@@ -37,8 +37,8 @@ type lanePort struct {
 	holder     int32              // queue, in its switch, whose packet is crossing; -1: none
 }
 
-// laneTables are the tables of the settings; nil: no arbitration.
-func (c *SwitchConfig) laneTables() (*arbitration.Tables, error) {
+// LaneTables are the tables of the settings; nil: no arbitration.
+func (c *SwitchConfig) LaneTables() (*arbitration.Tables, error) {
 	return laneTables(c.VLArbHigh, c.VLArbLow, c.VLHighLimit)
 }
 
@@ -64,7 +64,7 @@ func laneTables(high, low string, limit int) (*arbitration.Tables, error) {
 // checkLanes checks what arbitration needs of a switch with so many virtual channels;
 // own tells that the routing brings tables.
 func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
-	t, err := c.laneTables()
+	t, err := c.LaneTables()
 	if err != nil {
 		return []error{err}
 	}
@@ -101,7 +101,7 @@ func lacksTurn(t *arbitration.Tables, set uint32, low string) (problems []error)
 
 // newLanes makes the arbiters of all ports; nil without arbitration.
 func newLanes(n *network) []lanePort {
-	all, err := n.config.Switch.laneTables()
+	all, err := n.config.Switch.LaneTables()
 	if err != nil {
 		panic("fabric: " + err.Error()) // checked before
 	}

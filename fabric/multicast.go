@@ -113,8 +113,8 @@ func (m *multicast) of() *multicast {
 	return &own
 }
 
-// ports are the ports of the row for an MLID and a port of arrival.
-func (t *MulticastTable) ports(mlid int32, in topology.PortID) (row []topology.PortID, ok bool) {
+// PortsOf are the ports of the row for an MLID and a port of arrival.
+func (t *MulticastTable) PortsOf(mlid int32, in topology.PortID) (row []topology.PortID, ok bool) {
 	i, found := slices.BinarySearch(t.MLIDs, mlid)
 	if !found {
 		return nil, false
@@ -239,7 +239,7 @@ func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local
 		return &m.work[i-1]
 	}
 	in := topology.PortID(sw.port0 + int32(d.matcher.places[local].port))
-	row, ok := m.tables[s].ports(^v.dst, in)
+	row, ok := m.tables[s].PortsOf(^v.dst, in)
 	if !ok {
 		panic(fmt.Sprintf("fabric: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, d.graph.PortName(in)))
 	}

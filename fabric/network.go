@@ -102,7 +102,7 @@ const unboundedCredits = 1 << 30
 
 // paceOf numbers the pace of a channel with room for so many flits behind the
 // crossbar; 0: for any number.
-func (n *network) paceOf(t channelTiming, limit int64) uint16 {
+func (n *network) paceOf(t timing, limit int64) uint16 {
 	interval := t.interval
 	p := pace{interval: interval, window: Never, latency: t.latency}
 	if limit > 0 && limit <= Never/interval {

@@ -89,7 +89,7 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *PacketSpec) bo
 }
 
 // prefetch asks for the sources of some terminals.
-func (o *OpenLoop) prefetch(terminals []int32) {
+func (o *OpenLoop) Prefetch(terminals []int32) {
 	mem.PrefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
 }
 

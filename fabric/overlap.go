@@ -8,8 +8,8 @@ const (
 	Serial     = "serial"
 )
 
-// overlaps tells whether packets behind the front of a queue go through stages.
-func (c *SwitchConfig) overlaps() bool {
+// Overlaps tells whether packets behind the front of a queue go through stages.
+func (c *SwitchConfig) Overlaps() bool {
 	return c.Pipeline == Overlapped && c.RouteCycles+c.VCAllocCycles > 0
 }
 
@@ -263,7 +263,7 @@ func (d *domain) secondWakes(queue int32) (second bool) {
 }
 
 func newUpcoming(n *network, queues int) []upcoming {
-	if !n.config.Switch.overlaps() {
+	if !n.config.Switch.Overlaps() {
 		return nil
 	}
 	list := make([]upcoming, queues)

@@ -59,7 +59,7 @@ func (u *packetUnit) follows(d *domain, queue int32, v *inVC) {
 	}
 }
 
-// crossing is the step in which the tail of the packet under way from a queue crosses, if
+// CrossingCycles is the step in which the tail of the packet under way from a queue crosses, if
 // that is in a cycle or later; otherwise -1.
 func (u *packetUnit) crossing(d *domain, queue int32, cycle int64) int64 {
 	sw := &d.switches[d.wordSwitch[queue>>6]]

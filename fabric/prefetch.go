@@ -48,7 +48,7 @@ func (d *domain) prefetchTerminals(batch []int32) {
 	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.out[d.terminalOut0]), unsafe.Sizeof(outPort{}))
 	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.outVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
 	if d.prefetcher != nil {
-		d.prefetcher.prefetch(batch)
+		d.prefetcher.Prefetch(batch)
 	}
 }
 

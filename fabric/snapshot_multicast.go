@@ -123,7 +123,7 @@ func (x *archiver) planted(in, dst int32, state uint32) bool {
 		return false
 	}
 	vcs := state & (1<<hopShift - 1)
-	_, ok := m.tables[x.f.graph.PortSwitch[in]].ports(^dst, topology.PortID(in))
+	_, ok := m.tables[x.f.graph.PortSwitch[in]].PortsOf(^dst, topology.PortID(in))
 	return ok && vcs != 0 && bits.Len32(vcs) <= x.f.vcs
 }
 

@@ -40,9 +40,9 @@ func (s *succession) Next(t topology.TerminalID, until int64, spec *PacketSpec) 
 	return s.after.Next(t, until, spec)
 }
 
-func (s *succession) prefetch(terminals []int32) {
+func (s *succession) Prefetch(terminals []int32) {
 	if p, ok := s.after.(prefetcher); ok {
-		p.prefetch(terminals)
+		p.Prefetch(terminals)
 	}
 }
 

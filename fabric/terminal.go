@@ -123,7 +123,7 @@ func (f *Fabric) start(source Source, sinkOf func(*domain) Sink) {
 
 // prefetcher is implemented by sources that can be told which terminals are
 // about to be served.
-type prefetcher interface{ prefetch(terminals []int32) }
+type prefetcher interface{ Prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm. Where a kernel drives the fabric, which may have passed over many

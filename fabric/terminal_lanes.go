@@ -58,15 +58,15 @@ type lanePacket struct {
 // whatever their lanes. Tests change it.
 var mostWaiting = 1 << 16
 
-// terminalTables are the arbitration tables of terminals in the settings: those of
+// TerminalTables are the arbitration tables of terminals in the settings: those of
 // [terminal], else those of [switch], as OpenSM's options for adapters fall back on
 // those for all ports; nil: no arbitration.
-func (c *Config) terminalTables() (tables *arbitration.Tables, own bool, err error) {
+func (c *Config) TerminalTables() (tables *arbitration.Tables, own bool, err error) {
 	if t := &c.Terminal; t.VLArbHigh != "" || t.VLArbLow != "" {
 		tables, err = laneTables(t.VLArbHigh, t.VLArbLow, t.VLHighLimit)
 		return tables, true, err
 	}
-	tables, err = c.Switch.laneTables()
+	tables, err = c.Switch.LaneTables()
 	return tables, false, err
 }
 
@@ -74,7 +74,7 @@ func (c *Config) terminalTables() (tables *arbitration.Tables, own bool, err err
 // lanes.
 func (c *Config) checkTerminalLanes(injection uint32) (problems []error) {
 	t := &c.Terminal
-	tables, own, err := c.terminalTables()
+	tables, own, err := c.TerminalTables()
 	switch {
 	case !own && t.VLHighLimit != 0:
 		return []error{limitAlone(t.VLHighLimit)}
@@ -92,7 +92,7 @@ func (c *Config) checkTerminalLanes(injection uint32) (problems []error) {
 
 // newLaneQueues makes the queues of all terminals; nil without arbitration.
 func newLaneQueues(n *network) []laneQueues {
-	all, _, err := n.config.terminalTables()
+	all, _, err := n.config.TerminalTables()
 	if err != nil {
 		panic("fabric: " + err.Error()) // checked before
 	}

@@ -51,7 +51,7 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if c.Terminal.BufferFlits > 0 {
 		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
 	}
-	if c.sensesCredits(routing) {
+	if c.SensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
 	return problems

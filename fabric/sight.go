@@ -1,0 +1,67 @@
+package fabric
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// View is what a routing may see of the network when it decides. Counts of the
+// deciding switch are those of the cycle's beginning; decisions made before at
+// this switch in this cycle are counted as waiting already, unless the routing
+// is a [GreedyDecider]. Counts of other switches are exact too, but those with
+// lower numbers have done their work of this cycle. Real switches know only
+// their own ports; routings that read others are ideal by design (UGAL-G) and
+// say so.
+type View interface {
+	// Graph is the network.
+	Graph() *topology.Graph
+	// VCs is the number of virtual channels of every channel that unicast packets may
+	// use.
+	VCs() int
+	// AllVCs is the set of those virtual channels.
+	AllVCs() uint32
+	// Cycle is the present cycle of the flit clock.
+	Cycle() int64
+	// Memory is what the network has learned, of the kind that its [Learner] makes.
+	Memory() Memory
+	// Random is the random stream of routing decisions at switch s or, while a
+	// [Departer] decides, at the terminal.
+	Random(s topology.SwitchID) *sim.Stream
+	// Credits is the number of free flit slots, as known here, in the buffer that
+	// channel (p, vc) leads to; terminals without buffers of their own have very many.
+	Credits(p topology.PortID, vc int) int
+	// Outstanding is the number of flits sent on channel (p, vc) whose credit has
+	// not come back: in flight, in the downstream buffer, or as credits in flight.
+	Outstanding(p topology.PortID, vc int) int
+	// OutstandingAll sums Outstanding over the virtual channels of p.
+	OutstandingAll(p topology.PortID) int
+	// OutstandingPorts lists OutstandingAll of every port of the deciding switch s, in their
+	// order, 0 for terminals. It is for routings that compare many: the counts are worked out
+	// once for all packets that are decided on together, and are not to be kept or written to.
+	// Cost: linear in the virtual channels of the switch, once.
+	OutstandingPorts(s topology.SwitchID) []int32
+	// Waiting is the number of flits in p's switch that have been routed to leave
+	// by p on virtual channel vc (the lowest allowed one, where the routing allowed
+	// several) and have not left it, whether they have crossed the switch or not;
+	// with a [SlotCounter], also those that have left and whose credits are held
+	// back.
+	Waiting(p topology.PortID, vc int) int
+	// Crossed is the number of those that have crossed p's switch, among the flits
+	// Waiting. Only for a [CrossedReader].
+	Crossed(p topology.PortID, vc int) int
+	// WaitingAll sums Waiting over the virtual channels of p.
+	WaitingAll(p topology.PortID) int
+	// LoadAll is WaitingAll and OutstandingAll together, for the price of one.
+	LoadAll(p topology.PortID) int
+	// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
+	// many: what it takes comes from memory at once. It is valid until the next call of View.
+	LoadPorts(first topology.PortID, count int) []int32
+	// Room is the set of virtual channels of port p that a packet of so many flits
+	// at p's switch could be given now; for an [EscapeRouting].
+	Room(p topology.PortID, flits int32) uint32
+	// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
+	// flit's credit took to come back, and t_d, by how much that exceeds the
+	// shortest one seen. Both are 0 where credit sensing is off or has not
+	// measured yet.
+	CreditRoundTrip(p topology.PortID) (cycles, excess int)
+}
