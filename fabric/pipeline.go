@@ -2,7 +2,16 @@ package fabric
 
 import "math"
 
-// This file tells how long what happens in a switch takes.
+// Values of SwitchConfig.Pipeline.
+const (
+	Overlapped = "overlapped"
+	Serial     = "serial"
+)
+
+// Overlaps tells whether packets behind the front of a queue go through stages.
+func (c *SwitchConfig) Overlaps() bool {
+	return c.Pipeline == Overlapped && c.RouteCycles+c.VCAllocCycles > 0
+}
 
 // Cycles is the longest that a flit spends in an idle switch, its channels not
 // included: all stages, in whole cycles.
