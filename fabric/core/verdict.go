@@ -41,7 +41,7 @@ type Evidence struct {
 	runs, measured         int      // in the latter there were slices enough
 	growing                estimate // exponent of how far sources are behind
 	behind, latency, short estimate // as [Evidence.Judge] holds them against steadyBelow and shortBelow
-	filled                 estimate // flits that stayed in the network in the window, as a share of those offered: a count, without an interval
+	filled                 estimate // flits that stayed in the network in the window and are missing in what it accepted, as a share of those offered: a count, without an interval
 }
 
 // The exponent of growth is 0 for a stationary queue, 1/2 for one at its
