@@ -21,7 +21,7 @@ type EscapeRouting interface {
 	// Reroute decides about a packet again; h.State is as the last decision
 	// left it. It must return an escape hop where [View.Room] shows no other
 	// that the packet could take at once.
-	Reroute(v View, h *Head) Hop
+	Reroute(v *View, h *Head) Hop
 }
 
 // GraphRouting is implemented by routings that are made for one graph, as those
@@ -41,7 +41,7 @@ type Routing interface {
 	// reaches the front of its buffer. It returns the output port and the
 	// virtual channels allowed there, and may change h.State. At the
 	// packet's last switch it returns the terminal's port.
-	Route(v View, h *Head) Hop
+	Route(v *View, h *Head) Hop
 }
 
 // Head is what a routing may know of a packet.
@@ -85,7 +85,7 @@ type Departer interface {
 	// and the channel is free; h is the head as it will arrive at the switch.
 	// It may change h.State and returns the virtual channels allowed on the
 	// terminal's channel.
-	Depart(v View, h *Head) uint32
+	Depart(v *View, h *Head) uint32
 }
 
 // Explorer is implemented by routings whose every possible decision can be

@@ -12,21 +12,64 @@ import (
 // lower numbers have done their work of this cycle. Real switches know only
 // their own ports; routings that read others are ideal by design (UGAL-G) and
 // say so.
-type View interface {
-	// Graph is the network.
-	Graph() *topology.Graph
-	// VCs is the number of virtual channels of every channel that unicast packets may
-	// use.
-	VCs() int
-	// AllVCs is the set of those virtual channels.
-	AllVCs() uint32
-	// Cycle is the present cycle of the flit clock.
-	Cycle() int64
-	// Memory is what the network has learned, of the kind that its [Learner] makes.
-	Memory() Memory
-	// Random is the random stream of routing decisions at switch s or, while a
-	// [Departer] decides, at the terminal.
-	Random(s topology.SwitchID) *sim.Stream
+type View struct {
+	graph    *topology.Graph
+	vcs      int
+	cycle    *int64
+	memory   Memory
+	streams  []sim.Stream
+	terminal *sim.Stream // of the terminal that a packet is to leave; nil: of switches
+	Queues
+}
+
+// Sight is what a [View] shows that does not change in a cycle.
+type Sight struct {
+	Graph   *topology.Graph
+	VCs     int          // of every channel, that unicast packets may use
+	Cycle   *int64       // the present one
+	Memory  Memory       // of a [Learner]; nil: none
+	Streams []sim.Stream // of routing decisions, by switch
+}
+
+// NewView makes a view of a network; routings are tested with one.
+func NewView(s Sight, q Queues) View {
+	return View{s.Graph, s.VCs, s.Cycle, s.Memory, s.Streams, nil, q}
+}
+
+// Graph is the network.
+func (v *View) Graph() *topology.Graph { return v.graph }
+
+// VCs is the number of virtual channels of every channel that unicast packets may
+// use.
+func (v *View) VCs() int { return v.vcs }
+
+// AllVCs is the set of those virtual channels.
+func (v *View) AllVCs() uint32 { return 1<<v.vcs - 1 }
+
+// Cycle is the present cycle of the flit clock.
+func (v *View) Cycle() int64 { return *v.cycle }
+
+// Memory is what the network has learned, of the kind that its [Learner] makes.
+func (v *View) Memory() Memory { return v.memory }
+
+// Random is the random stream of routing decisions at switch s or, while a
+// [Departer] decides, at the terminal.
+func (v *View) Random(s topology.SwitchID) *sim.Stream {
+	if v.terminal != nil {
+		return v.terminal
+	}
+	return &v.streams[s]
+}
+
+// At makes Random that of a terminal, until it is called with nil. It is for what simulates
+// the network.
+func (v *View) At(terminal *sim.Stream) { v.terminal = terminal }
+
+// AtTerminal tells whether a [Departer] decides.
+func (v *View) AtTerminal() bool { return v.terminal != nil }
+
+// Queues is what a [View] shows of the queues and channels of switches.
+type Queues interface {
 	// Credits is the number of free flit slots, as known here, in the buffer that
 	// channel (p, vc) leads to; terminals without buffers of their own have very many.
 	Credits(p topology.PortID, vc int) int

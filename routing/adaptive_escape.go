@@ -135,17 +135,17 @@ func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: set}
 }
 
-func (r *adaptiveEscape) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, false)
 }
 
-func (r *adaptiveEscape) Reroute(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *adaptiveEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, true)
 }
 
 // choose is the candidate with the fewest flits outstanding, of those with room
 // if asked for; without any, the escape hop.
-func (r *adaptiveEscape) choose(v fabric.View, h *fabric.Head, room bool) fabric.Hop {
+func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
 	g := r.near.graph
 	if r.near.home[h.Dst] == h.Switch {
 		return fabric.Hop{Port: g.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}

@@ -13,11 +13,11 @@ import (
 // recorder keeps the heads that a running fabric asks about.
 type recorder struct {
 	fabric.Routing
-	view  fabric.View
+	view  *fabric.View
 	heads []fabric.Head
 }
 
-func (r *recorder) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *recorder) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	r.view = v
 	r.heads = append(r.heads, *h)
 	return r.Routing.Route(v, h)

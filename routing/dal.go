@@ -56,13 +56,13 @@ func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spre
 func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
 
 // Route implements [fabric.Routing].
-func (r *dalEscape) Route(v fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
+func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
 
 // Reroute implements [fabric.EscapeRouting].
-func (r *dalEscape) Reroute(v fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
+func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
 
 // decide takes the channel of the least weight, of those with room if asked for.
-func (r *dalEscape) decide(v fabric.View, h *fabric.Head, room bool) fabric.Hop {
+func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}

@@ -198,7 +198,7 @@ func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but tr
 }
 
 // Route implements [fabric.Routing].
-func (r *deroutes) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}

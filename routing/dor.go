@@ -56,7 +56,7 @@ func (r *dor) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *dor) IgnoresTerminals() bool { return true }
 
-func (r *dor) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if r.flat {
 		port, ok := r.nextFlat(h, r.home[h.Dst])
 		if !ok {

@@ -30,7 +30,7 @@ func (r *hyperXDOR) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *hyperXDOR) IgnoresTerminals() bool { return true }
 
-func (r *hyperXDOR) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *hyperXDOR) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	port, _, ok := r.next(h, r.home[h.Dst], false, v.Random(h.Switch))
 	if !ok {
 		port = r.graph.TerminalPort[h.Dst]

@@ -61,7 +61,7 @@ func (e *Eras) InjectionVCs(vcs int) uint32 {
 }
 
 // Route is that of the first era.
-func (e *Eras) Route(v fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
+func (e *Eras) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
 
 // IgnoresTerminals implements [TerminalBlind].
 func (e *Eras) IgnoresTerminals() bool {

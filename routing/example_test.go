@@ -23,7 +23,7 @@ func (clockwise) VCs() int { return 2 }
 
 func (clockwise) InjectionVCs(vcs int) uint32 { return 1 }
 
-func (c clockwise) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (c clockwise) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	g := c.ring.Graph()
 	if g.TerminalSwitch(h.Dst) == h.Switch {
 		return fabric.Hop{Port: g.TerminalPort[h.Dst], VCs: 3}

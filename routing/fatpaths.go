@@ -124,7 +124,7 @@ func (r *fatPaths) IgnoresTerminals() bool {
 }
 
 // Route implements [fabric.Routing].
-func (r *fatPaths) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = layerStarted | uint32(r.pick(v, h))<<layerNumber
 		r.mark(h)
@@ -154,7 +154,7 @@ func (r *fatPaths) ReadsCredits() bool {
 }
 
 // pick is the layer for a packet at its source.
-func (r *fatPaths) pick(v fabric.View, h *fabric.Head) int {
+func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 	n := len(r.layers)
 	switch {
 	case n == 1 || r.home[h.Dst] == h.Switch:

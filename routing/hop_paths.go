@@ -169,7 +169,7 @@ func (p *hopPaths) shortest(name string, lengths bool) error {
 
 // choose is one of several next hops of a packet at h.Switch, ports relative to its
 // first; key is what hashed choices go by.
-func (p *hopPaths) choose(v fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
+func (p *hopPaths) choose(v *fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
 	if len(ports) == 1 {
 		return ports[0]
 	}

@@ -124,7 +124,7 @@ func (w *legWalk) key(h *fabric.Head) uint32 {
 }
 
 // next moves a started packet on.
-func (w *legWalk) next(v fabric.View, h *fabric.Head) fabric.Hop {
+func (w *legWalk) next(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := w.to(h.Switch, w.target(h))
 	if len(ports) == 0 {
 		return fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}

@@ -217,7 +217,7 @@ func (r *lft) InjectionVCs(vcs int) uint32 {
 func (r *lft) DecidesAtTerminals() bool { return true }
 
 // Depart implements [fabric.Departer].
-func (r *lft) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (r *lft) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	r.start(h)
 	src, _ := r.graph.PeerTerminal(h.In)
 	return oneVC(uint32(r.lanes.Host(src).Lane(int(h.State&15))), v.VCs())
@@ -231,7 +231,7 @@ func (r *lft) start(h *fabric.Head) {
 	}
 }
 
-func (r *lft) Route(v fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
+func (r *lft) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
 
 func (r *lft) route(vcs int, h *fabric.Head) fabric.Hop {
 	r.start(h)

@@ -52,7 +52,7 @@ func (m *minimal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (m *minimal) IgnoresTerminals() bool { return !m.hashed }
 
-func (m *minimal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
 	h.State |= minimalState(m.first) &^ begun

@@ -165,7 +165,7 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 	return n.port0 + topology.PortID(d.first), uint32(d.count), up
 }
 
-func (r *nca) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
 	switch {
@@ -182,7 +182,7 @@ func (r *nca) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 
 // leastLoaded is the port with the fewest flits that wait for it or are on
 // their way behind it; it starts at random, so that ties are spread.
-func leastLoaded(v fabric.View, first topology.PortID, count int, random *sim.Stream) topology.PortID {
+func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.Stream) topology.PortID {
 	end := first + topology.PortID(count)
 	p := first + topology.PortID(random.IntN(count))
 	best, least := p, int32(math.MaxInt32)

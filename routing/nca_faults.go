@@ -164,7 +164,7 @@ func (r *ncaAround) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
 	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: allVCs(vcs)}
 }
 
-func (r *ncaAround) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports, up := r.choices(h)
 	n := len(ports)
 	switch {

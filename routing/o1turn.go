@@ -68,7 +68,7 @@ func (r *o1Turn) UnusedSettings() []string { return r.orders[0].UnusedSettings()
 // order is 1 for packets in descending order.
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
-func (r *o1Turn) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.route(h, v.VCs(), v.Random(h.Switch))
 }
 

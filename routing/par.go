@@ -38,7 +38,7 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 func (p progressive) DecidesGreedily() bool { return p.settings.Decision == "greedy" }
 
 // Route implements [fabric.Routing].
-func (p progressive) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case h.State&fabric.NonMinimal != 0:
 		return p.follow(v, h)
@@ -62,7 +62,7 @@ func (p progressive) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 // Depart implements [fabric.Departer].
-func (p progressive) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if !p.staysInside(h) {
 		h.State = p.compare(v, h).launch
 	}
@@ -70,7 +70,7 @@ func (p progressive) Depart(v fabric.View, h *fabric.Head) uint32 {
 }
 
 // compare decides about a packet at its source.
-func (p progressive) compare(v fabric.View, h *fabric.Head) candidate {
+func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
 	return p.decide(v, h, p.onwardHeld(v, h, minimalState(p.minimalVC)))
 }
 
@@ -83,7 +83,7 @@ func (p progressive) atSource(h *fabric.Head) bool {
 
 // onwardHeld is the minimal path of a packet launched at its source. If that
 // begins with a local hop, it does so on virtual channel 0.
-func (p progressive) onwardHeld(v fabric.View, h *fabric.Head, launch uint32) candidate {
+func (p progressive) onwardHeld(v *fabric.View, h *fabric.Head, launch uint32) candidate {
 	c := p.begin(v, h, launch, p.home[h.Dst].group)
 	if undecided(c.state) {
 		p.hold(&c, v.VCs())

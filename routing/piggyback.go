@@ -50,7 +50,7 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	return u, nil
 }
 
-func (p *piggyback) costs(u *ugal, v fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	const prohibitive = 1 << 30
 	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
 	if congested == p.congested(u, v, h, nm, u.groupOf(nm.state&viaMask)) {
@@ -66,13 +66,13 @@ func (p *piggyback) readsBeyondGroup() bool { return false }
 
 // idle: with the minimal path's global channel not congested either, a Valiant
 // path's can only speak for the minimal one.
-func (p *piggyback) idle(u *ugal, v fabric.View, h *fabric.Head, m candidate) bool {
+func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
 	return hybridGauge{}.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
 
 // congested tells whether the global channel by which a path leaves for group to
 // is congested.
-func (p *piggyback) congested(u *ugal, v fabric.View, h *fabric.Head, c candidate, to int32) bool {
+func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candidate, to int32) bool {
 	excess := u.globalQueue(v, h, c, to) - p.offset
 	if excess <= 0 {
 		return false

@@ -180,7 +180,7 @@ func (r *polarized) take(h *fabric.Head, port topology.PortID, straight bool, vc
 }
 
 // Route implements [fabric.Routing].
-func (r *polarized) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	x := r.arrive(h)
 	if x.to == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}

@@ -118,7 +118,7 @@ func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory
 }
 
 // Route implements [fabric.Routing].
-func (q *qAdaptive) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (q *qAdaptive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	m, now, home := v.Memory().(*qMemory), v.Cycle(), &q.home[h.Dst]
 	slot := h.State & (1<<q.stamp - 1) >> qSlot
 	if h.State&qHops == 0 {

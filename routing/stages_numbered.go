@@ -43,7 +43,7 @@ func (r *anyWay) VCs() int { return r.classes }
 func (r *anyWay) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // Route implements [fabric.Routing].
-func (r *anyWay) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	panic(fmt.Sprintf("routing: %T leads nowhere", r))
 }
 

@@ -65,7 +65,7 @@ func (r *table) Widened() fabric.Routing {
 	return &table{&wide}
 }
 
-func (r *table) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
 		return r.last(h, v.VCs(), r.down)

@@ -77,10 +77,10 @@ type ugal struct {
 // gauge is what a member of the family measures.
 type gauge interface {
 	// costs are those of two paths of a packet at h.Switch, to be compared.
-	costs(u *ugal, v fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
+	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
 	// idle tells, without the lengths of paths, that the minimal one costs
 	// nothing and no Valiant one less. It may always say no.
-	idle(u *ugal, v fabric.View, h *fabric.Head, minimal candidate) bool
+	idle(u *ugal, v *fabric.View, h *fabric.Head, minimal candidate) bool
 }
 
 // candidate is a path that a packet may take: its first hop, the packet's state
@@ -175,7 +175,7 @@ func (u *ugal) DecidesGreedily() bool {
 func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
 
 // Depart implements [fabric.Departer].
-func (u *ugal) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if u.staysInside(h) {
 		return u.vcSet(level(h.State), v.VCs())
 	}
@@ -192,7 +192,7 @@ func (u *ugal) Depart(v fabric.View, h *fabric.Head) uint32 {
 }
 
 // Route implements [fabric.Routing].
-func (u *ugal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
 		return u.follow(v, h)
 	}
@@ -213,7 +213,7 @@ func (u *ugal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 // follow is advance for the path that all packets take at all switches.
-func (u *ugal) follow(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *ugal) follow(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if u.flat {
 		return u.advance(h, v.VCs(), v.Random(h.Switch))
 	}
@@ -246,7 +246,7 @@ func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 }
 
 // decide compares a minimal path with Valiant ones.
-func (u *ugal) decide(v fabric.View, h *fabric.Head, minimal candidate) candidate {
+func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candidate {
 	if u.idleSuffices && u.idle(u, v, h, minimal) {
 		for range u.settings.Candidates { // the draws after them are as they would be
 			u.drawIntermediate(h, v.Random(h.Switch))
@@ -271,13 +271,13 @@ func (u *ugal) decide(v fabric.View, h *fabric.Head, minimal candidate) candidat
 
 // minimal is the minimal path of a packet at its source, launched on virtual
 // channel vc.
-func (u *ugal) minimal(v fabric.View, h *fabric.Head, vc uint32) candidate {
+func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
 	return u.begin(v, h, minimalState(vc), u.home[h.Dst].group)
 }
 
 // begin takes the first hop of a path that leads from h.Switch to another
 // group, for a packet launched in that state. The length is left to be found.
-func (u *ugal) begin(v fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
+func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
 	step := u.leaving(&u.at[h.Switch], group)
 	if step < 0 {
 		head := fabric.Head{Switch: h.Switch, Dst: h.Dst, State: launch}
@@ -300,7 +300,7 @@ func (u *ugal) groupOf(via uint32) int32 {
 
 // detour draws a Valiant path of a packet whose minimal path faults have taken;
 // ok is false if there is none.
-func (u *ugal) detour(v fabric.View, h *fabric.Head) (c candidate, ok bool) {
+func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 	via, ok := u.drawIntermediate(h, v.Random(h.Switch))
 	if !ok || !u.up(h.Switch) {
 		return c, false

@@ -65,13 +65,13 @@ func (u *anyUGAL) UnusedSettings() []string {
 }
 
 // Depart implements [fabric.Departer].
-func (u *anyUGAL) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (u *anyUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	u.decide(v, h)
 	return v.AllVCs()
 }
 
 // Route implements [fabric.Routing].
-func (u *anyUGAL) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *anyUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		local, ok := u.decide(v, h)
 		if ok {
@@ -83,7 +83,7 @@ func (u *anyUGAL) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 
 // decide starts a packet at its source on the path chosen, whose first port it
 // returns; ok is false if the packet stays at its switch.
-func (u *anyUGAL) decide(v fabric.View, h *fabric.Head) (local uint16, ok bool) {
+func (u *anyUGAL) decide(v *fabric.View, h *fabric.Head) (local uint16, ok bool) {
 	h.State = direct()
 	there := u.column[h.Dst]
 	if u.leaf[h.Switch] == there {
@@ -116,7 +116,7 @@ func (u *anyUGAL) hopsTo(s topology.SwitchID, column int32) uint8 {
 }
 
 // cost is the product of queue and hops for a path of a started packet to a leaf.
-func (u *anyUGAL) cost(v fabric.View, h *fabric.Head, column int32, hops int) (local uint16, cost int) {
+func (u *anyUGAL) cost(v *fabric.View, h *fabric.Head, column int32, hops int) (local uint16, cost int) {
 	local = u.choose(v, h, u.to(h.Switch, column), u.key(h))
 	return local, u.sense.queue(v, u.graph.PortStart[h.Switch]+topology.PortID(local)) * hops
 }

@@ -26,14 +26,14 @@ func init() {
 // switch these are; knowledge that no switch has.
 type globalGauge struct{}
 
-func (globalGauge) costs(u *ugal, v fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	there := u.home[h.Dst].group
 	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.groupOf(nm.state&viaMask)) * nm.hops
 }
 
 func (globalGauge) readsBeyondGroup() bool { return false }
 
-func (globalGauge) idle(u *ugal, v fabric.View, h *fabric.Head, m candidate) bool {
+func (globalGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
 	return u.globalQueue(v, h, m, u.home[h.Dst].group) == 0
 }
 
@@ -49,7 +49,7 @@ func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
 
 // globalQueue is the queue of the global channel by which a path leaves for
 // group to; the mean, rounded down, where the gateway will draw one of several.
-func (u *ugal) globalQueue(v fabric.View, h *fabric.Head, c candidate, to int32) int {
+func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32) int {
 	if port := u.crossing(u.at[h.Switch].group, to).port; port != topology.NoPort {
 		return u.sense.queue(v, port)
 	}
@@ -78,15 +78,15 @@ func (u *ugal) UnusedSettings() []string {
 // further on will draw one of several channels, a path is sampled.
 type pathGauge struct{}
 
-func (pathGauge) costs(u *ugal, v fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
 }
 
 func (pathGauge) readsBeyondGroup() bool { return true }
 
-func (pathGauge) idle(*ugal, fabric.View, *fabric.Head, candidate) bool { return false }
+func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
-func (u *ugal) pathQueues(v fabric.View, h *fabric.Head, c candidate) int {
+func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
 	for {

@@ -80,13 +80,13 @@ func (u *gridUGAL) place(coordinate func(d int) int) int {
 }
 
 // Depart implements [fabric.Departer].
-func (u *gridUGAL) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (u *gridUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	h.State = u.decide(v, h)
 	return v.AllVCs()
 }
 
 // Route implements [fabric.Routing].
-func (u *gridUGAL) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *gridUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
 	}
@@ -94,7 +94,7 @@ func (u *gridUGAL) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 // decide is the state in which a packet starts.
-func (u *gridUGAL) decide(v fabric.View, h *fabric.Head) uint32 {
+func (u *gridUGAL) decide(v *fabric.View, h *fabric.Head) uint32 {
 	best, end := gridStarted|secondPhase, u.home[h.Dst]
 	if end == h.Switch {
 		return best
@@ -118,7 +118,7 @@ func (u *gridUGAL) decide(v fabric.View, h *fabric.Head) uint32 {
 }
 
 // queue is that of the first port from a packet's source to a switch.
-func (u *gridUGAL) queue(v fabric.View, h *fabric.Head, to topology.SwitchID, random *sim.Stream) int {
+func (u *gridUGAL) queue(v *fabric.View, h *fabric.Head, to topology.SwitchID, random *sim.Stream) int {
 	head := *h
 	port, _, _ := u.next(&head, to, true, random)
 	return u.sense.queue(v, port)

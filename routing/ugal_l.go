@@ -18,10 +18,10 @@ func init() {
 // output ports at the source switch.
 type portGauge struct{}
 
-func (portGauge) costs(u *ugal, v fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+func (portGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
 	return u.sense.queue(v, m.hop.Port) * m.hops, u.sense.queue(v, nm.hop.Port) * nm.hops
 }
 
-func (portGauge) idle(u *ugal, v fabric.View, _ *fabric.Head, m candidate) bool {
+func (portGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
 	return u.sense.queue(v, m.hop.Port) == 0
 }

@@ -15,10 +15,10 @@ func init() {
 // single virtual channels.
 type vcGauge struct{}
 
-func (vcGauge) costs(u *ugal, v fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
 	return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
 }
 
-func (vcGauge) idle(u *ugal, v fabric.View, _ *fabric.Head, m candidate) bool {
+func (vcGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
 	return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
 }

@@ -16,13 +16,13 @@ func init() {
 // there single virtual channels are looked at.
 type hybridGauge struct{}
 
-func (hybridGauge) costs(u *ugal, v fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
 	if m.hop.Port == nm.hop.Port {
 		return vcGauge{}.costs(u, v, h, m, nm)
 	}
 	return portGauge{}.costs(u, v, h, m, nm)
 }
 
-func (hybridGauge) idle(u *ugal, v fabric.View, h *fabric.Head, m candidate) bool {
+func (hybridGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
 	return portGauge{}.idle(u, v, h, m) // a virtual channel's queue is part of it
 }

@@ -98,7 +98,7 @@ func (u *ugalPF) ReadsCrossed() bool { return u.sense == senseBoth }
 func (u *ugalPF) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
 
 // Depart implements [fabric.Departer].
-func (u *ugalPF) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
 	if hop := u.next(v, h); u.choosesVC(h, hop.Port) {
@@ -109,7 +109,7 @@ func (u *ugalPF) Depart(v fabric.View, h *fabric.Head) uint32 {
 }
 
 // Route implements [fabric.Routing].
-func (u *ugalPF) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
 	}
@@ -130,7 +130,7 @@ func (u *ugalPF) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 
 // emptiestVC is the virtual channel of a port with the fewest credits outstanding, of
 // several the first.
-func (u *ugalPF) emptiestVC(v fabric.View, port topology.PortID) uint32 {
+func (u *ugalPF) emptiestVC(v *fabric.View, port topology.PortID) uint32 {
 	best, least := 0, v.Outstanding(port, 0)
 	for vc := 1; vc < v.VCs(); vc++ {
 		if n := v.Outstanding(port, vc); n < least {
@@ -149,7 +149,7 @@ func (u *ugalPF) choosesVC(h *fabric.Head, out topology.PortID) bool {
 }
 
 // decide is the state in which a packet starts.
-func (u *ugalPF) decide(v fabric.View, h *fabric.Head) uint32 {
+func (u *ugalPF) decide(v *fabric.View, h *fabric.Head) uint32 {
 	here, there := u.leaf[h.Switch], u.column[h.Dst]
 	if here == there {
 		return direct()
@@ -177,7 +177,7 @@ func (u *ugalPF) decide(v fabric.View, h *fabric.Head) uint32 {
 
 // emptiest is the neighbour whose output has the shortest queue; column < 0 if there
 // are none.
-func (u *ugalPF) emptiest(v fabric.View, h *fabric.Head, random *sim.Stream) neighbor {
+func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) neighbor {
 	best, least, equal := neighbor{column: -1}, 0, 0
 	for _, n := range u.near[h.Switch] {
 		switch q := u.sense.queue(v, n.port); {
@@ -215,7 +215,7 @@ func (u *ugalPF) drawBeyond(column, here, there int32, random *sim.Stream) int32
 }
 
 // decideDrawn is decide of reading sst; minimal is the queue of the minimal output.
-func (u *ugalPF) decideDrawn(v fabric.View, h *fabric.Head, minimal int, random *sim.Stream) uint32 {
+func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random *sim.Stream) uint32 {
 	here, there, near := u.leaf[h.Switch], u.column[h.Dst], u.near[h.Switch]
 	adjacent := u.adjacent(h.Switch, there)
 	best, least := int32(-1), 0

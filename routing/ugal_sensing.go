@@ -25,7 +25,7 @@ const (
 var senses = map[string]sensing{"waiting": senseWaiting, "credits": senseCredits, "both": senseBoth}
 
 // queue is the queue length of a whole output port.
-func (s sensing) queue(v fabric.View, p topology.PortID) int {
+func (s sensing) queue(v *fabric.View, p topology.PortID) int {
 	switch s {
 	case senseWaiting:
 		return v.WaitingAll(p)
@@ -40,7 +40,7 @@ func (s sensing) queue(v fabric.View, p topology.PortID) int {
 }
 
 // queueVC is the queue length of one virtual channel of an output port.
-func (s sensing) queueVC(v fabric.View, p topology.PortID, vc int) int {
+func (s sensing) queueVC(v *fabric.View, p topology.PortID, vc int) int {
 	switch s {
 	case senseWaiting:
 		return v.Waiting(p, vc)
@@ -53,7 +53,7 @@ func (s sensing) queueVC(v fabric.View, p topology.PortID, vc int) int {
 
 // queues are the queue lengths of a switch that a decision compares many of.
 type queues struct {
-	view   fabric.View
+	view   *fabric.View
 	random *sim.Stream
 	sense  sensing
 	first  topology.PortID // of the switch
@@ -63,7 +63,7 @@ type queues struct {
 // queuesAt are the queues of a switch. Credits move between decisions that are made
 // together no more than the clock does, and are summed up once for all of them; who waits
 // changes with each.
-func (s sensing) queuesAt(v fabric.View, g *topology.Graph, at topology.SwitchID) queues {
+func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchID) queues {
 	q := queues{view: v, random: v.Random(at), sense: s, first: g.PortStart[at]}
 	if s == senseCredits {
 		q.known = v.OutstandingPorts(at)

@@ -87,7 +87,7 @@ func (u *upDownStar) ways(h *fabric.Head) []uint16 {
 	return u.phases[u.phase(h)].to(h.Switch, u.column[h.Dst])
 }
 
-func (u *upDownStar) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ways, first := u.ways(h), u.graph.PortStart[h.Switch]
 	switch {
 	case len(ways) == 0:

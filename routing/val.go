@@ -58,7 +58,7 @@ func (r *groupVal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *groupVal) IgnoresTerminals() bool { return !r.hashed }
 
-func (r *groupVal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *groupVal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.route(h, v.VCs(), v.Random(h.Switch))
 }
 

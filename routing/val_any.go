@@ -31,7 +31,7 @@ func newAnyVal(config AnyValConfig, env Env) (fabric.Routing, error) {
 	return &anyVal{walk}, err
 }
 
-func (r *anyVal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *anyVal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = direct()
 		if column, ok := r.drawVia(h, v.Random(h.Switch)); ok {

@@ -66,7 +66,7 @@ func (r *gridVal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *gridVal) IgnoresTerminals() bool { return true }
 
-func (r *gridVal) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (r *gridVal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.route(h, v.VCs(), v.Random(h.Switch))
 }
 

@@ -32,9 +32,9 @@ func (n *laneStar) InjectionVCs(int) uint32 { return 3 }
 
 func (n *laneStar) DecidesAtTerminals() bool { return true }
 
-func (n *laneStar) Depart(_ fabric.View, h *fabric.Head) uint32 { return 1 << (h.Dst & 1) }
+func (n *laneStar) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << (h.Dst & 1) }
 
-func (n *laneStar) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (n *laneStar) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: n.graph.TerminalPort[h.Dst], VCs: 1 << (h.Dst & 1)}
 }
 

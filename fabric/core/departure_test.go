@@ -21,7 +21,7 @@ type onlooker struct {
 func (o *onlooker) ReadsCredits() bool       { return true }
 func (o *onlooker) DecidesAtTerminals() bool { return true }
 
-func (o *onlooker) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	o.seen = append(o.seen, v.OutstandingAll(o.port))
 	return v.AllVCs()
 }

@@ -58,7 +58,7 @@ type domain struct {
 	listens    fabric.DepartureListener // likewise
 	sink       fabric.Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
-	view       view
+	view       fabric.View
 
 	// What is handed to others, here so that it does not escape to the heap with every
 	// call: to the source, the routing, and the sink.
@@ -86,7 +86,7 @@ func newDomain(f *Fabric) *domain {
 		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
 	}
-	d.view.d = d
+	d.openView()
 	if f.unit != nil {
 		d.unit = f.unit.of()
 	}

@@ -144,6 +144,7 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 func (f *Fabric) handOn() {
 	for _, d := range f.domains {
 		d.network, d.extras = f.network, f.extras
+		d.openView()
 	}
 }
 

@@ -22,7 +22,7 @@ func newEscape(n *network, r fabric.EscapeRouting) *escape {
 	return e
 }
 
-// Room implements [fabric.View].
+// Room implements [fabric.Queues].
 func (v *view) Room(p topology.PortID, flits int32) uint32 {
 	d := v.d
 	sw := &d.switches[d.graph.PortSwitch[p]]

@@ -73,7 +73,7 @@ func (f *Fabric) FaultTally() fabric.FaultTally {
 
 // Route implements [fabric.Routing]: packets that are sent to a channel that is down
 // are discarded.
-func (x *faults) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (x *faults) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	hop := x.Routing.Route(v, h)
 	if hop.Port != topology.NoPort && x.down.Port(hop.Port) {
 		return fabric.Discard
@@ -85,7 +85,7 @@ func (x *faults) Route(v fabric.View, h *fabric.Head) fabric.Hop {
 func (x *faults) DecidesAtTerminals() bool { return true }
 
 // Depart implements [fabric.Departer].
-func (x *faults) Depart(v fabric.View, h *fabric.Head) uint32 {
+func (x *faults) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return x.Routing.(fabric.Departer).Depart(v, h)
 }
 

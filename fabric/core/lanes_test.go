@@ -37,9 +37,9 @@ func (n *sharedLink) DecidesAtTerminals() bool { return true }
 
 func (n *sharedLink) lane(dst topology.TerminalID) uint32 { return 1 << (int(dst) % n.flows()) }
 
-func (n *sharedLink) Depart(_ fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
+func (n *sharedLink) Depart(_ *fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
 
-func (n *sharedLink) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (n *sharedLink) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	port := n.graph.TerminalPort[h.Dst]
 	if h.Switch == 0 {
 		port = n.graph.PortStart[1] - 1 // after the terminals' ports
@@ -225,9 +225,9 @@ func (n *incast) lane(dst topology.TerminalID) uint32 {
 	return 1
 }
 
-func (n *incast) Depart(_ fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
+func (n *incast) Depart(_ *fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
 
-func (n *incast) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (n *incast) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	first, end := n.graph.Ports(h.Switch)
 	port := n.graph.TerminalPort[h.Dst]
 	if n.graph.PortSwitch[port] != h.Switch {

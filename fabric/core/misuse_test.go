@@ -83,9 +83,9 @@ type (
 	undeclared struct{ fabric.Routing }
 )
 
-func (d discarding) Route(fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
+func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
 
-func (u undeclared) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	hop := u.Routing.Route(v, h)
 	v.Credits(hop.Port, 0)
 	return hop

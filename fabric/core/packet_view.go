@@ -74,7 +74,7 @@ func (u *packetUnit) settleFlows(d *domain, port int32) {
 	// What flits have crossed in this cycle shows when their switch has been evaluated,
 	// and in the steps of its own behind them.
 	evaluated := (d.cycle + 1) << intervalShift
-	if d.view.random != nil || d.graph.PortSwitch[port] > d.head.Switch {
+	if d.view.AtTerminal() || d.graph.PortSwitch[port] > d.head.Switch {
 		evaluated = d.cycle << intervalShift
 	} else if d.graph.PortSwitch[port] == d.head.Switch {
 		evaluated = d.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]

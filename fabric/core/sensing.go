@@ -142,7 +142,7 @@ func (s *sensing) ofPort(n *network, port int32) []probe {
 	return s.probes[n.ov(topology.PortID(port), 0):n.ov(topology.PortID(port+1), 0)]
 }
 
-// CreditRoundTrip implements [fabric.View].
+// CreditRoundTrip implements [fabric.Queues].
 func (v *view) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.d.sensing == nil {
 		return 0, 0

@@ -19,7 +19,7 @@ type watcher struct {
 	leastMeasured int
 }
 
-func (w *watcher) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (w *watcher) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	w.trip, w.excess = v.CreditRoundTrip(w.port)
 	w.mostExcess = max(w.mostExcess, w.excess)
 	if w.trip > 0 {

@@ -307,9 +307,10 @@ func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
 	*h = fabric.Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
-	d.view.random = &d.departures[t]
+	d.view.At(&d.departures[t])
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
-	d.view.random, d.summed = nil, 0
+	d.view.At(nil)
+	d.summed = 0
 	if allowed == 0 {
 		panic("core: a routing allows a packet no virtual channel to leave its terminal by")
 	}

@@ -36,9 +36,9 @@ func (n *star) InjectionVCs(int) uint32 { return 1<<n.lanes - 1 }
 
 func (n *star) DecidesAtTerminals() bool { return true }
 
-func (n *star) Depart(_ fabric.View, h *fabric.Head) uint32 { return 1 << (int(h.Dst) % n.lanes) }
+func (n *star) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << (int(h.Dst) % n.lanes) }
 
-func (n *star) Route(_ fabric.View, h *fabric.Head) fabric.Hop {
+func (n *star) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: n.graph.TerminalPort[h.Dst], VCs: 1 << (int(h.Dst) % n.lanes)}
 }
 

@@ -5,36 +5,14 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
-// view is the [fabric.View] of the decisions of a domain.
-type view struct {
-	d      *domain
-	random *sim.Stream // of the terminal that a packet is to leave; nil: of switches
-}
+// view shows the queues of a domain's network: see [fabric.Queues].
+type view struct{ d *domain }
 
-// Graph implements [fabric.View].
-func (v *view) Graph() *topology.Graph { return v.d.graph }
-
-// VCs implements [fabric.View].
-func (v *view) VCs() int { return v.d.unicastVCs }
-
-// AllVCs implements [fabric.View].
-func (v *view) AllVCs() uint32 { return v.d.allVCs }
-
-// Cycle implements [fabric.View].
-func (v *view) Cycle() int64 { return v.d.cycle }
-
-// Memory implements [fabric.View].
-func (v *view) Memory() fabric.Memory { return v.d.memory }
-
-// Random implements [fabric.View].
-func (v *view) Random(s topology.SwitchID) *sim.Stream {
-	if v.random != nil {
-		return v.random
-	}
-	return &v.d.streams[s]
+// openView gives the domain's routing its view of the network as it is set now.
+func (d *domain) openView() {
+	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.cycle, Memory: d.memory, Streams: d.streams}, &view{d})
 }
 
 // look brings up to date what is read of a port.
@@ -50,20 +28,20 @@ func (v *view) look(p topology.PortID) {
 	}
 }
 
-// Credits implements [fabric.View].
+// Credits implements [fabric.Queues].
 func (v *view) Credits(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].credits)
 }
 
-// Outstanding implements [fabric.View].
+// Outstanding implements [fabric.Queues].
 func (v *view) Outstanding(p topology.PortID, vc int) int {
 	v.look(p)
 	o := &v.d.outVC[v.d.ov(p, vc)]
 	return int(v.d.bufferOf(p)) - int(o.credits)
 }
 
-// OutstandingAll implements [fabric.View].
+// OutstandingAll implements [fabric.Queues].
 func (v *view) OutstandingAll(p topology.PortID) int {
 	v.look(p)
 	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
@@ -74,7 +52,7 @@ func (v *view) OutstandingAll(p topology.PortID) int {
 	return int(n)
 }
 
-// OutstandingPorts implements [fabric.View].
+// OutstandingPorts implements [fabric.Queues].
 func (v *view) OutstandingPorts(s topology.SwitchID) []int32 {
 	d := v.d
 	if d.summed != s+1 {
@@ -88,7 +66,7 @@ func (d *domain) sumCredits(s topology.SwitchID) {
 	first, end := d.graph.Ports(s)
 	if d.unit != nil {
 		for p := first; p < end; p++ {
-			d.view.look(p)
+			(&view{d}).look(p)
 		}
 	}
 	n := int(end - first)
@@ -108,19 +86,19 @@ func (d *domain) sumCredits(s topology.SwitchID) {
 	}
 }
 
-// Waiting implements [fabric.View].
+// Waiting implements [fabric.Queues].
 func (v *view) Waiting(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
 }
 
-// Crossed implements [fabric.View].
+// Crossed implements [fabric.Queues].
 func (v *view) Crossed(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.crossed[v.d.ov(p, vc)])
 }
 
-// LoadAll implements [fabric.View].
+// LoadAll implements [fabric.Queues].
 func (v *view) LoadAll(p topology.PortID) int {
 	v.look(p)
 	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
@@ -131,7 +109,7 @@ func (v *view) LoadAll(p topology.PortID) int {
 	return int(n)
 }
 
-// LoadPorts implements [fabric.View].
+// LoadPorts implements [fabric.Queues].
 func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 	d := v.d
 	if d.unit != nil && d.large {
@@ -144,7 +122,7 @@ func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 	return d.sums
 }
 
-// WaitingAll implements [fabric.View].
+// WaitingAll implements [fabric.Queues].
 func (v *view) WaitingAll(p topology.PortID) int {
 	v.look(p)
 	n := int32(0)

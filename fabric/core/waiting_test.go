@@ -23,7 +23,7 @@ func (c *counting) ReadsOccupancy() bool  { return true }
 func (c *counting) ReadsCrossed() bool    { return true }
 func (c *counting) CountsHeldSlots() bool { return c.slots }
 func (c *counting) SensesCredits() bool   { return c.slots }
-func (c *counting) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (c *counting) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.Switch == c.at {
 		c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(c.port), v.Crossed(c.port, 0)
 		c.most = max(c.most, v.WaitingAll(c.port))

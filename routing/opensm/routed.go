@@ -161,7 +161,7 @@ func (r *routed) InjectionVCs(vcs int) uint32 { return 1<<vcs - 1 }
 
 func (r *routed) Graph() *topology.Graph { return r.graph }
 
-func (r *routed) Route(v fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
+func (r *routed) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.route(v.VCs(), h) }
 
 func (r *routed) route(vcs int, h *fabric.Head) fabric.Hop {
 	s := r.tables.Subnet

@@ -49,7 +49,7 @@ func (o *Observer) ReadsCrossed() bool {
 }
 
 // Route implements [fabric.Routing].
-func (o *Observer) Route(v fabric.View, h *fabric.Head) fabric.Hop {
+func (o *Observer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	before := *h
 	hop := o.Routing.Route(v, h)
 	found, notes := false, uint32(0)
@@ -74,7 +74,7 @@ type escapeObserver struct {
 
 func (o *escapeObserver) EscapeVCs(vcs int) uint32 { return o.escape.EscapeVCs(vcs) }
 
-func (o *escapeObserver) Reroute(v fabric.View, h *fabric.Head) fabric.Hop {
+func (o *escapeObserver) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
 	again := *o.Observer
 	again.Routing = rerouted{o.escape}
 	return again.Route(v, h)
@@ -83,7 +83,7 @@ func (o *escapeObserver) Reroute(v fabric.View, h *fabric.Head) fabric.Hop {
 // rerouted makes a routing decide again.
 type rerouted struct{ fabric.EscapeRouting }
 
-func (r rerouted) Route(v fabric.View, h *fabric.Head) fabric.Hop { return r.Reroute(v, h) }
+func (r rerouted) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.Reroute(v, h) }
 
 func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, yield)
