@@ -21,7 +21,7 @@ type fabricDemand struct {
 	timings  []fabric.ChannelTiming
 	nodes    []nodeDemand
 	switches []cutDemand // of the channels to and from other switches
-	far      map[topology.SwitchID][]int16
+	far      [][]int16 // distances, by switch; nil: flitHops is not wanted
 	flitHops float64
 }
 
@@ -34,9 +34,9 @@ type portDemand struct{ bytes, requests, packets, flits int64 }
 
 type cutDemand struct{ out, in int64 } // flits
 
-// demand works out what the point's program asks for: seconds that it takes at least, and
-// flits that cross a switch on shortest ways.
-func (c *mpiConfig) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64) (seconds, flitHops float64, err error) {
+// demand works out what the point's program asks for: seconds that it takes at least and, where
+// that is wanted, flits that cross a switch on shortest ways.
+func (c *mpiConfig) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
 	timings, err := config.ChannelTimings(g)
 	if err != nil {
 		return 0, 0, err
@@ -51,7 +51,10 @@ func (c *mpiConfig) demand(g *topology.Graph, config *fabric.Config, adapter *hc
 	}
 	d := &fabricDemand{
 		g: g, adapter: adapter, flit: int64(c.Fabric.FlitBytes), clock: float64(c.Fabric.Clock), timings: timings,
-		switches: make([]cutDemand, g.Switches()), far: map[topology.SwitchID][]int16{},
+		switches: make([]cutDemand, g.Switches()),
+	}
+	if hops {
+		d.far = make([][]int16, g.Switches())
 	}
 	for _, rails := range g.Hosts() {
 		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
@@ -81,6 +84,9 @@ func (d *fabricDemand) add(from, to int32, bytes, count int64) {
 	if s != t {
 		d.switches[s].out += x.flits
 		d.switches[t].in += x.flits
+	}
+	if d.far == nil {
+		return
 	}
 	if d.far[s] == nil {
 		d.far[s] = d.g.DistancesFrom(s, nil)
@@ -168,7 +174,7 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	g := t.Graph()
-	bound, hops, err := c.demand(g, &config, &adapter, p.Seed)
+	bound, hops, err := c.demand(g, &config, &adapter, p.Seed, true)
 	if err != nil {
 		return err
 	}

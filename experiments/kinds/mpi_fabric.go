@@ -102,7 +102,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	if err != nil {
 		return nil, nil, err
 	}
-	if row.Bound, _, err = c.demand(t.Graph(), &config, adapter, seed); err != nil {
+	if row.Bound, _, err = c.demand(t.Graph(), &config, adapter, seed, false); err != nil {
 		return nil, nil, err
 	}
 	var n *fabricNetwork
