@@ -126,7 +126,7 @@ type mpiRow struct {
 	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
 	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
-	CPU          float64 `column:"cpu_mean_s" doc:"time that the CPU of a rank was at work, mean over ranks: computing, calls, copies and the kernel, interruptions included; the rest of elapsed_s it waited. This and the next seven are not known on machine loggops"`
+	CPU          float64 `column:"cpu_mean_s" doc:"time that the CPU of a rank was at work, mean over ranks: computing, calls, copies and the kernel, interruptions included; the rest of elapsed_s it waited. This and the next eight are empty on machine loggops"`
 	CPUMax       float64 `column:"cpu_max_s" doc:"the same of the rank with the most; close to elapsed_s: CPUs limit"`
 	Copies       float64 `column:"copies_mean_s" doc:"part of cpu_mean_s for moving data inside the node: eager and shared messages on both sides, and the program's own copies"`
 	CopiesMax    float64 `column:"copies_max_s" doc:"the same of the rank with the most"`
