@@ -21,7 +21,7 @@ type fabricDemand struct {
 	timings  []fabric.ChannelTiming
 	nodes    []nodeDemand
 	switches []cutDemand // of the channels to and from other switches
-	far      [][]int16 // distances, by switch; nil: flitHops is not wanted
+	far      [][]int16   // distances, by switch; nil: flitHops is not wanted
 	flitHops float64
 }
 

@@ -80,7 +80,7 @@ func TestBoundHolds(t *testing.T) {
 			bounded(t, fmt.Sprint(name, i), fmt.Sprintf("[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = %q\niterations = 1\n[fabric]\nflit_bytes = \"256B\"\n%s%s", name, network, sweep))
 		}
 		for _, more := range []string{
-			"[connections]\nmode = \"ud\"\n", "[connections]\non_demand = true\ngroup = 4\n", "[memory]\nbandwidth = \"50Gb/s\"\n",
+			"[connections]\nmode = \"ud\"\n", "[connections]\ngroup = 2\nproxy = true\n", "[memory]\nbandwidth = \"50Gb/s\"\n",
 			"[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n", "[protocol]\neager_copies = false\nregister_time = \"1us\"\n",
 		} {
 			bounded(t, fmt.Sprint(more, i), "[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\niterations = 1\n"+more+network+sweep)
