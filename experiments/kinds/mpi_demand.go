@@ -180,6 +180,9 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 	}
 	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", bound*1e6)
 	hops *= float64(c.Measure.Replications)
+	if c.Measure.Blame {
+		noteBlame(p)
+	}
 	p.Work(hops, hops, networkBytes(g, max(r.VCs(), c.Switch.VCs)))
 	return nil
 }

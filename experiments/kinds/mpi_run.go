@@ -17,14 +17,16 @@ import (
 // runMPI computes a point: the means over its replications.
 func runMPI(ctx context.Context, c *mpiConfig, run *experiments.Run) (mpiRow, error) {
 	var sum mpiSum
+	var seen mpiObserved
 	for i := range c.Measure.Replications {
-		row, err := c.simulate(ctx, run, i)
+		row, err := c.simulate(ctx, run, i, &seen)
 		if err != nil {
 			return mpiRow{}, err
 		}
 		sum.add(&row)
 	}
 	run.Replications = c.Measure.Replications
+	c.writeObserved(run, &seen)
 	return sum.row(), nil
 }
 
@@ -77,7 +79,7 @@ func (s *mpiSum) row() mpiRow {
 }
 
 // simulate runs a replication.
-func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int) (mpiRow, error) {
+func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
 	seed := replicationSeed(run.Seed, replication)
 	counted := int64(0)
 	progress := func(events int64) (stop bool) {
@@ -115,7 +117,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	row := mpiRow{Links: math.NaN(), Network: math.NaN(), Bound: math.NaN()}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, &row); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen, &row); err != nil {
 			return mpiRow{}, err
 		}
 	} else {

@@ -299,11 +299,16 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	}
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
-		p.Slower(blameTimes)
-		p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
+		noteBlame(p)
 		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
 	}
 	p.Work(hopsPerCycle*float64(least), hopsPerCycle*float64(most), bytes)
+}
+
+// noteBlame counts what blame takes.
+func noteBlame(p *experiments.Preflight) {
+	p.Slower(blameTimes)
+	p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
 }
 
 // networkBytes is the memory of an empty network: of records of a port, of its virtual
