@@ -16,12 +16,12 @@ SOAK_SEED ?= 1
 # and a busy machine is several times slower.
 TEST_TIMEOUT ?= 60m
 
-# Packages in which goroutines share work throughout; in ./fabric only runs on
+# Packages in which goroutines share work throughout; in ./fabric/core only runs on
 # several threads do.
 THREADED := ./experiments ./routing/multicast ./routing/proof
 # Packages in which a point is simulated on several threads, and their tests
 # of that.
-DIVIDED := ./fabric ./mpi ./experiments/kinds
+DIVIDED := ./fabric/core ./mpi ./experiments/kinds
 THREADS := Threads|TestForks$$
 
 # Packages whose checks are left out of all but the checked build.
@@ -68,7 +68,7 @@ soak-files: ## run every example and paper, with its [quick] table, on 1, 2, 3 a
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestFilesOnThreads$$' -count 1 -timeout 0 -v
 
 soak-snapshots: ## restore the states of 1,800 random networks, and of programs on fabrics at 640 moments, on 1, 2 and 3 threads
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric ./experiments/kinds -run '^(TestSnapshots|TestFabricProgramsGoOn)$$' -count 1 -timeout 0 -v
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric/core ./experiments/kinds -run '^(TestSnapshots|TestFabricProgramsGoOn)$$' -count 1 -timeout 0 -v
 
 soak-kills: ## kill long points of every kind that is kept, 30 times each, and go on
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestKilled$$' -count 1 -timeout 0 -v

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // PlotSource is what figures are drawn from.
@@ -315,9 +315,9 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 // verdict is the state of row i as figures show it.
 func (t *Table) verdict(i int) figure.State {
 	switch t.State(i) {
-	case fabric.Saturated:
+	case core.Saturated:
 		return figure.Saturated
-	case fabric.Undecided:
+	case core.Undecided:
 		return figure.Undecided
 	}
 	return figure.Steady

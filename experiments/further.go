@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // FurtherDescription documents a further table of results.
@@ -156,7 +156,7 @@ func partColumns() []Column {
 		"wire":              "latencies of the channels",
 	}
 	var columns []Column
-	for _, name := range fabric.PartNames {
+	for _, name := range core.PartNames {
 		columns = append(columns, Column{Name: name + "_ns", Doc: "mean part of the latency: " + doc[name]})
 	}
 	return columns

@@ -39,7 +39,7 @@ type Manifest struct {
 	// OnOneThread counts the points that one thread simulated although Threads are
 	// more, by the reason.
 	OnOneThread map[string]int `json:"on_one_thread,omitempty"`
-	Formats     []string       `json:"formats,omitempty"` // other forms of these and of results.csv, such as parquet
+	Formats     []string       `json:"formats,omitempty"` // other forms of these and of results.csv, such as jsonl
 	// Bounds are the highest loads that the channels can carry, proven, of the first
 	// point of each variant of a load sweep, by its index, as far as they are known.
 	Bounds   map[int]float64 `json:"bounds,omitempty"`

@@ -250,11 +250,7 @@ func (r *runner) formats() []string {
 
 // writeAs writes a table in another form than CSV.
 func (r *runner) writeAs(format, base string, t *Table) error {
-	kind := ""
-	if base+".csv" == resultsFile {
-		kind = r.file.kind.name
-	}
-	text, err := t.Encode(format, kind)
+	text, err := t.Encode(format)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package experiments
 import (
 	"math"
 
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // Metrics that a selection of rows, usually all loads of one variant, comes
@@ -28,7 +28,7 @@ func steadyThroughput(t *Table) (float64, error) {
 	}
 	best := math.NaN()
 	for i, x := range accepted {
-		if t.State(i) == fabric.Steady && !(x <= best) {
+		if t.State(i) == core.Steady && !(x <= best) {
 			best = x
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -108,9 +109,9 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 	links.Add("b", c.Traffic.Load/2)
 	run.Count(1000, 100)
 	load := c.Traffic.Load
-	state := fabric.Steady
+	state := core.Steady
 	if load > 0.6 {
-		state = fabric.Saturated
+		state = core.Saturated
 	}
 	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), state.String()}, nil
 }

@@ -5,24 +5,56 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
+// MaxVCs is the largest number of virtual channels of a channel.
+const MaxVCs = 16
+
+// prefixed lists joined errors and puts prefix before their keys.
+func prefixed(prefix string, err error) []error {
+	all := param.Errors(err)
+	for _, e := range all {
+		if p, ok := e.(*param.ParamError); ok {
+			p.Key = prefix + p.Key
+		}
+	}
+	return all
+}
+
+// What a network takes at least, in bytes: a switch port; a virtual channel of its
+// queue and of its output; a terminal.
+const (
+	portBytes     = 48
+	channelBytes  = 48
+	terminalBytes = 64
+)
+
+// SensesCredits tells whether credit round trips are measured.
+func (c *Config) SensesCredits(routing Routing) bool {
+	if mode := c.Switch.CreditSensing; mode != "auto" {
+		return mode == "on"
+	}
+	r, ok := routing.(CreditSenser)
+	return ok && r.SensesCredits()
+}
+
 // Check finds what is wrong with the settings for a graph and a routing, as
-// [New] does, without building the network. The errors are *param.ParamError
+// [core.New] does, without building the network. The errors are *param.ParamError
 // with dotted keys, joined. Cost: linear in the channel classes.
 func (c *Config) Check(g *topology.Graph, routing Routing) error {
-	_, err := c.resolveChannels(g)
-	if err := errors.Join(c.validate(routing), err); err != nil {
+	_, err := c.ChannelTimings(g)
+	if err := errors.Join(c.CheckSettings(routing), err); err != nil {
 		return err
 	}
 	return c.checkMemory(g, routing)
 }
 
-// validate checks what the tags cannot.
-func (c *Config) validate(routing Routing) error {
+// CheckSettings checks the settings by themselves and for a routing; errors as of [Config.Check].
+func (c *Config) CheckSettings(routing Routing) error {
 	var problems []error
 	for _, part := range []struct {
 		prefix string
@@ -49,28 +81,6 @@ func (c *Config) validate(routing Routing) error {
 	return errors.Join(problems...)
 }
 
-// MaxVCs is the largest number of virtual channels of a channel.
-const MaxVCs = 16
-
-// prefixed lists joined errors and puts prefix before their keys.
-func prefixed(prefix string, err error) []error {
-	all := param.Errors(err)
-	for _, e := range all {
-		if p, ok := e.(*param.ParamError); ok {
-			p.Key = prefix + p.Key
-		}
-	}
-	return all
-}
-
-// What a network takes at least, in bytes: a switch port; a virtual channel of its
-// queue and of its output; a terminal.
-const (
-	portBytes     = 48
-	channelBytes  = 48
-	terminalBytes = 64
-)
-
 // checkMemory refuses a network that does not fit into the machine's memory.
 func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 	vcs := c.Switch.VCs
@@ -85,7 +95,7 @@ func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 // their credit round trip, so that a virtual channel can never be full. It
 // returns nothing for settings that New would refuse.
 func (c *Config) BufferWarnings(g *topology.Graph) []string {
-	timings, err := c.resolveChannels(g)
+	timings, err := c.ChannelTimings(g)
 	if err != nil {
 		return nil
 	}
@@ -99,9 +109,8 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			continue
 		}
 		t := timings[i]
-		trip := c.Switch.RoundTrip(int64(t.latency))
-		interval := float64(t.interval) / (1 << intervalShift)
-		need := int64(math.Ceil(float64(trip) / interval))
+		trip := c.Switch.RoundTrip(t.Latency)
+		need := int64(math.Ceil(float64(trip) / t.CyclesPerFlit))
 		if int64(c.Switch.BufferFlits) >= need {
 			continue
 		}
@@ -110,4 +119,63 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			class.Name, c.Switch.BufferFlits, trip, float64(c.Switch.BufferFlits)/float64(trip), need))
 	}
 	return warnings
+}
+
+// checkUnit finds what does not go together with packets that hold their ports, or with
+// packets as the unit.
+func (c *Config) checkUnit(routing Routing) (problems []error) {
+	s := &c.Switch
+	if s.Hold && s.FlowControl != CutThrough {
+		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: s.Hold,
+			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks those whom it waits for`})
+	}
+	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
+		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
+			Want: `"cut-through", or switch.flow_control = "cut-through": whole packets must fit into the buffers that they are stored in`})
+	}
+	if n := c.Terminal.BufferFlits; n > 0 && n < s.BufferFlits && s.FlowControl == CutThrough {
+		problems = append(problems, &param.ParamError{Key: "terminal.buffer_flits", Value: n,
+			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, under cut-through: whole packets must fit", s.BufferFlits)})
+	}
+	if c.Fabric.Unit != UnitPacket {
+		return problems
+	}
+	refuse := func(unless string) { problems = append(problems, c.refusePackets(unless)) }
+	if !s.Hold {
+		refuse(`, or switch.hold = true: without it switches choose flit by flit`)
+	}
+	if s.OutputsHoldUp() {
+		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
+	}
+	if allocator.TraitsOf(s.Allocator).Queues {
+		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator))
+	}
+	if c.Terminal.BufferFlits > 0 {
+		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
+	}
+	if c.SensesCredits(routing) {
+		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
+	}
+	return problems
+}
+
+func (c *Config) refusePackets(unless string) error {
+	return &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + unless}
+}
+
+// CheckMulticast finds what does not go together with multicast packets. The error is a
+// *param.ParamError with a dotted key.
+func (c *Config) CheckMulticast() error {
+	s := &c.Switch
+	if n := c.Terminal.BufferFlits; n > 0 {
+		return &param.ParamError{Key: "terminal.buffer_flits", Value: n, Want: "0 with multicast packets: their copies do not wait for credits of terminals"}
+	}
+	if !s.Hold && s.Forwarding == StoreAndForward {
+		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}
+	}
+	if s.Hold && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits {
+		return &param.ParamError{Key: "switch.output_buffer_flits", Value: s.OutputBufferFlits,
+			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, with multicast packets under switch.hold: copies wait behind the crossbar as a whole", s.BufferFlits)}
+	}
+	return nil
 }

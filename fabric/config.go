@@ -107,3 +107,15 @@ func DefaultConfig() Config {
 		Terminal: TerminalConfig{InjectionCycles: 1},
 	}
 }
+
+// Units: what a fabric simulates one by one.
+const (
+	UnitFlit   = "flit"
+	UnitPacket = "packet"
+)
+
+// When a packet may leave a switch.
+const (
+	CutThrough      = "cut-through"
+	StoreAndForward = "store-and-forward"
+)

@@ -1,12 +1,6 @@
-// Package fabric simulates a network of input-queued virtual-channel switches
-// flit by flit: buffers, virtual channels, credits, allocators, channels and
-// terminals. docs/model.md has the timing diagram; [Config] the settings.
-//
-// [Fabric] is the handle. Behind it are the network, which does not change while it
-// runs (network.go), the state of its hardware (state.go), and domains, each the part
-// that a thread simulates at a time (domain.go, domains.go). A domain's cycle is
-// in cycle.go, a terminal's part of it in terminal.go, a switch's in switch.go with its
-// allocation in vcalloc.go, crossbar.go and matcher.go. [Fabric.Run] takes a network
-// through the phases of a measured run (run_phases.go, statistics.go). Observers look on
-// (observer.go).
+// Package fabric is what users of a simulated network see: its settings ([Config]), what a
+// routing is given and gives ([Routing], [Head], [View], [Hop], and the needs that a routing
+// may declare), and what terminals send and are told ([Source], [PacketSpec], [Sink],
+// [Delivery], [Workload]). Nothing is simulated here: package fabric/core makes a network
+// of a graph, settings and a routing, and runs it. docs/model.md has the timing diagram.
 package fabric

@@ -1,46 +1,6 @@
 package fabric
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-
-	"github.com/weft-sim/weft/fabric/topology"
-)
-
-// GraphRouting is implemented by routings that are made for one graph, as those
-// of package routing are; [New] refuses another.
-type GraphRouting interface{ Graph() *topology.Graph }
-
-// checkRouting reports a routing that was made for another network.
-func checkRouting(g *topology.Graph, r Routing) error {
-	made, ok := r.(GraphRouting)
-	if !ok || sameNetwork(g, made.Graph()) {
-		return nil
-	}
-	other := made.Graph()
-	return fmt.Errorf("the routing was made for another network, of %d switches and %d terminals; this one has %d and %d, and other cables",
-		other.Switches(), other.Terminals(), g.Switches(), g.Terminals())
-}
-
-// sameNetwork tells whether two graphs have the same cables.
-func sameNetwork(a, b *topology.Graph) bool {
-	return a == b || slices.Equal(a.PortStart, b.PortStart) && slices.Equal(a.Peer, b.Peer)
-}
-
-// sizedSource is implemented by sources that are made for so many terminals.
-type sizedSource interface{ Terminals() int }
-
-// ready reports why f cannot be started with a source.
-func (f *Fabric) ready(source Source) error {
-	if f.source != nil {
-		return errors.New("the fabric has been run or attached before; a run needs a new one")
-	}
-	if s, ok := source.(sizedSource); ok && s.Terminals() != f.graph.Terminals() {
-		return fmt.Errorf("the source has %d terminals, the network %d", s.Terminals(), f.graph.Terminals())
-	}
-	return nil
-}
+import "fmt"
 
 // Misuse is what a routing or a program of terminals has done that it must not. Whoever
 // finds it panics with it, since a run cannot go on.
@@ -54,22 +14,3 @@ func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.D
 
 // Misused is the table of experiment files that names it, and what it has done.
 func (m *Misuse) Misused() (table, did string) { return m.Of, m.Did }
-
-// misuse panics with what the routing has done.
-func (n *network) misuse(format string, args ...any) {
-	panic(&Misuse{"routing", n.routing, fmt.Sprintf(format, args...)})
-}
-
-// badHop reports a routing that breaks its contract.
-func (n *network) badHop(h *Head, hop Hop) {
-	if hop == Discard {
-		n.misuse("discards a packet for terminal %d at %s, in a network without faults: a packet may be discarded (fabric.Discard) only where faults leave it no path; return a port", h.Dst, n.graph.SwitchName(h.Switch))
-	}
-	n.misuse("sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b: want a port of that switch, and some of its %d virtual channels",
-		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
-}
-
-// misdelivered reports a routing that led a packet to the wrong terminal.
-func (n *network) misdelivered(d *Delivery, want topology.TerminalID) {
-	n.misuse("delivered a packet from terminal %d for %d to %d", d.Src, want, d.Dst)
-}

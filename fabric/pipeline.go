@@ -2,7 +2,16 @@ package fabric
 
 import "math"
 
-// This file tells how long what happens in a switch takes.
+// Values of SwitchConfig.Pipeline.
+const (
+	Overlapped = "overlapped"
+	Serial     = "serial"
+)
+
+// Overlaps tells whether packets behind the front of a queue go through stages.
+func (c *SwitchConfig) Overlaps() bool {
+	return c.Pipeline == Overlapped && c.RouteCycles+c.VCAllocCycles > 0
+}
 
 // Cycles is the longest that a flit spends in an idle switch, its channels not
 // included: all stages, in whole cycles.
@@ -20,16 +29,16 @@ func (c *SwitchConfig) OverlapsBookSim2() bool {
 	return c.Pipeline == Overlapped && c.VCAllocCycles >= 1 && c.SwitchAllocCycles >= 1 && c.Speedup == 2 && !c.Hold
 }
 
-// crossing is the longest from a flit's grant to its departure by an idle
+// CrossingCycles is the longest from a flit's grant to its departure by an idle
 // channel, in cycles.
-func (c *SwitchConfig) crossing() int64 {
+func (c *SwitchConfig) CrossingCycles() int64 {
 	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
 }
 
 // OutputsHoldUp tells whether so few flits may wait behind the crossbar that no
 // channel can be full: they count from their grant.
 func (c *SwitchConfig) OutputsHoldUp() bool {
-	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.crossing()
+	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.CrossingCycles()
 }
 
 // CyclesVary tells whether the time in an idle switch can be shorter than

@@ -1,9 +1,32 @@
 package fabric
 
-import (
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/snapshot"
-)
+import "github.com/weft-sim/weft/fabric/topology"
+
+// EscapeRouting is implemented by adaptive routings whose packets wait for
+// channels of several ports and are free from deadlock because one of them is
+// an escape channel (Duato, IEEE TPDS 1993 and 1995).
+//
+// The packet at the front of a buffer that cannot be given any virtual channel
+// of its decision is decided again, in every step until it can. Under wormhole
+// flow control virtual channels other than the escape ones are given to a packet
+// only while their buffer is empty, as Duato's condition assumes: a packet that
+// has come in behind another one depends on that one's escape channel, not on
+// its own. Such routings keep no counts of what waits (they are no
+// [OccupancyReader]).
+type EscapeRouting interface {
+	Routing
+	// EscapeVCs is the set of virtual channels that are escape channels, in
+	// all channels between switches.
+	EscapeVCs(vcs int) uint32
+	// Reroute decides about a packet again; h.State is as the last decision
+	// left it. It must return an escape hop where [View.Room] shows no other
+	// that the packet could take at once.
+	Reroute(v *View, h *Head) Hop
+}
+
+// GraphRouting is implemented by routings that are made for one graph, as those
+// of package routing are; [core.New] refuses another.
+type GraphRouting interface{ Graph() *topology.Graph }
 
 // Routing chooses the way of packets. One value serves a whole fabric; it must
 // be safe for concurrent calls of Route for different switches, so what it
@@ -53,21 +76,6 @@ type Hop struct {
 // faults.
 var Discard = Hop{Port: topology.NoPort}
 
-// OccupancyReader is implemented by routings that read queue lengths through
-// [View]; only for them does the fabric keep the counters.
-type OccupancyReader interface{ ReadsOccupancy() bool }
-
-// CreditReader is implemented by routings that read credits through [View] and are no
-// occupancy readers: only for them, for occupancy readers and for escape routings does
-// the fabric keep the credits of packets on their way, where packets are the unit, and let
-// every flit go by itself, where convoys are possible.
-type CreditReader interface{ ReadsCredits() bool }
-
-// GreedyDecider is implemented by occupancy readers that want all decisions
-// of a cycle at a switch to see the queues as they were before the first of
-// them (a parallel allocator). Without it each sees those made before it.
-type GreedyDecider interface{ DecidesGreedily() bool }
-
 // Departer is implemented by routings that can decide when a packet leaves its
 // terminal, with a view of the switch there, so that the decision may choose
 // the virtual channel of injection too.
@@ -78,28 +86,6 @@ type Departer interface {
 	// It may change h.State and returns the virtual channels allowed on the
 	// terminal's channel.
 	Depart(v *View, h *Head) uint32
-}
-
-// Learner is implemented by routings that learn while packets move. What is learned
-// belongs to a network, not to the routing, which many share.
-type Learner interface {
-	// NewMemory makes what a network knows before its first cycle; latency is that of
-	// the channel out of a port, in cycles. [View.Memory] shows it. Calls of Route for
-	// different switches come from different threads, up to one cycle more apart than
-	// the latency of any channel between them; what one writes for another must be
-	// guarded, and be looked at only once it could have come over the channel like a
-	// credit, 1 + latency cycles later.
-	NewMemory(latency func(topology.PortID) int64) Memory
-	// Notes is the set of bits of Head.State in which the routing notes what it
-	// learns from. What Explore lists does not depend on them, and leaves them 0.
-	Notes() uint32
-}
-
-// Memory is what the switches of one network have learned.
-type Memory interface {
-	// Archive writes it, or reads it into a new one of the same routing, between two
-	// cycles.
-	Archive(a *snapshot.Archive)
 }
 
 // Explorer is implemented by routings whose every possible decision can be

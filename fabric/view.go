@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"slices"
-
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -15,160 +13,98 @@ import (
 // their own ports; routings that read others are ideal by design (UGAL-G) and
 // say so.
 type View struct {
-	d      *domain
-	random *sim.Stream // of the terminal that a packet is to leave; nil: of switches
+	graph    *topology.Graph
+	vcs      int
+	cycle    *int64
+	memory   Memory
+	streams  []sim.Stream
+	terminal *sim.Stream // of the terminal that a packet is to leave; nil: of switches
+	Queues
+}
+
+// Sight is what a [View] shows that does not change in a cycle.
+type Sight struct {
+	Graph   *topology.Graph
+	VCs     int          // of every channel, that unicast packets may use
+	Cycle   *int64       // the present one
+	Memory  Memory       // of a [Learner]; nil: none
+	Streams []sim.Stream // of routing decisions, by switch
+}
+
+// NewView makes a view of a network; routings are tested with one.
+func NewView(s Sight, q Queues) View {
+	return View{s.Graph, s.VCs, s.Cycle, s.Memory, s.Streams, nil, q}
 }
 
 // Graph is the network.
-func (v *View) Graph() *topology.Graph { return v.d.graph }
+func (v *View) Graph() *topology.Graph { return v.graph }
 
 // VCs is the number of virtual channels of every channel that unicast packets may
 // use.
-func (v *View) VCs() int { return v.d.unicastVCs }
+func (v *View) VCs() int { return v.vcs }
 
 // AllVCs is the set of those virtual channels.
-func (v *View) AllVCs() uint32 { return v.d.allVCs }
+func (v *View) AllVCs() uint32 { return 1<<v.vcs - 1 }
 
 // Cycle is the present cycle of the flit clock.
-func (v *View) Cycle() int64 { return v.d.cycle }
+func (v *View) Cycle() int64 { return *v.cycle }
 
 // Memory is what the network has learned, of the kind that its [Learner] makes.
-func (v *View) Memory() Memory { return v.d.memory }
+func (v *View) Memory() Memory { return v.memory }
 
 // Random is the random stream of routing decisions at switch s or, while a
 // [Departer] decides, at the terminal.
 func (v *View) Random(s topology.SwitchID) *sim.Stream {
-	if v.random != nil {
-		return v.random
+	if v.terminal != nil {
+		return v.terminal
 	}
-	return &v.d.streams[s]
+	return &v.streams[s]
 }
 
-// look brings up to date what is read of a port.
-func (v *View) look(p topology.PortID) {
-	if v.d.convoys != nil {
-		v.d.misuse("reads queues and does not declare it: implement fabric.OccupancyReader or, where credits are all, fabric.CreditReader")
-	}
-	if u := v.d.unit; u != nil {
-		if !u.watched {
-			v.d.misuse("reads credits and does not declare it: implement fabric.CreditReader")
-		}
-		u.look(v.d, p)
-	}
-}
+// At makes Random that of a terminal, until it is called with nil. It is for what simulates
+// the network.
+func (v *View) At(terminal *sim.Stream) { v.terminal = terminal }
 
-// Credits is the number of free flit slots, as known here, in the buffer that
-// channel (p, vc) leads to; terminals without buffers of their own have very many.
-func (v *View) Credits(p topology.PortID, vc int) int {
-	v.look(p)
-	return int(v.d.outVC[v.d.ov(p, vc)].credits)
-}
+// AtTerminal tells whether a [Departer] decides.
+func (v *View) AtTerminal() bool { return v.terminal != nil }
 
-// Outstanding is the number of flits sent on channel (p, vc) whose credit has
-// not come back: in flight, in the downstream buffer, or as credits in flight.
-func (v *View) Outstanding(p topology.PortID, vc int) int {
-	v.look(p)
-	o := &v.d.outVC[v.d.ov(p, vc)]
-	return int(v.d.bufferOf(p)) - int(o.credits)
-}
-
-// OutstandingAll sums Outstanding over the virtual channels of p.
-func (v *View) OutstandingAll(p topology.PortID) int {
-	v.look(p)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
-	n := v.d.bufferOf(p) * int32(len(ovs))
-	for i := range ovs {
-		n -= ovs[i].credits
-	}
-	return int(n)
-}
-
-// OutstandingPorts lists OutstandingAll of every port of the deciding switch s, in their
-// order, 0 for terminals. It is for routings that compare many: the counts are worked out
-// once for all packets that are decided on together, and are not to be kept or written to.
-// Cost: linear in the virtual channels of the switch, once.
-func (v *View) OutstandingPorts(s topology.SwitchID) []int32 {
-	d := v.d
-	if d.summed != s+1 {
-		d.sumCredits(s)
-	}
-	return d.sums
-}
-
-// sumCredits works out what OutstandingPorts lists.
-func (d *domain) sumCredits(s topology.SwitchID) {
-	first, end := d.graph.Ports(s)
-	if d.unit != nil {
-		for p := first; p < end; p++ {
-			d.view.look(p)
-		}
-	}
-	n := int(end - first)
-	d.summed, d.sums = s+1, slices.Grow(d.sums[:0], n)[:n]
-	vcs, full := d.vcs, d.buffer*int32(d.vcs)
-	sums, peers, ovs := d.sums, d.graph.Peer[first:end], d.outVC[d.ov(first, 0):]
-	for p, peer := range peers {
-		n := int32(0)
-		if peer >= 0 {
-			n = full
-			row := ovs[p*vcs:][:vcs]
-			for i := range row {
-				n -= row[i].credits
-			}
-		}
-		sums[p] = n
-	}
-}
-
-// Waiting is the number of flits in p's switch that have been routed to leave
-// by p on virtual channel vc (the lowest allowed one, where the routing allowed
-// several) and have not left it, whether they have crossed the switch or not;
-// with a [SlotCounter], also those that have left and whose credits are held
-// back.
-func (v *View) Waiting(p topology.PortID, vc int) int {
-	v.look(p)
-	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
-}
-
-// Crossed is the number of those that have crossed p's switch, among the flits
-// Waiting. Only for a [CrossedReader].
-func (v *View) Crossed(p topology.PortID, vc int) int {
-	v.look(p)
-	return int(v.d.crossed[v.d.ov(p, vc)])
-}
-
-// LoadAll is WaitingAll and OutstandingAll together, for the price of one.
-func (v *View) LoadAll(p topology.PortID) int {
-	v.look(p)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
-	n := v.d.bufferOf(p) * int32(len(ovs))
-	for i := range ovs {
-		n += ovs[i].waiting - ovs[i].credits
-	}
-	return int(n)
-}
-
-// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
-// many: what it takes comes from memory at once. It is valid until the next call of View.
-func (v *View) LoadPorts(first topology.PortID, count int) []int32 {
-	d := v.d
-	if d.unit != nil && d.large {
-		d.unit.prefetchFlows(d, int32(first), int32(count))
-	}
-	d.summed, d.sums = 0, slices.Grow(d.sums[:0], count)[:count]
-	for i := range d.sums {
-		d.sums[i] = int32(v.LoadAll(first + topology.PortID(i)))
-	}
-	return d.sums
-}
-
-// WaitingAll sums Waiting over the virtual channels of p.
-func (v *View) WaitingAll(p topology.PortID) int {
-	v.look(p)
-	n := int32(0)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
-	for i := range ovs {
-		n += ovs[i].waiting
-	}
-	return int(n)
+// Queues is what a [View] shows of the queues and channels of switches.
+type Queues interface {
+	// Credits is the number of free flit slots, as known here, in the buffer that
+	// channel (p, vc) leads to; terminals without buffers of their own have very many.
+	Credits(p topology.PortID, vc int) int
+	// Outstanding is the number of flits sent on channel (p, vc) whose credit has
+	// not come back: in flight, in the downstream buffer, or as credits in flight.
+	Outstanding(p topology.PortID, vc int) int
+	// OutstandingAll sums Outstanding over the virtual channels of p.
+	OutstandingAll(p topology.PortID) int
+	// OutstandingPorts lists OutstandingAll of every port of the deciding switch s, in their
+	// order, 0 for terminals. It is for routings that compare many: the counts are worked out
+	// once for all packets that are decided on together, and are not to be kept or written to.
+	// Cost: linear in the virtual channels of the switch, once.
+	OutstandingPorts(s topology.SwitchID) []int32
+	// Waiting is the number of flits in p's switch that have been routed to leave
+	// by p on virtual channel vc (the lowest allowed one, where the routing allowed
+	// several) and have not left it, whether they have crossed the switch or not;
+	// with a [SlotCounter], also those that have left and whose credits are held
+	// back.
+	Waiting(p topology.PortID, vc int) int
+	// Crossed is the number of those that have crossed p's switch, among the flits
+	// Waiting. Only for a [CrossedReader].
+	Crossed(p topology.PortID, vc int) int
+	// WaitingAll sums Waiting over the virtual channels of p.
+	WaitingAll(p topology.PortID) int
+	// LoadAll is WaitingAll and OutstandingAll together, for the price of one.
+	LoadAll(p topology.PortID) int
+	// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
+	// many: what it takes comes from memory at once. It is valid until the next call of View.
+	LoadPorts(first topology.PortID, count int) []int32
+	// Room is the set of virtual channels of port p that a packet of so many flits
+	// at p's switch could be given now; for an [EscapeRouting].
+	Room(p topology.PortID, flits int32) uint32
+	// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
+	// flit's credit took to come back, and t_d, by how much that exceeds the
+	// shortest one seen. Both are 0 where credit sensing is off or has not
+	// measured yet.
+	CreditRoundTrip(p topology.PortID) (cycles, excess int)
 }

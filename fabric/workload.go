@@ -1,12 +1,9 @@
 package fabric
 
-import (
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
-)
+import "github.com/weft-sim/weft/fabric/topology"
 
-// Workload is what the terminals send in a run that is measured ([Fabric.Run]):
-// an [OpenLoop], or programs that answer what they hear (a [Responder]; package
+// Workload is what the terminals send in a run that is measured ([core.Fabric.Run]):
+// an [core.OpenLoop], or programs that answer what they hear (a [Responder]; package
 // fabric/terminal has them). What belongs to a terminal may be touched by the
 // calls that are about that terminal only: several threads make them at the same
 // time. Stop, Behind, BehindBy and the state are asked for between cycles.
@@ -59,53 +56,4 @@ type Engine interface {
 	// Note enters a time of so many cycles into measure i of [Responder.Measures],
 	// if what it is about began in the window.
 	Note(i int, began, cycles int64)
-}
-
-// listen is the sink of a domain in a run: a meter, and the workload if it is a
-// Responder.
-func (d *domain) listen(w Workload, m *Meter) Sink {
-	r, ok := w.(Responder)
-	if !ok {
-		return m
-	}
-	d.listener = &listener{d, r, m, sim.NewWheel[int32](1024)}
-	return d.listener
-}
-
-// listener stands between a domain and a workload that hears of arrivals, once they
-// have been measured, and of time.
-type listener struct {
-	domain   *domain
-	workload Responder
-	meter    *Meter
-	alarms   *sim.Wheel[int32] // terminal
-}
-
-// Deliver implements [Sink].
-func (l *listener) Deliver(d *Delivery) {
-	l.meter.Deliver(d)
-	l.workload.Deliver(d)
-}
-
-// Now implements [Engine].
-func (l *listener) Now() int64 { return l.domain.cycle }
-
-// Wake implements [Engine].
-func (l *listener) Wake(t topology.TerminalID) { l.domain.wakeUp(t, 0) }
-
-// AlarmAt implements [Engine].
-func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
-	*l.alarms.Place(max(cycle, l.domain.cycle+1)) = int32(t)
-}
-
-// Note implements [Engine].
-func (l *listener) Note(i int, began, cycles int64) { l.meter.note(i, began, cycles) }
-
-// ring gives the alarms of cycle c.
-func (l *listener) ring(c int64) {
-	for batch := l.alarms.Next(c); batch != nil; batch = l.alarms.Next(c) {
-		for _, t := range batch {
-			l.workload.Alarm(topology.TerminalID(t))
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -58,7 +59,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 			t.Errorf("%s: %s", flow, text)
 		}
 		err := overload(t, topo, r, flow, 2, 5000)
-		var deadlock *fabric.DeadlockError
+		var deadlock *core.DeadlockError
 		if !errors.As(err, &deadlock) || len(deadlock.Waits) == 0 {
 			t.Fatalf("%s: %v", flow, err)
 		}
@@ -78,13 +79,13 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow strin
 	config := fabric.DefaultConfig()
 	config.Fabric.AllowDeadlock = true
 	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
-	f, err := fabric.New(topo.Graph(), config, r, 1)
+	f, err := core.New(topo.Graph(), config, r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := topo.Graph().Terminals()
-	source := fabric.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
-	_, err = f.Run(context.Background(), source, 1, fabric.Plan{Warmup: 100, Window: cycles})
+	source := core.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
+	_, err = f.Run(context.Background(), source, 1, core.Plan{Warmup: 100, Window: cycles})
 	return err
 }
 
@@ -215,12 +216,12 @@ func TestAdaptsToTranspose(t *testing.T) {
 	accepted := func(r fabric.Routing) float64 {
 		config := fabric.DefaultConfig()
 		config.Switch.VCs = 4
-		f, err := fabric.New(topo.Graph(), config, r, 1)
+		f, err := core.New(topo.Graph(), config, r, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := fabric.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
-		result, err := f.Run(context.Background(), source, 0.4, fabric.Plan{Warmup: 2000, Window: 4000})
+		source := core.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
+		result, err := f.Run(context.Background(), source, 0.4, core.Plan{Warmup: 2000, Window: 4000})
 		if err != nil {
 			t.Fatal(err)
 		}

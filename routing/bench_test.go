@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
@@ -51,11 +52,11 @@ func BenchmarkRoute(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			rec := &recorder{Routing: c.r(c.topo)}
 			g := c.topo.Graph()
-			f, err := fabric.New(g, fabric.DefaultConfig(), rec, 1)
+			f, err := core.New(g, fabric.DefaultConfig(), rec, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
-			f.Attach(fabric.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
+			f.Attach(core.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
 			f.Advance(int64(100000 / g.Terminals()))
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -76,11 +77,11 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	t.Helper()
 	g := topo.Graph()
 	o, observed := routingtest.Observe(t, r, g)
-	f, err := fabric.New(g, fabric.DefaultConfig(), observed, 3)
+	f, err := core.New(g, fabric.DefaultConfig(), observed, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Attach(fabric.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
+	f.Attach(core.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
@@ -29,7 +30,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 		topo     topology.Topology
 		routing  string
 		settings []param.Setting
-		pattern  fabric.Pattern
+		pattern  core.Pattern
 		load     float64
 		vcs      int
 		deadlock bool
@@ -48,13 +49,13 @@ func TestDeadlockOnRecord(t *testing.T) {
 			}
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits, config.Switch.VCAllocCycles, config.Switch.CreditCycles = c.vcs, 16, 1, 2
-			f, err := fabric.New(c.topo.Graph(), config, r, 1)
+			f, err := core.New(c.topo.Graph(), config, r, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := fabric.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
-			_, err = f.Run(context.Background(), w, c.load, fabric.Plan{Warmup: 3000, Window: 1000})
-			var stopped *fabric.DeadlockError
+			w := core.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
+			_, err = f.Run(context.Background(), w, c.load, core.Plan{Warmup: 3000, Window: 1000})
+			var stopped *core.DeadlockError
 			if !errors.As(err, &stopped) {
 				if err != nil || c.deadlock {
 					t.Errorf("the run ended with %v", err)

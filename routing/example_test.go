@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
@@ -54,11 +55,11 @@ func Example_ownRouting() {
 	}
 	fmt.Println("free from deadlock:", proof.Certify(walked, all).Acyclic())
 
-	f, err := fabric.New(topo.Graph(), fabric.DefaultConfig(), ring, 1)
+	f, err := core.New(topo.Graph(), fabric.DefaultConfig(), ring, 1)
 	if err != nil {
 		panic(err)
 	}
-	r, err := f.Run(context.Background(), f.OpenLoop(uniformly(6), steadily(0.2), single{}), 0.2, fabric.Plan{Warmup: 1000, Window: 5000})
+	r, err := f.Run(context.Background(), f.OpenLoop(uniformly(6), steadily(0.2), single{}), 0.2, core.Plan{Warmup: 1000, Window: 5000})
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
@@ -125,12 +126,12 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
 	config.Switch.CreditsPerCycle = 0 // as recorded
-	f, err := fabric.New(g, config, r, 5)
+	f, err := core.New(g, config, r, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &digest{}
-	f.Attach(fabric.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
+	f.Attach(core.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing"
@@ -258,11 +259,11 @@ func TestLFTArbitration(t *testing.T) {
 		}
 	}
 	config := fabric.DefaultConfig()
-	if _, err := fabric.New(g, config, r, 1); err == nil || !strings.Contains(err.Error(), "cut-through with arbitration") {
+	if _, err := core.New(g, config, r, 1); err == nil || !strings.Contains(err.Error(), "cut-through with arbitration") {
 		t.Errorf("wormhole: %v", err)
 	}
 	config.Switch.FlowControl, config.Switch.OutputBufferFlits = "cut-through", 4
-	if _, err := fabric.New(g, config, r, 1); err != nil {
+	if _, err := core.New(g, config, r, 1); err != nil {
 		t.Error(err)
 	}
 	// Terminal 1, LID 2, is named, too; with no turn for lane 0 it is refused.
@@ -273,7 +274,7 @@ func TestLFTArbitration(t *testing.T) {
 	if r, err = routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := fabric.New(g, config, r, 1)
+	f, err := core.New(g, config, r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

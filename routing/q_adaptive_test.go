@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -40,7 +41,7 @@ func TestQLearns(t *testing.T) {
 		{4, 1, 5, 12}, {4, 1, 6, 12.25},
 	} {
 		rec := &recorder{Routing: r}
-		f, err := fabric.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1)
+		f, err := core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	n := topo.Graph().Terminals()
 	for _, c := range []struct {
 		name, routing string
-		pattern       fabric.Pattern
+		pattern       core.Pattern
 		accepted      [2]float64 // flits a terminal and cycle
 		around        [2]float64 // of packets
 	}{
@@ -127,12 +128,12 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 32
-		f, err := fabric.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1)
+		f, err := core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sink := &arounds{}
-		f.Attach(fabric.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
+		f.Attach(core.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
 		f.Advance(10000)
 		*sink = arounds{}
 		const cycles = 5000

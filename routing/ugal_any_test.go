@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -33,17 +34,17 @@ func rperm(t testing.TB, name string) (p permutation) {
 
 // measured runs a routing in the switch of the atlas's reference curves: speedup 2,
 // buffers of 16 flits, 4 virtual channels.
-func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern fabric.Pattern, load float64, cycles int64) *fabric.Result {
+func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern core.Pattern, load float64, cycles int64) *core.Result {
 	t.Helper()
 	c := fabric.DefaultConfig()
 	c.Fabric.AllowDeadlock = true
 	c.Switch.VCs, c.Switch.BufferFlits, c.Switch.VCAllocCycles, c.Switch.CreditCycles = 4, 16, 1, 2
-	f, err := fabric.New(topo.Graph(), c, r, 1)
+	f, err := core.New(topo.Graph(), c, r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := fabric.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load), single{}, 1)
-	m, err := f.Run(context.Background(), w, load, fabric.Plan{Warmup: 500, Window: cycles})
+	w := core.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load), single{}, 1)
+	m, err := f.Run(context.Background(), w, load, core.Plan{Warmup: 500, Window: cycles})
 	if err != nil {
 		t.Fatal(err)
 	}

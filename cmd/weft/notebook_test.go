@@ -67,7 +67,7 @@ func TestNotebook(t *testing.T) {
 		if os.Getenv("WEFT_TEST_REPORT") != "" {
 			t.Error("needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
 		}
-		status, _, stderr := weft(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,parquet", "--set", "measure.links=true", "--out", "torus")
+		status, _, stderr := weft(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		if status != exitSuccess {
 			t.Fatal(stderr)
 		}

@@ -221,7 +221,7 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 		return outcome, err // such as a figure that cannot be drawn
 	}
 	if dir == "" {
-		text, err := outcome.Results.Encode(flags.formats[0], f.Kind())
+		text, err := outcome.Results.Encode(flags.formats[0])
 		if err != nil {
 			return outcome, err
 		}

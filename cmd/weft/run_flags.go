@@ -38,7 +38,7 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 	f.cache.register(c)
 	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
-	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv, jsonl (JSON lines) or parquet; a result folder has csv in any case, and --out - takes one")
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
 	choices(c, "format", experiments.TableFormats...)
 	quietFlag(c, &f.quiet)
 }
@@ -113,7 +113,7 @@ func (f *runFlags) check() error {
 	}
 	for _, format := range f.formats {
 		if !slices.Contains(experiments.TableFormats, format) {
-			return usagef("--format %s: want csv, jsonl or parquet", format)
+			return usagef("--format %s: want csv or jsonl", format)
 		}
 	}
 	if f.out == "-" && len(f.formats) != 1 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -144,7 +144,7 @@ func (c *Curve) judgeLoad(load float64, results *experiments.Table, columns [3][
 	for i, x := range columns[0] {
 		if math.Abs(x-load) <= 1e-9 {
 			latency.Own, accepted.Own = append(latency.Own, columns[1][i]), append(accepted.Own, columns[2][i])
-			if results.State(i) == fabric.Saturated {
+			if results.State(i) == core.Saturated {
 				ownGrow++
 			}
 		}

@@ -6,21 +6,21 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
 // writeBlame keeps where the latency of measured packets came from: blame.csv
 // and congestion.csv.
-func writeBlame(run *experiments.Run, g *topology.Graph, b *fabric.Blame, clock float64) {
+func writeBlame(run *experiments.Run, g *topology.Graph, b *core.Blame, clock float64) {
 	columns := []string{"scope", "from", "to", "channel_class", "packets"}
-	for _, name := range fabric.PartNames {
+	for _, name := range core.PartNames {
 		columns = append(columns, name+"_ns")
 	}
 	t := run.Table("blame", append(columns, "total_ns", "root_share")...)
 	all := b.Packets[0] + b.Packets[1]
-	add := func(scope, from, to, class string, packets int64, p *fabric.Parts, per int64, root float64) {
+	add := func(scope, from, to, class string, packets int64, p *core.Parts, per int64, root float64) {
 		row := []any{scope, from, to, class, packets}
 		scale := clock / float64(per)
 		for _, x := range p {
@@ -43,7 +43,7 @@ func writeBlame(run *experiments.Run, g *topology.Graph, b *fabric.Blame, clock 
 	}
 	links, roots := b.Links(), shares(b.Roots())
 	for s := range topology.SwitchID(g.Switches()) {
-		var sum fabric.Parts
+		var sum core.Parts
 		root := 0.0
 		first, end := g.Ports(s)
 		for p := first; p < end; p++ {
@@ -81,7 +81,7 @@ const (
 // writeCongestion keeps the congestion trees: the channels that most of the
 // waiting has its root at, each followed by the channels that it stalls, and
 // those by theirs.
-func writeCongestion(run *experiments.Run, g *topology.Graph, b *fabric.Blame, roots []float64) {
+func writeCongestion(run *experiments.Run, g *topology.Graph, b *core.Blame, roots []float64) {
 	t := run.Table("congestion", "tree", "depth", "from", "to", "channel_class", "share")
 	waiting := 0.0
 	order := make([]int, len(roots))

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // TestBlameTables: the parts of blame.csv add up to the mean latency of the
@@ -39,7 +39,7 @@ blame = true
 	sums := map[string]float64{}
 	for i, x := range numbers(t, blame, "total_ns") {
 		parts := 0.0
-		for _, name := range fabric.PartNames {
+		for _, name := range core.PartNames {
 			parts += numbers(t, blame, name+"_ns")[i]
 		}
 		if math.Abs(parts-x) > 1e-6 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -22,7 +23,7 @@ func TestExchangeGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, "kind = \"exchange\"\n"+text, experiments.Options{}).Points[0].Config().(*exchangeConfig)
-			run := func(threads int, plan fabric.ToEnd) (*exchange, *fabric.Fabric, error) {
+			run := func(threads int, plan core.ToEnd) (*exchange, *core.Fabric, error) {
 				p, err := c.build(1)
 				if err != nil {
 					t.Fatal(err)
@@ -37,7 +38,7 @@ func TestExchangeGoesOn(t *testing.T) {
 				return x, f, f.RunToEnd(t.Context(), x, x, plan)
 			}
 			slices := 0
-			want, whole, err := run(1, fabric.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
+			want, whole, err := run(1, core.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestExchangeGoesOn(t *testing.T) {
 			for range 3 {
 				at, seen, killed := r.IntN(slices), 0, errors.New("killed")
 				var kept []byte
-				_, _, err := run(1+r.IntN(3), fabric.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
+				_, _, err := run(1+r.IntN(3), core.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
 					if seen++; seen <= at {
 						return nil
 					}
@@ -57,7 +58,7 @@ func TestExchangeGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				for threads := 1; threads <= 3; threads++ {
-					got, f, err := run(threads, fabric.ToEnd{From: snapshot.Reader(kept)})
+					got, f, err := run(threads, core.ToEnd{From: snapshot.Reader(kept)})
 					if err != nil {
 						t.Fatalf("from slice %d of %d on, %d threads: %v", at, slices, threads, err)
 					}
@@ -65,7 +66,7 @@ func TestExchangeGoesOn(t *testing.T) {
 						t.Errorf("from slice %d of %d on, %d threads: %+v in %d cycles, want %+v in %d", at, slices, threads, got.all(), f.Cycle(), want.all(), whole.Cycle())
 					}
 				}
-				if _, _, err := run(1, fabric.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
+				if _, _, err := run(1, core.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
 					t.Error("half of a snapshot is taken")
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // TestFillingIsNotSteady: packets of a dragonfly whose global channels take 100 cycles are under
@@ -24,7 +24,7 @@ func TestFillingIsNotSteady(t *testing.T) {
 		{"val, worst case", "[routing]\ntype = \"val\"\n[traffic]\npattern = \"worst-case\"\n", 0.3},
 		{"min, uniform", "[traffic]\n", 0.8},
 	} {
-		for warmup, want := range map[int]fabric.State{10: fabric.Undecided, 2000: fabric.Steady} {
+		for warmup, want := range map[int]core.State{10: core.Undecided, 2000: core.Steady} {
 			f := load(t, fmt.Sprintf("%s%sload = %v\n[measure]\nwarmup = %d\nwindow = 1000\n", filling, c.text, c.load, warmup), experiments.Options{})
 			if warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"; warned != (warmup == 10) {
 				t.Errorf("%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
@@ -33,35 +33,41 @@ func TestFillingIsNotSteady(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.State != want || want == fabric.Undecided && r.Reason != fabric.ByAccepting {
+			if r.State != want || want == core.Undecided && r.Reason != core.ByAccepting {
 				t.Errorf("%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
 			}
 		}
 	}
 }
 
-// TestNotFillingIsNotShort: after 2,000 cycles of warm-up the number of packets under way goes up and down
-// only. 3.6 packets of four flits are born a cycle at a load of 0.2, 760 of them are under way: a
-// difference of their root, times the root of two, is 1 % of 3,600 in a window of 1,000 cycles.
-// With the flits that stay counted alone, three of these 20 seeds said that the network accepts less,
-// seed 6 while it accepted 0.203.
-func TestNotFillingIsNotShort(t *testing.T) {
-	f := load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n", experiments.Options{})
-	steady := 0
+// TestChanceIsNotFilling: a torus with channels of 100 cycles at a load of 0.05 holds some
+// 0.05*64*420 = 1,340 flits, give or take the root of that, 37: by chance a window of 2,000
+// cycles, to which 6,400 are offered, ends with 64 more (1 %) than it began. With seeds 4 and 30
+// it does, and yet as much is accepted as is offered, but for 0.2 %: that is steady.
+func TestChanceIsNotFilling(t *testing.T) {
+	f := load(t, torusDOR+"[channel.grid]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n[traffic]\nload = 0.05\n[measure]\nwarmup = 2000\nwindow = 2000\n", experiments.Options{})
+	for _, seed := range []uint64{4, 30} {
+		_, r, err := f.Points[0].Config().(*trafficConfig).simulate(context.Background(), &experiments.Run{Seed: seed}, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Accepted < 0.0499 || r.State != core.Steady {
+			t.Errorf("seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
+		}
+	}
+	// After 2,000 cycles this dragonfly has filled. 3.6 packets of four flits are born a cycle and
+	// 760 are under way: the root of that, times the root of two, is 1 % of 3,600 packets. Without
+	// an interval of what stays, seeds 8 and 15 said that the network accepts less, and so did seed 6,
+	// which accepts 0.203, without a look at what is accepted.
+	f = load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n", experiments.Options{})
 	for seed := range uint64(20) {
 		_, r, err := f.Points[0].Config().(*trafficConfig).simulate(context.Background(), &experiments.Run{Seed: seed + 1}, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Reason == fabric.ByAccepting {
+		if r.Reason == core.ByAccepting {
 			t.Errorf("seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
 		}
-		if r.State == fabric.Steady {
-			steady++
-		}
-	}
-	if steady < 10 {
-		t.Errorf("%d of 20 seeds are steady", steady)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -23,11 +23,11 @@ func writeLinks(run *experiments.Run, g *topology.Graph, c *carried) {
 
 // carried is what channels have carried in the windows of all replications.
 type carried struct {
-	flits  []int64 // len = (ports+terminals)*vcs, as fabric.Result.ChannelFlits
+	flits  []int64 // len = (ports+terminals)*vcs, as core.Result.ChannelFlits
 	window int64   // cycles
 }
 
-func (c *carried) add(r *fabric.Result) {
+func (c *carried) add(r *core.Result) {
 	if c.flits == nil {
 		c.flits = make([]int64, len(r.ChannelFlits))
 	}

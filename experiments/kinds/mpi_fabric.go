@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
@@ -88,7 +89,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := fabric.New(t.Graph(), config, r, seed)
+	f, err := core.New(t.Graph(), config, r, seed)
 	if err != nil {
 		return nil, nil, err
 	}

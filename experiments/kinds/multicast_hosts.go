@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -21,12 +22,12 @@ type hostTable struct {
 // are those left to the payload.
 type hosts struct {
 	hostTable
-	fabric     *fabric.Fabric
+	fabric     *core.Fabric
 	clock      sim.Time
 	flit       int64      // bytes
 	incoming   []sim.Time // by terminal: time of a flit on its channel
 	nodes      []host
-	background *fabric.OpenLoop // unicast packets beside the messages; may be nil
+	background *core.OpenLoop // unicast packets beside the messages; may be nil
 	carrier    carrier
 	sinks      []*hostSink // by domain of the fabric
 }
@@ -68,7 +69,7 @@ type backgroundMeter struct{ packets, latency int64 }
 // backgroundTag marks the background's packets; messages are numbered below.
 const backgroundTag = 0
 
-func newHosts(c hostTable, f *fabric.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
+func newHosts(c hostTable, f *core.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
 	g := f.Graph()
 	h := &hosts{hostTable: c, fabric: f, clock: f.Clock(), flit: int64(flit), nodes: make([]host, g.Terminals())}
 	h.incoming = make([]sim.Time, g.Terminals())

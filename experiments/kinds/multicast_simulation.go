@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -17,8 +18,8 @@ import (
 // latencySimulation is a point of kind multicast-latency at work.
 type latencySimulation struct {
 	kernel   *sim.Kernel
-	fabric   *fabric.Fabric
-	watch    *fabric.Watchdog
+	fabric   *core.Fabric
+	watch    *core.Watchdog
 	hosts    *hosts
 	loop     *multicastLoop
 	hardware *hardwareCarrier // one of these
@@ -42,7 +43,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 		config.Switch.VCs += s.plan.layers.Count
 	}
 	var err error
-	if s.fabric, err = fabric.New(p.topology.Graph(), config, p.routing, run.Seed); err != nil {
+	if s.fabric, err = core.New(p.topology.Graph(), config, p.routing, run.Seed); err != nil {
 		return nil, err
 	}
 	s.loop = &multicastLoop{rotate: m.Rotate, think: m.Think, warmup: m.Warmup, wanted: m.Count}
@@ -69,7 +70,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	return s, s.fabric.Conduct(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
 }
 
-// Before implements fabric.Conductor: what happens at the hosts, as far as it is known
+// Before implements core.Conductor: what happens at the hosts, as far as it is known
 // before cycle first, which is until the earliest time at which something that arrives in
 // it can be complete.
 func (s *latencySimulation) Before(first, end int64) int64 {
@@ -111,7 +112,7 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 }
 
 // unicastSource is the unicast traffic beside the messages.
-func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) (*fabric.OpenLoop, error) {
+func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) (*core.OpenLoop, error) {
 	sizes, err := traffic.NewSizes([]int{m.UnicastFlits}, nil)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	if err != nil {
 		return nil, err
 	}
-	return fabric.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
+	return core.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
 }
 
 // A run is kept every sliceCycles, and looks for signs of life every watchCycles.

@@ -270,10 +270,10 @@ func (m *backgroundMeter) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &m.latency)
 }
 
-// ArchiveTag implements fabric.Packets.
+// ArchiveTag implements core.Packets.
 func (h *hosts) ArchiveTag(a *snapshot.Archive, tag *uint64) { snapshot.Int(a, tag) }
 
-// Sent implements fabric.Packets.
+// Sent implements core.Packets.
 func (h *hosts) Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool {
 	if tag>>32 == backgroundTag {
 		return h.background != nil && tag == 0 && dst >= 0

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // writeSeries keeps what every channel carried in the intervals of the window:
 // series/POINT.csv, one row a channel, in the order of links.csv, and one
 // column an interval.
-func writeSeries(run *experiments.Run, g *topology.Graph, s *fabric.Series) {
+func writeSeries(run *experiments.Run, g *topology.Graph, s *core.Series) {
 	t := &experiments.Table{Columns: []string{"from", "to", "class"}}
 	from := int64(0)
 	for _, to := range s.Ends {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -22,8 +22,8 @@ type traceTable struct {
 }
 
 // plan is the choice for a network of so many terminals.
-func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
-	plan := fabric.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
+func (c *traceTable) plan(terminals int) (core.TracePlan, error) {
+	plan := core.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
 	var problems []error
 	set := func(key string, numbers []int) []bool {
 		if len(numbers) == 0 {
@@ -44,13 +44,13 @@ func (c *traceTable) plan(terminals int) (fabric.TracePlan, error) {
 }
 
 // writeTraces keeps the lives of packets: as text, and for Perfetto.
-func writeTraces(run *experiments.Run, g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) {
+func writeTraces(run *experiments.Run, g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) {
 	run.Attach("traces", "txt", traceText(g, packets, clock))
 	run.Attach("traces", "json", traceEvents(g, packets, clock))
 }
 
 // writePackets keeps a row for each of the packets: packets.csv.
-func writePackets(run *experiments.Run, g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) {
+func writePackets(run *experiments.Run, g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) {
 	t := run.Table("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
 	cycle := clock.Nanoseconds()
 	for _, p := range packets {
@@ -63,7 +63,7 @@ func writePackets(run *experiments.Run, g *topology.Graph, packets []*fabric.Pac
 }
 
 // traceText tells the lives of packets in cycles.
-func traceText(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) string {
+func traceText(g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d packets, in the order in which they entered the network. Times in cycles of %s: of the packet's head, then of its tail.\n", len(packets), clock)
 	line := func(head int64, tail string, format string, args ...any) {
@@ -101,9 +101,9 @@ func traceText(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time)
 			line(h.Depart, at(h.TailDepart), "enters the channel to %s, virtual channel %d", farEnd(g, h.Out), h.OutVC)
 		}
 		line(p.HeadCycle, at(p.Cycle), "arrives at %s", g.TerminalName(p.Dst))
-		parts := make([]string, 0, fabric.NumStages)
+		parts := make([]string, 0, core.NumStages)
 		for i, x := range p.Stages() {
-			parts = append(parts, fmt.Sprintf("%s %d", fabric.StageNames[i], x))
+			parts = append(parts, fmt.Sprintf("%s %d", core.StageNames[i], x))
 		}
 		fmt.Fprintf(&b, "  %s: %d cycles\n", strings.Join(parts, " + "), p.Cycle-p.Birth)
 	}
@@ -111,15 +111,15 @@ func traceText(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time)
 }
 
 // waitReason says what a head at the front of its queue sleeps for.
-func waitReason(part fabric.Part) string {
-	if part == fabric.PartCredit {
+func waitReason(part core.Part) string {
+	if part == core.PartCredit {
 		return "no credit, the buffer at the far end is full"
 	}
 	return "no virtual channel is free"
 }
 
 // packetName is unique among the packets of a point.
-func packetName(g *topology.Graph, p *fabric.PacketTrace) string {
+func packetName(g *topology.Graph, p *core.PacketTrace) string {
 	return fmt.Sprintf("packet %d of %s", p.Number, g.TerminalName(p.Src))
 }
 

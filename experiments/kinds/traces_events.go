@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -23,7 +23,7 @@ import (
 // other end; a flow leads from one to the next. Packets that are in a queue at
 // the same time are beside one another: the events of a thread must be nested,
 // so that a thread takes as many rows as it needs.
-func traceEvents(g *topology.Graph, packets []*fabric.PacketTrace, clock sim.Time) string {
+func traceEvents(g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) string {
 	w := &eventWriter{graph: g, clock: clock}
 	for i, p := range packets {
 		w.packet(i+1, p)
@@ -102,7 +102,7 @@ const (
 func (w *eventWriter) terminal(t topology.TerminalID) int { return 1 + w.graph.Switches() + int(t) }
 
 // packet lists the spans of a packet. Flows start in the first channel.
-func (w *eventWriter) packet(flow int, p *fabric.PacketTrace) {
+func (w *eventWriter) packet(flow int, p *core.PacketTrace) {
 	g := w.graph
 	name := packetName(g, p)
 	source := w.terminal(p.Src)
@@ -149,18 +149,18 @@ func (w *eventWriter) packet(flow int, p *fabric.PacketTrace) {
 
 // stagesAt divides a packet's stay in a queue, in the order of the events:
 // what it was asleep for is inside the stage that it was in.
-func stagesAt(h *fabric.TraceHop) []stage {
+func stagesAt(h *core.TraceHop) []stage {
 	list := []stage{
-		{fabric.StageNames[fabric.StageBuffer], h.Arrive, h.Front},
-		{fabric.StageNames[fabric.StageRoute], h.Front, h.Routed},
-		{fabric.StageNames[fabric.StageVC], h.Routed, h.Held},
-		{fabric.StageNames[fabric.StageSwitch], h.Held, h.Ready},
-		{fabric.StageNames[fabric.StageOutput], h.Ready, h.Depart},
-		{fabric.StageNames[fabric.StageTail], h.Depart, h.TailDepart},
+		{core.StageNames[core.StageBuffer], h.Arrive, h.Front},
+		{core.StageNames[core.StageRoute], h.Front, h.Routed},
+		{core.StageNames[core.StageVC], h.Routed, h.Held},
+		{core.StageNames[core.StageSwitch], h.Held, h.Ready},
+		{core.StageNames[core.StageOutput], h.Ready, h.Depart},
+		{core.StageNames[core.StageTail], h.Depart, h.TailDepart},
 	}
 	for _, w := range h.Waits {
-		name := fabric.StageNames[fabric.StageCredit]
-		if w.Part == fabric.PartVC {
+		name := core.StageNames[core.StageCredit]
+		if w.Part == core.PartVC {
 			name = "no free virtual channel"
 		}
 		list = append(list, stage{name, w.From, w.To})

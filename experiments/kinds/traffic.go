@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
@@ -128,7 +129,7 @@ type trafficParts struct {
 	pattern  traffic.Pattern
 	sizes    *traffic.Sizes
 	workload fabric.Workload
-	trace    fabric.TracePlan
+	trace    core.TracePlan
 }
 
 // build constructs everything that is cheap; all problems are returned together.
@@ -210,8 +211,8 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 }
 
 // fabricCounter tells run, on every call, what f has done since the last.
-func fabricCounter(f *fabric.Fabric, run *experiments.Run) func() {
-	var counted fabric.Counters
+func fabricCounter(f *core.Fabric, run *experiments.Run) func() {
+	var counted core.Counters
 	return func() {
 		now := f.Counters
 		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/traffic"
 )
@@ -27,7 +28,7 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 	var processErr error // which has its own keys
 	w, err := c.Program.Type.Build(terminal.Env{
 		Terminals: parts.topology.Graph().Terminals(), Pattern: parts.pattern, Sizes: parts.sizes, MeanFlits: parts.sizes.Mean(),
-		Process: func(flits float64) (fabric.Process, error) {
+		Process: func(flits float64) (core.Process, error) {
 			var process traffic.Process
 			process, processErr = c.process(flits)
 			return process, processErr
@@ -41,9 +42,9 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 }
 
 // addMeasures enters what the program of a replication has noted.
-func (o *trafficOutcome) addMeasures(measures []fabric.Measure) {
+func (o *trafficOutcome) addMeasures(measures []core.Measure) {
 	if o.measures == nil {
-		o.measures = make([]fabric.Measure, len(measures))
+		o.measures = make([]core.Measure, len(measures))
 	}
 	for i := range measures {
 		o.measures[i].Add(&measures[i])
@@ -51,7 +52,7 @@ func (o *trafficOutcome) addMeasures(measures []fabric.Measure) {
 }
 
 // writeProgram keeps the times that the program has noted, such as round trips.
-func writeProgram(run *experiments.Run, measures []fabric.Measure, clock float64) {
+func writeProgram(run *experiments.Run, measures []core.Measure, clock float64) {
 	if len(measures) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -66,21 +67,21 @@ type trafficOutcome struct {
 	topology topology.Topology
 	offered  float64
 	carried  carried
-	latency  *stats.Histogram      // of all replications
-	blame    *fabric.Blame         // likewise; nil unless asked for
-	traces   []*fabric.PacketTrace // of the first replication
-	series   *fabric.Series        // likewise; nil unless asked for
+	latency  *stats.Histogram    // of all replications
+	blame    *core.Blame         // likewise; nil unless asked for
+	traces   []*core.PacketTrace // of the first replication
+	series   *core.Series        // likewise; nil unless asked for
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
 
-	measures        []fabric.Measure    // of all replications
-	levels          []fabric.LevelTally // likewise; nil unless asked for
-	halfWidth       float64             // of a single replication, by batch means
+	measures        []core.Measure    // of all replications
+	levels          []core.LevelTally // likewise; nil unless asked for
+	halfWidth       float64           // of a single replication, by batch means
 	packets, cycles int64
-	window          int64           // the longest
-	evidence        fabric.Evidence // of all
-	settled         bool            // all: warm-up and precision
+	window          int64         // the longest
+	evidence        core.Evidence // of all
+	settled         bool          // all: warm-up and precision
 	faults          fabric.FaultTally
 }
 
@@ -113,7 +114,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *fabric.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *core.Result, error) {
 	seed := replicationSeed(run.Seed, replication)
 	parts, err := c.build(seed)
 	if err != nil {
@@ -164,8 +165,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 }
 
 // plan is what warm-up and window have in common.
-func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) fabric.Plan {
-	return fabric.Plan{
+func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) core.Plan {
+	return core.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
 		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
 	}
@@ -179,7 +180,7 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 	if !fixed {
 		total = max(total, m.Budget)
 		if m.Budget == 0 {
-			total = max(total, fabric.DefaultBudget)
+			total = max(total, core.DefaultBudget)
 		}
 	}
 	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
@@ -196,11 +197,11 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 // steady tells whether the network keeps up with the load.
 func (o *trafficOutcome) steady() bool {
 	state, _ := o.evidence.Judge()
-	return state == fabric.Steady
+	return state == core.Steady
 }
 
 // add enters a replication.
-func (o *trafficOutcome) add(r *fabric.Result) {
+func (o *trafficOutcome) add(r *core.Result) {
 	o.carried.add(r)
 	o.latency.Merge(r.Latency())
 	if o.blame == nil {
@@ -237,7 +238,7 @@ func (o *trafficOutcome) add(r *fabric.Result) {
 // cycle in nanoseconds.
 func (o *trafficOutcome) row(clock float64) trafficRow {
 	state, reason := o.evidence.Judge()
-	if state == fabric.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
+	if state == core.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
 		clock = math.NaN()
 	}
 	return trafficRow{
@@ -246,7 +247,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
 		LatencyMax:     float64(o.latency.Max()) * clock,
 		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
-		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == fabric.Saturated, Converged: o.settled && state == fabric.Steady,
+		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == core.Saturated, Converged: o.settled && state == core.Steady,
 		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
 	}
 }

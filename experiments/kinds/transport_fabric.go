@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
@@ -27,7 +28,7 @@ import (
 // the order of those between two QPs, are shared by the parts at both ends, each of
 // which has fields of its own in them.
 type fabricNetwork struct {
-	fabric  *fabric.Fabric
+	fabric  *core.Fabric
 	adapter *hca.Config
 	clock   sim.Time
 	delay   int64    // cycles from a packet's birth until it can enter the network
@@ -106,7 +107,7 @@ const (
 
 // newFabricNetwork puts adapters on the terminals of f, which is divided by then.
 // Channels to terminals must not be faster than the adapters: see adapterRate.
-func newFabricNetwork(f *fabric.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int) (*fabricNetwork, error) {
+func newFabricNetwork(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int) (*fabricNetwork, error) {
 	hosts := f.Graph().Hosts()
 	if nodes > len(hosts) {
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))

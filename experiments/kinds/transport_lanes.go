@@ -10,7 +10,7 @@ import (
 )
 
 // senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
-// do ([fabric.Fabric.TerminalTables]): its sending engine takes up bursts by the same
+// do ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same
 // arbitration, as many packets of a lane at a time as its turn allows, and none of a
 // lane that has packets enough between the engine and the network. So a lane that has no
 // credits holds up no other.

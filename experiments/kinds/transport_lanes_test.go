@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
@@ -62,7 +63,7 @@ func lanesTransport(t *testing.T, terminals int, low string) (*sim.Kernel, *lane
 	config := fabric.DefaultConfig()
 	config.Switch.FlowControl, config.Switch.BufferFlits = "cut-through", 256
 	config.Terminal.VLArbLow = low
-	f, err := fabric.New(n.graph, config, n, 1)
+	f, err := core.New(n.graph, config, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

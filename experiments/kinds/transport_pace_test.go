@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -57,7 +58,7 @@ func paceTransport(t *testing.T, unit, lanes string, adapter *hca.Config) (*sim.
 	config.Fabric.Unit = unit
 	config.Switch.FlowControl, config.Switch.BufferFlits, config.Switch.Hold = "cut-through", 256, unit == fabric.UnitPacket
 	config.Fabric.Clock, config.Terminal.VLArbLow = sim.Nanosecond, lanes
-	f, err := fabric.New(n.graph, config, n, 1)
+	f, err := core.New(n.graph, config, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func (x *networkState) outgoing(node int32, p *outgoing) {
 	}
 }
 
-// ArchiveTag implements [fabric.Packets]: a tag is a flight and bytes.
+// ArchiveTag implements [core.Packets]: a tag is a flight and bytes.
 func (x *networkState) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 	id, bytes := int32(*tag>>32), int64(uint32(*tag))
 	snapshot.Int(a, &bytes)
@@ -266,7 +266,7 @@ func (x *networkState) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 	}
 }
 
-// Sent implements [fabric.Packets].
+// Sent implements [core.Packets].
 func (x *networkState) Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool {
 	f := x.t.flights.At(int32(tag >> 32))
 	return src == x.t.at[f.from] && dst == x.t.at[f.to] && flits == x.t.flitsOf(int64(uint32(tag)))

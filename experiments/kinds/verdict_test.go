@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // verdictCase is a network and pattern with the loads around its knee. The
@@ -51,9 +51,9 @@ var verdictCases = []verdictCase{
 
 // verdicts judges the case at all loads: by load, by window. withBound also uses
 // the bounds of the channels.
-func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][]*fabric.Result {
+func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][]*core.Result {
 	t.Helper()
-	all := make([][]*fabric.Result, len(c.loads))
+	all := make([][]*core.Result, len(c.loads))
 	for i, load := range c.loads {
 		for _, window := range windows {
 			text := fmt.Sprintf("%s\n[measure]\nwarmup = %d\nwindow = %d\n", c.text, cmp.Or(c.warmup, 1000), window)
@@ -93,10 +93,10 @@ func TestVerdictsStand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, results := range c.verdicts(t, []int64{3000, 12000}, false) {
 				short, long := results[0].State, results[1].State
-				if short != fabric.Undecided && long != fabric.Undecided && short != long {
+				if short != core.Undecided && long != core.Undecided && short != long {
 					t.Errorf("load %.3f: %v, with a longer window %v", float64(c.loads[i])/1000, short, long)
 				}
-				if i == 0 && long != fabric.Steady || i == len(c.loads)-1 && long != fabric.Saturated {
+				if i == 0 && long != core.Steady || i == len(c.loads)-1 && long != core.Saturated {
 					t.Errorf("load %.3f: %v (%s)", float64(c.loads[i])/1000, long, results[1].Reason)
 				}
 			}
@@ -157,13 +157,13 @@ func TestVerdictTableIsTrue(t *testing.T) {
 		decided := map[string]bool{}
 		for k := range 3 {
 			row := table.Rows[i+k]
-			state, err := fabric.ParseState(row[byTests])
+			state, err := core.ParseState(row[byTests])
 			if err != nil {
 				t.Fatal(err)
 			}
 			cases[row[name]] = true
 			counts[k][state]++
-			if state != fabric.Undecided {
+			if state != core.Undecided {
 				decided[row[byTests]] = true
 			}
 		}
@@ -176,9 +176,9 @@ func TestVerdictTableIsTrue(t *testing.T) {
 	}
 	for _, sentence := range []string{
 		fmt.Sprintf("%d networks and patterns, %d loads", len(cases), len(table.Rows)/3),
-		fmt.Sprintf("| 3,000 | %d | %d | %d |", counts[0][fabric.Steady], counts[0][fabric.Saturated], counts[0][fabric.Undecided]),
-		fmt.Sprintf("| 12,000 | %d | %d | %d |", counts[1][fabric.Steady], counts[1][fabric.Saturated], counts[1][fabric.Undecided]),
-		fmt.Sprintf("| 48,000 | %d | %d | %d |", counts[2][fabric.Steady], counts[2][fabric.Saturated], counts[2][fabric.Undecided]),
+		fmt.Sprintf("| 3,000 | %d | %d | %d |", counts[0][core.Steady], counts[0][core.Saturated], counts[0][core.Undecided]),
+		fmt.Sprintf("| 12,000 | %d | %d | %d |", counts[1][core.Steady], counts[1][core.Saturated], counts[1][core.Undecided]),
+		fmt.Sprintf("| 48,000 | %d | %d | %d |", counts[2][core.Steady], counts[2][core.Saturated], counts[2][core.Undecided]),
 		fmt.Sprintf("%d of them changed between steady and saturated", flips),
 	} {
 		if !strings.Contains(string(page), sentence) {

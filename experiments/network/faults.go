@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -257,8 +258,8 @@ func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig,
 }
 
 // Fabric builds the fabric of a routing, with its faults.
-func (b *Routed) Fabric(g *topology.Graph, config fabric.Config, seed uint64) (*fabric.Fabric, error) {
-	f, err := fabric.New(g, config, b.first, seed)
+func (b *Routed) Fabric(g *topology.Graph, config fabric.Config, seed uint64) (*core.Fabric, error) {
+	f, err := core.New(g, config, b.first, seed)
 	if err == nil && b.faults != nil {
 		err = f.SetFaults(b.faults)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/reference"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // TestExplain: keys, columns, names and verdicts have their meaning, unit, bounds and
@@ -71,8 +71,8 @@ func TestEverythingIsExplained(t *testing.T) {
 			t.Error("an empty word")
 		}
 	}
-	want := append(experiments.VerdictNames(), fabric.Steady.String(), fabric.Saturated.String(), fabric.Undecided.String(),
-		fabric.ByBound, fabric.ByGrowth, fabric.ByDrain, fabric.ByTests, fabric.ByPackets, fabric.ByWindow, fabric.ByBacklog, fabric.ByLatency, fabric.ByAccepting)
+	want := append(experiments.VerdictNames(), core.Steady.String(), core.Saturated.String(), core.Undecided.String(),
+		core.ByBound, core.ByGrowth, core.ByDrain, core.ByTests, core.ByPackets, core.ByWindow, core.ByBacklog, core.ByLatency, core.ByAccepting)
 	for _, k := range experiments.DescribeKinds() {
 		want = append(want, k.Name)
 		for _, c := range k.Columns {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // blame shows where the latency of the points of an experiment came from.
@@ -34,14 +34,14 @@ const (
 	narrowWidth = 340
 )
 
-// partColours are the fills of the parts, by fabric.Part.
-var partColours = [fabric.NumParts]string{"#9aa5b1", "#c6dbef", "#6baed6", "#2171b5", "#d7301f", "#fd8d3c", "#67000d", "#d9d9d9"}
+// partColours are the fills of the parts, by core.Part.
+var partColours = [core.NumParts]string{"#9aa5b1", "#c6dbef", "#6baed6", "#2171b5", "#d7301f", "#fd8d3c", "#67000d", "#d9d9d9"}
 
 // blamedPoint is a row of scope all, and the channels of the point.
 type blamedPoint struct {
 	label    string
-	behind   bool                     // the network did not keep up
-	parts    [fabric.NumParts]float64 // nanoseconds
+	behind   bool                   // the network did not keep up
+	parts    [core.NumParts]float64 // nanoseconds
 	total    float64
 	channels []blamedChannel
 	places   map[[3]string]int // of channels, by their ends and class
@@ -49,7 +49,7 @@ type blamedPoint struct {
 
 type blamedChannel struct {
 	from, to, class string
-	parts           [fabric.NumParts]float64
+	parts           [core.NumParts]float64
 	total, root     float64
 }
 
@@ -80,15 +80,15 @@ func newBlame(f *experiments.Folder) *blame {
 		if c.root == 0 {
 			break
 		}
-		most := fabric.PartVC // what is most of the waiting
-		for _, part := range []fabric.Part{fabric.PartSwitch, fabric.PartCredit, fabric.PartSerial, fabric.PartEjection} {
+		most := core.PartVC // what is most of the waiting
+		for _, part := range []core.Part{core.PartSwitch, core.PartCredit, core.PartSerial, core.PartEjection} {
 			if c.parts[part] > c.parts[most] {
 				most = part
 			}
 		}
 		b.Worst = append(b.Worst, worst{
 			c.from, c.to, c.class, percentage(c.root),
-			strconv.FormatFloat(c.total, 'f', 3, 64), fabric.PartNames[most],
+			strconv.FormatFloat(c.total, 'f', 3, 64), core.PartNames[most],
 		})
 	}
 	return b
@@ -112,7 +112,7 @@ func percentage(share float64) string {
 // blamedPoints reads the table, in its order.
 func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, error) {
 	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
-	for _, part := range fabric.PartNames {
+	for _, part := range core.PartNames {
 		names = append(names, part+"_ns")
 	}
 	at := make([]int, len(names))
@@ -135,7 +135,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	saturated := map[string]bool{}
 	if point := slices.Index(f.Results.Columns, "point"); point >= 0 {
 		for i, r := range f.Results.Rows {
-			saturated[r[point]] = f.Results.State(i) == fabric.Saturated
+			saturated[r[point]] = f.Results.State(i) == core.Saturated
 		}
 	}
 	number := func(cell string) float64 {
@@ -149,7 +149,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	for _, r := range t.Rows {
 		c := blamedChannel{from: r[at[2]], to: r[at[3]], class: r[at[4]], total: number(r[at[5]]), root: number(r[at[6]])}
 		for i := range c.parts {
-			c.parts[i] = number(r[at[len(names)-int(fabric.NumParts)+i]])
+			c.parts[i] = number(r[at[len(names)-int(core.NumParts)+i]])
 		}
 		switch scope := r[at[1]]; {
 		case scope == "all":
@@ -183,7 +183,7 @@ func stackedBars(points []blamedPoint, barsWidth float64) template.HTML {
 	if barsWidth < 500 {
 		columns = 2
 	}
-	legend := 8 + 18*float64((len(fabric.PartNames)+columns-1)/columns)
+	legend := 8 + 18*float64((len(core.PartNames)+columns-1)/columns)
 	top, all := 0.0, 0.0
 	for _, p := range points {
 		all = max(all, p.total)
@@ -214,7 +214,7 @@ func stackedBars(points []blamedPoint, barsWidth float64) template.HTML {
 	text := func(x, y float64, words string) {
 		fmt.Fprintf(&c, `<text x="%s" y="%s" font-size="11" fill="#1b1f24">%s</text>`+"\n", num(x), num(y), template.HTMLEscapeString(words))
 	}
-	for i, name := range fabric.PartNames {
+	for i, name := range core.PartNames {
 		x, y := left+float64(i%columns)*barsWidth/float64(columns), 4+float64(i/columns)*18
 		fmt.Fprintf(&c, `<rect x="%s" y="%s" width="10" height="10" fill="%s" />`+"\n", num(x), num(y), partColours[i])
 		text(x+15, y+9, name)
@@ -230,7 +230,7 @@ func stackedBars(points []blamedPoint, barsWidth float64) template.HTML {
 			width := time * scale
 			if width > 0 {
 				fmt.Fprintf(&c, `<rect x="%.2f" y="%s" width="%.2f" height="%s" fill="%s"><title>%s: %.4g ns</title></rect>`+"\n",
-					x, num(y), width, num(thickness), partColours[part], fabric.PartNames[part], time)
+					x, num(y), width, num(thickness), partColours[part], core.PartNames[part], time)
 			}
 			x += width
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // TestBlameOfSaturatedPoints: a point that did not keep up leaves the others
@@ -14,7 +14,7 @@ import (
 func TestBlameOfSaturatedPoints(t *testing.T) {
 	point := func(label string, behind bool, total float64) blamedPoint {
 		p := blamedPoint{label: label, behind: behind, total: total}
-		p.parts[fabric.PartCredit] = total
+		p.parts[core.PartCredit] = total
 		return p
 	}
 	width := func(picture string, n int) float64 { // of the n-th bar
@@ -92,7 +92,7 @@ func TestBlame(t *testing.T) {
 		t.Errorf("%d bars, want 4", starts)
 	}
 	text := string(html)
-	for _, name := range fabric.PartNames {
+	for _, name := range core.PartNames {
 		if !strings.Contains(text, ">"+name+"<") {
 			t.Errorf("no legend for %s", name)
 		}

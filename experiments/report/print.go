@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 func printVerdicts(verdicts []experiments.Verdict) []verdict {
@@ -75,7 +75,7 @@ func printResults(t *experiments.Table) (shared []cell, rest table) {
 	}
 	rest = printTable(narrow)
 	for j := range t.Rows {
-		if state := t.State(j); state != fabric.Steady {
+		if state := t.State(j); state != core.Steady {
 			rest.Rows[j].State = state.String()
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/core"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -81,7 +83,7 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	}
 	config, b := fabric.DefaultConfig(), &burst{}
 	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = "longest-queue", 1, 1
-	f, err := fabric.New(topo.Graph(), config, table, 1)
+	f, err := core.New(topo.Graph(), config, table, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestAllocatorSeesQueues(t *testing.T) {
 		t.Errorf("from terminals %v, want %v", b.sources, want)
 	}
 	config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = fabric.UnitPacket, true, fabric.CutThrough
-	if _, err := fabric.New(topo.Graph(), config, table, 1); err == nil || !strings.Contains(err.Error(), "longest-queue") {
+	if _, err := core.New(topo.Graph(), config, table, 1); err == nil || !strings.Contains(err.Error(), "longest-queue") {
 		t.Errorf("packets as the unit: %v, want a refusal", err)
 	}
 }
@@ -113,7 +115,7 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 	})
 	config := fabric.DefaultConfig()
 	config.Switch.Allocator = "told"
-	if _, err := fabric.New(topo.Graph(), config, r, 7); err != nil {
+	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
 		t.Fatal(err)
 	}
 	for s, env := range made {

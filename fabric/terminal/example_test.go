@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/weft-sim/weft/fabric/core"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -47,8 +49,8 @@ func Example_ownProgram() {
 	sizes := must(traffic.NewSizes([]int{4}, nil))
 	env := terminal.Env{Terminals: 8, Sizes: sizes, MeanFlits: 4, Seed: 1, Clock: sim.Nanosecond}
 	host := terminal.NewHost(env, true, []string{"way"}, func(topology.TerminalID) terminal.Program { return token{8} })
-	f := must(fabric.New(topo.Graph(), fabric.DefaultConfig(), dor, 1))
-	r := must(f.Run(context.Background(), host, 0, fabric.Plan{Warmup: 1000, Window: 8000}))
+	f := must(core.New(topo.Graph(), fabric.DefaultConfig(), dor, 1))
+	r := must(f.Run(context.Background(), host, 0, core.Plan{Warmup: 1000, Window: 8000}))
 	for _, m := range r.Measures {
 		fmt.Printf("%s: %d times, %.1f cycles in the mean\n", m.Name, m.Cycles.N(), m.Mean())
 	}

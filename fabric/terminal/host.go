@@ -121,7 +121,7 @@ func (h *Host) Behind(c int64) bool {
 	return false
 }
 
-// BehindBy implements [fabric.Workload]: as for [fabric.OpenLoop], how long the oldest
+// BehindBy implements [fabric.Workload]: as for [core.OpenLoop], how long the oldest
 // packets that wait at their terminals have done so, the root of the mean square.
 func (h *Host) BehindBy(now int64) float64 {
 	if h.closed {

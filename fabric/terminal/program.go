@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -66,12 +67,12 @@ type Arrival struct {
 // Env is what a workload is built for.
 type Env struct {
 	Terminals int
-	Pattern   fabric.Pattern // destinations
-	Sizes     fabric.Sizes   // of packets that are not answers
-	MeanFlits float64        // of Sizes
+	Pattern   core.Pattern // destinations
+	Sizes     core.Sizes   // of packets that are not answers
+	MeanFlits float64      // of Sizes
 	// Process makes the times of packets for the offered load, if each counts for so
 	// many flits of it in the mean.
-	Process func(flits float64) (fabric.Process, error)
+	Process func(flits float64) (core.Process, error)
 	Seed    uint64
 	Clock   sim.Time // length of a cycle
 }
@@ -88,5 +89,5 @@ func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fabric.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+	return core.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
 }

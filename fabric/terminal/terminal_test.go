@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/core"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/terminal/programtest"
@@ -23,7 +25,7 @@ func TestConformance(t *testing.T) {
 
 // pair is a network of two terminals on one switch, whose packets have a latency of
 // zeroLoad(flits) when nobody else sends.
-func pair(t testing.TB) (topology.Topology, *fabric.Fabric) {
+func pair(t testing.TB) (topology.Topology, *core.Fabric) {
 	t.Helper()
 	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2))
 	if err != nil {
@@ -35,7 +37,7 @@ func pair(t testing.TB) (topology.Topology, *fabric.Fabric) {
 	}
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 10 * sim.Nanosecond}}
-	f, err := fabric.New(topo.Graph(), config, r, 1)
+	f, err := core.New(topo.Graph(), config, r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +50,10 @@ func pair(t testing.TB) (topology.Topology, *fabric.Fabric) {
 func zeroLoad(flits int64) int64 { return 22 + flits - 1 }
 
 // env is of packets of a fixed size for the other terminal of a pair.
-func env(flits int, process fabric.Process) terminal.Env {
+func env(flits int, process core.Process) terminal.Env {
 	return terminal.Env{
 		Terminals: 2, Pattern: other{}, Sizes: size(flits), MeanFlits: float64(flits), Seed: 1, Clock: sim.Nanosecond,
-		Process: func(float64) (fabric.Process, error) { return process, nil },
+		Process: func(float64) (core.Process, error) { return process, nil },
 	}
 }
 
@@ -79,7 +81,7 @@ func TestClosedLoopIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	trip := zeroLoad(4) + zeroLoad(2)
-	result, err := f.Run(context.Background(), w, 0, fabric.Plan{Warmup: 10 * trip, Window: 200 * trip})
+	result, err := f.Run(context.Background(), w, 0, core.Plan{Warmup: 10 * trip, Window: 200 * trip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,7 @@ func TestClosedLoopIdle(t *testing.T) {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
 	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
-	if result.Offered != 0 || result.State != fabric.Steady {
+	if result.Offered != 0 || result.State != core.Steady {
 		t.Errorf("offered %v, %v (%s)", result.Offered, result.State, result.Reason)
 	}
 }
@@ -101,7 +103,7 @@ func TestClosedLoopWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	trip := 2 * zeroLoad(1)
-	result, err := f.Run(context.Background(), w, 0, fabric.Plan{Warmup: 10 * trip, Window: 100 * trip})
+	result, err := f.Run(context.Background(), w, 0, core.Plan{Warmup: 10 * trip, Window: 100 * trip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,7 @@ func TestRequestReplyIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := f.Run(context.Background(), w, 0.08, fabric.Plan{Warmup: 1000, Window: 20000})
+	result, err := f.Run(context.Background(), w, 0.08, core.Plan{Warmup: 1000, Window: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +129,7 @@ func TestRequestReplyIdle(t *testing.T) {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
 	expectMeasures(t, result, map[string]int64{"request": 24, "reply": 26, "round trip": 50}, 400)
-	if result.State != fabric.Steady {
+	if result.State != core.Steady {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
 }
@@ -141,11 +143,11 @@ func TestRequestReplyBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := f.Run(context.Background(), w, 2, fabric.Plan{Warmup: 1000, Window: 20000})
+	result, err := f.Run(context.Background(), w, 2, core.Plan{Warmup: 1000, Window: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.State != fabric.Saturated || result.Reason != fabric.ByGrowth {
+	if result.State != core.Saturated || result.Reason != core.ByGrowth {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
 	if math.Abs(result.Accepted-1) > 0.01 {
@@ -154,7 +156,7 @@ func TestRequestReplyBehind(t *testing.T) {
 }
 
 // expectMeasures: every exchange takes the same time, and all of the window count.
-func expectMeasures(t *testing.T, r *fabric.Result, want map[string]int64, count int64) {
+func expectMeasures(t *testing.T, r *core.Result, want map[string]int64, count int64) {
 	t.Helper()
 	if len(r.Measures) != len(want) {
 		t.Fatalf("%d measures", len(r.Measures))
@@ -223,7 +225,7 @@ func TestHost(t *testing.T) {
 		}
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
-	if _, err := f.Run(context.Background(), h, 0.1, fabric.Plan{Warmup: 10, Window: 300}); err != nil {
+	if _, err := f.Run(context.Background(), h, 0.1, core.Plan{Warmup: 10, Window: 300}); err != nil {
 		t.Fatal(err)
 	}
 	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
@@ -258,7 +260,7 @@ func TestSendMisuse(t *testing.T) {
 					t.Errorf("%+v is sent", packet)
 				}
 			}()
-			_, _ = f.Run(context.Background(), h, 0.1, fabric.Plan{Warmup: 10, Window: 10})
+			_, _ = f.Run(context.Background(), h, 0.1, core.Plan{Warmup: 10, Window: 10})
 		}()
 	}
 }

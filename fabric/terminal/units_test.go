@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/core"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -32,18 +34,18 @@ func TestUnits(t *testing.T) {
 			}
 			config := fabric.DefaultConfig()
 			config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = unit, true, fabric.CutThrough
-			f, err := fabric.New(topo.Graph(), config, r, 1)
+			f, err := core.New(topo.Graph(), config, r, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w, err := terminal.Registry.New(c.program, terminal.Env{
 				Terminals: n, Pattern: shift(n), Sizes: size(5), MeanFlits: 5, Seed: 1, Clock: sim.Nanosecond,
-				Process: func(float64) (fabric.Process, error) { return every(40), nil },
+				Process: func(float64) (core.Process, error) { return every(40), nil },
 			}, c.set)
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := f.Run(context.Background(), w, 0.3, fabric.Plan{Warmup: 500, Window: 2000})
+			result, err := f.Run(context.Background(), w, 0.3, core.Plan{Warmup: 500, Window: 2000})
 			if err != nil {
 				t.Fatal(err)
 			}

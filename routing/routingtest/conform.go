@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -153,12 +154,12 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	t.Helper()
 	g := topo.Graph()
 	o, observed := Observe(t, r, g)
-	f, err := fabric.New(g, fabric.DefaultConfig(), observed, 7)
+	f, err := core.New(g, fabric.DefaultConfig(), observed, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pattern, sink := Uniform(g.Terminals()), &Counter{}
-	source := fabric.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
+	source := core.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
 	f.Attach(source, sink)
 	source.Stop(int64(30000 / g.Terminals()))
 	f.Advance(int64(30000/g.Terminals()) + 2000)

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // multicast builds the network of a trial with trees, and settings that multicast packets
 // go with.
-func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*fabric.Fabric, *groups) {
+func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*core.Fabric, *groups) {
 	t.Helper()
 	x := tr.drawGroups()
 	s := &config.Switch
@@ -19,7 +20,7 @@ func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*fabric.Fabric, 
 	if s.Hold && s.OutputBufferFlits > 0 {
 		s.OutputBufferFlits += s.BufferFlits // room for copies as a whole
 	}
-	f, err := fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5)
+	f, err := core.New(tr.network.Topology.Graph(), config, tr.routing, 5)
 	if err != nil {
 		t.Fatalf("%v: %v", tr, err)
 	}
@@ -31,13 +32,13 @@ func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*fabric.Fabric, 
 
 // Multicast is the network of a trial, under cut-through, and a source of packets, of which
 // those to groups are some.
-func (tr *Trial) Multicast(t testing.TB, load float64) (*fabric.Fabric, Numbered) {
+func (tr *Trial) Multicast(t testing.TB, load float64) (*core.Fabric, Numbered) {
 	t.Helper()
 	config := tr.config
 	config.Switch.FlowControl = fabric.CutThrough
 	f, x := tr.multicast(t, config)
 	n, most := tr.network.Topology.Graph().Terminals(), min(tr.flits, config.Switch.BufferFlits)
-	source := fabric.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+most)), upTo(most), 5)
+	source := core.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+most)), upTo(most), 5)
 	return f, &ledger{OpenLoop: source, sent: make([]uint64, n), groups: x}
 }
 

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // seen is all that observers say of a run in which every packet is measured.
 type seen struct {
 	ledger *ledger
-	parts  map[arrival]fabric.Parts
-	blame  *fabric.Blame
-	traces map[arrival]*fabric.PacketTrace
+	parts  map[arrival]core.Parts
+	blame  *core.Blame
+	traces map[arrival]*core.PacketTrace
 
 	drained bool // all packets have arrived
 }
@@ -26,7 +27,7 @@ func (tr *Trial) CheckObservedUnits(t testing.TB, cycles int64) (packets int) {
 	t.Helper()
 	for _, load := range []float64{0.3, 1} {
 		flits, whole := tr.observe(t, fabric.UnitFlit, load, cycles), tr.observe(t, fabric.UnitPacket, load, cycles)
-		packets += tr.compareUnits(t, load, [2]*ledger{flits.ledger, whole.ledger}, [2]fabric.Counters{})
+		packets += tr.compareUnits(t, load, [2]*ledger{flits.ledger, whole.ledger}, [2]core.Counters{})
 		tr.compareObserved(t, load, flits, whole)
 	}
 	return packets
@@ -37,19 +38,19 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 	t.Helper()
 	config := tr.config
 	config.Fabric.Unit = unit
-	f, err := fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5)
+	f, err := core.New(tr.network.Topology.Graph(), config, tr.routing, 5)
 	if err != nil {
 		t.Fatalf("%v: %v", tr, err)
 	}
 	n := tr.network.Topology.Graph().Terminals()
 	mean := float64(1+tr.flits) / 2
-	l := &ledger{fabric.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, nil}
-	s := &seen{l, map[arrival]fabric.Parts{}, nil, map[arrival]*fabric.PacketTrace{}, false}
-	meter := fabric.NewMeter(cycles)
+	l := &ledger{core.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, nil}
+	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*core.PacketTrace{}, false}
+	meter := core.NewMeter(cycles)
 	meter.Open(0)
 	s.blame = f.StartBlame(meter)
-	s.blame.OnPacket = func(d *fabric.Delivery, parts *fabric.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
-	tracer := f.StartTrace(meter, fabric.TracePlan{Packets: 1 << 20})
+	s.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
+	tracer := f.StartTrace(meter, core.TracePlan{Packets: 1 << 20})
 	if err := f.Attach(l, l); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 			// One that ends in the cycle that it begins in, since a channel is let go, shows or
 			// not by the order in which the flits of a step cross.
 			h := &p.Path[i]
-			h.Waits = slices.DeleteFunc(h.Waits, func(w fabric.TraceWait) bool { return w.From == w.To })
+			h.Waits = slices.DeleteFunc(h.Waits, func(w core.TraceWait) bool { return w.From == w.To })
 			if len(h.Waits) == 0 {
 				h.Waits = nil
 			}

@@ -93,7 +93,7 @@ func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 // them.
 type Uniform int
 
-// Destination implements [fabric.Pattern].
+// Destination implements [core.Pattern].
 func (u Uniform) Destination(_ topology.TerminalID, r *sim.Stream) topology.TerminalID {
 	return topology.TerminalID(r.IntN(int(u)))
 }
@@ -114,19 +114,19 @@ type Steady struct{ gap sim.Geometric }
 // AtRate is the process of so many packets a cycle.
 func AtRate(rate float64) Steady { return Steady{sim.NewGeometric(rate)} }
 
-// NextGap implements [fabric.Process].
+// NextGap implements [core.Process].
 func (s Steady) NextGap(r *sim.Stream, _ *uint32) int64 { return s.gap.Draw(r) }
 
 // Single makes packets of one flit.
 type Single struct{}
 
-// Draw implements [fabric.Sizes].
+// Draw implements [core.Sizes].
 func (Single) Draw(*sim.Stream) int { return 1 }
 
 // Fixed makes packets of so many flits.
 type Fixed int
 
-// Draw implements [fabric.Sizes].
+// Draw implements [core.Sizes].
 func (n Fixed) Draw(*sim.Stream) int { return int(n) }
 
 // Counter is a sink that counts packets.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -147,7 +148,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	checkStages(t, tr.network.Topology, tr.routing, tr.vcs, c)
 	tr.checkIdle(t)
 	err := tr.overload(t, cycles)
-	var deadlock *fabric.DeadlockError
+	var deadlock *core.DeadlockError
 	switch {
 	case errors.As(err, &deadlock):
 		all.Stopped = 1
@@ -172,9 +173,9 @@ func (tr *Trial) String() string {
 }
 
 // Fabric builds the network.
-func (tr *Trial) Fabric(t testing.TB) *fabric.Fabric {
+func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 	t.Helper()
-	f, err := fabric.New(tr.network.Topology.Graph(), tr.config, tr.routing, 5)
+	f, err := core.New(tr.network.Topology.Graph(), tr.config, tr.routing, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,22 +186,22 @@ func (tr *Trial) Fabric(t testing.TB) *fabric.Fabric {
 func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.
-func (tr *Trial) Traffic(load float64) *fabric.OpenLoop {
+func (tr *Trial) Traffic(load float64) *core.OpenLoop {
 	n := tr.network.Topology.Graph().Terminals()
-	return fabric.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
+	return core.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
 }
 
 // flood is as much uniform traffic as the network takes.
-func (tr *Trial) flood() *fabric.OpenLoop { return tr.Traffic(1) }
+func (tr *Trial) flood() *core.OpenLoop { return tr.Traffic(1) }
 
 // overload runs the network with as much traffic as it takes: uniform, or, with an odd
 // seed, from each terminal to one other, by which the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
 	source := tr.flood()
 	if n := tr.network.Topology.Graph().Terminals(); tr.seed%2 == 1 {
-		source = fabric.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
+		source = core.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
 	}
-	_, err := tr.Fabric(t).Run(context.Background(), source, 1, fabric.Plan{Warmup: 500, Window: cycles})
+	_, err := tr.Fabric(t).Run(context.Background(), source, 1, core.Plan{Warmup: 500, Window: cycles})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -47,7 +48,7 @@ func (most upTo) Draw(r *sim.Stream) int { return 1 + r.IntN(int(most)) }
 
 // ledger numbers the packets of a source, and keeps what becomes of them.
 type ledger struct {
-	*fabric.OpenLoop
+	*core.OpenLoop
 	sent []uint64 // by terminal
 	got  map[arrival]fabric.Delivery
 
@@ -142,20 +143,20 @@ func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets
 	n := tr.network.Topology.Graph().Terminals()
 	for _, load := range []float64{0.3, 1} {
 		var of [2]*ledger
-		var counters [2]fabric.Counters
+		var counters [2]core.Counters
 		for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
 			config := tr.config
 			config.Fabric.Unit = unit
 			var x *groups
-			var f *fabric.Fabric
+			var f *core.Fabric
 			var err error
 			if multicast {
 				f, x = tr.multicast(t, config)
-			} else if f, err = fabric.New(tr.network.Topology.Graph(), config, tr.routing, 5); err != nil {
+			} else if f, err = core.New(tr.network.Topology.Graph(), config, tr.routing, 5); err != nil {
 				t.Fatalf("%v: %v", tr, err)
 			}
 			mean := float64(1+tr.flits) / 2
-			of[i] = &ledger{fabric.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
+			of[i] = &ledger{core.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
 			if err := f.Attach(of[i], of[i]); err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +169,7 @@ func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets
 }
 
 // compareUnits wants the same packets of both units.
-func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counters [2]fabric.Counters) (packets int) {
+func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counters [2]core.Counters) (packets int) {
 	t.Helper()
 	flits, packet := of[0].got, of[1].got
 	if len(flits) == 0 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/core"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -25,12 +27,12 @@ func checkSnapshots(t *testing.T, name string) {
 	}
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 100 * sim.Nanosecond}}
-	run := func(before string, plan fabric.Plan) (string, error) {
+	run := func(before string, plan core.Plan) (string, error) {
 		r, err := routing.Registry.New("ugal-l", routing.Env{Topology: topo, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := fabric.New(topo.Graph(), config, r, 1)
+		f, err := core.New(topo.Graph(), config, r, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,14 +49,14 @@ func checkSnapshots(t *testing.T, name string) {
 		return fmt.Sprint(result.Packets(), result.Accepted, result.MeanLatency(), result.Measures, result.Cycles, result.Evidence, result.ChannelFlits), nil
 	}
 	for _, before := range append(terminal.Registry.Names(), "") {
-		want, err := run(before, fabric.Plan{Threads: 2})
+		want, err := run(before, core.Plan{Threads: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, at := range []int{3, 6, 11} { // in the warm-up, settling or measuring, measuring
 			var kept []byte
 			killed, calls := errors.New("killed"), 0
-			_, err := run(before, fabric.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
+			_, err := run(before, core.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
 				if calls++; calls > at {
 					if kept, err = snapshot.Encode(state); err == nil {
 						err = killed
@@ -65,7 +67,7 @@ func checkSnapshots(t *testing.T, name string) {
 			if !errors.Is(err, killed) {
 				t.Fatalf("after %q: a run is not ended: %v", before, err)
 			}
-			if got, err := run(before, fabric.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
+			if got, err := run(before, core.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
 				t.Errorf("after %q: from slice %d on (%v)\n%.200s\nwant\n%.200s", before, at, err, got, want)
 			}
 		}

@@ -1,0 +1,204 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// arrivals are the cycles, up to a last one, in which credits of the virtual
+// channels of an input come back, one entry a credit.
+func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64 {
+	cycles := make([][]int64, vcs)
+	before := make([]int64, vcs)
+	for vc := range before {
+		before[vc] = f.CreditsBack(in, vc)
+	}
+	for f.Cycle() <= last {
+		f.Advance(1)
+		for vc := range before {
+			for now := f.CreditsBack(in, vc); before[vc] < now; before[vc]++ {
+				cycles[vc] = append(cycles[vc], f.Cycle()-1)
+			}
+		}
+	}
+	return cycles
+}
+
+// TestOneCreditACycle: two packets of one flit leave two virtual channels of one
+// input in the same cycle, and the second one's credit comes a cycle after the
+// first one's.
+//
+// A single switch, speedup 2, all stages 1 step, terminal channels of 1 cycle,
+// credit_cycles 3. Terminals 0, 1 and 2 each send a packet to terminal 3 at birth
+// 10: the heads enter the channels in cycle 11 and bid in cycle 12, the output
+// serves input 0 in step 24, input 1 in step 25 and input 2 in step 26, that is, in
+// cycle 13. Terminal 2's second packet, to terminal 4 on the other virtual
+// channel, arrives in cycle 13 and crosses in step 27. Both credits could leave at
+// the end of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 +
+// 3 cycles, in cycle 18, and the second one in cycle 19 where a cycle carries one.
+// Terminal 2 sends on virtual channel 0 first.
+func TestOneCreditACycle(t *testing.T) {
+	for _, c := range []struct {
+		perCycle int
+		want     [][]int64
+	}{
+		{1, [][]int64{{18}, {19}}},
+		{2, [][]int64{{18}, {18}}},
+		{0, [][]int64{{18}, {18}}},
+	} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })
+		config := fabric.DefaultConfig()
+		config.Switch.VCs, config.Switch.CreditCycles, config.Switch.CreditsPerCycle = 2, 3, c.perCycle
+		f := n.fabric(t, config)
+		s := &script{}
+		for src := range topology.TerminalID(3) {
+			s.send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
+		}
+		s.send(2, fabric.PacketSpec{Birth: 11, Dst: 4, Flits: 1})
+		f.Attach(s, s)
+		if got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40); !slices.EqualFunc(got, c.want, slices.Equal) {
+			t.Errorf("credits_per_cycle %d: credits of the two virtual channels in cycles %v, want %v", c.perCycle, got, c.want)
+		}
+		if err := f.Audit(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCreditsOfABurst: a packet of 8 flits has waited for another one and then
+// leaves its buffer at 4 flits a cycle. The other one, 12 flits, arrives one flit a
+// cycle and so leaves one a cycle. Both heads enter their channels in cycle 1 and
+// bid in cycle 2; terminal 0 wins the only virtual channel, its tail comes in cycle
+// 13 and crosses in the first of its four steps. The packet of terminal 1 crosses
+// in the other three, 4 flits in cycle 14, 1 in cycle 15. Credits leave the cycle
+// after, and take 1 + 1 cycles.
+func TestCreditsOfABurst(t *testing.T) {
+	for perCycle, want := range map[int][]int64{
+		0: {16, 16, 16, 17, 17, 17, 17, 18},
+		1: {16, 17, 18, 19, 20, 21, 22, 23},
+		2: {16, 16, 17, 17, 18, 18, 19, 19},
+		3: {16, 16, 16, 17, 17, 17, 18, 18},
+		4: {16, 16, 16, 17, 17, 17, 17, 18},
+	} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
+		config := fabric.DefaultConfig()
+		config.Switch.VCs, config.Switch.Speedup, config.Switch.CreditsPerCycle = 1, 4, perCycle
+		f := n.fabric(t, config)
+		s := &script{}
+		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
+		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
+		f.Attach(s, s)
+		if got := arrivals(f, n.topo.Graph().TerminalPort[1], 1, 60)[0]; !slices.Equal(got, want) {
+			t.Errorf("credits_per_cycle %d: credits in cycles %v, want %v", perCycle, got, want)
+		}
+	}
+}
+
+// TestHeldCredits: a credit that is held back joins the queue when its time comes,
+// behind those of before and with no gap for it among them. Credits take 1 cycle
+// and 1 of processing. Two may leave in cycle 5 but are held for 10 cycles, in one
+// case for 100,000, beyond the reach of the wheels; they leave in cycles 15 and 16.
+// Others, for cycles 6, 15 and 15, which come to the queue before, leave in 6, 15
+// and 16: the held ones then in 17 and 18.
+func TestHeldCredits(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+	config := fabric.DefaultConfig()
+	config.Switch.VCs, config.Switch.CreditSensing = 3, "on"
+	in := n.topo.Graph().TerminalPort[1]
+	for _, c := range []struct {
+		late  int64
+		other []int64
+		want  [][]int64
+	}{
+		{10, nil, [][]int64{{17}, {18}, nil}},
+		{100_000, nil, [][]int64{{100_007}, {100_008}, nil}},
+		{10, []int64{6}, [][]int64{{17}, {18}, {8}}},
+		{10, []int64{6, 15, 15}, [][]int64{{19}, {20}, {8, 17, 18}}},
+	} {
+		f := n.fabric(t, config)
+		f.Advance(2)
+		f.HoldCredit(in, 0, 5, c.late)
+		f.HoldCredit(in, 1, 5, c.late)
+		for _, ready := range c.other {
+			f.SendCredit(in, 2, ready)
+		}
+		if got := arrivals(f, in, 3, c.late+50); !slices.EqualFunc(got, c.want, slices.Equal) {
+			t.Errorf("held for %d cycles beside %v: credits in cycles %v, want %v", c.late, c.other, got, c.want)
+		}
+	}
+}
+
+// TestCreditsAreBounded: whatever the switch, no cycle brings a channel more
+// credits than it carries, and where that is fewer than the core can free, some
+// cycle would. In the end all of them are home (the audit of every run).
+func TestCreditsAreBounded(t *testing.T) {
+	for name, set := range map[string]func(*fabric.Config){
+		"wormhole":           func(c *fabric.Config) {},
+		"cut-through":        func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+		"fractional speedup": func(c *fabric.Config) { c.Switch.Speedup = 2.5 },
+		"slow channels": func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.5}}
+		},
+		"late credits": func(c *fabric.Config) { c.Switch.CreditSensing = "on" },
+	} {
+		for _, perCycle := range []int{1, 2, 0} {
+			t.Run(fmt.Sprint(name, " ", perCycle), func(t *testing.T) {
+				n := dragonflyNetwork(t, "min", 2, 4, 2)
+				config := fabric.DefaultConfig()
+				config.Switch.Speedup, config.Switch.BufferFlits, config.Switch.Iterations, config.Switch.CreditsPerCycle = 4, 8, 2, perCycle
+				set(&config)
+				f := n.fabric(t, config)
+				terminals := n.topo.Graph().Terminals()
+				source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.9 / 4)}, fixed(4), 1)
+				f.Attach(source, &digest{})
+				before := make([]int64, n.topo.Graph().NumPorts())
+				most := int64(0)
+				for range 2000 {
+					f.Advance(1)
+					for in := range before {
+						now := int64(0)
+						for vc := range f.VCs() {
+							now += f.CreditsBack(topology.PortID(in), vc)
+						}
+						most, before[in] = max(most, now-before[in]), now
+					}
+					if f.Cycle() == 1 {
+						most = 0 // the constant
+					}
+				}
+				if limit := int64(perCycle); perCycle > 0 && most != limit || perCycle == 0 && most < 3 {
+					t.Errorf("at most %d credits a channel and cycle", most)
+				}
+				if _, result := n.run(t, config, 0.9, 4, core.Plan{Warmup: 100, Window: 200}); result.Packets() == 0 {
+					t.Error("no packets")
+				}
+			})
+		}
+	}
+}
+
+// TestCreditsAtSpeedupOne: a core of one step a cycle frees at most one slot of an
+// input in it, so that one credit a cycle is what there is: results are those with
+// any number of credits, to the flit. (Credits that sensing holds back may fall
+// into one cycle all the same.)
+func TestCreditsAtSpeedupOne(t *testing.T) {
+	for _, c := range goldenCases() {
+		t.Run(c.name, func(t *testing.T) {
+			digest := func(perCycle int) uint64 {
+				got, _ := c.digest(t, func(s *fabric.SwitchConfig) {
+					s.Speedup, s.CreditsPerCycle, s.CreditSensing = 1, perCycle, "off"
+				})
+				return got
+			}
+			if one, unlimited := digest(1), digest(0); one != unlimited {
+				t.Errorf("digest %#x with one credit a cycle, %#x with any number", one, unlimited)
+			}
+		})
+	}
+}

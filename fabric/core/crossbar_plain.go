@@ -1,0 +1,137 @@
+package core
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// neverPlain, which only tests set, lets requestCrossbar and evaluate do what requestPlainly
+// and evaluatePlainly can.
+var neverPlain bool
+
+// requestsPlainly tells whether requestPlainly serves: heads take their virtual
+// channel as they cross, and a credit is all that they need.
+func (d *domain) requestsPlainly() bool {
+	return d.combined != 0 && !d.cutThrough && d.escape == nil && !neverPlain
+}
+
+// refusal is why the flit at the front of a queue does not ask for the crossbar, for
+// the observer.
+type refusal struct {
+	local uint32
+	part  Part
+}
+
+// tellRefusals tells the observer.
+func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
+	for _, r := range refusals {
+		queue := sw.queue0 + int32(r.local)
+		if r.part != PartSerial {
+			d.observer.sleeps(d, queue, r.part)
+		} else {
+			d.observer.blocked(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
+		}
+	}
+}
+
+// requestPlainly is requestCrossbar for the usual case. Nothing is called from its
+// loop, which lets the compiler keep in registers what is in it, and what nothing
+// predicts is computed without branches.
+func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
+	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
+	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
+	n := uint32(0)
+	refused := uint32(0)
+	now := d.cycle << intervalShift
+	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
+	var inputs, outputs uint64
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		for left := m.sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.queue(local)
+			if int32(v.ready-step) > 0 {
+				continue
+			}
+			output := v.hop >> 16
+			o := sw.outPort(output)
+			if v.packet&headFlit != 0 {
+				free := v.hop & uint32(o.free)
+				wants := PartCredit
+				if free == 0 {
+					wants = PartVC
+				}
+				first := output * vcs
+				// Found without o.free, which may be on its way from memory. A
+				// decision may allow none: its packet waits.
+				lov := first + uint32(bits.TrailingZeros32(v.hop|last))
+				if set := v.hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
+					lov = first + uint32(bits.TrailingZeros32(free))
+					several := free&(free-1) != 0
+					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
+						lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), first, free)
+					}
+				} else if sw.outVC(lov).credits == 0 {
+					free = 0
+				}
+				if free == 0 { // as sleepForVC
+					m.sa &^= left & -left
+					*check.At(d.waitNext, uint32(sw.queue0)+local) = o.waiters
+					o.waiters = sw.queue0 + int32(local) + 1
+					*check.At(d.matcher.refusals, refused) = refusal{local, wants}
+					refused++
+					continue
+				}
+				v.out = int32(lov)
+			} else if sw.outVC(uint32(v.out)).credits == 0 {
+				m.sa &^= left & -left
+				*check.At(d.matcher.refusals, refused) = refusal{local, PartCredit}
+				refused++
+				continue
+			}
+			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
+				*check.At(d.matcher.refusals, refused) = refusal{local, PartSerial}
+				refused++
+				continue
+			}
+			port := uint32(places.At(local).port)
+			*requests.At(n) = newRequest(local, port<<16|output)
+			n++
+			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
+			rivalInputs |= inputs & in
+			inputs |= in
+			rivalOutputs |= outputs & out
+			outputs |= out
+		}
+	}
+	if d.observer != nil {
+		d.tellRefusals(sw, d.matcher.refusals[:refused])
+	}
+	d.matcher.askedInputs, d.matcher.askedOutputs = inputs, outputs
+	return d.matcher.requests[:n], rivalInputs, rivalOutputs
+}
+
+// withoutCredit is the set of those of the first vcs virtual channels that have no
+// credit.
+func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
+	for vc := range vcs {
+		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
+	}
+	return set
+}
+
+// nextVC is the output virtual channel of a port, the first of which is given,
+// that is in a set and nearest to a round-robin pointer, which moves behind it. The
+// pointer is in this port or elsewhere.
+func nextVC(pointer *int32, first, set uint32) (lov uint32) {
+	behind := min(max(*pointer-int32(first), 0), fabric.MaxVCs)
+	from := set >> (behind & 31) << (behind & 31)
+	if from == 0 {
+		from = set
+	}
+	lov = first + uint32(bits.TrailingZeros32(from))
+	*pointer = int32(lov) + 1
+	return lov
+}

@@ -1,0 +1,150 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// onlooker is a routing that notes, as packets leave their terminal, how many credits of
+// a port are outstanding.
+type onlooker struct {
+	fabric.Routing
+	port topology.PortID
+	seen []int
+}
+
+func (o *onlooker) ReadsCredits() bool       { return true }
+func (o *onlooker) DecidesAtTerminals() bool { return true }
+
+func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	o.seen = append(o.seen, v.OutstandingAll(o.port))
+	return v.AllVCs()
+}
+
+// pairOfSwitches is a line of two switches with a terminal each, whose stages and channels
+// take a cycle each, and a routing that notes the credits of the channel between them.
+func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlooker) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+	o := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}
+	config := fabric.DefaultConfig()
+	config.Switch.Speedup, config.Switch.VCs = 1, 1
+	set(&config)
+	f, err := core.New(n.topo.Graph(), config, o, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, o
+}
+
+// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters
+// its channel, and by what the cycle before that has left, as BookSim2's do: its terminals
+// send before routers take the credits of a cycle, and their heads reach a router two
+// cycles later.
+//
+// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in
+// cycle 1 and reaches the switch in cycle 2, which grants it: a credit is taken. It leaves
+// in cycle 4 and is granted at the second switch in cycle 5. The credit leaves in cycle 6
+// and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
+// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as
+// terminals decide before the credits of a cycle come. With injection_cycles = 0 all is a
+// cycle earlier, but the decision, which falls in the cycle of the head.
+func TestDepartureSeesTheCycleBefore(t *testing.T) {
+	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
+		for injection, first := range map[int]int64{1: 3, 0: 2} {
+			for birth := int64(1); birth <= 10; birth++ {
+				f, o := pairOfSwitches(t, func(c *fabric.Config) {
+					unit(c)
+					c.Terminal.InjectionCycles = injection
+				})
+				s := &script{}
+				s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 1, Flits: 1})
+				f.Attach(s, s)
+				f.Advance(40)
+				want := 0
+				if birth >= first && birth <= first+5 {
+					want = 1
+				}
+				if !slices.Equal(o.seen, []int{0, want}) {
+					t.Errorf("injection_cycles %d, born in cycle %d: saw %v credits outstanding, want 0 and %d", injection, birth, o.seen, want)
+				}
+				if err := f.Audit(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// TestSuccessorDecidedAhead: so it is where packets follow upon each other. One of 3 flits
+// enters its channel in cycles 1 to 3, its flits are granted in cycles 2 to 4. The next
+// enters in cycle 4; it is decided in cycle 3 and sees the credit taken in cycle 2.
+func TestSuccessorDecidedAhead(t *testing.T) {
+	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
+		f, o := pairOfSwitches(t, unit)
+		s := &script{}
+		for range 2 {
+			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 3})
+		}
+		f.Attach(s, s)
+		f.Advance(40)
+		if want := []int{0, 1}; !slices.Equal(o.seen, want) {
+			t.Errorf("saw %v credits outstanding, want %v", o.seen, want)
+		}
+	}
+}
+
+// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted
+// in cycle 2 and every cycle from then on, leave 2 cycles later and arrive a cycle after
+// that, the first in cycle 5. Its credit leaves in cycle 6, and can be used in cycle 6 + 1
+// + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
+func TestTerminalBuffer(t *testing.T) {
+	for flits, want := range map[int][]int64{0: {5, 6, 7, 8, 9, 10}, 2: {5, 6, 11, 12, 17, 18}, 5: {5, 6, 7, 8, 9, 11}} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+		config := fabric.DefaultConfig()
+		config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, flits
+		f := n.fabric(t, config)
+		s := &script{}
+		for range want {
+			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+		}
+		f.Attach(s, s)
+		f.Advance(60)
+		var got []int64
+		for _, d := range s.delivered {
+			got = append(got, d.Cycle)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
+		}
+		if err := f.Audit(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTerminalBufferRefused names what terminals with buffers do not go together with.
+func TestTerminalBufferRefused(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+	for name, set := range map[string]func(*fabric.Config){
+		"packets as the unit": packets,
+		"cut-through":         func(c *fabric.Config) { c.Switch.FlowControl = fabric.CutThrough },
+	} {
+		config := fabric.DefaultConfig()
+		config.Terminal.BufferFlits = 4
+		set(&config)
+		if err := config.Check(n.topo.Graph(), n.routing); err == nil {
+			t.Errorf("%s: a terminal's buffer of 4 flits, less than a switch's, is accepted", name)
+		}
+	}
+	config := fabric.DefaultConfig()
+	config.Terminal.BufferFlits = 64
+	if err := config.CheckMulticast(); err == nil {
+		t.Error("a terminal's buffer is accepted with multicast packets")
+	}
+}

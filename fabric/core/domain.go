@@ -1,0 +1,139 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// domain is the part of a network that a thread simulates at a time: its own clock,
+// wheels, allocator, pool of flits, free packets and counters, beside the network and
+// the state that it shares with other domains. Of the state it touches only what
+// belongs to its switches and terminals.
+type domain struct {
+	network
+	state
+	cycle  int64 // being simulated, or last simulated
+	worked int64 // last in which anything happened
+	extras
+	mine []int32 // its switches, ascending
+	ends []int32 // its terminals, likewise
+
+	alone  bool    // there is no other
+	retry  *retry  // nil without faults
+	doomed []int32 // packets to be discarded at the beginning of the next cycle
+	purged int64   // cycle at the beginning of which packets were discarded last
+
+	pool       []buffered // flits behind the fronts of queues
+	poolFree   int32      // + 1
+	touched    int32      // of no meaning
+	packetFree []int32
+
+	mail    []mail                 // by other domain
+	sent    int64                  // cycle in which the first of what it has sent in the last window arrives; Never if there is none
+	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
+	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
+	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
+	wakes   *sim.Wheel[int32]      // terminal
+	active  []uint64               // mask words with a bit set
+	woken   []int32                // terminals to serve in this cycle because of a credit
+	behind  *behind                // nil unless occupancy
+	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
+
+	departing   bool // terminals send and decide before anything arrives
+	routesAhead bool // switches route while those ahead of them are evaluated
+
+	steps      stepTimes
+	matcher    matcher
+	registered *registered // nil: iSLIP or input-first, played out here
+	hold       *holds      // nil: packets hold no ports
+	unit       *packetUnit // nil: flits are simulated
+	convoys    *convoys    // nil: every flit goes by itself
+
+	source     fabric.Source
+	prefetcher prefetcher               // the source, if it is one
+	listens    fabric.DepartureListener // likewise
+	sink       fabric.Sink
+	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
+	view       fabric.View
+
+	// What is handed to others, here so that it does not escape to the heap with every
+	// call: to the source, the routing, and the sink.
+	spec     fabric.PacketSpec
+	head     fabric.Head
+	delivery fabric.Delivery
+
+	sums   []int32           // of View.OutstandingPorts
+	summed topology.SwitchID // the switch that they are of, plus 1, while it decides; otherwise 0
+
+	Counters
+}
+
+// Wheels of domain.flits.
+const (
+	toTerminals = iota
+	toSwitches
+	firstOutbox // to domain 0
+)
+
+// newDomain makes an idle domain of the network of f, one of as many as f has tasks.
+func newDomain(f *Fabric) *domain {
+	d := &domain{
+		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, sent: fabric.Never, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
+		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+	}
+	d.openView()
+	if f.unit != nil {
+		d.unit = f.unit.of()
+	}
+	d.makeWheels(f)
+	if f.hold != nil {
+		d.hold = f.hold.of(d)
+	}
+	if f.allocators != nil {
+		d.registered = newRegistered(d)
+	}
+	return d
+}
+
+// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
+func (d *domain) makeWheels(f *Fabric) {
+	domains := len(f.tasks)
+	d.wakes = sim.NewWheel[int32](min(f.horizon, 1024))
+	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
+	d.credits[0] = sim.NewWheel[int32](f.horizon)
+	if domains > 1 {
+		d.mail = mem.Apart[mail](domains)
+		for i := range domains {
+			d.mail[i][0].first, d.mail[i][1].first = fabric.Never, fabric.Never
+			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
+			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
+		}
+	}
+	if f.sensing != nil {
+		d.held = sim.NewWheel[heldCredit](f.horizon)
+	}
+	if f.occupancy {
+		d.behind = newBehind(d)
+	}
+	if d.unit != nil {
+		d.unit.makeWheels(f)
+	}
+}
+
+// activate marks a mask word as having work.
+func (d *domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+
+// anyActive tells whether some switch has work.
+func (d *domain) anyActive() bool {
+	for _, w := range d.active {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}

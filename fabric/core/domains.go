@@ -1,0 +1,297 @@
+package core
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// A network is simulated in one domain or, by several threads, in more. What a
+// switch does reaches another one no earlier than a cycle and the channel between
+// them later. So all domains simulate a window of as many cycles as the fastest
+// channel between two of them takes, and one, without hearing of each other; what
+// they have sent to others by then is handed over behind the barrier (see mail.go). All arrivals of a cycle come
+// before its decisions and may come in any order: so results do not depend on the
+// number of threads.
+//
+// Where a routing reads the state of switches of other domains (a [fabric.RemoteReader]), and
+// where one thread would be as fast, there is one domain. Its window never ends.
+//
+// What cannot wait for the end of a window, as faults do not, makes windows shorter: see
+// [faults.window] and [Conductor]. It is done while all threads wait.
+//
+// There are more domains than threads, so that a thread that is through with its own,
+// or whose processor nobody else wants, can take over some of another's.
+
+// crew is the threads that simulate the domains of a network.
+type crew struct {
+	threads   int
+	others    sync.WaitGroup // threads but the caller's; here so that Advance allocates nothing
+	lookahead int64          // cycles of a window
+	barrier   *barrier
+	tasks     []task  // by domain
+	window    int64   // number of the present one
+	domainOf  []uint8 // by switch
+	from      int64   // the present window's cycles are those behind this one
+	until     int64   // and up to this one
+	end       int64   // of the cycles to be simulated
+	onOne     string  // see [Fabric.OnOneThread]
+
+	kernel  *sim.Kernel // the only one, of [Fabric.RunKernels]
+	ticks   int64       // of that
+	written bool        // by [Fabric.Archive], in the present gap between windows
+}
+
+// task is how far a domain has got, in a cache line of its own: the number of the
+// task that comes next.
+type task struct {
+	next atomic.Int64
+	_    [56]byte
+}
+
+// maxDomains bounds the domains of a network: wheels are found by 4 bits.
+const maxDomains = 14
+
+// worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
+// second thread pays for its barriers.
+var worthThreads = int64(4000)
+
+// domainsPerThread is the number of domains that a thread begins with where there is
+// much to do: in networks of worthFiner times the least that is worth a second thread.
+// Finer domains are easier to share out but send each other more.
+const (
+	domainsPerThread = 4
+	worthFiner       = 4
+)
+
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on, which is of so many cycles at most. weights are
+// those of terminals, 0 for those without traffic; nil: all have as much. Call it before
+// the first cycle, with all observers in place.
+func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
+	if threads = min(threads, maxDomains, len(f.switches)); threads < 2 {
+		f.onOne = "no more were asked for, or there is one switch"
+		return
+	}
+	domain, lookahead := f.divide(threads, weights)
+	work := int64(len(f.terminals))
+	for _, w := range weights {
+		if w == 0 {
+			work--
+		}
+	}
+	if f.faults == nil { // otherwise windows are a cycle long once something has failed
+		work *= min(lookahead, window)
+	}
+	switch {
+	case lookahead == 0 || work < worth:
+		f.onOne = "the network is too small to gain from more"
+		return
+	case !f.readsWithin(domain):
+		f.onOne = "the routing reads the state of distant switches"
+		return
+	}
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
+		domain = finer
+	}
+	domainOf := make([]uint8, len(domain))
+	for s := range domain {
+		domainOf[s] = uint8(domain[s])
+	}
+	f.divideInto(domainOf, slices.Max(domain)+1, threads, lookahead)
+}
+
+// divideInto makes so many idle domains of the switches, in place of those before, for
+// a crew of threads.
+func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
+	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads, f.openWindow), tasks: make([]task, domains), domainOf: domainOf}
+	if domains > 1 {
+		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
+		if f.unit != nil {
+			f.packets.trains = make([]*trainChunk, maxChunks)
+		}
+	}
+	f.domains = nil
+	for range domains {
+		f.domains = append(f.domains, newDomain(f))
+	}
+	for s := range f.switches {
+		d := f.domains[domainOf[s]]
+		d.mine = append(d.mine, int32(s))
+	}
+	for t := range f.terminals {
+		d := f.owner(topology.TerminalID(t))
+		d.ends = append(d.ends, int32(t))
+	}
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 {
+			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
+				f.out[p].wheel = firstOutbox + other
+				f.in[p].wheel = 1 + other
+			}
+		}
+	}
+}
+
+// handOn lets the domains have what has been set since they were made. Only before the
+// first cycle.
+func (f *Fabric) handOn() {
+	for _, d := range f.domains {
+		d.network, d.extras = f.network, f.extras
+		d.openView()
+	}
+}
+
+// divide makes n domains of the switches, and tells for how many cycles they can be
+// simulated apart; 0 if they are not connected.
+func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
+	n = min(n, len(f.switches))
+	latency := func(p topology.PortID) int32 { return int32(f.latency(&f.out[p])) }
+	domain = partition(f.graph, latency, n, weights)
+	lookahead = math.MaxInt64
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
+			lookahead = min(lookahead, 1+f.latency(&f.out[p]))
+		}
+	}
+	if lookahead == math.MaxInt64 {
+		lookahead = 0
+	}
+	return domain, lookahead
+}
+
+// readsWithin tells whether the routing reads nothing of other domains.
+func (f *Fabric) readsWithin(domain []int) bool {
+	r, ok := f.routing.(fabric.RemoteReader)
+	return !ok || r.ReadsWithin(domain)
+}
+
+// maxChunks bounds the packets in a divided network: 2^26.
+const maxChunks = 1 << 16
+
+// owner is the domain that simulates a terminal.
+func (f *Fabric) owner(t topology.TerminalID) *domain {
+	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
+}
+
+// sender is the domain of the sending end of a channel's ov.
+func (f *Fabric) sender(ov int32) *domain {
+	if ov >= f.terminalOV0 {
+		return f.owner(topology.TerminalID((ov - f.terminalOV0) / int32(f.vcs)))
+	}
+	return f.domains[f.domainOf[f.graph.PortSwitch[ov/int32(f.vcs)]]]
+}
+
+// Advance simulates so many cycles, on all threads.
+func (f *Fabric) Advance(cycles int64) {
+	for check.On && cycles > checkPeriod {
+		some := min(cycles, max(checkPeriod, f.idleCycles()))
+		f.advance(some)
+		cycles -= some
+	}
+	f.advance(cycles)
+}
+
+// idleCycles is for how many cycles nothing is going to happen.
+func (f *Fabric) idleCycles() int64 {
+	first := fabric.Never
+	for _, d := range f.domains {
+		if next, any := d.nextWork(); any {
+			first = min(first, next)
+		}
+	}
+	return first - 1 - f.cycle
+}
+
+func (f *Fabric) advance(cycles int64) {
+	f.until, f.end = f.cycle, f.cycle+cycles
+	for i := range f.tasks {
+		f.tasks[i].next.Store(0)
+	}
+	for me := 1; me < f.threads; me++ {
+		f.others.Go(func() { f.work(me) })
+	}
+	f.work(0)
+	f.others.Wait()
+	f.cycle = f.end
+	f.deliverMail()
+	for i, d := range f.domains {
+		d.hear(f.domains, i)
+	}
+	if f.observer != nil {
+		f.observer.gather()
+	}
+	f.count()
+}
+
+// openWindow finds the cycles of the next window, while all threads wait.
+func (f *Fabric) openWindow() {
+	f.from = f.until
+	f.until = min(f.end, f.from+f.lookahead)
+	if f.faults != nil && len(f.domains) > 1 {
+		f.until = f.faults.window(f.from, f.until)
+	}
+	if f.conductor != nil {
+		f.conduct()
+	}
+	f.window++
+}
+
+// work is a thread's share of Advance.
+func (f *Fabric) work(me int) {
+	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
+		f.barrier.wait(true) // all domains have sent what arrives in this window
+		until = f.until
+		f.each(me, number, func(i int) {
+			d := f.domains[i]
+			d.receive(f.domains, i, f.window-1)
+			d.hear(f.domains, i)
+			if d.observer != nil {
+				d.observer.opens()
+			}
+		})
+		f.barrier.wait(false) // all have taken it
+		f.each(me, number+1, func(i int) {
+			f.domains[i].simulate(until)
+			f.domains[i].send(f.window, until)
+		})
+	}
+}
+
+// hear tells the terminals of domain number me what became of packets in others.
+func (d *domain) hear(domains []*domain, me int) {
+	if d.retry == nil {
+		return
+	}
+	for _, other := range domains {
+		d.retry.hear(other.retry, me)
+	}
+}
+
+// each does the tasks of a number that no other thread does: those of the thread's
+// own domains and then, from the last on, those of the others.
+func (c *crew) each(me int, number int64, do func(domain int)) {
+	domains := len(c.tasks)
+	first, own := me*domains/c.threads, (me+1)*domains/c.threads-me*domains/c.threads
+	for i := range domains {
+		domain := first + i
+		if i >= own {
+			domain = (first + domains - 1 - (i - own)) % domains
+		}
+		if c.tasks[domain].next.CompareAndSwap(number, number+1) {
+			do(domain)
+		}
+	}
+}
+
+// Threads is the number of threads that simulate f once it runs.
+func (f *Fabric) Threads() int { return f.threads }
+
+// OnOneThread is why one thread simulates f, once it runs; "" if more do.
+func (f *Fabric) OnOneThread() string { return f.onOne }

@@ -1,0 +1,142 @@
+package core_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestThreadsObserved: what observers say is the same for any number of threads, to the
+// digit: every part of every channel and class of packets, the roots of waiting, and the
+// lives of the first packets and of the slowest.
+func TestThreadsObserved(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for _, c := range []struct {
+		name    string
+		network func(t testing.TB) network
+		timing  string
+		flits   int
+		load    float64
+		slowest bool
+	}{
+		{"dragonfly", dragonfly("min"), "default", 1, 0.4, false},
+		{"dragonfly, saturated", dragonfly("min"), "deep", 5, 1, true},
+		{"dragonfly, stages", dragonfly("val"), "cut, stages", 4, 0.5, true},
+		{"dragonfly, escape", dragonfly("adaptive-escape"), "fraction", 3, 0.4, false},
+		{"dragonfly, held", dragonfly("val"), "hold", 3, 0.6, false},
+		{"dragonfly, packets", dragonfly("val"), "packets", 3, 0.6, false},
+		{"dragonfly, packets, stages", dragonfly("ugal-l"), "packets, stages", 6, 0.9, true},
+		{"tree", func(t testing.TB) network {
+			return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+		}, "output queue", 2, 0.6, false},
+		{"torus", func(t testing.TB) network {
+			return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
+		}, "deep", 20, 0.8, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sameForThreads(t, func(t *testing.T, threads int) string {
+				n, config := c.network(t), fabric.DefaultConfig()
+				config.Switch.BufferFlits = 6
+				if c.flits > 6 && config.Switch.FlowControl != "cut-through" {
+					config.Switch.BufferFlits = 5 // packets are in several switches at once
+				}
+				timings[c.timing](&config)
+				f, r := n.run(t, config, c.load, c.flits, core.Plan{
+					Warmup: 100, Window: 250, Blame: true, Levels: true, Threads: threads, Trace: core.TracePlan{Packets: 40, Every: 2, Slowest: c.slowest},
+				})
+				if f.Threads() != threads {
+					t.Errorf("%d threads, want %d", f.Threads(), threads)
+				}
+				if len(r.Traces) != 40 || r.Blame.Packets[0]+r.Blame.Packets[1] != r.Packets() && r.State != core.Saturated {
+					t.Errorf("%d traces, %v packets in parts, %d measured", len(r.Traces), r.Blame.Packets, r.Packets())
+				}
+				return observed(r.Blame, r.Traces)
+			})
+		})
+	}
+}
+
+// sameForThreads runs something on several numbers of threads and wants the same of all.
+func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
+	t.Helper()
+	want := ""
+	for _, threads := range []int{1, 2, 3, 5} {
+		got := run(t, threads)
+		if threads == 1 {
+			want = got
+		}
+		if got == want {
+			continue
+		}
+		a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Errorf("%d threads:\n%.600s\nwant\n%.600s", threads, a[i], b[i])
+				break
+			}
+		}
+	}
+}
+
+// observed is all that observers say.
+func observed(b *core.Blame, traces []*core.PacketTrace) string {
+	var s strings.Builder
+	fmt.Fprintln(&s, b.Packets, b.Classes, b.Levels)
+	fmt.Fprintln(&s, b.Links())
+	fmt.Fprintln(&s, b.Roots())
+	return s.String() + lives(traces)
+}
+
+func lives(traces []*core.PacketTrace) string {
+	var s strings.Builder
+	for _, p := range traces {
+		fmt.Fprintf(&s, "%+v\n", *p)
+	}
+	return s.String()
+}
+
+func dragonfly(algorithm string) func(t testing.TB) network {
+	return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
+}
+
+// TestThreadsBlameEmptied: the domains empty the accounts of the packets that are in them,
+// and add up the sums of their channels, and nothing is lost or comes to be otherwise.
+func TestThreadsBlameEmptied(t *testing.T) {
+	for _, timing := range []string{"default", "packets"} {
+		t.Run(timing, func(t *testing.T) { blameEmptied(t, timings[timing]) })
+	}
+}
+
+func blameEmptied(t *testing.T, set func(*fabric.Config)) {
+	core.DivideAlways(t.Cleanup)
+	sameForThreads(t, func(t *testing.T, threads int) string {
+		n, config := dragonflyNetwork(t, "val", 2, 4, 2), fabric.DefaultConfig()
+		config.Switch.BufferFlits = 6
+		set(&config)
+		f, meter := n.fabric(t, config), core.NewMeter(100)
+		b := f.StartBlame(meter)
+		b.EmptyEvery(7)
+		b.FoldEvery(int64(6 + threads))
+		f.Divide(threads)
+		terminals := n.topo.Graph().Terminals()
+		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
+		if err := f.AttachMeter(source, meter); err != nil {
+			t.Fatal(err)
+		}
+		meter.Open(50)
+		f.Advance(300)
+		source.Stop(0)
+		for f.InFlight() > 0 {
+			f.Advance(100)
+		}
+		if b.Packets[0]+b.Packets[1] < 500 {
+			t.Errorf("%v packets", b.Packets)
+		}
+		return observed(b, nil)
+	})
+}

@@ -1,0 +1,189 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestThreads: the number of threads does not change a digit: counters, every
+// quantile, confidence interval and channel, under light load and past
+// saturation, on all kinds of networks, switches and decisions.
+func TestThreads(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	core.PrefetchAlways(t.Cleanup)
+	tree := func(t testing.TB) network {
+		return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+	}
+	torus := func(t testing.TB) network {
+		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
+	}
+	for _, c := range []struct {
+		name    string
+		network func(t testing.TB) network
+		set     func(c *fabric.Config)
+		flits   int
+	}{
+		{"dragonfly", dragonfly("min"), func(c *fabric.Config) {}, 1},
+		{"dragonfly, pipelined", dragonfly("val"), func(c *fabric.Config) { *c = pipelined() }, 3},
+		{"dragonfly, cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }, 4},
+		{"dragonfly, fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 2},
+		{"dragonfly, UGAL-L", dragonfly("ugal-l"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
+		{"dragonfly, UGAL-L_VCH", dragonfly("ugal-l-vch"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
+		{"dragonfly, UGAL-L_CR", dragonfly("ugal-l-cr"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
+		{"dragonfly, PAR", dragonfly("par"), func(c *fabric.Config) {}, 1},
+		{"dragonfly, Q-adaptive", dragonfly("q-adaptive"), func(c *fabric.Config) { c.Switch.BufferFlits = 8 }, 2},
+		{"dragonfly, UGAL-G", dragonfly("ugal-g"), func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
+		}, 1},
+		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 2},
+		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 2},
+		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
+		{"dragonfly, packets", dragonfly("val"), packets, 6},
+		{"dragonfly, packets, UGAL-L", dragonfly("ugal-l"), packets, 4},
+		{"dragonfly, packets, Q-adaptive", dragonfly("q-adaptive"), packets, 4},
+		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
+			*c = laneConfig("2:8", "0:24,1:8", 1)
+		}, 6},
+		{"tree", tree, func(c *fabric.Config) {}, 1},
+		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
+	} {
+		plan := core.Plan{Precision: 0.05, Budget: 6000, Levels: true}
+		if testing.Short() {
+			plan = core.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
+		}
+		for _, load := range []float64{0.1, 0.9} {
+			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
+				var want string
+				for _, threads := range []int{1, 2, 3, 5} {
+					n := c.network(t)
+					config := fabric.DefaultConfig()
+					c.set(&config)
+					f := n.fabric(t, config)
+					terminals := n.topo.Graph().Terminals()
+					source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+					plan.Threads = threads
+					r, err := f.Run(context.Background(), source, load, plan)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if f.Threads() != threads {
+						t.Errorf("%d threads, want %d", f.Threads(), threads)
+					}
+					got := fmt.Sprint(f.Counters, r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.5), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(),
+						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.State, r.Reason, r.Settled, r.ChannelFlits, r.Levels()[0].Packets, r.Levels()[0].Flits, r.Levels()[0].Sum)
+					if r.Levels()[0].Packets != r.Packets() {
+						t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
+					}
+					if want == "" {
+						want = got
+					}
+					if got != want {
+						t.Errorf("%d threads:\n%.300s\nwant\n%.300s", threads, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A thread begins with its own parts, the first half of them, and takes over those
+// of another that is late, from the last on; nobody does a part twice.
+func TestLateThread(t *testing.T) {
+	first, second := core.TaskOrders()
+	if want := []int{0, 1, 2, 3, 7, 6, 5, 4}; !slices.Equal(first, want) || len(second) > 0 {
+		t.Errorf("parts %v and %v, want %v and none", first, second, want)
+	}
+}
+
+// Routings that read other switches and small networks keep to one thread.
+func TestThreadsRefused(t *testing.T) {
+	run := func(n network, plan core.Plan) *core.Fabric {
+		t.Helper()
+		f, _ := n.run(t, fabric.DefaultConfig(), 0.1, 1, plan)
+		return f
+	}
+	plan := core.Plan{Threads: 2, Warmup: 100, Window: 100}
+	if f := run(dragonflyNetwork(t, "min", 2, 4, 2), plan); f.Threads() != 1 {
+		t.Error("a small network was divided")
+	}
+	core.DivideAlways(t.Cleanup)
+	// Channels of one latency: groups are divided.
+	for _, remote := range []string{"ugal-g", "ugal-pb"} {
+		n := dragonflyNetwork(t, remote, 2, 4, 2)
+		config := fabric.DefaultConfig()
+		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Nanosecond}, "local": {Latency: sim.Nanosecond}}
+		f, _ := n.run(t, config, 0.1, 1, plan)
+		if f.Threads() != 1 {
+			t.Errorf("%s was divided", remote)
+		}
+	}
+}
+
+// TestPartition: a dragonfly falls into whole groups, a torus into slabs, a fat
+// tree into halves of its leaves with the switches above them; parts are of nearly
+// equal size.
+func TestPartition(t *testing.T) {
+	dragonfly := dragonflyNetwork(t, "min", 2, 4, 2)
+	config := fabric.DefaultConfig()
+	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
+	groups := dragonfly.topo.(topology.Grouped)
+	part := dragonfly.fabric(t, config).Partition(3, nil)
+	for s := range part {
+		if part[s] != groups.GroupOf(topology.SwitchID(s))/3 {
+			t.Errorf("dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])
+		}
+	}
+	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 6} })
+	part = torus.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
+	for s := range part {
+		if part[s] != s/12 {
+			t.Errorf("torus: switch %d is in part %d", s, part[s])
+		}
+	}
+	// 4-ary: 4 pods of 2 leaves and 2 middles, 4 tops: parts of 2 pods and 2 tops.
+	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+	g := tree.topo.Graph()
+	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
+	for terminal := range g.Terminals() {
+		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/8 {
+			t.Errorf("tree: terminal %d is in part %d", terminal, got)
+		}
+	}
+	cut := 0
+	for p := range g.NumPorts() {
+		if peer, ok := g.PeerPort(topology.PortID(p)); ok && part[g.PortSwitch[p]] != part[g.PortSwitch[peer]] {
+			cut++
+		}
+	}
+	if sizes := slices.Repeat([]int{0}, 2); cut != 16 { // each top has 2 of its 4 cables to the other half: 4*2, both directions
+		for _, p := range part {
+			sizes[p]++
+		}
+		t.Errorf("tree: %d channels are cut, want 16; sizes %v", cut, sizes)
+	}
+	// Tops, each as near to one half as to the other, are divided in order of their numbers.
+	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
+		t.Errorf("tree: tops are in parts %v", tops)
+	}
+	// Traffic in the first two pods only: a pod each, and the tops again.
+	weights := make([]int32, g.Terminals())
+	for terminal := range 8 {
+		weights[terminal] = 1
+	}
+	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, weights)
+	for terminal := range 8 {
+		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/4 {
+			t.Errorf("tree, half empty: terminal %d is in part %d", terminal, got)
+		}
+	}
+	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
+		t.Errorf("tree, half empty: tops are in parts %v", tops)
+	}
+}

@@ -1,0 +1,104 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Fabric is a network in simulation. It advances cycle by cycle with
+// [Fabric.Advance], or as a clocked component of a kernel. Memory grows with
+// ports*vcs and with the flits in flight, not with the depth of buffers.
+//
+// It is made of a network, which does not change while it runs, the state of the
+// hardware, and domains: the parts of the network that threads simulate. There is one,
+// unless [Fabric.Run] is given threads.
+type Fabric struct {
+	network
+	state
+	extras
+	hold    *holds      // what those of domains are made of; nil: packets hold no ports
+	unit    *packetUnit // likewise; nil: flits are simulated
+	domains []*domain
+	crew
+	cycle     int64 // that all domains have simulated
+	checkAt   int64 // cycle of the next check of all, in the checked build
+	source    fabric.Source
+	conductor Conductor // nil: none
+	Counters
+}
+
+// New builds the network of g in its idle state. Problems of the settings are
+// returned together, each a *param.ParamError with its dotted key; a routing of
+// another network is an error. Cost: linear in ports*vcs.
+func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed uint64) (*Fabric, error) {
+	if err := config.CheckSettings(routing); err != nil {
+		return nil, err
+	}
+	if err := checkRouting(g, routing); err != nil {
+		return nil, err
+	}
+	channels, err := config.ChannelTimings(g)
+	if err != nil {
+		return nil, err
+	}
+	timings := timings(channels)
+	vcs := config.Switch.VCs
+	if vcs == 0 {
+		vcs = max(1, routing.VCs())
+	}
+	f := &Fabric{
+		network: network{
+			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
+			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
+			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: fabric.Never,
+			routeDelay:     uint32(config.Switch.RouteCycles),
+			vaDelay:        uint32(config.Switch.VCAllocCycles),
+			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
+		},
+		cycle: -1,
+	}
+	f.packets = &packetTable{}
+	if config.Switch.VCAllocCycles == 0 {
+		f.combined = headFlit
+	}
+	f.ask(routing)
+	f.layOutSwitches()
+	f.wire(timings)
+	if r, ok := routing.(fabric.Learner); ok {
+		f.memory = r.NewMemory(func(p topology.PortID) int64 { return f.latency(&f.out[p]) })
+	}
+	if f.allocators, err = newAllocators(&f.network); err != nil {
+		return nil, err
+	}
+	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
+	f.large = f.isLarge()
+	if config.SensesCredits(routing) {
+		f.sensing = newSensing(&f.network)
+	}
+	if config.Switch.Hold {
+		f.hold = newHolds(f)
+	}
+	f.horizon = f.reach(timings)
+	if config.Fabric.Unit == fabric.UnitPacket {
+		f.unit = newPacketUnit(f)
+		f.horizon += f.unit.reach(f)
+	}
+	f.divideInto(make([]uint8, len(f.switches)), 1, 1, fabric.Never)
+	return f, nil
+}
+
+// Graph is the network's graph.
+func (f *Fabric) Graph() *topology.Graph { return f.graph }
+
+// VCs is the number of virtual channels of every channel.
+func (f *Fabric) VCs() int { return f.vcs }
+
+// Cycle is the number of cycles simulated so far.
+func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
+
+// Clock is the length of a cycle.
+func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }
+
+// InjectionCycles is the time from a packet's birth until it can enter the channel.
+func (f *Fabric) InjectionCycles() int64 { return int64(f.config.Terminal.InjectionCycles) }

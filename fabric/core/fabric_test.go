@@ -1,0 +1,287 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TestConservation loads networks far beyond saturation under every setting
+// that changes the way of flits; Run audits flits and credits at its end.
+func TestConservation(t *testing.T) {
+	base := pipelined()
+	base.Switch.BufferFlits = 8
+	for name, set := range map[string]func(*fabric.Config){
+		"default":      func(*fabric.Config) {},
+		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+		"iterations":   func(c *fabric.Config) { c.Switch.Iterations = 3 },
+		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
+		"slow channel": func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
+		},
+		"single step": func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 0, 0 },
+	} {
+		for _, algorithm := range []string{"min", "val"} {
+			for _, flits := range []int{1, 4} {
+				t.Run(name+"/"+algorithm, func(t *testing.T) {
+					config := base
+					set(&config)
+					n := dragonflyNetwork(t, algorithm, 2, 4, 2)
+					f, result := n.run(t, config, 1, flits, core.Plan{Warmup: 500, Window: 1000})
+					if result.State != core.Saturated || result.Accepted < 0.1 {
+						t.Errorf("accepted %.3f of 1 (%v: %s)", result.Accepted, result.State, result.Reason)
+					}
+					if f.InjectedFlits == 0 || f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
+						t.Errorf("injected %d, delivered %d flits in %d packets", f.InjectedFlits, f.DeliveredFlits, f.Packets)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestSingleQueueSaturation: a switch core of speedup 1 with VC allocation and
+// switch allocation of a cycle each passes one packet every two cycles through
+// a virtual channel. With one VC everywhere and one terminal sending to one
+// other, single flits get through at 1/2, packets of 4 at 4 flits in 5 cycles.
+func TestSingleQueueSaturation(t *testing.T) {
+	for flits, want := range map[int]float64{1: 1.0 / 2, 4: 4.0 / 5} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+		config := pipelined()
+		config.Switch.Speedup = 1
+		config.Switch.VCs = 1
+		_, result := n.run(t, config, 1, flits, core.Plan{Warmup: 500, Window: 1000})
+		if math.Abs(result.Accepted-want) > 0.005 {
+			t.Errorf("packets of %d flits: accepted %.4f, want %.4f", flits, result.Accepted, want)
+		}
+	}
+}
+
+// TestCreditRoundTrip: a channel whose buffers are too shallow for its round
+// trip carries buffer/round-trip flits a cycle. From one switch to another
+// (mesh of 2 switches, latency 20, speedup 2, one VC): a flit is granted the
+// crossbar at cycle t, leaves at t+1.5 rounded up to t+2 (granted in the
+// second step), arrives at t+22, is granted there in the same cycle, and its
+// credit leaves at t+23, arrives at t+43, and may be used credit_cycles = 1
+// later: 44 cycles. The VC allocation of the next packet is done meanwhile,
+// so that a granted flit that waited for its credit goes in the first step of
+// its cycle and arrives a cycle earlier, at t+21: 43 cycles.
+func TestCreditRoundTrip(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+	config := pipelined()
+	config.Switch.VCs = 1
+	config.Switch.BufferFlits = 4
+	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
+	_, result := n.run(t, config, 1, 1, core.Plan{Warmup: 1000, Window: 43000})
+	if got := 4 / result.Accepted; math.Abs(got-43) > 1 {
+		t.Errorf("accepted %.4f: a round trip of %.2f cycles, want 43", result.Accepted, got)
+	}
+}
+
+// TestShortWindows: in 900 cycles, nine slices, chance does not make a torus with
+// a load of a tenth saturated, nor 13 times the load that a single channel takes
+// steady. The first is hard to decide, with 16 terminals that send 10 packets each in
+// a slice; in 4,000 cycles most of the runs, over 40 seeds, are.
+func TestShortWindows(t *testing.T) {
+	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 4}, 1 })
+	for _, c := range []struct {
+		load   float64
+		window int64
+		want   core.State
+		least  int
+	}{{0.1, 900, core.Steady, 0}, {0.1, 4000, core.Steady, 30}, {0.9, 900, core.Saturated, 38}} {
+		load, want := c.load, c.want
+		var pattern core.Pattern = uniform{16}
+		if want == core.Saturated {
+			pattern = to(3) // one channel into terminal 3 for everybody: 1/15 of the load 0.9
+		}
+		decided := 0
+		for seed := range uint64(40) {
+			source := core.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
+			result, err := n.fabric(t, pipelined()).Run(context.Background(), source, load, core.Plan{Warmup: 300, Window: c.window})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch result.State {
+			case want:
+				decided++
+			case core.Undecided:
+			default:
+				t.Errorf("seed %d, load %v: accepted %.4f, %v (%s)", seed, load, result.Accepted, result.State, result.Reason)
+			}
+		}
+		if decided < c.least {
+			t.Errorf("load %v, %d cycles: %d of 40 runs are decided", load, c.window, decided)
+		}
+	}
+}
+
+// to sends everything to one terminal.
+type to topology.TerminalID
+
+func (d to) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
+	return topology.TerminalID(d)
+}
+
+// TestChannelCounts: every delivered flit crossed one channel into the network
+// and one for each switch on its way, ejection included; over a long window
+// the counts agree with the flits accepted and their hops.
+func TestChannelCounts(t *testing.T) {
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	_, result := n.run(t, fabric.DefaultConfig(), 0.3, 1, core.Plan{Warmup: 1000, Window: 20_000})
+	g := n.topo.Graph()
+	vcs := len(result.ChannelFlits) / (g.NumPorts() + g.Terminals())
+	var ejected, injected, all float64
+	for i, flits := range result.ChannelFlits {
+		port := i / vcs
+		switch {
+		case port >= g.NumPorts():
+			injected += float64(flits)
+		default:
+			all += float64(flits)
+			if _, ok := g.PeerTerminal(topology.PortID(port)); ok {
+				ejected += float64(flits)
+			}
+		}
+	}
+	want := result.Accepted * float64(result.Window) * float64(g.Terminals())
+	if math.Abs(injected-want) > 0.005*want || math.Abs(ejected-want) > 0.005*want {
+		t.Errorf("%v flits injected, %v ejected, want %v", injected, ejected, want)
+	}
+	if hops := all / ejected; math.Abs(hops-result.MeanHops()) > 0.01*hops {
+		t.Errorf("%v channels a flit, %v hops", hops, result.MeanHops())
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if check.On {
+		t.Skip("the checked build needs memory for its checks")
+	}
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	f := n.fabric(t, fabric.DefaultConfig())
+	terminals := n.topo.Graph().Terminals()
+	meter := core.NewMeter(1 << 40)
+	f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1), meter)
+	meter.Open(0)
+	f.Advance(20_000)
+	if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
+		t.Errorf("%v allocations in 1000 cycles, want 0", allocations)
+	}
+}
+
+// TestIdleNetworkIsSkipped: cycles in which nothing moves are not simulated,
+// and what comes after them is as it would have been.
+func TestIdleNetworkIsSkipped(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+	f := n.fabric(t, pipelined())
+	s := &script{}
+	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
+	f.Attach(s, s)
+	f.Advance(1<<40 + 100)
+	if len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5 {
+		t.Errorf("delivered %+v, want a packet in cycle 2^40+5", s.delivered)
+	}
+}
+
+// TestAgainstKernelClock runs the fabric under a kernel and on its own.
+func TestAgainstKernelClock(t *testing.T) {
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	terminals := n.topo.Graph().Terminals()
+	var counters [2]core.Counters
+	for i := range counters {
+		f := n.fabric(t, fabric.DefaultConfig())
+		f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.01)}, fixed(2), 1), core.NewMeter(100))
+		if i == 0 {
+			f.Advance(5000)
+		} else {
+			k := sim.NewKernel()
+			k.RegisterClocked(f)
+			k.Run(4999 * f.Clock())
+		}
+		counters[i] = f.Counters
+	}
+	if counters[0] != counters[1] || counters[0].Packets == 0 {
+		t.Errorf("alone %+v, under a kernel %+v", counters[0], counters[1])
+	}
+}
+
+// TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one
+// cycle for each of VC allocation, switch allocation, crossbar and credit, the
+// round trips are 1 + L + 1 + L + 1 = 2L + 3: 203 cycles on global channels,
+// 23 on local ones and 5 to and from terminals.
+func TestBufferWarnings(t *testing.T) {
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	config := pipelined()
+	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
+	for buffer, want := range map[int][]string{
+		16:  {"\"local\"", "23 cycles", "\"global\"", "203 cycles", "0.079 flits", "buffer_flits = 203"},
+		202: {"\"global\""},
+		203: nil,
+	} {
+		config.Switch.BufferFlits = buffer
+		got := config.BufferWarnings(n.topo.Graph())
+		text := strings.Join(got, "\n")
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%d flits: %q lacks %q", buffer, text, w)
+			}
+		}
+		if len(want) == 0 && len(got) > 0 {
+			t.Errorf("%d flits: %q, want no warning", buffer, text)
+		}
+	}
+}
+
+func TestSettingsAreChecked(t *testing.T) {
+	n := dragonflyNetwork(t, "val", 2, 4, 2)
+	for name, c := range map[string]struct {
+		set  func(*fabric.Config)
+		want string
+	}{
+		"too few VCs":     {func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
+		"no buffer":       {func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
+		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = "magic" }, "age, input-first, islip, matrix, wavefront"},
+		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = "wavefrond" }, `did you mean "wavefront"?`},
+		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = "wavefront", 2 }, "switch.iterations = 2: want 1"},
+		"unknown channel": {func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{"lokal": {}} }, "terminal, local, global"},
+		"latency": {func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 1500}}
+		}, "channel.local.latency = 1.5ns"},
+		"rate too high": {func(c *fabric.Config) {
+			c.Channels = map[string]fabric.ChannelConfig{"local": {Rate: 4e12}}
+		}, "channel.local.rate"},
+	} {
+		config := fabric.DefaultConfig()
+		c.set(&config)
+		_, err := core.New(n.topo.Graph(), config, n.routing, 1)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
+			t.Errorf("%s: %v is no ParamError", name, err)
+		}
+	}
+}
+
+// Ports have one of five MTUs.
+func TestMTU(t *testing.T) {
+	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
+		n := newStar(2, 1)
+		config := fabric.DefaultConfig()
+		config.Fabric.MTU = mtu
+		_, err := core.New(n.graph, config, n, 1)
+		if known := mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0; known != (err == nil) || !known && !strings.Contains(err.Error(), "fabric.mtu") {
+			t.Errorf("an MTU of %v: %v", mtu, err)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// buildEras builds a routing with its defaults for the eras of some failures.
+func buildEras(name string, topo topology.Topology, failures []topology.Failure) (*fabric.FaultPlan, error) {
+	plan := &fabric.FaultPlan{Eras: topology.Eras(topo.Graph(), failures)}
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	eras, err := routing.BuildEras(routing.Env{Topology: topo, Seed: 1}, plan.Eras, func(env routing.Env) (fabric.Routing, error) {
+		return routing.Registry.Build(name, config, env)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range plan.Eras {
+		plan.Routing = append(plan.Routing, eras.During(i))
+	}
+	return plan, nil
+}
+
+func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
+	t.Helper()
+	plan, err := buildEras("table", topo, failures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// counted is a source that knows how many packets it has handed over, each with
+// a number of its own as its tag, by terminal.
+type counted struct {
+	*core.OpenLoop
+	of []uint64
+}
+
+func (c *counted) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	if !c.OpenLoop.Next(t, until, spec) {
+		return false
+	}
+	spec.Tag = uint64(t)<<32 | c.of[t]
+	c.of[t]++
+	return true
+}
+
+func (c *counted) born() (n int64) {
+	for _, of := range c.of {
+		n += int64(of)
+	}
+	return n
+}
+
+// onceEach is a sink that wants no packet twice. What a terminal gets is its own, for
+// threads.
+type onceEach struct {
+	t    testing.TB
+	seen []map[uint64]fabric.Delivery
+
+	lives []*core.PacketTrace // where traces were asked for
+}
+
+func (s *onceEach) Deliver(d *fabric.Delivery) {
+	if _, again := s.seen[d.Dst][d.Tag]; again {
+		s.t.Errorf("packet %d is delivered twice", d.Tag)
+	}
+	s.seen[d.Dst][d.Tag] = *d
+}
+
+func (s *onceEach) packets() (n int64) {
+	for _, seen := range s.seen {
+		n += int64(len(seen))
+	}
+	return n
+}
+
+// faultTrial is a small random network in which cables and switches fail and come back at
+// random, with a random switch, packets of several flits and retries or none.
+type faultTrial struct {
+	seed   uint64
+	graph  *topology.Graph
+	name   string // of the routing
+	plan   *fabric.FaultPlan
+	config fabric.Config
+	most   int // flits of a packet
+	load   float64
+	trace  bool
+}
+
+func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
+	r := sim.NewStream(seed, "fuzz", 0)
+	topo, err := param.Make(topology.Registry, "random-regular", struct{}{}, func(c *topology.RandomRegularConfig) {
+		c.Switches, c.Degree, c.Terminals, c.Seed = 6+2*r.IntN(4), 3, 1+r.IntN(3), seed
+	})
+	name := "table"
+	if r.IntN(3) == 0 {
+		topo, err = param.Make(topology.Registry, "dragonfly", struct{}{}, func(c *topology.DragonflyConfig) {
+			c.P, c.A, c.H, c.G = 1+r.IntN(2), 2, 2+r.IntN(2), 4
+		})
+		name = []string{"table", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"}[r.IntN(7)]
+	}
+	if name == "table" && r.IntN(4) == 0 {
+		topo, err = param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2+r.IntN(2) })
+		name = "nca"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := topo.Graph()
+	var failures []topology.Failure
+	for range 1 + r.IntN(4) {
+		fault := topology.Failure{At: int64(r.IntN(1500))}
+		if r.IntN(4) > 0 {
+			fault.Until = fault.At + 1 + int64(r.IntN(800))
+		}
+		for range 1 + r.IntN(3) {
+			if p := topology.PortID(r.IntN(g.NumPorts())); g.Classes[g.PortClass[p]].Name != "local" {
+				fault.Links = append(fault.Links, p)
+			}
+		}
+		if r.IntN(3) == 0 {
+			fault.Switches = append(fault.Switches, topology.SwitchID(r.IntN(g.Switches())))
+		}
+		failures = append(failures, fault)
+	}
+	plan, err := buildEras(name, topo, failures)
+	if err != nil { // a fault that this routing cannot go around
+		name, plan = "table", tableEras(t, topo, failures)
+	}
+	plan.Reroute = int64(r.IntN(200))
+	if r.IntN(2) == 0 {
+		plan.Retries, plan.Timeout = 1+r.IntN(4), int64(50+r.IntN(400))
+	}
+	most := 1 + r.IntN(6)
+	config, allocators := fabric.DefaultConfig(), allocator.Registry.Names()
+	config.Switch.BufferFlits = most + r.IntN(8)
+	config.Switch.VCAllocCycles = r.IntN(2)
+	config.Switch.RouteCycles, config.Switch.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped, fabric.Overlapped}[r.IntN(3)]
+	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
+	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
+	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
+	trace := r.IntN(4) == 0
+	return &faultTrial{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
+}
+
+// run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is
+// delivered once, lost or unreachable; every flit that entered has left or was
+// discarded; every buffer is empty in the end, every virtual channel free, every credit
+// home (Audit).
+func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *core.Fabric, sink *onceEach) {
+	seed := x.seed
+	f, err := core.New(x.graph, config, x.plan.Routing[0], seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SetFaults(x.plan); err != nil {
+		t.Fatal(err)
+	}
+	var traced *core.Tracer
+	if x.trace {
+		meter := core.NewMeter(100)
+		meter.Open(0)
+		traced = f.StartTrace(meter, core.TracePlan{Packets: 1 << 20, Every: 1})
+	}
+	f.Divide(threads)
+	terminals := x.graph.Terminals()
+	source := &counted{core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
+	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
+	for i := range sink.seen {
+		sink.seen[i] = map[uint64]fabric.Delivery{}
+	}
+	source.Stop(2000)
+	if err := f.RunToEnd(context.Background(), source, sink, core.ToEnd{}); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	tally := f.FaultTally()
+	if traced != nil {
+		checkTraces(t, seed, traced)
+		sink.lives = traced.Packets()
+	}
+	if delivered := sink.packets(); source.born() != delivered+tally.Lost+tally.Unreachable {
+		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)
+	}
+	if f.Packets != sink.packets()+tally.Duplicates {
+		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, sink.packets(), tally)
+	}
+	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
+		t.Errorf("seed %d: %+v", seed, f.Counters)
+	}
+	return f, sink
+}
+
+func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTally) {
+	x := drawFaultTrial(t, seed)
+	f, _ := x.run(t, x.config, 1)
+	return x.name, f.FaultTally()
+}
+
+// checkTraces wants the stages of recorded packets, none of them shorter than
+// nothing, to add up to their latency.
+func checkTraces(t testing.TB, seed uint64, traced *core.Tracer) {
+	if len(traced.Packets()) == 0 {
+		t.Errorf("seed %d: nothing recorded", seed)
+	}
+	for _, p := range traced.Packets() {
+		sum := int64(0)
+		for i, cycles := range p.Stages() {
+			if sum += cycles; cycles < 0 {
+				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, core.StageNames[i], p)
+			}
+		}
+		if sum != p.Cycle-p.Birth {
+			t.Fatalf("seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
+		}
+	}
+}
+
+// TestRandomFaults: random networks, in which everything that can
+// happen does.
+func TestRandomFaults(t *testing.T) {
+	var all fabric.FaultTally
+	ran := map[string]int64{}
+	for seed := range uint64(120) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			name, tally := randomFaults(t, seed)
+			ran[name] += tally.Dropped
+			all.Add(tally)
+		})
+	}
+	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 {
+		t.Errorf("not everything has happened: %+v", all)
+	}
+	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
+		if ran[name] == 0 {
+			t.Errorf("nothing was dropped under %s", name)
+		}
+	}
+}
+
+// FuzzFaults is TestRandomFaults for the native fuzzer.
+func FuzzFaults(f *testing.F) {
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) { randomFaults(t, seed) })
+}

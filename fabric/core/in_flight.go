@@ -1,0 +1,84 @@
+package core
+
+import "github.com/weft-sim/weft/fabric"
+
+// This file tells what is still in the network.
+
+// InFlight is the number of packets between injection and delivery.
+func (f *Fabric) InFlight() int {
+	n := f.packets.ids()
+	for _, d := range f.domains {
+		n -= len(d.packetFree)
+	}
+	return n
+}
+
+// oldestBirth is the earliest birth among the packets in the network; Never if
+// it is empty.
+func (f *Fabric) oldestBirth() int64 {
+	free := make([]bool, f.packets.ids())
+	for _, d := range f.domains {
+		for _, id := range d.packetFree {
+			free[id] = true
+		}
+	}
+	oldest := f.oldestInLanes()
+	if f.faults != nil {
+		oldest = min(oldest, f.faults.letters.oldestBirth())
+	}
+	for id := range free {
+		if !free[id] {
+			oldest = min(oldest, f.packet(int32(id)).birth)
+		}
+	}
+	return oldest
+}
+
+// creditsUnderWay tells whether any credit has not come back.
+func (f *Fabric) creditsUnderWay() bool {
+	for _, d := range f.domains {
+		if d.held != nil && d.held.Len() > 0 || d.unit != nil && d.unit.creditsUnderWay(d) {
+			return true
+		}
+		if d.convoys != nil && (len(d.convoys.credits) > 0 || d.convoys.creditNews.Len() > 0) {
+			return true
+		}
+		for _, w := range d.credits {
+			if w != nil && w.Len() > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settled tells whether all packets that the source has handed over have been
+// delivered or given up, and no copy of one is in the network.
+func (f *Fabric) settled() bool {
+	if f.InFlight() > 0 || f.oldestInLanes() < fabric.Never {
+		return false
+	}
+	if f.faults == nil {
+		return true
+	}
+	pending := 0
+	for _, d := range f.domains {
+		pending += d.retry.pending
+		if d.behind != nil { // discarded flits are waited for as if they were there
+			if _, any := d.behind.next(d.cycle); any {
+				return false
+			}
+		}
+	}
+	return pending == 0
+}
+
+// idle tells whether nothing is going to happen any more.
+func (f *Fabric) idle() bool {
+	for _, d := range f.domains {
+		if _, more := d.nextArrival(); more || d.anyActive() || d.sent < fabric.Never {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// This file is what the checked build (-tags weftcheck) checks while it simulates. Wheels
+// check their times themselves.
+
+// checkPeriod is how many cycles pass, at least, from one check of a whole network to
+// the next.
+const checkPeriod = 64
+
+// broken ends the program: an invariant does not hold.
+func (d *domain) broken(format string, args ...any) {
+	panic(fmt.Sprintf("core: in cycle %d, ", d.cycle) + fmt.Sprintf(format, args...))
+}
+
+// checkCredits checks that an output virtual channel has no less than no credit and no
+// more than there is room for.
+func (d *domain) checkCredits(ov int32) {
+	depth := d.buffer
+	if ov < d.terminalOV0 {
+		port := topology.PortID(ov / int32(d.vcs))
+		depth = d.bufferOf(port)
+		if d.unit != nil {
+			d.unit.look(d, port)
+		}
+	}
+	if o := &d.outVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
+		d.broken("output virtual channel %d has %d credits for %d places, and %d flits waiting", ov, o.credits, depth, o.waiting)
+	}
+}
+
+// checkSwitch checks, behind the last step of a cycle, that the masks of a switch go by
+// its queues, and that a virtual channel is free if no packet holds it.
+func (d *domain) checkSwitch(sw *switchState) {
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		if m.route|m.next != 0 {
+			d.broken("mask word %d of the switch with port %d has packets left to route, %#x, or for a next step, %#x", w, sw.port0, m.route, m.next)
+		}
+		word := sw.queue0>>6 + int32(w)
+		if m.va|m.sa != 0 && d.active[word>>6]>>(word&63)&1 == 0 {
+			d.broken("mask word %d of the switch with port %d has work and is not active", w, sw.port0)
+		}
+	}
+	for local := range uint32(sw.ports) * uint32(d.vcs) {
+		v, m := sw.queue(local), sw.mask(local)
+		if v.count < 0 || v.count > d.buffer {
+			d.broken("queue %d holds %d flits", sw.queue0+int32(local), v.count)
+		}
+		if v.count == 0 && (m.va|m.sa)>>(local&63)&1 != 0 {
+			d.broken("queue %d is empty and wants something", sw.queue0+int32(local))
+		}
+		o, vc := sw.outPort(local/uint32(d.vcs)), local%uint32(d.vcs)
+		if owner := sw.outVC(local).owner; owner >= 0 == (o.free>>vc&1 != 0) {
+			d.broken("output virtual channel %d of port %d has owner %d, and those free are %#b", vc, sw.port0+int32(local)/int32(d.vcs), owner, o.free)
+		}
+		d.checkCredits(sw.port0*int32(d.vcs) + int32(local))
+	}
+}
+
+// checkAll checks the whole network between cycles, if it has not been for a while: every
+// place in a buffer is taken by a flit in it or on its way, or stands for a credit here or
+// on its way; flits are where they came to or have left; what queues hold behind their
+// fronts is all that there is in pools.
+func (f *Fabric) checkAll() {
+	if f.cycle < f.checkAt || f.unit != nil { // whose flits and credits are not single
+		return
+	}
+	f.checkAt = f.cycle + checkPeriod
+	f.disband()
+	first := f.domains[0]
+	taken, inside, buffered := make([]int32, len(f.queues)), int64(0), 0
+	coming := make([]int32, len(f.outVC)) // credits
+	for _, d := range f.domains {
+		for _, w := range d.flits {
+			if w == nil {
+				continue
+			}
+			w.Each(func(e flit) {
+				inside++
+				if e.queue >= 0 {
+					taken[e.queue]++
+				}
+			})
+		}
+		for _, w := range d.credits {
+			if w != nil {
+				w.Each(func(ov int32) { coming[ov]++ })
+			}
+		}
+		if d.held != nil {
+			d.held.Each(func(h heldCredit) { coming[h.upstream]++ })
+		}
+		buffered += len(d.pool)
+		for n := d.poolFree; n != 0; n = d.pool[n-1].next {
+			buffered--
+		}
+	}
+	for p := range f.in {
+		for vc := range int32(f.vcs) {
+			q, ov := f.queueOf(topology.PortID(p), int(vc)), f.in[p].upstream+vc
+			count := f.queues[q].count
+			inside += int64(count)
+			buffered -= int(max(0, count-1))
+			if credits := f.outVC[ov].credits; credits+coming[ov]+taken[q]+count != f.buffer {
+				first.broken("queue %d: of %d places %d are taken, %d flits and %d credits are on their way, and %d credits are left",
+					q, f.buffer, count, taken[q], coming[ov], credits)
+			}
+		}
+	}
+	if buffered != 0 {
+		first.broken("pools have %d flits more than queues hold behind their fronts", buffered)
+	}
+	if entered, left := f.InjectedFlits+f.ReplicatedFlits, f.DeliveredFlits+f.DiscardedFlits; entered-left != inside {
+		first.broken("%d flits came to be in the network, %d have left it, and %d are in it", entered, left, inside)
+	}
+}

@@ -1,0 +1,182 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// A fabric can be simulated together with models of what its terminals belong to, such
+// as adapters and processes: each domain is a clocked component of a kernel that it
+// shares with those of its own terminals. Domains, with their kernels, are simulated in
+// windows as those of [Fabric.Run] are; windows in which nothing happens are left out.
+
+// Company is what happens between windows to models that share kernels with domains.
+type Company interface {
+	// Take lets a domain's models take over what those of others had for them when the
+	// last window ended: others may have gone on.
+	Take(domain int)
+	// Next is the time of the first thing that a domain's models have for others
+	// since they were last asked; sim.MaxTime without any.
+	Next(domain int) sim.Time
+	// Stop tells whether to end. It is called while nothing is simulated, and may write
+	// the state: see [Fabric.Archive].
+	Stop() bool
+}
+
+// DivideFor divides f, before anything is attached to it, into domains for so many
+// threads. Their models can be simulated apart for at most so many cycles; a second
+// thread is worth it from so many terminals times cycles of a window on. weights say how
+// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
+// as much). It returns "" or why there is one thread.
+func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
+	if threads < 2 {
+		return "one was asked for"
+	}
+	if cycles < 1 {
+		return "what its terminals belong to cannot be simulated apart for a cycle"
+	}
+	if f.split(threads, cycles, worth, weights); f.onOne != "" {
+		return f.onOne
+	}
+	f.lookahead = min(f.lookahead, cycles)
+	return ""
+}
+
+// Domains is the number of parts that f is simulated in.
+func (f *Fabric) Domains() int { return len(f.domains) }
+
+// AttachEach is [Fabric.Attach] with a source and a sink for each domain, which its
+// thread calls (len = Domains). Kernels drive the domains then: see
+// [Fabric.RunKernels].
+func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error {
+	if err := f.ready(sources[0]); err != nil {
+		return err
+	}
+	if f.faults != nil || f.observer != nil {
+		return errors.New("a fabric with faults or observers is not driven by kernels")
+	}
+	next := 0
+	f.start(sources[0], func(*domain) fabric.Sink {
+		next++
+		return sinks[next-1]
+	})
+	for i, d := range f.domains {
+		d.source = sources[i]
+		d.prefetcher, _ = d.source.(prefetcher)
+		d.listens, _ = d.source.(fabric.DepartureListener)
+	}
+	return nil
+}
+
+// Clocked is a domain as a component of a kernel; f itself, if it is the only one.
+func (f *Fabric) Clocked(domain int) sim.Clocked {
+	if len(f.domains) == 1 {
+		return f
+	}
+	return f.domains[domain]
+}
+
+// DomainOf is the domain of a terminal.
+func (f *Fabric) DomainOf(t topology.TerminalID) int {
+	return int(f.domainOf[f.graph.TerminalSwitch(t)])
+}
+
+// NextTick implements [sim.Clocked].
+func (d *domain) NextTick() sim.Time {
+	next, any := d.nextWork()
+	if !any {
+		return sim.MaxTime
+	}
+	return sim.Time(next) * d.config.Fabric.Clock
+}
+
+// Tick implements [sim.Clocked].
+func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock)) }
+
+// RunKernels advances the kernels of the domains (len = Domains), whose clocked
+// components they are, until none has anything left to do or the company ends it. The
+// company of a single one is asked whether to end when that has been stopped, and now
+// and then.
+func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
+	if len(kernels) == 1 {
+		f.kernel = kernels[0]
+		for kernels[0].Run(sim.MaxTime) && !company.Stop() {
+		}
+		return
+	}
+	r := &kernelRun{Fabric: f, kernels: kernels, company: company, next: make([]nextTime, len(kernels)), recess: recess{call: make(chan struct{}, f.threads)}}
+	r.opens = r.together
+	for i := range kernels {
+		r.next[i].at = min(kernels[i].Next(), company.Next(i))
+		f.tasks[i].next.Store(f.window + 1)
+	}
+	for me := 1; me < f.threads; me++ {
+		f.others.Go(func() { r.work(me) })
+	}
+	r.work(0)
+	f.others.Wait()
+	f.meet(0)
+}
+
+type kernelRun struct {
+	*Fabric
+	kernels []*sim.Kernel
+	company Company
+	next    []nextTime // by domain
+	first   sim.Time   // of them; sim.MaxTime: the run is over
+	opens   func()     // together
+	recess  recess
+}
+
+// nextTime is that of the first thing that a domain has to do or has for others, in a
+// cache line of its own.
+type nextTime struct {
+	at sim.Time
+	_  [56]byte
+}
+
+// open finds the beginning of the next window, while all threads wait.
+func (r *kernelRun) open() {
+	r.first = sim.MaxTime
+	if r.company.Stop() {
+		return
+	}
+	for i := range r.next {
+		if r.written { // nobody has anything for others any more, and convoys have come to an end
+			r.next[i].at = min(r.kernels[i].Next(), r.company.Next(i))
+		}
+		r.first = min(r.first, r.next[i].at)
+	}
+	if r.first < sim.MaxTime {
+		r.window++
+	}
+	r.written = false
+}
+
+// work is a thread's share of RunKernels.
+func (r *kernelRun) work(me int) {
+	clock := r.config.Fabric.Clock
+	for {
+		r.meet(me) // all domains have sent what arrives from now on
+		if r.first == sim.MaxTime {
+			return
+		}
+		window, from := r.window, int64(r.first/clock)
+		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
+		r.each(me, window, func(i int) {
+			d := r.domains[i]
+			d.receive(r.domains, i, window-1)
+			r.company.Take(i)
+			r.kernels[i].Run(end - 1)
+			d.send(window, from+r.lookahead-1)
+			next := min(r.kernels[i].Next(), r.company.Next(i))
+			if d.sent < fabric.Never {
+				next = min(next, sim.Time(d.sent)*clock)
+			}
+			r.next[i].at = next
+		})
+	}
+}

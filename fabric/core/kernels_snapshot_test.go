@@ -1,0 +1,147 @@
+package core_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// archive archives a game between two windows: terminals, fabric, kernels.
+func (g *game) archive(a *snapshot.Archive) {
+	var kernels []*sim.Kernel
+	now := sim.Time(0)
+	for i, p := range g.players {
+		g.Take(i)
+		kernels, now = append(kernels, p.kernel), max(now, p.kernel.Now())
+	}
+	for i := range g.left {
+		state := g.streams[i].State()
+		snapshot.Uint64(a, &state)
+		g.streams[i] = sim.StreamFrom(state)
+		snapshot.Int(a, &g.left[i])
+		snapshot.Int(a, &g.waiting[i])
+	}
+	g.f.Archive(a, now, g)
+	sim.ArchiveKernels(a, kernels, func(a *snapshot.Archive, e *sim.Event) int {
+		snapshot.Int(a, &e.Arg)
+		a.Check(e.Kind <= 1 && e.Target >= 0 && int(e.Target) < len(g.left), "an event of kind %d for terminal %d", e.Kind, e.Target)
+		if a.Err() != nil {
+			return 0
+		}
+		return g.f.DomainOf(topology.TerminalID(e.Target))
+	})
+}
+
+// ArchiveTag and Sent implement core.Packets.
+func (g *game) ArchiveTag(a *snapshot.Archive, tag *uint64) {
+	src := *tag >> 32
+	snapshot.Int(a, &src)
+	a.Check(src < uint64(len(g.left)), "a packet of terminal %d", src)
+	*tag = src << 32
+}
+
+func (g *game) Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool {
+	return tag>>32 == uint64(src) && flits == g.flits
+}
+
+func (g *game) state(t testing.TB) []byte {
+	t.Helper()
+	w := snapshot.Writer()
+	if g.archive(w); w.Err() != nil {
+		t.Fatal(w.Err())
+	}
+	return w.Bytes()
+}
+
+func (g *game) restore(b []byte) error {
+	r := snapshot.Reader(b)
+	g.archive(r)
+	return r.End()
+}
+
+// keptGames are games that are kept: with flits that go by themselves and in convoys, and
+// with packets as the unit.
+var keptGames = map[string]func(*fabric.Config){
+	"flits": func(*fabric.Config) {},
+	"packets": func(c *fabric.Config) {
+		c.Fabric.Unit, c.Switch.Hold, c.Switch.FlowControl, c.Switch.BufferFlits = fabric.UnitPacket, true, fabric.CutThrough, 32
+	},
+}
+
+// TestKernelsGoOn: a network beside kernels that writes its state goes on as if it had not,
+// and another one that reads it, on any number of threads, comes to the same; the state of
+// a moment is the same for any number of threads.
+func TestKernelsGoOn(t *testing.T) {
+	for name, set := range keptGames {
+		n := dragonflyNetwork(t, "val", 2, 4, 2)
+		const flits = 12
+		whole := newGame(t, n, 1, flits, set).begin()
+		whole.play()
+		moments := 3
+		if os.Getenv("SOAK_TIME") != "" {
+			moments = 40
+		}
+		r := sim.NewStream(1, "moments "+name, 0)
+		for range moments {
+			at := 5 + r.IntN(1000)
+			g := newGame(t, n, 2+r.IntN(2), flits, set).begin()
+			var kept []byte
+			var before []int
+			var now sim.Time
+			g.asked = func() {
+				if g.windows != at {
+					return
+				}
+				kept = bytes.Clone(g.state(t))
+				for i := range g.log {
+					before = append(before, len(g.log[i]))
+				}
+				for _, p := range g.players {
+					now = max(now, p.kernel.Now())
+				}
+			}
+			if g.play(); kept == nil {
+				t.Fatalf("%s: %d windows", name, g.windows)
+			}
+			for i := range g.log {
+				if g.log[i] != whole.log[i] {
+					t.Fatalf("%s: with a snapshot in window %d, terminal %d hears\n%swant\n%s", name, at, i, g.log[i], whole.log[i])
+				}
+			}
+			one := newGame(t, n, 1, flits, set).begin()
+			one.players[0].kernel.Run(now)
+			if !bytes.Equal(one.state(t), kept) {
+				t.Errorf("%s: one thread writes another state at %v, of window %d", name, now, at)
+			}
+			for threads := 1; threads <= 3; threads++ {
+				other := newGame(t, n, threads, flits, set)
+				if err := other.restore(kept); err != nil {
+					t.Fatalf("%s, %d threads: %v", name, threads, err)
+				}
+				if !bytes.Equal(other.state(t), kept) {
+					t.Errorf("%s: the state that %d threads read is another", name, threads)
+				}
+				other.play()
+				for i := range other.log {
+					if other.log[i] != whole.log[i][before[i]:] {
+						t.Fatalf("%s: from window %d on, on %d threads, terminal %d hears\n%swant\n%s", name, at, threads, i, other.log[i], whole.log[i][before[i]:])
+					}
+				}
+				if err := other.f.Rest(); err != nil || other.f.Counters != whole.f.Counters || other.f.Cycle() != whole.f.Cycle() {
+					t.Errorf("%s: %v; %+v in %d cycles, want %+v in %d", name, err, other.f.Counters, other.f.Cycle(), whole.f.Counters, whole.f.Cycle())
+				}
+			}
+			for cut := range 20 { // what is no state is an error
+				b := kept[:len(kept)*cut/20]
+				if newGame(t, n, 2, flits, set).restore(b) == nil {
+					t.Errorf("%d bytes of %d are taken for a state", len(b), len(kept))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// player is the models of a domain's terminals in a game: whoever gets a packet thinks
+// for a time, then sends one to somebody else, so many times in all. Every tenth thought
+// takes a millisecond. It also tells the sender, past the network and in thanks later.
+type player struct {
+	*game
+	kernel  *sim.Kernel
+	handler sim.HandlerID
+	thanks  [2][][]int32 // of the windows in turn, by domain: the terminals that are thanked
+	side    int
+	soonest sim.Time
+}
+
+type game struct {
+	f       *core.Fabric
+	players []*player
+	streams []sim.Stream
+	left    []int    // packets that a terminal will still send
+	waiting []int    // that it has to send now
+	log     []string // by terminal
+	stops   int      // windows before the game is ended; 0: it is not
+	windows int
+	flits   int32  // of a packet
+	asked   func() // with each window; nil: nobody wants to know
+}
+
+// thanked is how much later than the arrival of its packet a terminal is thanked.
+const thanked = 700 * sim.Nanosecond
+
+// newGame is a game with packets of so many flits, in which terminals have not begun.
+func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fabric.Config)) *game {
+	config := fabric.DefaultConfig()
+	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
+	for _, set := range set {
+		set(&config)
+	}
+	g := &game{f: n.fabric(t, config), flits: flits}
+	why := g.f.DivideFor(threads, int64(thanked/g.f.Clock()), 0, nil)
+	if (why == "") != (threads > 1) || g.f.Threads() != threads {
+		t.Fatalf("%d threads of %d: %q", g.f.Threads(), threads, why)
+	}
+	terminals := n.topo.Graph().Terminals()
+	g.left, g.waiting, g.log = make([]int, terminals), make([]int, terminals), make([]string, terminals)
+	for i := range terminals {
+		g.streams = append(g.streams, sim.NewStream(1, "game", i))
+		g.left[i] = 20
+	}
+	var sources []fabric.Source
+	var sinks []fabric.Sink
+	for domain := range g.f.Domains() {
+		p := &player{game: g, kernel: sim.NewKernel(), thanks: [2][][]int32{make([][]int32, g.f.Domains()), make([][]int32, g.f.Domains())}, soonest: sim.MaxTime}
+		p.handler = p.kernel.Register(p)
+		p.kernel.RegisterClocked(g.f.Clocked(domain))
+		g.players = append(g.players, p)
+		sources, sinks = append(sources, p), append(sinks, p)
+	}
+	if err := g.f.AttachEach(sources, sinks); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// begin lets half of the terminals begin.
+func (g *game) begin() *game {
+	for i := range len(g.left) / 2 {
+		p := g.players[g.f.DomainOf(topology.TerminalID(i))]
+		p.kernel.Schedule(0, p.handler, 0, int32(i), 0)
+	}
+	return g
+}
+
+func (g *game) play() {
+	var kernels []*sim.Kernel
+	for _, p := range g.players {
+		kernels = append(kernels, p.kernel)
+	}
+	g.f.RunKernels(kernels, g)
+}
+
+// Handle of kind 0 ends a thought; 1 is thanks.
+func (p *player) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Kind == 1 {
+		p.log[e.Target] += fmt.Sprint("thanks ", k.Now(), "\n")
+		return
+	}
+	if p.left[e.Target]--; p.left[e.Target] >= 0 {
+		p.waiting[e.Target]++
+		clock := p.f.Clock()
+		p.f.WakeAt(topology.TerminalID(e.Target), int64((k.Now()+clock-1)/clock))
+	}
+}
+
+func (p *player) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	if spec.Birth = fabric.Never; p.waiting[t] == 0 {
+		return false
+	}
+	if spec.Birth = 0; until < 0 {
+		return false
+	}
+	p.waiting[t]--
+	*spec = fabric.PacketSpec{Birth: until, Dst: topology.TerminalID(p.streams[t].IntN(len(p.left))), Flits: p.flits, Tag: uint64(t) << 32}
+	return true
+}
+
+func (p *player) Deliver(d *fabric.Delivery) {
+	now := p.kernel.Now()
+	p.log[d.Dst] += fmt.Sprint(now, " from ", d.Src, "\n")
+	think := sim.Time(p.streams[d.Dst].IntN(100)) * sim.Nanosecond
+	if p.streams[d.Dst].IntN(10) == 0 {
+		think = sim.Millisecond
+	}
+	p.kernel.Schedule(now+think, p.handler, 0, int32(d.Dst), 0)
+	to := p.f.DomainOf(d.Src)
+	if p.players[to] == p {
+		p.kernel.ScheduleKeyed(now+thanked, p.handler, 1, int32(d.Src), 0, uint64(d.Dst))
+		return
+	}
+	p.thanks[p.side][to] = append(p.thanks[p.side][to], int32(d.Src), int32(d.Dst), int32(now/sim.Nanosecond))
+	p.soonest = min(p.soonest, now+thanked)
+}
+
+// Take implements core.Company.
+func (g *game) Take(domain int) {
+	me := g.players[domain]
+	last := me.side
+	me.side ^= 1
+	for i, p := range g.players {
+		me.thanks[me.side][i] = me.thanks[me.side][i][:0]
+		for x := range slices.Chunk(p.thanks[last][domain], 3) {
+			me.kernel.ScheduleKeyed(sim.Time(x[2])*sim.Nanosecond+thanked, me.handler, 1, x[0], 0, uint64(x[1]))
+		}
+	}
+}
+
+// Next implements core.Company.
+func (g *game) Next(domain int) sim.Time {
+	next := g.players[domain].soonest
+	g.players[domain].soonest = sim.MaxTime
+	return next
+}
+
+// Stop implements core.Company.
+func (g *game) Stop() bool {
+	g.windows++
+	if g.asked != nil {
+		g.asked()
+	}
+	return g.windows == g.stops
+}
+
+// TestKernelsOnThreads: a network beside kernels of its terminals' models: every terminal hears of the same
+// things at the same times on any number of threads, windows without events are left
+// out, and in the end everything is at rest.
+func TestKernelsOnThreads(t *testing.T) {
+	var want []string
+	for _, threads := range []int{1, 2, 3, 5} {
+		g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), threads, 2).begin()
+		g.play()
+		if err := g.f.Rest(); err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = g.log
+			if g.f.Packets < 300 || g.f.Cycle() < 1_000_000 {
+				t.Errorf("%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
+			}
+		}
+		for i := range want {
+			if g.log[i] != want[i] {
+				t.Fatalf("%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
+			}
+		}
+		// A window is of 21 cycles. A single kernel has none, and is asked now and then.
+		if (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4 {
+			t.Errorf("%d threads: %d windows in %d cycles, few of which have anything in them", threads, g.windows, g.f.Cycle())
+		}
+	}
+	core.TakeTurns(t.Cleanup)
+	for _, threads := range []int{2, 3, 5} {
+		g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), threads, 2).begin()
+		if g.play(); !slices.Equal(g.log, want) {
+			t.Errorf("%d threads, of which one goes on alone again and again: the terminals hear of other things", threads)
+		}
+	}
+	g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), 2, 2).begin()
+	g.stops = 5
+	if g.play(); g.windows != 5 {
+		t.Errorf("%d windows, want 5", g.windows)
+	}
+}

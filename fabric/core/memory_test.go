@@ -1,0 +1,45 @@
+package core_test
+
+import (
+	"errors"
+	"runtime/debug"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TestNetworkTooLarge: a ring of 1000 switches with a terminal each has 3000 ports;
+// with 8 virtual channels they take at least 3000*(48+48*8) + 1000*64 = 1,360,000
+// bytes. A machine of that has room for them, one with a byte less has not.
+func TestNetworkTooLarge(t *testing.T) {
+	config, err := topology.Registry.Config("torus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	torus := config.(*topology.GridConfig)
+	torus.Dims, torus.Terminals = []int{1000}, 1
+	topo, err := topology.Registry.Build("torus", torus, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fabric.DefaultConfig()
+	c.Switch.VCs = 8
+	r := minimalRouting(t, topo)
+	before := debug.SetMemoryLimit(1_360_000)
+	defer debug.SetMemoryLimit(before)
+	if err := c.Check(topo.Graph(), r); err != nil {
+		t.Error(err)
+	}
+	debug.SetMemoryLimit(1_359_999)
+	var problem *param.ParamError
+	if err := c.Check(topo.Graph(), r); !errors.As(err, &problem) || problem.Key != "switch.vcs" {
+		t.Errorf("too large: %v", err)
+	}
+	// 3000 ports of 16 bytes.
+	debug.SetMemoryLimit(47_999)
+	if _, err := topology.Registry.Build("torus", torus, struct{}{}); !errors.As(err, &problem) || problem.Key != "dims" {
+		t.Errorf("too large a graph: %v", err)
+	}
+}

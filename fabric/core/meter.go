@@ -1,0 +1,190 @@
+package core
+
+import (
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// Meter is the sink of measured runs: it measures the packets born in its
+// window. What it keeps is sums by time of birth, so that it does not matter
+// in which order packets of a cycle arrive.
+type Meter struct {
+	from, to int64 // births measured; the window is open while to == Never
+	slice    int64 // cycles of a slice
+	slices   []slice
+	last     int   // slice of the packet before
+	first    int64 // with which cycle that begins
+
+	latency    stats.Histogram
+	network    int64
+	hops       int64
+	nonMinimal int64
+	packets    int64
+	notes      []Measure   // of a workload, by measure
+	trailing   slice       // packets delivered since TakeSlice, whenever born
+	levels     *levelMeter // nil: service levels are not told apart
+
+	parts []*Meter // of the domains, to be gathered
+}
+
+type slice struct{ latency, packets int64 }
+
+// NewMeter measures nothing until it is opened. Confidence intervals are built
+// from slices of so many cycles.
+func NewMeter(sliceCycles int64) *Meter {
+	return &Meter{from: fabric.Never, to: fabric.Never, slice: sliceCycles, first: fabric.Never}
+}
+
+// Open begins the window: packets born in cycle from or later are measured.
+func (m *Meter) Open(from int64) {
+	m.from, m.first = from, fabric.Never
+	for _, p := range m.parts {
+		p.Open(from)
+	}
+}
+
+// Close ends the window before cycle to.
+func (m *Meter) Close(to int64) {
+	m.to = to
+	for _, p := range m.parts {
+		p.Close(to)
+	}
+}
+
+// part is a meter of the same window for a domain.
+func (m *Meter) part() *Meter {
+	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: fabric.Never}
+	if m.levels != nil {
+		p.levels = newLevelMeter(m.levels.routing)
+	}
+	m.parts = append(m.parts, p)
+	return p
+}
+
+// gather takes over what the parts have measured. All of it are sums, so that it
+// does not matter which part measured what.
+func (m *Meter) gather() {
+	for _, p := range m.parts {
+		m.extend(len(p.slices))
+		for i, s := range p.slices {
+			m.slices[i].latency += s.latency
+			m.slices[i].packets += s.packets
+		}
+		clear(p.slices)
+		m.latency.Merge(&p.latency)
+		m.network += p.network
+		m.hops += p.hops
+		m.packets += p.packets
+		m.nonMinimal += p.nonMinimal
+		m.extendNotes(len(p.notes))
+		for i := range p.notes {
+			m.notes[i].Add(&p.notes[i])
+		}
+		clear(p.notes)
+		m.levels.take(p.levels)
+		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
+	}
+}
+
+// extend makes room for n slices.
+func (m *Meter) extend(n int) {
+	if n > len(m.slices) {
+		m.slices = append(m.slices, make([]slice, n-len(m.slices))...)
+	}
+}
+
+// Deliver implements Sink.
+func (m *Meter) Deliver(d *fabric.Delivery) {
+	latency := d.Cycle - d.Birth
+	m.trailing.latency += latency
+	m.trailing.packets++
+	if m.levels != nil {
+		m.levels.deliver(m, d)
+	}
+	if d.Birth < m.from || d.Birth >= m.to {
+		return
+	}
+	if uint64(d.Birth-m.first) >= uint64(m.slice) { // a division for few packets only
+		i := int((d.Birth - m.from) / m.slice)
+		m.extend(i + 1)
+		m.last, m.first = i, m.from+int64(i)*m.slice
+	}
+	m.slices[m.last].latency += latency
+	m.slices[m.last].packets++
+	m.latency.Add(latency)
+	m.network += d.Cycle - d.Inject
+	m.hops += int64(d.Hops)
+	m.packets++
+	if d.NonMinimal {
+		m.nonMinimal++
+	}
+}
+
+// takeSlice returns the packets delivered since the last call, whenever born, and
+// the sum of their latencies.
+func (m *Meter) takeSlice() slice {
+	t := m.trailing
+	m.trailing = slice{}
+	for _, p := range m.parts {
+		t.latency += p.trailing.latency
+		t.packets += p.trailing.packets
+		p.trailing = slice{}
+	}
+	return t
+}
+
+// Packets is the number of packets measured.
+func (m *Meter) Packets() int64 { return m.packets }
+
+// Latency is the distribution of packet latency in cycles, from birth to the
+// arrival of the tail.
+func (m *Meter) Latency() *stats.Histogram { return &m.latency }
+
+// MeanLatency is the mean of the packet latency in cycles.
+func (m *Meter) MeanLatency() float64 {
+	sum := int64(0)
+	for _, s := range m.slices {
+		sum += s.latency
+	}
+	return float64(sum) / float64(m.packets)
+}
+
+// HalfWidth is half the 95 % confidence interval of the mean latency in
+// cycles, by batch means over the slices; infinite while there are too few.
+//
+// The mean is a ratio, of the slices' latencies to their packets, both of which
+// vary, and together: a slice with many packets has long queues. What is
+// batched is therefore each slice's latencies beyond what its packets would
+// have at the mean, the linear part of the ratio's error (Cochran 1977, section
+// 6.4); batching the slices' own means gives intervals that are too narrow.
+func (m *Meter) HalfWidth() float64 {
+	if len(m.slices) < batches/2 || m.packets == 0 {
+		return math.Inf(1)
+	}
+	mean := m.MeanLatency()
+	b := stats.NewBatchMeans(batches, 1)
+	for _, s := range m.slices {
+		b.Add(float64(s.latency) - mean*float64(s.packets))
+	}
+	return b.HalfWidth(0.95) * float64(len(m.slices)) / float64(m.packets)
+}
+
+// batches is the largest number of batches of a confidence interval; between
+// half as many and this are used.
+const batches = 40
+
+// MeanNetworkLatency is the mean from the head's entering the network to the
+// tail's arrival, in cycles.
+func (m *Meter) MeanNetworkLatency() float64 { return float64(m.network) / float64(m.packets) }
+
+// MeanHops is the mean number of switches crossed.
+func (m *Meter) MeanHops() float64 { return float64(m.hops) / float64(m.packets) }
+
+// MinimalFraction is the share of packets that took a minimal path.
+func (m *Meter) MinimalFraction() float64 { return 1 - float64(m.nonMinimal)/float64(m.packets) }
+
+// measures tells whether a packet born in a cycle is measured, as far as is
+// known when its last flit enters the network.
+func (m *Meter) measures(birth int64) bool { return birth >= m.from && birth < m.to }

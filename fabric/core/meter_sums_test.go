@@ -1,0 +1,62 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+)
+
+// TestMeterSums: of four packets of a window [100, 200),
+//
+//	birth  inject  tail  hops  path
+//	 100    103    110    2    minimal      latency 10, in the network  7
+//	 120    120    140    3    not minimal          20                 20
+//	 150    160    171    4    not minimal          21                 11
+//	 199    200    212    2    minimal              13                 12
+//
+// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
+// mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
+// before and after count for nothing. It is the same with the packets divided among
+// the meters of two domains.
+func TestMeterSums(t *testing.T) {
+	packets := []fabric.Delivery{
+		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
+		{Birth: 100, Inject: 103, Cycle: 110, Hops: 2},
+		{Birth: 120, Inject: 120, Cycle: 140, Hops: 3, NonMinimal: true},
+		{Birth: 150, Inject: 160, Cycle: 171, Hops: 4, NonMinimal: true},
+		{Birth: 199, Inject: 200, Cycle: 212, Hops: 2},
+		{Birth: 200, Inject: 205, Cycle: 220, Hops: 8},
+	}
+	for name, domains := range map[string]int{"alone": 0, "two domains": 2} {
+		m := NewMeter(10)
+		to := []*Meter{m}
+		if domains > 0 {
+			to = to[:0]
+		}
+		for range domains {
+			to = append(to, m.part())
+		}
+		m.Open(100)
+		m.Close(200)
+		for i := range packets {
+			to[i%len(to)].Deliver(&packets[i])
+		}
+		m.gather()
+		m.gather() // nothing is counted twice
+		for _, c := range []struct {
+			what      string
+			got, want float64
+		}{
+			{"packets", float64(m.Packets()), 4},
+			{"mean latency", m.MeanLatency(), 16},
+			{"mean latency in the network", m.MeanNetworkLatency(), 12.5},
+			{"mean hops", m.MeanHops(), 2.75},
+			{"minimal fraction", m.MinimalFraction(), 0.5},
+			{"largest latency", float64(m.Latency().Max()), 21},
+		} {
+			if c.got != c.want {
+				t.Errorf("%s: %s is %v, want %v", name, c.what, c.got, c.want)
+			}
+		}
+	}
+}

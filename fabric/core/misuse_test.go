@@ -1,0 +1,117 @@
+package core_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
+)
+
+// TestMisuse: what a caller can get wrong is an error, not a panic and not a
+// result of no meaning.
+func TestMisuse(t *testing.T) {
+	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
+	plan := core.Plan{Warmup: 200, Window: 400}
+	source := func(f *core.Fabric) *core.OpenLoop {
+		return f.OpenLoop(routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{})
+	}
+	run := func(f *core.Fabric, s *core.OpenLoop) error {
+		_, err := f.Run(context.Background(), s, 0.1, plan)
+		return err
+	}
+	want := func(what string, err error, text string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: error %v, want one with %q", what, err, text)
+		}
+	}
+
+	_, err := core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1)
+	want("a routing of another network", err, "of 6 switches and 6 terminals; this one has 36 and 72")
+
+	f := n.fabric(t, fabric.DefaultConfig())
+	if err := run(f, source(f)); err != nil {
+		t.Fatal(err)
+	}
+	want("a second run", run(f, source(f)), "run or attached before")
+	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
+	want("a closed loop after a run", f.RunToEnd(context.Background(), source(f), &routingtest.Counter{}, core.ToEnd{}), "run or attached before")
+
+	f = n.fabric(t, fabric.DefaultConfig())
+	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
+	want("a source of another network", run(f, wrong), "the source has 6 terminals, the network 72")
+	want("attached to another network", f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
+	if err := run(f, source(f)); err != nil { // nothing has happened to it
+		t.Errorf("after a refusal: %v", err)
+	}
+
+	// Another build of the same network is the same network.
+	again := dragonflyNetwork(t, "min", 2, 4, 2)
+	if _, err := core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRoutingsNameTheirGraph: every registered routing says for which network it
+// was made, so that another is refused.
+func TestRoutingsNameTheirGraph(t *testing.T) {
+	for _, name := range routing.Registry.Names() {
+		for _, family := range []string{"dragonfly", "torus", "fat-tree"} {
+			topo, err := topology.Registry.New(family, struct{}{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := routing.Registry.New(name, routing.Env{Topology: topo})
+			if err != nil {
+				continue // not on this family
+			}
+			if g, ok := r.(fabric.GraphRouting); !ok || g.Graph() != topo.Graph() {
+				t.Errorf("%s on %s: no graph, or another", name, family)
+			}
+		}
+	}
+}
+
+// discarding discards every packet, undeclared reads credits and does not say so.
+type (
+	discarding struct{ fabric.Routing }
+	undeclared struct{ fabric.Routing }
+)
+
+func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
+
+func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := u.Routing.Route(v, h)
+	v.Credits(hop.Port, 0)
+	return hop
+}
+
+// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
+// what it must do.
+func TestMisuseByRoutings(t *testing.T) {
+	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
+	for want, r := range map[string]fabric.Routing{
+		"routing core_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
+		"routing core_test.undeclared reads credits and does not declare it: implement fabric.CreditReader":      undeclared{n.routing},
+	} {
+		config := fabric.DefaultConfig()
+		packets(&config)
+		f := network{n.topo, r}.fabric(t, config)
+		s := &script{}
+		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
+		func() {
+			defer func() {
+				misuse, ok := recover().(*fabric.Misuse)
+				if !ok || !strings.HasPrefix(misuse.Error(), want) {
+					t.Errorf("%v, want %s", misuse, want)
+				}
+			}()
+			_ = f.RunToEnd(context.Background(), s, s, core.ToEnd{})
+		}()
+	}
+}

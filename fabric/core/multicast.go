@@ -1,0 +1,370 @@
+package core
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// multicast is what replication needs beside the state of queues and outputs.
+//
+// A multicast packet stays in its queue until the last of its branches has left:
+// each branch reads the packet at its own pace, is given an output virtual channel
+// when one has room for the whole packet (virtual cut-through), in turn with
+// other queues, and holds it to its tail. In one step of the switch core an input port reads one
+// flit; all branches that can use it take it together. A flit's slot is freed,
+// and its credit sent, when every branch has read it. An output port that both
+// unicast and multicast packets want serves them in turn.
+//
+// Multicast packets keep to the virtual channels that their sender names (the
+// service level), and are not counted by [fabric.View.Waiting].
+type multicast struct {
+	tables []fabric.MulticastTable // by switch
+	under  []int32                 // by queue: replication of the packet at its front, + 1; 0: none
+	work   []replication
+	idle   []int32
+	turn   []int32 // by switch: local queue behind the one served first in the last step
+	grant  []int32 // by port: local queue behind the one that was given a virtual channel last
+	prefer []bool  // by port: multicast packets are next
+
+	mine        []uint32 // queues of the present switch with a multicast packet in front
+	served      bool     // some of them sent a flit in this step
+	bids        []bid    // by local port
+	wanted      []uint32 // ports with a bid
+	usedInputs  []bool   // by local port, in this step
+	usedOutputs []bool
+	usedList    []uint32 // of both, for clearing: input<<16 | output
+
+	asleep []uint64 // by mask word, where packets are the unit: queues that bid again when something changes at their switch
+}
+
+// replication is a packet on its way out of a queue.
+type replication struct {
+	flits    int32
+	freed    int32 // flits that have left the queue
+	heads    int32 // branches without a virtual channel
+	branches []branch
+	pass     pass // under switch.hold
+}
+
+// branch is a copy of a packet on its way to an output port.
+type branch struct {
+	output uint32 // local port
+	lov    int32  // local output virtual channel held; -1: none yet
+	sent   int32  // flits
+}
+
+// multicastHop is the decision for a multicast packet: none, its table row
+// decides.
+const multicastHop = 0
+
+// SetMulticast gives switches multicast forwarding tables (len = switches), and
+// leaves virtual channels from unicast on to multicast packets. Call it before
+// the first cycle. It needs virtual cut-through: with wormhole, the branches of
+// two packets could each hold what the other one waits for.
+func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error {
+	if !f.cutThrough {
+		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
+	}
+	if f.lanes != nil || f.laneQueues != nil {
+		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
+	}
+	if err := f.config.CheckMulticast(); err != nil {
+		return err
+	}
+	if f.observer != nil || len(tables) != len(f.switches) {
+		panic("core: multicast tables for another graph, or with blame or traces, which do not follow copies")
+	}
+	f.allVCs, f.unicastVCs = 1<<unicast-1, unicast
+	if f.departer == nil {
+		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
+	}
+	f.multicast = &multicast{
+		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
+		bids:       make([]bid, f.mostPorts),
+		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
+		asleep: make([]uint64, len(f.masks)),
+	}
+	f.handOn()
+	return nil
+}
+
+// of is m for one of several domains: what is numbered by queue, switch or port is that of
+// all.
+func (m *multicast) of() *multicast {
+	own := *m
+	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
+	own.bids, own.usedInputs, own.usedOutputs = make([]bid, len(m.bids)), make([]bool, len(m.usedInputs)), make([]bool, len(m.usedOutputs))
+	return &own
+}
+
+// allocate is switch allocation where multicast packets may be in front of
+// queues, one step: outputs that are due to serve a multicast packet do so, then
+// come unicast packets, then multicast packets to outputs that are left.
+func (m *multicast) allocate(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+	if d.hold != nil {
+		m.allocateHeld(d, sw, s, t)
+		return
+	}
+	m.collect(sw, m.turn[s])
+	if len(m.mine) == 0 {
+		d.allocateSwitch(sw, t)
+		return
+	}
+	m.served = false
+	m.grantVCs(d, sw, s, t)
+	for _, local := range m.mine {
+		m.serve(d, sw, s, local, t, true)
+	}
+	d.allocateSwitch(sw, t)
+	for _, local := range m.mine {
+		m.serve(d, sw, s, local, t, false)
+	}
+	for _, local := range m.mine {
+		m.settle(sw, local)
+	}
+	m.forget()
+}
+
+// forget ends a step: no port is taken in the next one yet.
+func (m *multicast) forget() {
+	for _, used := range m.usedList {
+		m.usedInputs[used>>16], m.usedOutputs[used&(1<<16-1)] = false, false
+	}
+	m.usedList = m.usedList[:0]
+}
+
+// collect lists the queues with a multicast packet in front, from queue first
+// on in a circle, and hides them from the unicast allocator.
+func (m *multicast) collect(sw *switchState, first int32) {
+	m.mine = m.mine[:0]
+	before := 0
+	for w := range sw.masks {
+		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			if sw.queue(local).dst >= 0 {
+				continue
+			}
+			sw.masks[w].sa &^= left & -left
+			m.mine = append(m.mine, local)
+			if int32(local) < first {
+				before++
+			}
+		}
+	}
+	if before > 0 && before < len(m.mine) {
+		slices.Reverse(m.mine[:before])
+		slices.Reverse(m.mine[before:])
+		slices.Reverse(m.mine)
+	}
+}
+
+// serve sends a flit of the packet in front of a queue to the branches that can
+// take it; with due, only to outputs whose turn it is to serve multicast packets.
+// Of branches at different flits those that are furthest behind go first.
+func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
+	v := sw.queue(local)
+	input := uint32(d.matcher.places[local].port)
+	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || m.usedInputs[input] {
+		return
+	}
+	r := m.begin(d, sw, s, local, v)
+	if len(r.branches) == int(r.heads) && r.heads > 0 {
+		return
+	}
+	least := r.flits
+	for i := range r.branches {
+		if b := &r.branches[i]; b.sent < least && m.ready(d, sw, b, due) {
+			least = b.sent
+		}
+	}
+	here := min(r.flits, r.freed+v.count) // flits that have arrived
+	if least >= here && len(r.branches) > 0 {
+		return
+	}
+	sent := 0
+	freed := here
+	for i := range r.branches {
+		b := &r.branches[i]
+		if b.sent == least && m.ready(d, sw, b, due) {
+			m.send(d, sw, r, b, v, t)
+			m.use(input, b.output)
+			sent++
+		}
+		freed = min(freed, b.sent)
+	}
+	if !m.served {
+		m.turn[s], m.served = int32(local)+1, true
+	}
+	d.FlitHops += int64(sent)
+	d.ReplicatedFlits += int64(sent)
+	if freed > r.freed {
+		m.free(d, sw, local, r, v, t)
+	}
+}
+
+// begin is the replication of the packet in front of a queue.
+func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local uint32, v *inVC) *replication {
+	queue := sw.queue0 + int32(local)
+	if i := m.under[queue]; i != 0 {
+		return &m.work[i-1]
+	}
+	in := topology.PortID(sw.port0 + int32(d.matcher.places[local].port))
+	row, ok := m.tables[s].PortsOf(^v.dst, in)
+	if !ok {
+		panic(fmt.Sprintf("core: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, d.graph.PortName(in)))
+	}
+	i := int32(len(m.work))
+	if n := len(m.idle); n > 0 {
+		i, m.idle = m.idle[n-1], m.idle[:n-1]
+	} else {
+		m.work = append(m.work, replication{})
+	}
+	m.under[queue] = i + 1
+	r := &m.work[i]
+	p := d.packet(v.packet >> packetBits)
+	*r = replication{flits: p.flits, branches: r.branches[:0]}
+	for _, out := range row {
+		if out != in {
+			r.branches = append(r.branches, branch{output: uint32(int32(out) - sw.port0), lov: -1})
+		}
+	}
+	r.heads = int32(len(r.branches))
+	if more := int32(len(r.branches)) - 1; more > 0 && d.unit == nil { // without branches it ends here; packets' copies are packets of their own
+		atomic.AddInt32(&p.copies, more)
+	}
+	return r
+}
+
+// ready tells whether a branch's output can take its next flit.
+func (m *multicast) ready(d *domain, sw *switchState, b *branch, due bool) bool {
+	o := sw.outPort(b.output)
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-d.pace(o).window < d.cycle<<intervalShift
+}
+
+// send sends the next flit of a branch.
+func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
+	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+	vc := uint32(b.lov) - b.output*uint32(d.vcs)
+	flags := int32(0)
+	if b.sent == 0 {
+		flags |= headFlit
+	}
+	if b.sent++; b.sent == r.flits {
+		flags |= tailFlit
+		if r.flits > 1 || d.hold == nil {
+			b.release(d, sw)
+		}
+	}
+	ov.flits++
+	ov.credits -= int32(o.bounded)
+	if check.On {
+		d.checkCredits(sw.port0*int32(d.vcs) + b.lov)
+	}
+	depart := max(t.depart, o.nextFree)
+	o.nextFree = depart + d.pace(o).interval
+	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
+	if v.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
+	}
+	*d.flits[o.wheel&15].Place(wholeCycle(depart) + d.latency(o)) = e
+	m.prefer[sw.port0+int32(b.output)] = false
+}
+
+// take gives a branch of the packet in a queue a local output virtual channel.
+func (b *branch) take(d *domain, sw *switchState, queue, lov int32) {
+	b.lov = lov
+	sw.outVC(uint32(lov)).owner = queue
+	sw.outPort(b.output).free &^= 1 << (uint32(lov) - b.output*uint32(d.vcs))
+}
+
+// release lets go of a branch's virtual channel.
+func (b *branch) release(d *domain, sw *switchState) {
+	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+	ov.owner = ^ov.owner
+	o.free |= 1 << (uint32(b.lov) - b.output*uint32(d.vcs))
+	if o.waiters != 0 {
+		d.wakeWaiters(o)
+	}
+}
+
+// free takes the front flit, which all branches have read, out of its queue.
+func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
+	place := d.matcher.places[local]
+	in := sw.inPort(uint32(place.port))
+	d.sendCredit(in, in.upstream+int32(place.vc), t.credit)
+	r.freed++
+	v.count--
+	if len(r.branches) > 0 {
+		d.ReplicatedFlits--
+	} else {
+		d.DiscardedFlits++
+	}
+	if r.freed == r.flits {
+		if len(r.branches) == 0 {
+			d.releaseCopy(v.packet >> packetBits)
+		}
+		m.end(sw.queue0 + int32(local))
+		if d.combined == 0 && v.count > 0 {
+			sw.mask(local).va |= 1 << (local & 63)
+		}
+	}
+	if v.count > 0 {
+		d.advance(v, t.number)
+	}
+	if r.freed == r.flits && d.upcoming != nil {
+		d.leaves(sw, local, v, t.number)
+	}
+}
+
+// end ends the replication of the packet in front of a queue.
+func (m *multicast) end(queue int32) {
+	m.idle = append(m.idle, m.under[queue]-1)
+	m.under[queue] = 0
+}
+
+// settle puts a queue that has something for the crossbar back before the
+// unicast allocator.
+func (m *multicast) settle(sw *switchState, local uint32) {
+	k, bit := sw.mask(local), uint64(1)<<(local&63)
+	if sw.queue(local).count > 0 && k.va&bit == 0 {
+		k.sa |= bit
+	}
+}
+
+// use notes that ports are taken in this step.
+func (m *multicast) use(input, output uint32) {
+	m.usedInputs[input], m.usedOutputs[output] = true, true
+	m.usedList = append(m.usedList, input<<16|output)
+}
+
+// crossed notes what unicast packets take in this step.
+func (m *multicast) crossed(sw *switchState, matches []request) {
+	for _, r := range matches {
+		m.prefer[uint32(sw.port0)+r.output()] = true
+		if len(m.mine) > 0 {
+			m.use(r.port(), r.output())
+		}
+	}
+}
+
+// exclude leaves out requests for ports that multicast packets have taken in this
+// step.
+func (m *multicast) exclude(requests []request) []request {
+	if len(m.usedList) == 0 {
+		return requests
+	}
+	kept := requests[:0]
+	for _, r := range requests {
+		if !m.usedInputs[r.port()] && !m.usedOutputs[r.output()] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,179 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// Under switch.hold an input reads a multicast packet from head to tail, for all outputs
+// that it is granted in the same step: a pass. It holds its input and these outputs until
+// the tail has crossed, and every flit goes to all of them at once. An output takes part
+// if a virtual channel has room for the whole packet, and so has the buffer behind the
+// crossbar: no output holds up the others. Outputs that were not granted get passes of
+// their own; slots are freed, and credits sent, in the last. A packet without branches is
+// read, and dropped, in one pass.
+
+// pass is the present pass of a replication. The branches that take part have a virtual
+// channel; those of passes before are gone.
+type pass struct {
+	on      bool
+	granted uint32 // step
+	crossed int32  // flits
+}
+
+// allocateHeld is allocate for switches that hold ports.
+func (m *multicast) allocateHeld(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+	m.collect(sw, m.turn[s])
+	if len(m.mine) == 0 {
+		d.allocateSwitch(sw, t)
+		return
+	}
+	m.served = false
+	m.grantPasses(d, sw, s, t, true)
+	d.allocateSwitch(sw, t)
+	m.grantPasses(d, sw, s, t, false)
+	for _, local := range m.mine {
+		if d.unit != nil {
+			d.unit.settleMulticast(d, sw, local, t)
+		} else {
+			m.stream(d, sw, local, t)
+			m.settle(sw, local)
+		}
+	}
+	m.forget()
+}
+
+// grantPasses lets packets at the front of queues begin passes, or add outputs to those
+// that begin in this step; with due, by outputs whose turn it is to serve multicast
+// packets. Each output goes to the queue next in its round robin, each input to the
+// first of its queues in the switch's.
+func (m *multicast) grantPasses(d *domain, sw *switchState, s topology.SwitchID, t *stepTime, due bool) {
+	for _, local := range m.mine {
+		v := sw.queue(local)
+		if !m.mayBegin(d, sw, local, v, t) {
+			continue
+		}
+		r := m.begin(d, sw, s, local, v)
+		for i := range r.branches {
+			b := &r.branches[i]
+			if b.lov < 0 && m.takes(d, sw, b.output, r.flits, due) {
+				if free := v.state & uint32(sw.outPort(b.output).free); free != 0 {
+					m.bid(d, sw, local, i, r, free)
+				}
+			}
+		}
+	}
+	for _, local := range m.mine {
+		if v := sw.queue(local); m.mayBegin(d, sw, local, v, t) {
+			m.grantPass(d, sw, s, local, t, due)
+		}
+	}
+	for _, output := range m.wanted {
+		m.bids[output].lov = 0
+	}
+	m.wanted = m.wanted[:0]
+}
+
+// mayBegin tells whether the packet at the front of a queue, a multicast one, may begin a
+// pass in this step, or has begun one in it.
+func (m *multicast) mayBegin(d *domain, sw *switchState, local uint32, v *inVC, t *stepTime) bool {
+	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || d.storeForward && v.packet&headFlit != 0 && !d.whole(v) {
+		return false
+	}
+	if i := m.under[sw.queue0+int32(local)]; i != 0 {
+		if p := &m.work[i-1].pass; p.on {
+			return p.granted == t.number
+		}
+	}
+	input := uint32(d.matcher.places[local].port)
+	return !m.usedInputs[input] && !check.At(d.hold.ports, uint32(sw.port0)+input).input
+}
+
+// takes tells whether an output may begin to take a packet of so many flits.
+func (m *multicast) takes(d *domain, sw *switchState, output uint32, flits int32, due bool) bool {
+	port := uint32(sw.port0) + output
+	if m.usedOutputs[output] || check.At(d.hold.ports, port).output || due && !m.prefer[port] {
+		return false
+	}
+	o := sw.outPort(output)
+	p := d.pace(o)
+	return o.nextFree-p.window+int64(flits-1)*p.interval < d.cycle<<intervalShift
+}
+
+// grantPass grants the packet at the front of a queue the outputs that it has won.
+func (m *multicast) grantPass(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
+	queue, input := sw.queue0+int32(local), uint32(d.matcher.places[local].port)
+	r := &m.work[m.under[queue]-1]
+	won := len(r.branches) == 0 && !due
+	for i := range r.branches {
+		b := &r.branches[i]
+		best := &m.bids[b.output]
+		if best.lov == 0 || best.local != local || b.lov >= 0 {
+			continue
+		}
+		won = true
+		if b.lov = best.lov - 1; r.flits > 1 {
+			b.take(d, sw, queue, b.lov)
+			d.hold.ports[sw.port0+int32(b.output)].output = true
+		}
+		r.heads--
+		m.grant[sw.port0+int32(b.output)] = int32(local) + 1
+		m.prefer[sw.port0+int32(b.output)] = false
+		m.use(input, b.output)
+	}
+	if !won || r.pass.on {
+		return
+	}
+	r.pass = pass{on: true, granted: t.number}
+	m.usedInputs[input] = true
+	m.usedList = append(m.usedList, input<<16|input)
+	d.hold.ports[sw.port0+int32(input)].input = r.flits > 1
+	if !m.served {
+		m.turn[s], m.served = int32(local)+1, true
+	}
+}
+
+// stream sends the next flit of a pass, if it has come, where flits are the unit.
+func (m *multicast) stream(d *domain, sw *switchState, local uint32, t *stepTime) {
+	i, v := m.under[sw.queue0+int32(local)], sw.queue(local)
+	if i == 0 {
+		return
+	}
+	r := &m.work[i-1]
+	if p := &r.pass; !p.on || r.freed+v.count <= p.crossed {
+		return
+	}
+	for i := range r.branches {
+		if b := &r.branches[i]; b.lov >= 0 && b.sent == r.pass.crossed {
+			m.send(d, sw, r, b, v, t)
+			d.FlitHops++
+			d.ReplicatedFlits++
+		}
+	}
+	r.pass.crossed++
+	done := r.pass.crossed == r.flits
+	if r.heads == 0 {
+		m.free(d, sw, local, r, v, t)
+	}
+	if done {
+		m.endPass(d, sw, local, r)
+	}
+}
+
+// endPass lets go of the ports of a pass whose tail has crossed, and drops its branches.
+func (m *multicast) endPass(d *domain, sw *switchState, local uint32, r *replication) {
+	held := check.Of(d.hold.ports).From(uint32(sw.port0))
+	if r.flits > 1 {
+		held.At(uint32(d.matcher.places[local].port)).input = false
+	}
+	r.pass.on = false
+	left := r.branches[:0]
+	for _, b := range r.branches {
+		if b.lov < 0 {
+			left = append(left, b)
+		} else if r.flits > 1 {
+			held.At(b.output).output = false
+		}
+	}
+	r.branches = left
+}

@@ -1,0 +1,169 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// Pattern chooses destinations.
+type Pattern interface {
+	Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID
+}
+
+// Process chooses the times of packets.
+type Process interface {
+	// NextGap is the number of cycles, at least 1, from one packet of a
+	// terminal to its next. state is the terminal's own memory, 0 at first.
+	NextGap(r *sim.Stream, state *uint32) int64
+}
+
+// Sizes chooses the lengths of packets.
+type Sizes interface {
+	Draw(r *sim.Stream) int
+}
+
+// OpenLoop is a source whose packets are born regardless of what becomes of
+// them, into source queues without bound. The queues take no memory: births
+// are drawn in order, and a packet is made only when its terminal can send it.
+type OpenLoop struct {
+	pattern Pattern
+	process Process
+	sizes   Sizes
+	sources []openSource // by terminal
+	stop    int64        // no births from this cycle on
+}
+
+// openSource is a terminal's source.
+type openSource struct {
+	next     int64      // birth of the next packet
+	births   sim.Stream // when
+	contents sim.Stream // where to, how long
+	state    uint32     // the process's
+}
+
+// OpenLoop makes a source for the terminals of f, with streams of the seed of f.
+func (f *Fabric) OpenLoop(pattern Pattern, process Process, sizes Sizes) *OpenLoop {
+	return NewOpenLoop(f.graph.Terminals(), pattern, process, sizes, f.seed)
+}
+
+// NewOpenLoop makes the source of so many terminals.
+func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, seed uint64) *OpenLoop {
+	o := &OpenLoop{
+		pattern: pattern, process: process, sizes: sizes, stop: fabric.Never, sources: make([]openSource, terminals),
+	}
+	for t := range terminals {
+		s := &o.sources[t]
+		s.births = sim.NewStream(seed, "birth", t)
+		s.contents = sim.NewStream(seed, "packet", t)
+		s.next = process.NextGap(&s.births, &s.state) - 1
+	}
+	return o
+}
+
+// Terminals is the number of terminals that the source is for.
+func (o *OpenLoop) Terminals() int { return len(o.sources) }
+
+// Next implements Source.
+func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	s := &o.sources[t]
+	birth := s.next
+	spec.Birth = birth
+	if birth > until || birth >= o.stop {
+		if birth >= o.stop {
+			spec.Birth = fabric.Never
+		}
+		return false
+	}
+	s.next = birth + o.process.NextGap(&s.births, &s.state)
+	spec.Dst = o.pattern.Destination(t, &s.contents)
+	spec.Flits = int32(o.sizes.Draw(&s.contents))
+	spec.Tag, spec.VCs, spec.MLID = 0, 0, 0
+	return true
+}
+
+// prefetch asks for the sources of some terminals.
+func (o *OpenLoop) Prefetch(terminals []int32) {
+	mem.PrefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
+}
+
+// Closed tells that births do not wait for arrivals.
+func (o *OpenLoop) Closed() bool { return false }
+
+// Begin implements [fabric.Workload].
+func (o *OpenLoop) Begin(c int64) {
+	for t := range o.sources {
+		o.sources[t].next += c
+	}
+}
+
+// Stop ends the births at cycle c: packets that would have been born then or
+// later, and those still waiting at their source when the last terminal has
+// looked, are not sent.
+func (o *OpenLoop) Stop(c int64) { o.stop = c }
+
+// Behind tells whether some terminal has packets, born before cycle c, that
+// have not been sent yet.
+func (o *OpenLoop) Behind(c int64) bool {
+	for t := range o.sources {
+		if o.sources[t].next < c {
+			return true
+		}
+	}
+	return false
+}
+
+// BehindBy is how long the oldest packets that wait at their sources have done so
+// at cycle now: the root of the mean square over all terminals, those with none
+// counting as 0. (A square, so that a few terminals that fall further and further
+// behind are seen among many that do not.) In a run without end, it is bounded
+// if all queues are.
+func (o *OpenLoop) BehindBy(now int64) float64 {
+	squares := 0.0
+	for t := range o.sources {
+		if age := float64(now - o.sources[t].next); age > 0 {
+			squares += age * age
+		}
+	}
+	return math.Sqrt(squares / float64(len(o.sources)))
+}
+
+// openStateBytes is the length of the state of a terminal.
+const openStateBytes = 28
+
+// AppendState implements [fabric.Workload].
+func (o *OpenLoop) AppendState(b []byte) []byte {
+	b = slices.Grow(b, openStateBytes*len(o.sources))
+	for t := range o.sources {
+		s := &o.sources[t]
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.next))
+		b = binary.LittleEndian.AppendUint64(b, s.births.State())
+		b = binary.LittleEndian.AppendUint64(b, s.contents.State())
+		b = binary.LittleEndian.AppendUint32(b, s.state)
+	}
+	return b
+}
+
+// RestoreState implements [fabric.Workload].
+func (o *OpenLoop) RestoreState(b []byte) error {
+	const size = openStateBytes
+	if len(b) != size*len(o.sources) {
+		return fmt.Errorf("the state of an open loop has %d bytes, want %d for %d terminals", len(b), size*len(o.sources), len(o.sources))
+	}
+	for t := range o.sources {
+		s := &o.sources[t]
+		s.next = int64(binary.LittleEndian.Uint64(b))
+		s.births = sim.StreamFrom(binary.LittleEndian.Uint64(b[8:]))
+		s.contents = sim.StreamFrom(binary.LittleEndian.Uint64(b[16:]))
+		s.state = binary.LittleEndian.Uint32(b[24:])
+		b = b[size:]
+	}
+	return nil
+}

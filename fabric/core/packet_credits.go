@@ -1,0 +1,116 @@
+package core
+
+import "slices"
+
+// An input serves one packet at a time and sends its credits in order, so that one ramp
+// at a time comes back to the sending end of a channel, on whichever virtual channel.
+// How many of its credits there are is found when somebody asks.
+
+// arriveCredits takes the ramps whose first credit comes back in cycle c.
+func (u *packetUnit) arriveCredits(d *domain, c int64) {
+	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
+		if d.large {
+			u.prefetchCredits(d, batch)
+		}
+		for i := range batch {
+			r := &batch[i]
+			u.finish(d, r.port)
+			u.credits[r.port].ramp = *r
+			if u.watched && r.port < d.terminalOut0 {
+				u.quiet[r.port] = 0
+			}
+			u.wakeFor(d, r.port)
+		}
+	}
+}
+
+// wakeFor lets those look that wait for credits of a port, or of a terminal's.
+func (u *packetUnit) wakeFor(d *domain, port int32) {
+	if port >= d.terminalOut0 {
+		d.creditTerminal(d.terminalOV0 + (port-d.terminalOut0)*int32(d.vcs))
+		return
+	}
+	if o := &d.out[port]; o.waiters != 0 {
+		d.wakeWaiters(o)
+	}
+	if d.multicast != nil {
+		u.wakeMulticast(d, &d.switches[d.graph.PortSwitch[port]])
+	}
+}
+
+// settle counts the credits that have come back to a port by now.
+func (u *packetUnit) settle(d *domain, port int32) {
+	r := &u.credits[port]
+	if r.ov < 0 {
+		return
+	}
+	d.outVC[r.ov].credits += r.take(u, d.arrived())
+	if r.done == r.flits {
+		r.ov = -1
+	}
+}
+
+// arrived is the time before which flits and credits have arrived.
+func (d *domain) arrived() int64 {
+	if d.departing {
+		return d.cycle << intervalShift
+	}
+	return (d.cycle + 1) << intervalShift
+}
+
+// finish counts all credits of a ramp.
+func (u *packetUnit) finish(d *domain, port int32) {
+	if r := &u.credits[port]; r.ov >= 0 {
+		d.outVC[r.ov].credits += r.flits - r.done
+		r.ov = -1
+	}
+}
+
+// room counts the credits of a port and, where those under way are going to make room
+// for a packet of so many flits on a virtual channel of a set, sees to it that those who
+// wait look then.
+func (u *packetUnit) room(d *domain, port int32, set uint32, need int32) {
+	u.settle(d, port)
+	r := &u.credits[port]
+	if r.ov < 0 || set>>(r.ov-port*int32(d.vcs))&1 == 0 {
+		return
+	}
+	short := need - d.outVC[r.ov].credits
+	if short <= 0 || short > r.flits-r.done {
+		return
+	}
+	if at := r.time(u, r.done+short-1); at < r.roomAt {
+		r.roomAt = at
+		u.at(at, creditsCome, port, 0)
+	}
+}
+
+// creditsUnderWay tells whether any credit has not come back.
+func (u *packetUnit) creditsUnderWay(d *domain) bool {
+	for _, w := range u.ramps {
+		if w != nil && w.Len() > 0 {
+			return true
+		}
+	}
+	u.settleAll(d)
+	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })
+}
+
+// settleAll counts the credits that have come back to all ports.
+func (u *packetUnit) settleAll(d *domain) {
+	for port := range u.credits {
+		u.settle(d, int32(port))
+	}
+}
+
+// comeHome counts all credits that are under way, for the audit of a network in which
+// nothing else moves but flits that have gone.
+func (u *packetUnit) comeHome(d *domain) {
+	u.passAll(d)
+	for port := range u.credits {
+		u.finish(d, int32(port))
+	}
+	for port := range u.flows {
+		u.complete(d, int32(port), arriving, crossing, leaving)
+	}
+}

@@ -1,0 +1,208 @@
+package core
+
+import "github.com/weft-sim/weft/fabric"
+
+// cross is Fabric.cross for packets: heads have been granted the crossbar in step t.
+// All of the rest of their packets follows from that.
+//
+// Let a packet of n flits be granted in step g, its flits arrive at a(i), and its
+// output's channel take a flit in I and be free at F. Stages, channels and credits
+// take as long as for flits. Flit i then crosses in step
+//
+//	x(i) = max(g + i, first step of a(i), first step with room behind the crossbar)
+//
+// as arrivals are a cycle apart at least, and so are the times at which the channel
+// makes room; it leaves at
+//
+//	d(i) = max(d(0) + i I, a(i) + stages),  d(0) = max(F, g + stages)
+//
+// since d(0) is at least a(0) + stages, and a(i) is a straight line from the first
+// flit to the last or, where the packet has come by channels of several rates, bent
+// upwards. So head and tail are known exactly from head and tail, hop by hop; see
+// [train] for those between. The output's room changes x, for the credits, and no d:
+// [fabric.Config.Check] refuses bounds that small.
+func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *stepTime, advance bool) {
+	vcs := uint32(d.vcs)
+	for _, r := range matches {
+		local, port, output := r.local(), r.port(), r.output()
+		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
+		if advance {
+			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(local-port*vcs+1)
+		}
+		pace, p := d.pace(o), d.train(v.packet>>packetBits)
+		n := p.flits
+		// Field by field, here and below: what is copied in pieces of 16 bytes as it has
+		// been put together of shorter ones waits until all that was written before is
+		// in the cache.
+		var c transit
+		c.packet, c.granted, c.first = v.packet>>packetBits, d.steps.wide(t.number), max(o.nextFree, t.depart)
+		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
+		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.out, int32(lowestOV(v.hop, vcs))
+		c.follow(u, d, pace.interval)
+		if u.followed != nil {
+			u.followed.passing[sw.queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
+		}
+		vc := uint32(v.out) - output*vcs
+		u.send(d, sw, output, v, v.packet, &c)
+		credits := u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
+		if n == 1 {
+			u.leave(d, sw, local, v, t.number, d.combined == 0)
+			continue
+		}
+		if u.flights != nil {
+			u.flights[sw.queue0+int32(local)] = newFlight(u, d, &c, credits)
+		}
+		if u.timed {
+			u.holdUntil(d, sw, local, port, output, c.crossed)
+			continue
+		}
+		if d.combined != 0 {
+			sw.outVC(uint32(v.out)).owner = sw.queue0 + int32(local)
+			o.free &^= 1 << (vc & 15)
+		}
+		u.begin(d, sw, local, port, output, c.crossed)
+	}
+}
+
+// send puts a packet, from the front of a queue or a copy of that one, onto its channel.
+func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
+	o, n, p := sw.outPort(output), c.in.flits, d.train(packet>>packetBits)
+	pace := d.pace(o)
+	latency := int64(pace.latency)
+	o.nextFree = c.last + pace.interval
+	p.head, p.tail, p.flits, p.pace, p.slow = c.first+latency<<intervalShift, wholeCycle(c.last)+latency, n, c.pace, c.in.slow
+	if !c.late {
+		p.slow = p.pace
+	}
+	ov := sw.outVC(uint32(c.lov))
+	ov.flits += uint32(n)
+	d.FlitHops += int64(n)
+	arrival := p.tail // a terminal has no use for the head
+	if o.bounded != 0 {
+		arrival = wholeCycle(c.first) + latency
+	}
+	e := d.flits[o.wheel&15].Place(arrival)
+	e.queue, e.packet, e.dst, e.state = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.bounded), packet, v.dst, v.state
+	if v.state < maxHops<<hopShift {
+		e.state += 1 << hopShift
+	}
+	if u.watched {
+		u.departs(d, sw, output, c)
+	} else {
+		ov.credits -= n * int32(o.bounded)
+	}
+}
+
+// transit is a packet on its way through a switch.
+type transit struct {
+	packet  int32
+	in      train // how it comes
+	granted int64 // step
+	crossed int64 // step in which its last flit crosses
+	first   int64 // when its first flit leaves by the channel, in cycles << intervalShift
+	last    int64 // and its last
+	window  int64 // of the output's pace
+	lov     int32 // local output virtual channel
+	decided int32 // likewise: that its flits are counted under while they wait
+	late    bool  // the last flit leaves when it has come, not when the channel is free
+	pace    uint8 // of the output
+}
+
+// follow finds when the last flit of a packet crosses, and when it leaves by a channel
+// that takes so long for each.
+func (c *transit) follow(u *packetUnit, d *domain, interval int64) {
+	s, rest := &d.steps, int64(c.in.flits-1)
+	c.crossed, c.last = c.granted+rest, c.first+rest*interval
+	if rest == 0 {
+		return
+	}
+	if c.window < fabric.Never { // before that, there is no room behind the crossbar
+		c.crossed = max(c.crossed, s.firstStep((c.last-c.window)>>intervalShift+1))
+	}
+	if c.in.tail > d.cycle {
+		step := s.firstStep(c.in.tail)
+		c.crossed = max(c.crossed, step)
+		if last := s.cycleFrom(step+s.traverse) << intervalShift; last > c.last {
+			c.last, c.late = last, true
+		}
+		if s.whole == 0 {
+			c.phases(u, d, interval)
+		}
+	}
+}
+
+// phases is follow where the stages take a cycle more or less by the cycle that they
+// begin in: flits before the last may leave so late that they hold it up.
+func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
+	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
+	s, rest := &d.steps, int64(c.in.flits-1)
+	for k := int64(1); k <= min(rest, longest); k++ {
+		a := max(wholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<intervalShift-k*u.slopes[c.in.slow])>>intervalShift)
+		if a <= d.cycle {
+			return
+		}
+		if last := s.cycleFrom(s.firstStep(a)+s.traverse)<<intervalShift + k*interval; last > c.last {
+			c.last, c.late = last, false
+		}
+	}
+}
+
+// crosses makes an empty ramp that of when the flits of a packet cross. It is about an output virtual channel.
+func (c *transit) crosses(u *packetUnit, d *domain, ov int32, r *ramp) {
+	r.start(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
+	c.limit(u, d, r, 0)
+}
+
+// leaves makes one of when they leave by the channel.
+func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *ramp) {
+	r.start(c.in.flits, ov, c.first, c.pace)
+	if c.in.tail > d.cycle {
+		c.in.limit(u, r, d.steps.crossCycles<<intervalShift)
+	}
+}
+
+// limit limits what the flits of a packet do to so many cycles after they can cross, as
+// far as it is the channels that limit them.
+func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
+	after := cycles << intervalShift
+	if c.in.tail > d.cycle {
+		c.in.limit(u, r, after)
+	}
+	if c.window < fabric.Never {
+		r.limit(u, c.first-c.window+1<<intervalShift+after, c.pace)
+	}
+}
+
+// limit limits what the flits of a packet do to a time after they have come.
+func (p *train) limit(u *packetUnit, r *ramp, after int64) {
+	r.limit(u, p.tail<<intervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
+	if p.slow != p.pace {
+		r.limit(u, p.head+1<<intervalShift-1+after, p.pace) // from the cycle on that begins next
+	}
+}
+
+// returnCredits sends the credits of a packet's flits back for ov upstream. It returns
+// when the first of them comes.
+func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) (first int64) {
+	s := &d.steps
+	stored := t.credit
+	if u.creditRate == u.stepRate {
+		// One a step, sent in the next cycle that begins: the line is so far above the
+		// cycle of the first as steps are left that have credits in the same cycle.
+		left := s.firstStep(t.credit>>intervalShift) - c.granted - s.alloc
+		stored += max(0, int64(s.speedup)-1-left) * u.slopes[u.stepRate]
+	} else {
+		stored = max(stored, in.nextCredit)
+	}
+	var r ramp
+	r.start(c.in.flits, upstream, stored, u.creditRate)
+	if c.in.flits > 1 {
+		c.limit(u, d, &r, s.allocCycles)
+	}
+	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
+	r.delay(int64(in.delay) << intervalShift)
+	sent := u.ramps[in.wheel&15].Place(r.time(u, 0))
+	r.copyTo(sent)
+	sent.port = in.upstream / int32(d.vcs)
+	return r.at[0]
+}

@@ -1,0 +1,151 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// With packets as the unit, every copy of a multicast packet is a packet of its own; the
+// last one is the packet itself. What a pass grants ([multicast.grantPasses]) is what it
+// is for flits.
+
+// forward has the packet at the front of a queue cross by the outputs of the pass that it
+// begins in step t: what follows is known, as in [packetUnit.cross].
+func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replication, t *stepTime) {
+	v, place := sw.queue(local), d.matcher.places[local]
+	c := transit{in: *d.train(v.packet >> packetBits), granted: d.steps.wide(t.number), window: fabric.Never, decided: -1}
+	branches := int64(0)
+	for i := range r.branches {
+		b := &r.branches[i]
+		if b.lov < 0 {
+			continue
+		}
+		branches++
+		copied := c
+		o := sw.outPort(b.output)
+		copied.first, copied.pace, copied.lov = max(o.nextFree, t.depart), d.pace(o).slope, b.lov
+		copied.follow(u, d, d.pace(o).interval)
+		packet := v.packet
+		if r.heads > 0 || i < len(r.branches)-1 {
+			packet = d.copyPacket(packet>>packetBits)<<packetBits | packet&(1<<packetBits-1)
+		}
+		copied.packet = packet >> packetBits
+		u.send(d, sw, b.output, v, packet, &copied)
+	}
+	c.follow(u, d, 0) // as far as the input goes
+	d.ReplicatedFlits += branches * int64(r.flits)
+	if r.heads == 0 {
+		in := sw.inPort(uint32(place.port))
+		u.returnCredits(d, in, in.upstream+int32(place.vc), t, &c)
+		if len(r.branches) == 0 {
+			d.DiscardedFlits += int64(r.flits)
+		} else {
+			d.ReplicatedFlits -= int64(r.flits)
+		}
+	}
+	if r.flits == 1 {
+		u.endPass(d, sw, local, v, t.number)
+	} else {
+		u.awaitTail(d, sw, local, uint32(place.port), c.crossed)
+	}
+}
+
+// copyPacket makes a copy of a packet's record.
+func (d *domain) copyPacket(id int32) int32 {
+	made := d.takePacket()
+	*d.packet(made) = *d.packet(id)
+	return made
+}
+
+// endPass ends the pass of the packet at the front of a queue, whose tail has crossed in
+// a step: it gives back what it holds and, if it was the last, leaves.
+func (u *packetUnit) endPass(d *domain, sw *switchState, local uint32, v *inVC, step uint32) {
+	m, queue := d.multicast, sw.queue0+int32(local)
+	r := &m.work[m.under[queue]-1]
+	if r.flits > 1 {
+		held := check.Of(d.hold.ports).From(uint32(sw.port0))
+		for i := range r.branches {
+			b := &r.branches[i]
+			if b.lov < 0 {
+				continue
+			}
+			b.release(d, sw)
+			if u.watched {
+				u.complete(d, sw.port0+int32(b.output), crossing)
+			}
+			u.wakeAll(d, &held.At(b.output).outputWaiters)
+		}
+		u.wakeAll(d, &held.At(uint32(d.matcher.places[local].port)).inputWaiters)
+		u.wakeMulticast(d, sw)
+	}
+	last := r.heads == 0
+	if last && len(r.branches) == 0 {
+		d.freePacket(v.packet >> packetBits)
+	}
+	m.endPass(d, sw, local, r)
+	if last {
+		m.end(queue)
+		u.leave(d, sw, local, v, step, false)
+	} else {
+		sw.mask(local).sa |= 1 << (local & 63)
+	}
+}
+
+// settleMulticast begins what a multicast queue has been granted in step t, or has it bid
+// again: in the next step or, where that is sure to be in vain, when something changes.
+func (u *packetUnit) settleMulticast(d *domain, sw *switchState, local uint32, t *stepTime) {
+	m, queue := d.multicast, sw.queue0+int32(local)
+	if i := m.under[queue]; i != 0 && m.work[i-1].pass.on {
+		u.forward(d, sw, local, &m.work[i-1], t)
+		return
+	}
+	if u.waitsInVain(d, sw, local, t) {
+		m.asleep[queue>>6] |= 1 << (queue & 63)
+	} else {
+		m.settle(sw, local)
+	}
+}
+
+// waitsInVain tells that the multicast packet at the front of a queue can begin nothing
+// until a port or a virtual channel of its switch is let go, or credits come.
+func (u *packetUnit) waitsInVain(d *domain, sw *switchState, local uint32, t *stepTime) bool {
+	m, v := d.multicast, sw.queue(local)
+	i := m.under[sw.queue0+int32(local)]
+	if v.count == 0 || int32(v.ready-t.number) > 0 || i == 0 {
+		return false
+	}
+	held, input := check.Of(d.hold.ports).From(uint32(sw.port0)), uint32(d.matcher.places[local].port)
+	if held.At(input).input {
+		return true
+	}
+	if m.usedInputs[input] {
+		return false
+	}
+	r := &m.work[i-1]
+	for i := range r.branches {
+		output := r.branches[i].output
+		if held.At(output).output {
+			continue
+		}
+		free := v.state & uint32(sw.outPort(output).free)
+		if m.usedOutputs[output] || free != 0 && d.withCredits(sw, output, free, r.flits) != 0 {
+			return false
+		}
+	}
+	return len(r.branches) > 0
+}
+
+// wakeMulticast has the multicast packets that wait at a switch bid again.
+func (u *packetUnit) wakeMulticast(d *domain, sw *switchState) {
+	if d.multicast == nil {
+		return
+	}
+	word := sw.queue0 >> 6
+	for w := range sw.masks {
+		if asleep := &d.multicast.asleep[word+int32(w)]; *asleep != 0 {
+			sw.masks[w].sa |= *asleep
+			*asleep = 0
+			d.activate(word + int32(w))
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package core_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestLongPauses sends packets by the same queues again after pauses of half to all of the
+// 2^32 steps that numbers of steps tell apart: they must find the queues empty, as flits do.
+// At two steps a cycle these are pauses of 2^30 to 2^31 cycles.
+func TestLongPauses(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3} })
+	var arrivals [2]map[uint64]fabric.Delivery
+	births := []int64{0, 5, 1<<30 + 100, 1<<30 + 1<<30/2*3, 4 << 30, 4<<30 + 3}
+	for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		config := holding(fabric.DefaultConfig())
+		config.Fabric.Unit = unit
+		f, s := n.fabric(t, config), &script{}
+		for tag, birth := range births {
+			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
+		}
+		if err := f.Attach(s, s); err != nil {
+			t.Fatal(err)
+		}
+		f.Advance(5 << 30)
+		arrivals[i] = s.byTag()
+	}
+	for tag := range births {
+		if flits, packets := arrivals[0][uint64(tag)], arrivals[1][uint64(tag)]; flits != packets || flits.Flits != 7 {
+			t.Errorf("packet %d: %+v as flits, %+v as a packet", tag, flits, packets)
+		}
+	}
+}
+
+// TestRoutesAhead: in networks that are taken to be large switches route while those ahead
+// of them are evaluated, and come to the same state.
+func TestRoutesAhead(t *testing.T) {
+	networks := []network{
+		newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 }),
+		dragonflyNetwork(t, "val", 2, 4, 2),
+		newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4} }),
+	}
+	run := func(t *testing.T, n network, load, speedup float64) []byte {
+		config := fabric.DefaultConfig()
+		packets(&config)
+		config.Switch.Speedup = speedup
+		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
+		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
+		if err := f.Attach(source, &script{}); err != nil {
+			t.Fatal(err)
+		}
+		f.Advance(1500)
+		return stateOf(t, f)
+	}
+	for i, n := range networks {
+		for _, load := range []float64{0.2, 1} {
+			for _, speedup := range []float64{1, 1.5, 2} {
+				inTurn := run(t, n, load, speedup)
+				t.Run("", func(t *testing.T) {
+					core.PrefetchAlways(t.Cleanup)
+					if !bytes.Equal(run(t, n, load, speedup), inTurn) {
+						t.Errorf("network %d, load %g, speedup %g: another state", i, load, speedup)
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package core
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// packetUnit makes the packet the unit of the simulation: the same switches,
+// decisions and allocators, with the same state, as for flits under switch.hold. The
+// queues hold packets, each standing for its head. When a head is granted the
+// crossbar, the times of all of its packet's flits follow ([packetUnit.cross]), as
+// nothing comes between them:
+//
+//   - the head arrives at the next switch: an event there, as for flits;
+//   - the tail crosses: an event here, which releases input, output and virtual
+//     channel and brings the next packet to the front;
+//   - credits go back: one event at the sender for the first of them, which hands
+//     over a [ramp] for all.
+//
+// A head that cannot bid is asleep, in a list of what it waits for, until that
+// happens: a switch is visited when something can.
+//
+// Times of decisions are whole cycles, those of channels have the binary digits
+// behind the cycle that flits have. Where these do not divide the clock, a flit of the
+// middle of a packet is up to a cycle off for every hop, heads and tails are as for
+// flits but for that.
+type packetUnit struct {
+	slopes     []int64 // of ramps: by pace, then those below
+	creditRate uint8   // slope of what is stored on the credits' wires
+	stepRate   uint8   // slope of what is stored in the core
+	step       int     // of the present cycle, while a switch is evaluated
+	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
+	watched    bool    // routings look at what moves: flows
+	timed      bool    // ports are held up to a step
+	swept      int64   // cycle of the last sweep, where they are
+
+	credits []portCredits // by port, then by terminal
+	streams []streams     // by mask word
+	flows   [][]flow      // by port; nil unless watched
+	quiet   []int64       // likewise: nothing of a port moves before this cycle
+	flights []flight      // by queue; nil unless something can fail
+	starts  []int64       // likewise, by terminal: when its present packet began to leave
+
+	followed *followed // nil without observers
+
+	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
+	events *sim.Wheel[event]
+}
+
+// event is what happens at a queue or a port. 12 bytes.
+type event struct {
+	number int32 // of the queue, or of the port as of Fabric.out
+	port   int32 // that a tail crosses to
+	kind   eventKind
+}
+
+type eventKind uint8
+
+const (
+	tailCrosses eventKind = iota // of the packet at the front of a queue
+	queueWakes                   // what it waits for has happened by itself
+	creditsCome                  // to a port: those that somebody waits for
+)
+
+// at files an event.
+func (u *packetUnit) at(cycle int64, kind eventKind, number, port int32) {
+	*u.events.Place(cycle) = event{number, port, kind}
+}
+
+// portCredits is the credits that are coming back to the sending end of a channel, in a
+// cache line.
+type portCredits struct {
+	ramp
+	roomAt int64 // cycle of the next creditsCome; Never: none
+}
+
+// streams says which of 64 queues have a packet whose head has crossed and whose tail
+// has not, and whose tail crosses in this cycle.
+type streams struct{ under, tail uint64 }
+
+// train is how a packet comes in by its present channel: flit i arrives in the first
+// cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
+// later. 32 bytes.
+type train struct {
+	head  int64 // cycles << intervalShift
+	tail  int64 // cycle
+	flits int32
+	pace  uint8 // of the channel
+	slow  uint8 // of the channel that the tail has been late from
+}
+
+type trainChunk [chunkPackets]train
+
+// openTrains makes the records of a chunk of packets.
+func (t *packetTable) openTrains(chunk int) {
+	if chunk >= len(t.trains) {
+		t.trains = append(t.trains, nil)
+	}
+	t.trains[chunk] = new(trainChunk)
+}
+
+// train is how a packet comes in.
+func (d *domain) train(id int32) *train {
+	return &d.packets.trains[id>>chunkBits][id&(chunkPackets-1)]
+}
+
+// flitsOf is the length of a packet.
+func (d *domain) flitsOf(id int32) int32 {
+	if d.unit != nil {
+		return d.train(id).flits
+	}
+	return d.packet(id).flits
+}
+
+// endsPacket tells whether the front of a queue is the last flit of its packet; of packets
+// as the unit it is the head.
+func (d *domain) endsPacket(packet int32) bool {
+	return packet&tailFlit != 0 && (d.unit == nil || d.train(packet>>packetBits).flits == 1)
+}
+
+func readsCredits(r fabric.Routing) bool {
+	c, ok := r.(fabric.CreditReader)
+	return ok && c.ReadsCredits()
+}
+
+// newPacketUnit makes what f needs beyond its state for flits.
+func newPacketUnit(f *Fabric) *packetUnit {
+	u := &packetUnit{
+		credits: make([]portCredits, len(f.out)), streams: make([]streams, len(f.masks)),
+		watched: f.occupancy || f.escape != nil || readsCredits(f.routing),
+	}
+	for i := range u.credits {
+		u.credits[i].ov, u.credits[i].roomAt = -1, fabric.Never
+	}
+	for i, p := range f.paces {
+		like := slices.IndexFunc(f.paces[:i], func(q pace) bool { return q.interval == p.interval && q.window == p.window })
+		if like < 0 {
+			f.paces[i].slope = u.slope(p.interval)
+		} else {
+			f.paces[i].slope = f.paces[like].slope
+		}
+	}
+	s := &f.config.Switch
+	u.stepRate = u.slope(int64(math.Ceil((1 << intervalShift) / s.Speedup)))
+	u.creditRate = u.stepRate
+	if float64(s.CreditsPerCycle) < s.Speedup && s.CreditsPerCycle > 0 {
+		u.creditRate = u.slope(f.creditInterval)
+	}
+	if u.watched {
+		u.flows, u.quiet = make([][]flow, len(f.in)), make([]int64, len(f.in))
+		few := mem.HugePages(make([]flow, fewFlows*len(f.in)))
+		for p := range u.flows {
+			u.flows[p], few = few[:0:fewFlows], few[fewFlows:]
+		}
+	}
+	return u
+}
+
+// slope adds a slope.
+func (u *packetUnit) slope(every int64) uint8 {
+	u.slopes = append(u.slopes, every)
+	return uint8(len(u.slopes) - 1)
+}
+
+// of is u for a domain, which has wheels of its own: the records of ports and queues are
+// those of all.
+func (u *packetUnit) of() *packetUnit {
+	own := *u
+	return &own
+}
+
+// makeWheels gives the unit of one of the domains of f empty wheels.
+func (u *packetUnit) makeWheels(f *Fabric) {
+	u.ramps[0], u.events = sim.NewWheel[ramp](f.horizon), sim.NewWheel[event](f.horizon)
+	if domains := len(f.tasks); domains > 1 {
+		for i := range domains {
+			u.ramps[1+i] = sim.NewWheel[ramp](f.horizon + f.lookahead)
+		}
+	}
+}
+
+// reach is how far ahead packets are filed beyond what flits are: as long as a buffer
+// full of flits takes a channel, within reason.
+func (u *packetUnit) reach(f *Fabric) int64 {
+	const reason = 4096
+	longest := int64(0)
+	for _, p := range f.paces {
+		longest = max(longest, p.interval)
+	}
+	return min(reason, int64(f.buffer)*longest>>intervalShift)
+}

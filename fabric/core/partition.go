@@ -1,0 +1,182 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// partition divides switches into n parts of about equal work whose channels to
+// each other are as slow as possible, since parts can be simulated apart for as
+// long as those take. Switches joined by faster channels stay together: the
+// groups of a dragonfly, the racks of a long-cabled network. Of these, those
+// with terminals go to parts in the order of their numbers (slabs of a torus,
+// neighbouring leaves of a tree), by the terminals' weights (len = terminals; nil: all
+// alike); the others, level by level, to the part with the most of their neighbours,
+// which makes sub-trees.
+func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, weights []int32) []int {
+	var latencies []int32
+	for p := range g.NumPorts() {
+		if g.Peer[p] >= 0 {
+			latencies = append(latencies, latency(topology.PortID(p)))
+		}
+	}
+	slices.Sort(latencies)
+	latencies = slices.Compact(latencies)
+	weight := make([]int, g.Switches())
+	for t := range g.Terminals() {
+		w := 1
+		if weights != nil {
+			w = int(weights[t])
+		}
+		weight[g.TerminalSwitch(topology.TerminalID(t))] += w
+	}
+	var cluster, carries []int
+	for _, cut := range slices.Backward(latencies) {
+		cluster = clusters(g, func(p topology.PortID) bool { return latency(p) < cut })
+		carries = make([]int, slices.Max(cluster)+1) // weight, by cluster
+		for s, c := range cluster {
+			carries[c] += weight[s]
+		}
+		if divisible(carries, n) {
+			break
+		}
+	}
+	if cluster == nil {
+		return make([]int, g.Switches())
+	}
+	return spread(g, cluster, carries, n)
+}
+
+// clusters numbers the sets of switches that the chosen channels join, by their
+// lowest switch.
+func clusters(g *topology.Graph, joins func(topology.PortID) bool) []int {
+	cluster := make([]int, g.Switches())
+	for s := range cluster {
+		cluster[s] = -1
+	}
+	count := 0
+	for first := range cluster {
+		if cluster[first] >= 0 {
+			continue
+		}
+		cluster[first] = count
+		for queue := []topology.SwitchID{topology.SwitchID(first)}; len(queue) > 0; queue = queue[1:] {
+			for p, end := g.Ports(queue[0]); p < end; p++ {
+				if g.Peer[p] < 0 || !joins(p) {
+					continue
+				}
+				if s := g.PortSwitch[g.Peer[p]]; cluster[s] < 0 {
+					cluster[s] = count
+					queue = append(queue, s)
+				}
+			}
+		}
+		count++
+	}
+	return cluster
+}
+
+// divisible tells whether parts of nearly equal weight can be made of clusters.
+func divisible(carries []int, n int) bool {
+	most, all := slices.Max(carries), sum(carries)
+	return most*n*20 <= 21*all || most*n*8 <= all
+}
+
+func sum(numbers []int) (all int) {
+	for _, n := range numbers {
+		all += n
+	}
+	return all
+}
+
+// spread assigns clusters to parts.
+func spread(g *topology.Graph, cluster, carries []int, n int) []int {
+	count := len(carries)
+	ports := make([]int, count)
+	members := make([][]topology.SwitchID, count)
+	for s, c := range cluster {
+		members[c] = append(members[c], topology.SwitchID(s))
+		first, end := g.Ports(topology.SwitchID(s))
+		ports[c] += int(end - first)
+	}
+	part, load := make([]int, count), make([]int, n)
+	var level []int
+	before, all := 0, max(1, sum(carries))
+	for c := range part {
+		part[c] = -1
+		if carries[c] > 0 {
+			part[c] = min(n-1, (2*before+carries[c])*n/(2*all))
+			before += carries[c]
+			load[part[c]] += ports[c]
+			level = append(level, c)
+		}
+	}
+	for len(level) > 0 {
+		var next []int
+		listed := make([]bool, count)
+		for _, c := range level {
+			for _, s := range members[c] {
+				for p, end := g.Ports(s); p < end; p++ {
+					if g.Peer[p] < 0 {
+						continue
+					}
+					if d := cluster[g.PortSwitch[g.Peer[p]]]; part[d] < 0 && !listed[d] {
+						listed[d] = true
+						next = append(next, d)
+					}
+				}
+			}
+		}
+		slices.Sort(next)
+		choose(g, cluster, part, members, ports, load, next)
+		level = next
+	}
+	parts := make([]int, len(cluster))
+	for s, c := range cluster {
+		parts[s] = max(0, part[c])
+	}
+	return parts
+}
+
+// choose assigns the clusters of a level, in ascending order: each to the part with the
+// most channels to it. Of equals it takes the first that has not got its share, so that
+// neighbours in memory, whose records may be in one cache line, are in one part.
+func choose(g *topology.Graph, cluster, part []int, members [][]topology.SwitchID, ports, load, level []int) {
+	all := sum(load)
+	for _, c := range level {
+		all += ports[c]
+	}
+	chosen := make([]int, len(level))
+	for i, c := range level {
+		channels := make([]int, len(load))
+		for _, s := range members[c] {
+			for p, end := g.Ports(s); p < end; p++ {
+				if g.Peer[p] >= 0 {
+					if of := part[cluster[g.PortSwitch[g.Peer[p]]]]; of >= 0 {
+						channels[of]++
+					}
+				}
+			}
+		}
+		best := -1
+		most := slices.Max(channels)
+		for d := range load {
+			if channels[d] < most {
+				continue
+			}
+			if (2*load[d]+ports[c])*len(load) <= 2*all {
+				best = d
+				break
+			}
+			if best < 0 || load[d] < load[best] {
+				best = d
+			}
+		}
+		chosen[i] = best
+		load[best] += ports[c]
+	}
+	for i, c := range level {
+		part[c] = chosen[i]
+	}
+}

@@ -1,0 +1,3 @@
+package core
+
+// This file tells how long what happens in a switch takes.

@@ -1,0 +1,62 @@
+package core
+
+import (
+	"unsafe"
+
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// largeState, which only tests change, is from how many bytes of state on a fabric
+// asks for what it will touch: such as do not fit into the caches of one core.
+var largeState = 1 << 20
+
+// isLarge tells whether the network asks for its memory ahead.
+func (s *state) isLarge() bool {
+	bytes := len(s.queues)*int(unsafe.Sizeof(inVC{})) + len(s.outVC)*int(unsafe.Sizeof(outVC{})) +
+		len(s.out)*int(unsafe.Sizeof(outPort{})) + len(s.terminals)*int(unsafe.Sizeof(terminal{}))
+	return mem.Prefetching && bytes > largeState
+}
+
+// prefetchQueues asks for the queues of a switch that have work, from a mask word
+// on.
+func (d *domain) prefetchQueues(word int) {
+	sw := &d.switches[d.wordSwitch[word]]
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		if set := m.route | m.va | m.sa; set != 0 {
+			mem.PrefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
+			if d.vcs > 1 {
+				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.queue0)+w<<6]), 4)
+			}
+		}
+	}
+}
+
+// prefetchPorts asks for the ports of a switch that packets come from and have
+// been routed to in this cycle.
+func (d *domain) prefetchPorts(sw *switchState, inputs, outputs []int32) {
+	n := len(outputs)
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
+}
+
+// prefetchTerminals asks for the sending side of some terminals.
+func (d *domain) prefetchTerminals(batch []int32) {
+	n := len(batch)
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.terminals[0]), unsafe.Sizeof(terminal{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.out[d.terminalOut0]), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.outVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	if d.prefetcher != nil {
+		d.prefetcher.Prefetch(batch)
+	}
+}
+
+// touchPackets reads the records of some packets all at once. The sum keeps it
+// from being left out.
+func (d *domain) touchPackets(batch []flit) (sum int32) {
+	for i := range batch {
+		sum += d.packet(batch[i].packet >> packetBits).flits
+	}
+	return sum
+}

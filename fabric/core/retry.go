@@ -1,0 +1,204 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// retry is the transport of a network with faults, between the terminals and
+// their source and sink: it keeps every packet until its end is known and,
+// where the plan has retries, sends it again after a timeout, as a reliable
+// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
+// and repeated alone; RC goes back to the first packet that is missing.
+// Acknowledgements are not sent as packets: one comes back as many cycles after
+// the tail's arrival as the packet was in the network. A packet whose
+// acknowledgement is late is sent again although it has arrived; the
+// destination throws the second one away. A terminal repeats packets before it
+// sends new ones.
+//
+// Every domain has one, for its terminals. What it hears of packets of terminals of others
+// it puts down for theirs, which take it at the beginning of the next window: before an
+// acknowledgement can be back.
+type retry struct {
+	domain  *domain
+	x       *faults
+	source  fabric.Source
+	sink    fabric.Sink
+	unused  []int32     // letters
+	pending int         // letters neither delivered nor given up
+	heard   [][]landing // by domain of the terminal
+	tally   fabric.FaultTally
+}
+
+// landing is the end of a transmission.
+type landing struct {
+	letter int32
+	again  bool  // it had been delivered before
+	acked  int64 // cycle in which the acknowledgement is back
+}
+
+// sender is a terminal's list of timers, in order of their ends.
+type sender struct {
+	timers []timer
+	first  int
+}
+
+type timer struct {
+	end    int64
+	letter int32
+}
+
+// faulty puts the retries between the terminals of a domain and their source and sink.
+func (f *Fabric) faulty(d *domain) {
+	if f.multicast != nil {
+		panic("core: faults do not follow the copies of multicast packets")
+	}
+	if !d.alone && f.faults.letters.chunks == nil {
+		f.faults.letters.chunks = make([]*[chunkPackets]letter, maxChunks) // must not move any more
+	}
+	d.retry = &retry{domain: d, x: f.faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
+	d.source, d.sink = d.retry, d.retry
+}
+
+// Next implements [fabric.Source].
+func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	for {
+		if id, ok := r.expired(t, until); ok {
+			if r.send(t, id, until, spec) {
+				return true
+			}
+			continue
+		}
+		if !r.source.Next(t, until, spec) {
+			if s := &r.x.senders[t]; s.first < len(s.timers) {
+				spec.Birth = min(spec.Birth, s.timers[s.first].end)
+			}
+			return false
+		}
+		if len(r.unused) == 0 {
+			r.unused = r.x.letters.more(r.unused)
+		}
+		id := r.unused[len(r.unused)-1]
+		r.unused = r.unused[:len(r.unused)-1]
+		*r.x.letters.at(id) = letter{spec: *spec}
+		r.pending++
+		if r.send(t, id, until, spec) {
+			return true
+		}
+	}
+}
+
+// expired takes the timers of terminal t that have ended by a cycle until one
+// of them asks for another transmission.
+func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bool) {
+	s := &r.x.senders[t]
+	for s.first < len(s.timers) && s.timers[s.first].end <= until {
+		due := s.timers[s.first]
+		if s.first++; s.first > len(s.timers)/2 { // moves each timer once, on average
+			s.timers = append(s.timers[:0], s.timers[s.first:]...)
+			s.first = 0
+		}
+		l := r.x.letters.at(due.letter)
+		l.timed = false
+		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
+			r.settle(due.letter)
+			continue
+		}
+		return due.letter, true
+	}
+	return 0, false
+}
+
+// send makes a letter's next transmission, if it has a path.
+func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.PacketSpec) bool {
+	l := r.x.letters.at(id)
+	l.tries++
+	if r.x.plan.Retries > 0 {
+		l.timed = true
+		r.x.senders[t].timers = append(r.x.senders[t].timers, timer{now + r.x.plan.Timeout, id})
+	}
+	if l.noPath = !r.x.reachable(r.domain.graph, t, l.spec.Dst); l.noPath {
+		r.settle(id)
+		return false
+	}
+	if l.sent++; l.sent > 1 {
+		r.tally.Retransmitted++
+	}
+	*spec = l.spec
+	spec.Tag = uint64(id)
+	return true
+}
+
+// Deliver implements [fabric.Sink].
+func (r *retry) Deliver(d *fabric.Delivery) {
+	id, src := int32(d.Tag), d.Src
+	l := r.x.letters.at(id)
+	e := landing{letter: id, again: l.heard, acked: 2*d.Cycle - d.Inject}
+	if e.again {
+		r.tally.Duplicates++
+		r.tally.WastedFlits += int64(d.Flits)
+	} else {
+		l.heard = true
+		d.Tag = l.spec.Tag
+		r.sink.Deliver(d)
+	}
+	f := r.x.fabric
+	if of := f.domainOf[f.graph.TerminalSwitch(src)]; f.domains[of] != r.domain {
+		r.heard[of] = append(r.heard[of], e)
+	} else {
+		r.lands(&e)
+	}
+}
+
+// hear takes what another domain has heard of packets of this one, number me.
+func (r *retry) hear(other *retry, me int) {
+	for i := range other.heard[me] {
+		r.lands(&other.heard[me][i])
+	}
+	other.heard[me] = other.heard[me][:0]
+}
+
+// lands tells that a transmission has arrived.
+func (r *retry) lands(e *landing) {
+	l := r.x.letters.at(e.letter)
+	l.landed++
+	if !e.again {
+		l.delivered, l.acked = true, e.acked
+		r.pending--
+	}
+	r.settle(e.letter)
+}
+
+// dropped tells that a transmission has been discarded.
+func (r *retry) dropped(id int32) {
+	r.tally.Dropped++
+	r.x.letters.at(id).landed++
+	r.settle(id)
+}
+
+// settle ends a letter of which nothing is under way any more.
+func (r *retry) settle(id int32) {
+	l := r.x.letters.at(id)
+	if l.sent > l.landed || l.timed {
+		return
+	}
+	if !l.delivered {
+		r.pending--
+		r.tally.GivenUpFlits += int64(l.spec.Flits)
+		if l.noPath {
+			r.tally.Unreachable++
+		} else {
+			r.tally.Lost++
+		}
+	}
+	l.spec.Birth = fabric.Never
+	r.unused = append(r.unused, id)
+}
+
+// patience is how long retries may take a packet.
+func (f *Fabric) patience() int64 {
+	if f.faults == nil {
+		return 0
+	}
+	return f.faults.plan.Timeout * int64(f.faults.plan.Retries+1)
+}

@@ -1,0 +1,278 @@
+package core
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// Plan says how long a run measures. Zero values leave the choice
+// to the run.
+type Plan struct {
+	Warmup    int64     // cycles before the window; 0: found by the run
+	Window    int64     // cycles of the window; 0: as long as Precision needs
+	Budget    int64     // most cycles of warm-up and window together, where they are found
+	Bound     float64   // highest load that the channels can carry, proven, in flits per terminal and cycle; 0: none is known
+	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool      // divide the latency of measured packets into its parts
+	Trace     TracePlan // packets whose lives are recorded
+	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
+	Series    int       // intervals of the window for which the channels' load is kept; 0: none
+	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
+	Worth     int64     // terminals times cycles of a window from which a second thread is used; 0: from where it pays
+	Progress  func()    // called every few hundred cycles; may be nil
+	// After, which may be nil, takes over from the workload when the warm-up has ended:
+	// nothing is born of the first workload any more, and nobody answers its packets; those
+	// born before are still sent. Settle cycles pass then before the window opens.
+	After  fabric.Workload
+	Settle int64
+	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
+	// The run that wrote it must have had the same network, workloads, and plan but for
+	// Threads; after a warm-up, what comes after it in the plan may be another.
+	From *snapshot.Archive
+	// Snapshot, which may be nil, is called every few hundred cycles until the window's
+	// packets have arrived, also when the run's context has ended, and once more then, with
+	// done set; state writes the run. An error ends the run. It is not called for networks that
+	// have no form to be kept in: see [Fabric.AppendState].
+	Snapshot func(done bool, state func(*snapshot.Archive) error) error
+}
+
+// Result is the outcome of a measured run. Times are in cycles.
+type Result struct {
+	*Meter
+	Warmup   int64   // cycles before the window
+	Window   int64   // cycles of the window
+	Cycles   int64   // simulated in all
+	Closed   bool    // the workload is closed
+	Offered  float64 // flits per terminal and cycle, as asked for; 0: the workload is closed
+	Accepted float64 // flits per terminal and cycle delivered in the window
+	State    State   // whether the network keeps up
+	Reason   string  // of State
+	Evidence Evidence
+	// ChannelFlits counts the flits sent in the window (len =
+	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
+	// then out of each terminal.
+	ChannelFlits []uint32
+	Faults       fabric.FaultTally // of the whole run
+	Settled      bool              // the warm-up settled and Precision was reached (where asked for)
+	Series       *Series           // where asked for
+	Blame        *Blame            // where asked for
+	Traces       []*PacketTrace    // likewise
+	Measures     []Measure         // what the workload has noted
+}
+
+const (
+	sliceCycles  = 100  // resolution of warm-up detection and of confidence intervals
+	leastSlices  = 40   // of a window: 4,000 cycles
+	warmupSlices = 200  // most slices of a warm-up that is found
+	stallCycles  = 5000 // without any movement: a deadlock; longer than any channel in use
+)
+
+// Run drives the fabric with a workload: warm-up, window, drain of the window's
+// packets, then of all others, and the audit of flits and credits. offered is the
+// load that the last workload of the plan was made for; that of a closed one is 0,
+// whatever is given. The fabric must be new, and workloads have as many terminals.
+func (f *Fabric) Run(ctx context.Context, source fabric.Workload, offered float64, plan Plan) (*Result, error) {
+	r, err := f.prepare(ctx, source, offered, plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	if responder, ok := r.statistics.source.(fabric.Responder); ok {
+		r.result.Measures = r.result.noted(responder.Measures())
+	}
+	if r.trace != nil {
+		r.result.Traces = r.trace.Packets()
+	}
+	return r.result, nil
+}
+
+// WarmUp is the first part of Run, up to the end of the warm-up, and returns the state
+// that [Plan].From takes. Window, After and Settle are not read. A run with blame goes on from
+// a warm-up with blame, and one with traces from one with traces, of whatever packets: no
+// packet of a warm-up is measured, but what an observer sees of those that are still there
+// belongs to the state.
+func (f *Fabric) WarmUp(ctx context.Context, source fabric.Workload, plan Plan) ([]byte, error) {
+	r, err := f.prepare(ctx, source, 0, plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if r.phase == warming {
+		if err := r.warmUp(); err != nil {
+			return nil, err
+		}
+		r.phase = settling
+	}
+	return snapshot.Encode(r.state)
+}
+
+// prepare makes a run of a fabric that is new.
+func (f *Fabric) prepare(ctx context.Context, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
+	last := source
+	if plan.After != nil {
+		last = plan.After
+	}
+	for _, w := range []fabric.Workload{source, last} {
+		if err := f.ready(w); err != nil {
+			return nil, err
+		}
+	}
+	if last.Closed() {
+		offered = 0
+	}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r.write = r.state
+	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
+	if plan.Levels {
+		r.result.Meter.levels = newLevelMeter(f.routing)
+	}
+	if plan.Blame {
+		r.result.Blame = f.StartBlame(r.result.Meter)
+	}
+	if plan.Trace.Packets > 0 {
+		r.trace = f.StartTrace(r.result.Meter, plan.Trace)
+	}
+	return r, nil
+}
+
+// begin starts the terminals, of a new run or of one that goes on.
+func (r *runner) begin() error {
+	f := r.f
+	left := r.plan.From
+	if left != nil {
+		if err := r.restore(left); err != nil {
+			return err
+		}
+	}
+	f.split(r.plan.Threads, fabric.Never, cmp.Or(r.plan.Worth, worthThreads), nil)
+	source := r.statistics.source
+	f.start(source, func(d *domain) fabric.Sink { return d.listen(source, r.result.part()) })
+	f.startResponder(source)
+	if left != nil {
+		r.watch.archive(f.archive(left))
+		return left.End()
+	}
+	return nil
+}
+
+// startResponder starts the workload if it is one that hears of arrivals.
+func (f *Fabric) startResponder(w fabric.Workload) {
+	if responder, ok := w.(fabric.Responder); ok {
+		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+	}
+}
+
+// runner takes a run through its phases.
+type runner struct {
+	f          *Fabric
+	plan       Plan
+	ctx        context.Context
+	watch      *Watchdog
+	statistics *statistics // nil: nobody asks
+	result     *Result
+	trace      *Tracer                       // nil: no packets are traced
+	write      func(*snapshot.Archive) error // the run, between two slices
+	course
+}
+
+// course is how far a run has come, beside its statistics.
+type course struct {
+	phase  phase
+	warm   bool      // the warm-up has settled
+	slices []float64 // of the warm-up that is found: the mean latency in each
+	hops   []float64 // likewise with a Learner: switches crossed for each flit delivered
+	limit  int       // on their number
+	handed bool      // Plan.After has taken over
+	until  int64     // cycle up to which a window that is found goes, for now
+}
+
+// phase is a part of a run.
+type phase uint8
+
+const (
+	warming  phase = iota
+	settling       // the warm-up has ended
+	measuring
+	draining
+	emptying
+)
+
+func (r *runner) run() error {
+	phases := [...]func() error{warming: r.warmUp, settling: r.settle, measuring: r.measure, draining: r.drain, emptying: r.finish}
+	for ; int(r.phase) < len(phases); r.phase++ {
+		if err := phases[r.phase](); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advanceTo simulates up to a cycle, slice by slice, between which the run can be kept.
+func (r *runner) advanceTo(cycle int64) error {
+	for r.f.Cycle() < cycle {
+		if err := r.slice(cycle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slice is a step of advanceTo. A run that is told to end is kept before it does.
+func (r *runner) slice(end int64) error {
+	told := r.ctx.Err()
+	if err := r.keep(false); err != nil {
+		return err
+	}
+	if told != nil {
+		return told
+	}
+	return r.advance(min(sliceCycles, end-r.f.Cycle()))
+}
+
+// keep lets the run be kept between two slices.
+func (r *runner) keep(done bool) error {
+	if r.plan.Snapshot == nil {
+		return nil
+	}
+	return r.plan.Snapshot(done, r.write)
+}
+
+// advance simulates some cycles and looks for signs of life.
+func (r *runner) advance(cycles int64) error {
+	r.f.Advance(cycles)
+	if r.statistics != nil {
+		r.statistics.note(cycles)
+	}
+	if r.plan.Progress != nil {
+		r.plan.Progress()
+	}
+	return r.watch.Look()
+}
+
+// goOn is advance for the parts of runs that are not kept.
+func (r *runner) goOn() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return r.advance(sliceCycles)
+}
+
+// longestLatency is the latency of the slowest channel.
+func (f *Fabric) longestLatency() int64 {
+	longest := int64(0)
+	for i := range f.out {
+		longest = max(longest, f.latency(&f.out[i])+f.pace(&f.out[i]).interval>>intervalShift)
+	}
+	return longest
+}

@@ -1,0 +1,178 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// describe is everything that a result says.
+func describe(r *core.Result) string {
+	text := fmt.Sprintf("%d %d %d %v %v %v %v %s %+v %v %d %d %v", r.Warmup, r.Window, r.Cycles, r.Closed, r.Offered, r.Accepted, r.State, r.Reason, r.Evidence, r.Settled, r.Packets(), r.Latency().Max(), r.HalfWidth())
+	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
+	if r.Series != nil {
+		text += fmt.Sprintln(*r.Series)
+	}
+	if r.Blame != nil {
+		text += observed(r.Blame, r.Traces)
+	}
+	return text
+}
+
+// course is a network and what is to happen in it.
+type course struct {
+	name         string
+	network      network
+	config       fabric.Config
+	load, before float64 // before: of the workload that warms up; 0: there is one only
+	flits        int
+	plan         core.Plan
+}
+
+func (c *course) source(load float64) *core.OpenLoop {
+	n := c.network.topo.Graph().Terminals()
+	return core.NewOpenLoop(n, uniform{n}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+}
+
+func (c *course) run(t testing.TB, plan core.Plan) (*core.Result, error) {
+	t.Helper()
+	first := c.load
+	if c.before > 0 {
+		first, plan.After, plan.Settle = c.before, c.source(c.load), 300
+	}
+	return c.network.fabric(t, c.config).Run(context.Background(), c.source(first), c.load, plan)
+}
+
+func courses(t testing.TB) []course {
+	dragonfly := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
+	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
+	held := fabric.DefaultConfig()
+	packets(&held)
+	found := core.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
+	given := core.Plan{Warmup: 730, Window: 1210, Series: 7}
+	seen, slowest := given, found
+	seen.Blame, seen.Levels, seen.Trace = true, true, core.TracePlan{Packets: 30, Every: 3}
+	slowest.Blame, slowest.Trace = true, core.TracePlan{Packets: 20, Slowest: true}
+	return []course{
+		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 0, 1, found},
+		{"given", torus, fabric.DefaultConfig(), 0.2, 0, 3, given},
+		{"saturated", torus, fabric.DefaultConfig(), 1, 0, 1, found},
+		{"forked, found", dragonfly, fabric.DefaultConfig(), 0.4, 0.2, 1, found},
+		{"forked, given", torus, fabric.DefaultConfig(), 0.15, 0.4, 2, given},
+		{"forked, packets", dragonfly, held, 0.4, 0.2, 4, given},
+		{"forked from saturation", torus, fabric.DefaultConfig(), 0.1, 1, 1, given},
+		{"observed, found", torus, fabric.DefaultConfig(), 0.2, 0, 3, slowest},
+		{"forked, observed", torus, pipelined(), 0.15, 0.4, 2, seen},
+		{"forked, observed packets", dragonfly, held, 0.4, 0.2, 4, seen},
+	}
+}
+
+// TestRunsGoOn: a run that goes on from a snapshot in any of its parts has the result of
+// one without a break, for any number of threads before and after.
+func TestRunsGoOn(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for _, c := range courses(t) {
+		var whole []byte
+		plan, calls := c.plan, 0
+		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
+		want, err := c.run(t, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := sim.NewStream(1, c.name, 0)
+		for _, share := range []int{0, 99, random.IntN(100)} {
+			at, call := (calls-1)*share/100, 0
+			var kept []byte
+			plan := c.plan
+			plan.Threads = 1 + random.IntN(3)
+			stop := errors.New("killed")
+			plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) (err error) {
+				if call++; call > at {
+					if kept, err = snapshot.Encode(state); err == nil {
+						err = stop
+					}
+				}
+				return err
+			}
+			if _, err := c.run(t, plan); err != stop {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			if share == 99 {
+				whole = kept
+			}
+			for threads := 1; threads <= 3; threads++ {
+				plan := c.plan
+				plan.Threads, plan.From = threads, snapshot.Reader(kept)
+				first := true
+				plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) error {
+					if again, err := snapshot.Encode(state); first && (err != nil || !bytes.Equal(again, kept)) {
+						t.Errorf("%s: what has been restored is written in another form (%v)", c.name, err)
+					}
+					first = false
+					return nil
+				}
+				got, err := c.run(t, plan)
+				if err != nil {
+					t.Fatalf("%s: %v", c.name, err)
+				}
+				if describe(got) != describe(want) {
+					t.Errorf("%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
+				}
+			}
+		}
+		c.plan.From = snapshot.Reader(whole[:len(whole)/2])
+		if _, err := c.run(t, c.plan); err == nil {
+			t.Errorf("%s: half of a snapshot is taken", c.name)
+		}
+	}
+}
+
+// TestForks: points that begin from one warm-up have the results of those that each warm up
+// by themselves; and another load settles to the latency that it has in a run of its own.
+func TestForks(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for _, c := range courses(t) {
+		if c.before == 0 {
+			continue
+		}
+		plan := c.plan
+		plan.Threads = 2
+		warm, err := c.network.fabric(t, c.config).WarmUp(context.Background(), c.source(c.before), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, load := range []float64{0.1, 0.2, 0.3} {
+			c.load = load
+			want, err := c.run(t, c.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := c.plan
+			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
+			got, err := c.run(t, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if describe(got) != describe(want) {
+				t.Errorf("%s at load %g: forked\n%.300s\nalone\n%.300s", c.name, load, describe(got), describe(want))
+			}
+			c := c
+			c.before = 0
+			alone, err := c.run(t, c.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := alone.MeanLatency(), got.MeanLatency(); c.plan.Window == 0 && (a-b > 0.1*a || b-a > 0.1*a) {
+				t.Errorf("%s at load %g: mean latency %v, want about %v", c.name, load, b, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package core_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// watcher is a routing that records what the sensing of one port shows.
+type watcher struct {
+	fabric.Routing
+	port          topology.PortID
+	trip, excess  int
+	mostExcess    int
+	leastMeasured int
+}
+
+func (w *watcher) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	w.trip, w.excess = v.CreditRoundTrip(w.port)
+	w.mostExcess = max(w.mostExcess, w.excess)
+	if w.trip > 0 {
+		w.leastMeasured = min(w.leastMeasured, w.trip)
+	}
+	return w.Routing.Route(v, h)
+}
+
+// TestCreditRoundTripMeasured: on a line of three switches with channels of 20
+// cycles, the middle port of the first switch sees at zero load: grant in
+// cycle t (second step), arrival at t+2+20, grant there in the same cycle,
+// credit away at t+23, back at t+43, usable credit_cycles = 1 later: 44.
+func TestCreditRoundTripMeasured(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3}, 1 })
+	g := n.topo.Graph()
+	port := n.topo.(topology.Grid).Towards(0, 0, true)
+	w := &watcher{Routing: n.routing, port: port, leastMeasured: math.MaxInt}
+	config := pipelined()
+	config.Switch.CreditSensing = "on"
+	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
+	f, err := core.New(g, config, w, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{}
+	for i := range int64(10) {
+		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
+	}
+	f.Attach(s, s)
+	f.Advance(2000)
+	if w.trip != 44 || w.excess != 0 || w.leastMeasured != 44 {
+		t.Errorf("round trip %d (least %d), excess %d, want 44, 0", w.trip, w.leastMeasured, w.excess)
+	}
+}
+
+// TestCreditSensingStiffensBackpressure: traffic of two sources meets at one
+// terminal at the end of a line, so that the channel from switch 1 to 2 gets
+// twice what it takes. With sensing, switch 1 returns the credits of channel 0-1
+// late, so that less of the first source's traffic stands in switch 1's
+// buffers.
+func TestCreditSensingStiffensBackpressure(t *testing.T) {
+	held := map[string]int{}
+	for _, mode := range []string{"off", "on"} {
+		n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4}, 1 })
+		config := fabric.DefaultConfig()
+		config.Switch.BufferFlits = 64
+		config.Switch.CreditSensing = mode
+		f := n.fabric(t, config)
+		s := &script{}
+		for i := range int64(4000) {
+			s.send(0, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+			s.send(1, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+			s.send(2, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+		}
+		f.Attach(s, s)
+		f.Advance(3000)
+		held[mode] = f.InFlight()
+		f.Advance(40_000)
+		if len(s.delivered) != 12_000 {
+			t.Fatalf("sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
+		}
+		if err := f.Audit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held["on"] >= held["off"] {
+		t.Errorf("packets in the network: %d with sensing, %d without", held["on"], held["off"])
+	}
+}

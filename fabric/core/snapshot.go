@@ -1,0 +1,254 @@
+package core
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// AppendState appends all that the network is going to depend on between two cycles, beside
+// its graph, settings, routing and seed, and its source. It does not depend on how the
+// network is divided among threads: packets are numbered, and what is on its way is
+// listed, by where they are. What observers have seen (blame, traces) is part of it, and
+// what a conductor keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
+// in flight.
+func (f *Fabric) AppendState(b []byte) ([]byte, error) {
+	a := snapshot.Writer()
+	f.archive(a)
+	return append(b, a.Bytes()...), a.Err()
+}
+
+// RestoreState makes a network that is attached to its source, and has not simulated a
+// cycle, go on from a state of a network of the same graph, settings, routing and seed,
+// with any number of threads. What cannot be a state of it gives an error, and the network
+// must then not be used.
+func (f *Fabric) RestoreState(b []byte) error {
+	if f.source == nil || f.cycle >= 0 {
+		return errors.New("a state is restored into a fabric that is attached and has not run")
+	}
+	a := snapshot.Reader(b)
+	f.archive(a)
+	return a.End()
+}
+
+// archiver writes or reads the state of a network.
+type archiver struct {
+	*snapshot.Archive
+	f       *Fabric
+	packets numbers // those that there are
+	letters numbers // those that are in use
+	sent    Packets // nil: tags are archived as they are
+}
+
+// archive writes the state of f or reads it into f.
+func (f *Fabric) archive(a *snapshot.Archive) *archiver { return f.archiveSent(a, nil) }
+
+// archiveSent is archive where tags of packets name records of their source.
+func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
+	f.disband()
+	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}, sent: sent}
+	if d := f.domains[0]; f.unit != nil && !a.Reading() {
+		d.unit.upToDate(d)
+	}
+	a.Mark("fabric")
+	snapshot.Int(a, &f.cycle)
+	x.Check(f.cycle >= -1 && f.cycle < fabric.Never, "cycle %d", f.cycle)
+	x.counters(&f.Counters)
+	x.lastWork()
+	moving := x.gather()
+	x.letterTable()
+	x.packetTable()
+	x.hardware()
+	x.faults()
+	x.observed()
+	x.wheels(moving)
+	if a.Reading() && a.Err() == nil {
+		x.settleIn(moving)
+	}
+	return x
+}
+
+func (x *archiver) counters(c *Counters) {
+	for _, n := range []*int64{&c.InjectedFlits, &c.DeliveredFlits, &c.FlitHops, &c.Packets, &c.ReplicatedFlits, &c.DiscardedFlits} {
+		snapshot.Int(x.Archive, n)
+	}
+}
+
+// hardware archives what is in arrays that domains share.
+func (x *archiver) hardware() {
+	a, f := x.Archive, x.f
+	a.Mark("switches")
+	for q := range f.queues {
+		x.queue(int32(q))
+	}
+	snapshot.Array(a, "words of queues", f.masks, archiveMasks)
+	snapshot.Array(a, "output virtual channels", f.outVC, archiveOutVC)
+	snapshot.Array(a, "output ports", f.out, archiveOutPort)
+	snapshot.Array(a, "input ports", f.in, archiveInPort)
+	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
+	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
+	snapshot.Array(a, "queues whose stages overlap", f.upcoming, archiveUpcoming)
+	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
+	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
+	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
+	for _, own := range f.allocators {
+		own.Archive(a)
+	}
+	if f.memory != nil {
+		a.Mark("memory")
+		f.memory.Archive(a)
+	}
+	if f.sensing != nil {
+		snapshot.Array(a, "output virtual channels that are sensed", f.sensing.probes, archiveProbe)
+		snapshot.Array(a, "ports that are sensed", f.sensing.witness, snapshot.Int)
+	}
+	if f.hold != nil {
+		snapshot.Array(a, "ports that can be held", f.hold.ports, archiveHeldPort)
+	}
+	if f.unit != nil {
+		snapshot.Array(a, "ends of channels", f.unit.credits, archivePortCredits)
+		snapshot.Array(a, "words of queues", f.unit.streams, archiveStreams)
+		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, x.flow) })
+	}
+	a.Mark("terminals")
+	for t := range f.terminals {
+		x.terminal(&f.terminals[t])
+	}
+	if f.unit != nil {
+		x.flights()
+	}
+	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
+	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
+	x.replications()
+}
+
+// settleIn finishes what has been read: what follows from the rest, and what belongs to
+// domains.
+func (x *archiver) settleIn(moving *moving) {
+	f := x.f
+	x.plausible()
+	if x.wholePackets(moving); x.Err() != nil {
+		return
+	}
+	for q := range f.upcoming {
+		f.upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.queues[q])
+	}
+	for _, d := range f.domains {
+		d.cycle = f.cycle
+		d.steps.set(max(0, d.cycle))
+		d.Counters = Counters{}
+		d.woken = d.woken[:0]
+		clear(d.active)
+		d.makeWheels(f)
+		d.toPresent()
+	}
+	f.domains[0].Counters = f.Counters
+	for word := range f.masks {
+		if m := &f.masks[word]; m.va|m.sa != 0 {
+			f.domainAt(f.wordSwitch[word]).activate(int32(word))
+		}
+	}
+	for t := range f.terminals {
+		if at := f.terminals[t].wake; at < fabric.Never {
+			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
+		}
+	}
+	moving.file(f)
+	x.holds()
+}
+
+// secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
+func (d *domain) secondHead(v *inVC) int32 {
+	for n, i := v.last, int32(1); i < v.count; i++ {
+		if n = d.pool[n-1].next; d.pool[n-1].packet&headFlit != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// domainAt is the domain that simulates a switch.
+func (f *Fabric) domainAt(s int32) *domain { return f.domains[f.domainOf[s]] }
+
+// ofQueue is the domain that simulates the switch of a queue.
+func (f *Fabric) ofQueue(queue int32) *domain { return f.domainAt(f.wordSwitch[queue>>6]) }
+
+// ofEnd is the domain that simulates the sending end of a channel, numbered as state.out.
+func (f *Fabric) ofEnd(port int32) *domain {
+	if port >= f.terminalOut0 {
+		return f.owner(topology.TerminalID(port - f.terminalOut0))
+	}
+	return f.domainAt(int32(f.graph.PortSwitch[port]))
+}
+
+// gather collects what is on its way and numbers the packets: by terminal, queue and
+// arrival.
+func (x *archiver) gather() *moving {
+	f := x.f
+	m := &moving{}
+	if x.Reading() {
+		return m
+	}
+	m.take(f)
+	x.packets.among(f.packets.ids())
+	for t := range f.terminals {
+		if te := &f.terminals[t]; te.packet >= 0 {
+			x.packets.see(te.packet)
+			if te.flags&begun == 0 {
+				x.f.domains[0].unsent(te.packet)
+			}
+		}
+	}
+	for q := range f.queues {
+		v := &f.queues[q]
+		if v.count == 0 && v.out >= 0 {
+			x.packets.see(v.packet >> packetBits)
+		}
+		f.ofQueue(int32(q)).eachQueued(v, func(q *queued) { x.packets.see(q.packet >> packetBits) })
+	}
+	for _, flits := range []([]filed[flit]){m.toTerminals, m.toSwitches} {
+		for i := range flits {
+			x.packets.see(flits[i].item.packet >> packetBits)
+		}
+	}
+	if x.packets.count != f.InFlight() {
+		f.domains[0].broken("%d packets are found of %d", x.packets.count, f.InFlight())
+	}
+	if f.faults != nil {
+		x.numberLetters()
+	}
+	return m
+}
+
+// unsent clears what the record of a packet has from the one that had it before, until its
+// head leaves.
+func (d *domain) unsent(id int32) {
+	d.packet(id).wait = 0
+	if d.unit != nil {
+		*d.train(id) = train{flits: d.packet(id).flits}
+	}
+}
+
+// packet archives a packet by its number in place of its id, with its flags.
+func (x *archiver) packet(p *int32) { x.packets.flagged(x.Archive, p) }
+
+// packetTable archives the records of packets.
+func (x *archiver) packetTable() {
+	d := x.f.domains[0]
+	x.packets.table(x.Archive, d.addChunk, x.record)
+	if x.Reading() {
+		d.packetFree = slices.DeleteFunc(d.packetFree, x.packets.read)
+	}
+}
+
+func (x *archiver) record(id int32) {
+	d := x.f.domains[0]
+	x.packetRecord(d.packet(id))
+	if x.f.unit != nil {
+		archiveTrain(x.Archive, d.train(id))
+	}
+}

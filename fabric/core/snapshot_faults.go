@@ -1,0 +1,115 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// numberLetters numbers the letters of a network that is written: by the packets that carry
+// them, then by the packets that wait for their lanes, then by the timers that run for them.
+func (x *archiver) numberLetters() {
+	n, f := &x.letters, x.f
+	n.among(int(f.faults.letters.used.Load()) * chunkPackets)
+	for _, id := range x.packets.ids {
+		n.see(int32(f.packet(id).tag))
+	}
+	for t := range f.laneQueues {
+		for _, q := range f.laneQueues[t].queues {
+			for _, p := range q.packets[q.first:] {
+				n.see(int32(p.tag))
+			}
+		}
+	}
+	for t := range f.faults.senders {
+		s := &f.faults.senders[t]
+		for _, timer := range s.timers[s.first:] {
+			n.see(timer.letter)
+		}
+	}
+}
+
+// tag archives the tag of a packet, which in a network with faults is its letter.
+func (x *archiver) tag(tag *uint64) {
+	if x.sent != nil {
+		x.sent.ArchiveTag(x.Archive, tag)
+		return
+	}
+	if x.f.faults == nil {
+		snapshot.Int(x.Archive, tag)
+		return
+	}
+	id := int32(*tag)
+	if x.letters.id(x.Archive, &id); x.Reading() {
+		*tag = uint64(id)
+	}
+}
+
+// letterTable archives the letters. Domain 0 has those that are not in use, and what is
+// counted; which domain has them makes no difference.
+func (x *archiver) letterTable() {
+	if x.f.faults == nil {
+		return
+	}
+	r, letters := x.f.domains[0].retry, &x.f.faults.letters
+	x.letters.table(x.Archive, func() { r.unused = letters.more(r.unused) }, func(id int32) { archiveLetter(x.Archive, letters.at(id)) })
+	if x.Reading() {
+		r.unused = slices.DeleteFunc(r.unused, x.letters.read)
+	}
+}
+
+// faults archives what is down, what is known of it, and the timers.
+func (x *archiver) faults() {
+	a, f, faults := x.Archive, x.f, x.f.faults
+	if faults == nil {
+		return
+	}
+	a.Mark("faults")
+	snapshot.Int(a, &faults.origin)
+	x.Check(faults.origin == 0 || faults.plan.AfterWarmup && faults.origin > 0 && (faults.origin <= f.Cycle() || faults.origin == fabric.Never), "eras count from cycle %d", faults.origin)
+	snapshot.Int(a, &faults.now)
+	snapshot.Int(a, &faults.known)
+	eras := len(faults.plan.Eras)
+	x.Check(faults.now >= 0 && faults.now < eras && faults.known >= 0 && faults.known <= faults.now, "era %d, known %d, of %d", faults.now, faults.known, eras)
+	pending, tally, doomed := 0, f.FaultTally(), []int32(nil)
+	for _, d := range f.domains {
+		pending += d.retry.pending
+		doomed = append(doomed, d.doomed...)
+	}
+	for t := range faults.senders {
+		s := &faults.senders[t]
+		timers := s.timers[s.first:]
+		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.letters.id(a, &t.letter) })
+		if a.Reading() {
+			*s = sender{timers: timers}
+		}
+	}
+	if !a.Reading() {
+		slices.SortFunc(doomed, func(a, b int32) int { return int(x.packets.number[a] - x.packets.number[b]) })
+		doomed = slices.Compact(doomed)
+	}
+	snapshot.List(a, &doomed, x.packets.id)
+	snapshot.Int(a, &pending)
+	for _, n := range []*int64{&tally.Dropped, &tally.Retransmitted, &tally.Duplicates, &tally.Lost, &tally.Unreachable, &tally.GivenUpFlits, &tally.WastedFlits} {
+		snapshot.Int(a, n)
+	}
+	if a.Reading() && a.Err() == nil {
+		first := f.domains[0]
+		first.doomed, first.retry.pending, first.retry.tally = doomed, pending, tally
+		faults.down = faults.plan.Eras[faults.now].Down
+		faults.learn(faults.known)
+	}
+}
+
+func archiveLetter(a *snapshot.Archive, l *letter) {
+	l.spec.Archive(a)
+	snapshot.Int(a, &l.acked)
+	snapshot.Int(a, &l.tries)
+	snapshot.Int(a, &l.sent)
+	snapshot.Int(a, &l.landed)
+	snapshot.Bool(a, &l.timed)
+	snapshot.Bool(a, &l.delivered)
+	snapshot.Bool(a, &l.noPath)
+	snapshot.Bool(a, &l.heard)
+}

@@ -1,0 +1,203 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// moving is what is in the wheels of all domains, by cycle and place. What is due at one
+// place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
+// order a cycle's other items come is of no account.
+type moving struct {
+	toTerminals, toSwitches []filed[flit]
+	credits                 []filed[int32]
+	held                    []filed[heldCredit]
+	behind                  []filed[int32]
+	ramps                   []filed[ramp]
+	events                  []filed[event]
+	tails                   []filed[flit]  // of packets as the unit, for observers
+	wakes                   []filed[int32] // of terminals, which an earlier one has made void
+}
+
+// filed is an item of a wheel.
+type filed[T any] struct {
+	cycle, place int64
+	item         T
+}
+
+// collect lists what is in some wheels of all domains.
+func collect[T any](f *Fabric, wheels func(*domain) []*sim.Wheel[T]) []filed[T] {
+	count := 0
+	each := func(visit func(cycle int64, item *T)) {
+		for _, d := range f.domains {
+			for _, w := range wheels(d) {
+				if w != nil {
+					w.Items(visit)
+				}
+			}
+		}
+	}
+	each(func(int64, *T) { count++ })
+	list := make([]filed[T], 0, count)
+	each(func(cycle int64, item *T) { list = append(list, filed[T]{cycle: cycle, item: *item}) })
+	return list
+}
+
+// order sorts items by cycle and place.
+func order[T any](list []filed[T], place func(*T) int64) {
+	for i := range list {
+		list[i].place = place(&list[i].item)
+	}
+	slices.SortStableFunc(list, func(a, b filed[T]) int {
+		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.place, b.place))
+	})
+}
+
+func placeOfFlit(e *flit) int64       { return int64(e.queue) }
+func placeOfOV(ov *int32) int64       { return int64(*ov) }
+func placeOfHeld(h *heldCredit) int64 { return int64(h.port) }
+func placeOfRamp(r *ramp) int64       { return int64(r.port) }
+func placeOfEvent(e *event) int64     { return int64(e.kind)<<32 | int64(e.number) }
+
+// take fills m with what is in the wheels of f.
+func (m *moving) take(f *Fabric) {
+	m.toTerminals = collect(f, func(d *domain) []*sim.Wheel[flit] { return d.flits[toTerminals : toTerminals+1] })
+	m.toSwitches = collect(f, func(d *domain) []*sim.Wheel[flit] { return d.flits[toSwitches:] })
+	m.credits = collect(f, func(d *domain) []*sim.Wheel[int32] { return d.credits[:] })
+	m.held = collect(f, func(d *domain) []*sim.Wheel[heldCredit] { return []*sim.Wheel[heldCredit]{d.held} })
+	if f.domains[0].behind != nil {
+		m.behind = collect(f, func(d *domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.behind.until} })
+		for _, d := range f.domains {
+			m.behind = d.behind.collect(m.behind, d.cycle)
+		}
+	}
+	if f.unit != nil {
+		m.ramps = collect(f, func(d *domain) []*sim.Wheel[ramp] { return d.unit.ramps[:] })
+		m.events = collect(f, func(d *domain) []*sim.Wheel[event] { return []*sim.Wheel[event]{d.unit.events} })
+		if f.domains[0].unit.followed != nil {
+			m.tails = collect(f, func(d *domain) []*sim.Wheel[flit] { return []*sim.Wheel[flit]{d.unit.followed.tails} })
+		}
+	}
+	m.takeWakes(f)
+	order(m.toTerminals, placeOfFlit)
+	order(m.toSwitches, placeOfFlit)
+	order(m.credits, placeOfOV)
+	order(m.held, placeOfHeld)
+	order(m.behind, placeOfOV)
+	order(m.ramps, placeOfRamp)
+	order(m.events, placeOfEvent)
+	order(m.tails, placeOfFlit)
+}
+
+// collect appends the flits that have crossed and wait for the next few cycles after now.
+func (b *behind) collect(list []filed[int32], now int64) []filed[int32] {
+	for cycle := now + 1; cycle <= now+soonCycles; cycle++ {
+		for _, ov := range b.soon[cycle%soonCycles] {
+			list = append(list, filed[int32]{cycle: cycle, item: ov})
+		}
+	}
+	return list
+}
+
+// wheels archives what is in wheels.
+func (x *archiver) wheels(m *moving) {
+	a := x.Archive
+	a.Mark("on the way")
+	snapshot.List(a, &m.toTerminals, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	snapshot.List(a, &m.toSwitches, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	snapshot.List(a, &m.credits, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	snapshot.List(a, &m.held, func(a *snapshot.Archive, e *filed[heldCredit]) { x.at(&e.cycle); archiveHeldCredit(a, &e.item) })
+	snapshot.List(a, &m.behind, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); archiveRamp(a, &e.item) })
+	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); archiveEvent(a, &e.item) })
+	snapshot.List(a, &m.tails, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
+	if x.f.conductor != nil {
+		snapshot.List(a, &m.wakes, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
+	}
+	if a.Reading() && a.Err() == nil {
+		x.plausibleMoves(m)
+	}
+}
+
+// at archives the cycle of an item, as what is left until then.
+func (x *archiver) at(cycle *int64) {
+	left := *cycle - x.f.cycle
+	snapshot.Int(x.Archive, &left)
+	if left <= 0 || left >= fabric.Never {
+		x.Check(false, "something was to happen %d cycles after cycle %d", left, x.f.cycle)
+	}
+	*cycle = x.f.cycle + left
+}
+
+// file puts what is on its way into the wheels of those who wait for it.
+func (m *moving) file(f *Fabric) {
+	for _, e := range m.toTerminals {
+		*f.ofEnd(f.terminalOut0 + ^e.item.queue).flits[toTerminals].Place(e.cycle) = e.item
+	}
+	for _, e := range m.toSwitches {
+		*f.ofQueue(e.item.queue).flits[toSwitches].Place(e.cycle) = e.item
+	}
+	for _, e := range m.credits {
+		*f.ofEnd(e.item / int32(f.vcs)).credits[0].Place(e.cycle) = e.item
+	}
+	for _, e := range m.held {
+		*f.ofEnd(e.item.port).held.Place(e.cycle) = e.item
+	}
+	for _, e := range m.behind {
+		*f.ofEnd(e.item / int32(f.vcs)).behind.until.Place(e.cycle) = e.item
+	}
+	for _, e := range m.ramps {
+		*f.ofEnd(e.item.port).unit.ramps[0].Place(e.cycle) = e.item
+	}
+	for _, e := range m.events {
+		d := f.ofQueue
+		if e.item.kind == creditsCome {
+			d = f.ofEnd
+		}
+		*d(e.item.number).unit.events.Place(e.cycle) = e.item
+	}
+	for _, e := range m.tails {
+		*f.ofQueue(e.item.queue).unit.followed.tails.Place(e.cycle) = e.item
+	}
+	for _, e := range m.wakes {
+		*f.owner(topology.TerminalID(e.item)).wakes.Place(e.cycle) = e.item
+	}
+}
+
+// toPresent lets the empty wheels of a domain begin with the present cycle.
+func (d *domain) toPresent() {
+	if d.cycle < 0 {
+		return
+	}
+	for _, w := range d.flits {
+		begin(w, d.cycle)
+	}
+	for _, w := range d.credits {
+		begin(w, d.cycle)
+	}
+	begin(d.held, d.cycle)
+	begin(d.wakes, d.cycle)
+	if d.behind != nil {
+		begin(d.behind.until, d.cycle)
+	}
+	if d.unit != nil {
+		for _, w := range d.unit.ramps {
+			begin(w, d.cycle)
+		}
+		begin(d.unit.events, d.cycle)
+		if d.unit.followed != nil {
+			begin(d.unit.followed.tails, d.cycle)
+		}
+	}
+}
+
+func begin[T any](w *sim.Wheel[T], cycle int64) {
+	if w != nil {
+		w.Next(cycle)
+	}
+}

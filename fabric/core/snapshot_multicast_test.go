@@ -1,0 +1,81 @@
+package core_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/routing/routingtest"
+)
+
+// attachedGroups is the network of a trial under a load, part of which is for groups, on
+// threads.
+func attachedGroups(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers) {
+	t.Helper()
+	f, source := tr.Multicast(t, load)
+	got := make(receivers, source.Terminals())
+	f.Split(threads)
+	if err := f.Attach(source, got); err != nil {
+		t.Fatal(err)
+	}
+	return f, source, got
+}
+
+// multicastTrials draws networks whose switches replicate packets without holding ports,
+// and under switch.hold with either unit.
+func multicastTrials(t testing.TB, seed uint64) []*routingtest.Trial {
+	all := []*routingtest.Trial{routingtest.DrawTrial(t, seed), routingtest.DrawUnitTrial(t, seed), routingtest.DrawUnitTrial(t, 1000+seed)}
+	all[2].SetUnit(fabric.UnitPacket)
+	return all
+}
+
+// TestSnapshotsOfMulticast: packets that are being replicated go on from a snapshot, too:
+// with and without switch.hold, with flits and with packets as the unit.
+func TestSnapshotsOfMulticast(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	packets, trials := 0, uint64(12) // 1.5 s
+	if os.Getenv("SOAK_TIME") != "" {
+		trials = 600
+	}
+	for seed := range trials {
+		for _, tr := range multicastTrials(t, seed) {
+			packets += checkSnapshot(t, tr, seed, attachedGroups)
+		}
+	}
+	if packets < 30_000 {
+		t.Errorf("%d packets are not a test of all", packets)
+	}
+}
+
+// FuzzSnapshotsOfMulticast is TestSnapshotsOfMulticast on the network of any seed.
+func FuzzSnapshotsOfMulticast(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for _, tr := range multicastTrials(t, seed) {
+			checkSnapshot(t, tr, seed, attachedGroups)
+		}
+	})
+}
+
+// FuzzForgedCopies is FuzzForgedStates with multicast packets.
+func FuzzForgedCopies(f *testing.F) {
+	for seed := range uint64(9) {
+		f.Add(seed, uint32(1000*seed), uint8(1<<(seed%8)), -1)
+		f.Add(seed, uint32(0), uint8(0), int(500*seed))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
+		tr := multicastTrials(t, seed%8)[seed/8%3]
+		whole, _, _ := attachedGroups(t, tr, 1, 1)
+		whole.Advance(60)
+		b := stateOf(t, whole)
+		b[int(at)%len(b)] ^= change
+		if cut >= 0 && cut < len(b) {
+			b = append(b[:cut], b[cut+1:]...)
+		}
+		other, _, _ := attachedGroups(t, tr, 1, 2)
+		if other.RestoreState(b) == nil {
+			stateOf(t, other)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package core
+
+import "github.com/weft-sim/weft/sim/snapshot"
+
+// numbers gives records that a state names, as packets and letters, numbers in the order in
+// which they are seen. Ids follow from how the network is divided among threads, numbers
+// do not; a state that has been read has the numbers for ids.
+type numbers struct {
+	what   string
+	number []int32 // by id, + 1; where a state is written
+	ids    []int32 // by number; likewise
+	count  int
+}
+
+// among prepares for ids less than n.
+func (n *numbers) among(ids int) { n.number = make([]int32, ids) }
+
+// see gives a record the next number, if it has none.
+func (n *numbers) see(id int32) {
+	if n.number[id] == 0 {
+		n.ids = append(n.ids, id)
+		n.count = len(n.ids)
+		n.number[id] = int32(n.count)
+	}
+}
+
+// table archives how many there are, and each by its id. more makes records, of the next ids,
+// before the first is read and whenever those that there are are used up.
+func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32)) {
+	a.Mark(n.what)
+	snapshot.Int(a, &n.count)
+	a.Check(n.count >= 0 && n.count <= maxChunks*chunkPackets, "%d %s", n.count, n.what)
+	n.each(a, func(id int32) {
+		if a.Reading() && id%chunkPackets == 0 {
+			more()
+		}
+		record(id)
+	})
+}
+
+// each visits the ids of all records, by number.
+func (n *numbers) each(a *snapshot.Archive, visit func(id int32)) {
+	for i := 0; i < n.count && a.Err() == nil; i++ {
+		id := int32(i)
+		if !a.Reading() {
+			id = n.ids[i]
+		}
+		visit(id)
+	}
+}
+
+// read tells whether a state that has been read has a record of an id.
+func (n *numbers) read(id int32) bool { return int(id) < n.count }
+
+// id archives the number of a record in place of its id.
+func (n *numbers) id(a *snapshot.Archive, id *int32) {
+	number := *id
+	if !a.Reading() {
+		number = n.number[number] - 1
+	}
+	snapshot.Int(a, &number)
+	if number < 0 || int(number) >= n.count {
+		a.Check(false, "number %d of %d %s", number, n.count, n.what)
+	}
+	if a.Reading() {
+		*id = number
+	}
+}
+
+// idOrNone is id for what may name none, -1, or one that has gone, which becomes -1.
+func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
+	none := !a.Reading() && (*id < 0 || n.number[*id] == 0)
+	if snapshot.Bool(a, &none); none {
+		*id = -1
+		return
+	}
+	n.id(a, id)
+}
+
+// flagged archives the id of a packet with flags in its lowest bits.
+func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
+	id, flags := *p>>packetBits, *p&(1<<packetBits-1)
+	n.id(a, &id)
+	snapshot.Int(a, &flags)
+	if flags < 0 || flags >= 1<<packetBits {
+		a.Check(false, "flags %#x of packet %d", flags, id)
+	}
+	if a.Reading() {
+		*p = id<<packetBits | flags
+	}
+}

@@ -1,0 +1,189 @@
+package core_test
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim"
+)
+
+// receivers keeps what each terminal is told of.
+type receivers [][]fabric.Delivery
+
+func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
+
+// attached is the network of a trial under a load, on threads.
+func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers) {
+	t.Helper()
+	return attachedWith(t, tr, load, threads, func(*core.Fabric) {})
+}
+
+// attachedWith is attached with observers.
+func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*core.Fabric)) (*core.Fabric, *core.OpenLoop, receivers) {
+	t.Helper()
+	f, source := tr.Fabric(t), tr.Traffic(load)
+	got := make(receivers, source.Terminals())
+	observe(f)
+	f.Split(threads)
+	if err := f.Attach(source, got); err != nil {
+		t.Fatal(err)
+	}
+	return f, source, got
+}
+
+func stateOf(t testing.TB, f *core.Fabric) []byte {
+	t.Helper()
+	b, err := f.AppendState(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// attaching builds the network of a trial under a load, on threads.
+type attaching func(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers)
+
+// checkSnapshot runs the network of a trial to the end without a break, and again with a
+// snapshot on its way, from which networks on several threads go on: they are told of the
+// same packets and come to the same state, byte for byte.
+func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, attached attaching) (packets int) {
+	t.Helper()
+	random := sim.NewStream(seed, "snapshots", 0)
+	load := []float64{0.2, 0.6, 1}[random.IntN(3)]
+	at, after := int64(random.IntN(400)), int64(100+random.IntN(200))
+
+	whole, _, got := attached(t, tr, load, 1)
+	whole.Advance(at)
+	before := make([]int, len(got))
+	for i := range got {
+		before[i] = len(got[i])
+	}
+	whole.Advance(after)
+	end := stateOf(t, whole)
+
+	first, source, _ := attached(t, tr, load, 1+random.IntN(3))
+	first.Advance(at)
+	network, births := stateOf(t, first), source.AppendState(nil)
+	first.Advance(after)
+	if !bytes.Equal(stateOf(t, first), end) {
+		t.Errorf("%v: a snapshot in cycle %d changes the run", tr, at)
+	}
+	for threads := 1; threads <= 3; threads++ {
+		f, source, rest := attached(t, tr, load, threads)
+		if err := source.RestoreState(births); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.RestoreState(network); err != nil {
+			t.Fatalf("%v: %v", tr, err)
+		}
+		if !bytes.Equal(stateOf(t, f), network) {
+			t.Fatalf("%v: the state of cycle %d, restored on %d threads, is another", tr, at, threads)
+		}
+		f.Advance(after)
+		for i := range rest {
+			if !slices.Equal(rest[i], got[i][before[i]:]) {
+				t.Fatalf("%v: from cycle %d on, terminal %d hears of other packets on %d threads", tr, at, i, threads)
+			}
+			packets += len(rest[i])
+		}
+		if !bytes.Equal(stateOf(t, f), end) {
+			t.Fatalf("%v: from cycle %d on, %d threads come to another state in cycle %d", tr, at, threads, at+after)
+		}
+	}
+	return packets
+}
+
+// TestSnapshots: a run that goes on from a snapshot is the run itself, on random networks of
+// all families, under all routings, allocators and pipelines, flit by flit and packet by
+// packet.
+func TestSnapshots(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	packets, trials := 0, uint64(15) // 1.5 s
+	if os.Getenv("SOAK_TIME") != "" {
+		trials = 600
+	}
+	for seed := range trials {
+		packets += checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
+		packets += checkSnapshot(t, routingtest.DrawUnitTrial(t, seed), seed, attached)
+		units := routingtest.DrawUnitTrial(t, 1000+seed)
+		units.SetUnit(fabric.UnitPacket)
+		packets += checkSnapshot(t, units, seed, attached)
+	}
+	if packets < 30_000 {
+		t.Errorf("%d packets are not a test of all", packets)
+	}
+}
+
+// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its
+// way to them.
+func TestSnapshotsOfLearners(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	packets, trials, most := 0, 0, 6
+	if testing.Short() {
+		most = 2
+	}
+	for seed := uint64(0); trials < most; seed++ {
+		tr := routingtest.DrawUnitTrial(t, seed)
+		if !strings.Contains(tr.String(), "q-adaptive") {
+			continue
+		}
+		if trials++; trials%2 == 0 {
+			tr.SetUnit(fabric.UnitPacket)
+		}
+		packets += checkSnapshot(t, tr, seed, attached)
+	}
+	if packets < 1000 {
+		t.Errorf("%d packets are not a test", packets)
+	}
+}
+
+// FuzzSnapshots is TestSnapshots on the network of any seed.
+func FuzzSnapshots(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
+		units := routingtest.DrawUnitTrial(t, seed)
+		units.SetUnit(fabric.UnitPacket)
+		checkSnapshot(t, units, seed, attached)
+	})
+}
+
+// FuzzForgedStates: bytes that are no state of a network give an error and never a panic,
+// and those that pass for one lead to a network that can be written again.
+func FuzzForgedStates(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, uint32(1000*seed), uint8(1<<seed), -1)
+		f.Add(seed, uint32(0), uint8(0), int(500*seed))
+	}
+	for seed := range uint64(16) {
+		f.Add(16+seed, uint32(1237*seed), uint8(1<<(seed%8)), -1)
+		f.Add(16+seed, uint32(0), uint8(0), int(811*seed))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
+		tr := routingtest.DrawUnitTrial(t, seed%8)
+		if seed&8 != 0 {
+			tr.SetUnit(fabric.UnitPacket)
+		}
+		observe := func(*core.Fabric) {}
+		if seed&16 != 0 {
+			observe = (&watch{from: 20, plan: core.TracePlan{Packets: 30}, empty: 40}).start
+		}
+		whole, _, _ := attachedWith(t, tr, 1, 1, observe)
+		whole.Advance(60)
+		b := stateOf(t, whole)
+		b[int(at)%len(b)] ^= change
+		if cut >= 0 && cut < len(b) {
+			b = append(b[:cut], b[cut+1:]...)
+		}
+		other, _, _ := attachedWith(t, tr, 1, 2, observe)
+		if other.RestoreState(b) == nil {
+			stateOf(t, other)
+		}
+	})
+}

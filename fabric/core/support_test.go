@@ -1,0 +1,120 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// network is a topology with a routing, for tests.
+type network struct {
+	topo    topology.Topology
+	routing fabric.Routing
+}
+
+func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
+	t.Helper()
+	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := routing.Registry.Config(algorithm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network{topo, r}
+}
+
+func dragonflyNetwork(t testing.TB, algorithm string, p, a, h int) network {
+	return newNetwork(t, "dragonfly", algorithm, func(c *topology.DragonflyConfig) { c.P, c.A, c.H = p, a, h })
+}
+
+func (n network) fabric(t testing.TB, config fabric.Config) *core.Fabric {
+	t.Helper()
+	f, err := core.New(n.topo.Graph(), config, n.routing, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// pipelined is the default switch with virtual-channel allocation as a stage of
+// its own.
+func pipelined() fabric.Config {
+	config := fabric.DefaultConfig()
+	config.Switch.VCAllocCycles = 1
+	return config
+}
+
+// run drives the network with uniform Bernoulli traffic.
+func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan core.Plan) (*core.Fabric, *core.Result) {
+	t.Helper()
+	f := n.fabric(t, config)
+	terminals := n.topo.Graph().Terminals()
+	source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	result, err := f.Run(context.Background(), source, load, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, result
+}
+
+// uniform sends to every other terminal alike.
+type uniform struct{ terminals int }
+
+func (u uniform) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	d := topology.TerminalID(r.IntN(u.terminals - 1))
+	if d >= src {
+		d++
+	}
+	return d
+}
+
+type bernoulli struct{ gap sim.Geometric }
+
+func (p bernoulli) NextGap(r *sim.Stream, _ *uint32) int64 { return p.gap.Draw(r) }
+
+// fixed is a packet length in flits.
+type fixed int
+
+func (f fixed) Draw(*sim.Stream) int { return int(f) }
+
+// script is a source of given packets, in order of birth for each terminal,
+// and the sink that collects them.
+type script struct {
+	packets   map[topology.TerminalID][]fabric.PacketSpec
+	delivered []fabric.Delivery
+}
+
+func (s *script) send(src topology.TerminalID, p fabric.PacketSpec) {
+	if s.packets == nil {
+		s.packets = map[topology.TerminalID][]fabric.PacketSpec{}
+	}
+	s.packets[src] = append(s.packets[src], p)
+}
+
+func (s *script) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	list := s.packets[t]
+	if len(list) == 0 {
+		spec.Birth = fabric.Never
+		return false
+	}
+	*spec = list[0]
+	if spec.Birth > until {
+		return false
+	}
+	s.packets[t] = list[1:]
+	return true
+}
+
+func (s *script) Deliver(d *fabric.Delivery) { s.delivered = append(s.delivered, *d) }

@@ -1,0 +1,101 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+)
+
+// TracePlan chooses the packets whose lives are recorded, among those that a
+// meter measures. Which they are does not depend on the order in which a cycle
+// is simulated.
+type TracePlan struct {
+	Packets int  // at most so many; 0: none
+	Every   int  // of each terminal's measured packets that match, each so-many-th; 0 counts as 1
+	Slowest bool // those with the longest latency; otherwise those that enter the network first
+	// Sources and Destinations, by terminal, are the ends of packets that
+	// match; nil: all (len = terminals).
+	Sources, Destinations []bool
+}
+
+// Packets are the packets recorded that have arrived, by the time at which they
+// entered the network, then by terminal.
+func (tr *Tracer) Packets() []*PacketTrace {
+	var list []*PacketTrace
+	for _, l := range tr.best() {
+		list = append(list, &l.PacketTrace)
+	}
+	slices.SortFunc(list, earlier)
+	return list
+}
+
+// best are the packets of all domains that have arrived and are among the best so far.
+func (tr *Tracer) best() []*life {
+	var all []*life
+	_, last := tr.starts()
+	for _, p := range tr.parts {
+		for _, l := range p.kept {
+			if l.Inject <= last {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.SortFunc(all, tr.better)
+	return all[:min(len(all), tr.plan.Packets)]
+}
+
+// starts are the cycles in which packets were begun with first in all of the network, as
+// many as are wanted, and the last of them: Never if there have not been as many, or the
+// slowest are wanted. Packets of later cycles, which a domain follows because it does not
+// know of the others, do not count: also not in place of packets that have been discarded.
+func (tr *Tracer) starts() (first []int64, last int64) {
+	for _, p := range tr.parts {
+		first = append(first, p.started...)
+	}
+	slices.Sort(first)
+	if tr.plan.Slowest || len(first) < tr.plan.Packets {
+		return first, fabric.Never
+	}
+	first = first[:tr.plan.Packets]
+	return first, first[len(first)-1]
+}
+
+// earlier orders packets by the time at which they entered the network. A
+// terminal has one at a time.
+func earlier(a, b *PacketTrace) int {
+	return cmp.Or(cmp.Compare(a.Inject, b.Inject), cmp.Compare(a.Src, b.Src))
+}
+
+// better orders packets by whether they are kept.
+func (tr *Tracer) better(a, b *life) int {
+	if tr.plan.Slowest {
+		return cmp.Or(cmp.Compare(b.Cycle-b.Birth, a.Cycle-a.Birth), earlier(&a.PacketTrace, &b.PacketTrace))
+	}
+	return earlier(&a.PacketTrace, &b.PacketTrace)
+}
+
+// chooses tells whether a packet whose head enters the network in cycle c is to
+// be followed.
+func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
+	if !tr.meter.measures(p.birth) {
+		return false
+	}
+	tr.numbers[p.src]++
+	if tr.plan.Sources != nil && !tr.plan.Sources[p.src] || tr.plan.Destinations != nil && !tr.plan.Destinations[dst] {
+		return false
+	}
+	tr.matched[p.src]++
+	if (tr.matched[p.src]-1)%max(1, tr.plan.Every) != 0 {
+		return false
+	}
+	if tr.plan.Slowest {
+		return true
+	}
+	// Of the last cycle all are followed, and those of the first terminals kept.
+	if n := len(tr.started); n >= tr.plan.Packets {
+		return tr.started[n-1] == c
+	}
+	tr.started = append(tr.started, c)
+	return true
+}

@@ -1,0 +1,276 @@
+package core_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born
+// in cycle 100. Terminals wait 4 cycles and their channels take 3, those between
+// switches 10; the stages take 2, 3, 4 and 5 cycles. By hand:
+//
+//	104       head enters the channel, the tail 2 cycles later, as everywhere
+//	104+3     arrives at the first switch, in front of an empty queue
+//	107+2     routed; 109+3: holds a virtual channel, and wins the switch
+//	112+4+5   through allocation and crossbar, onto a free channel
+//	121+10    arrives at the second switch, at the third after 14+10 more
+//	155+14    enters its terminal's channel; 172: the head arrives, 174: the tail
+func TestTraceZeroLoad(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3}, 1 })
+	config := fabric.DefaultConfig()
+	s := &config.Switch
+	s.RouteCycles, s.VCAllocCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.Speedup = 2, 3, 4, 5, 1
+	config.Terminal.InjectionCycles = 4
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 3 * sim.Nanosecond}, "grid": {Latency: 10 * sim.Nanosecond}}
+	f := n.fabric(t, config)
+	meter := core.NewMeter(100)
+	meter.Open(0)
+	tr := f.StartTrace(meter, core.TracePlan{Packets: 5})
+	source := &script{}
+	source.send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
+	f.Attach(source, meter)
+	f.Advance(300)
+	if len(tr.Packets()) != 1 {
+		t.Fatalf("%d packets", len(tr.Packets()))
+	}
+	p := tr.Packets()[0]
+	g := f.Graph()
+	path := p.Path
+	p.Path = nil
+	want := core.PacketTrace{
+		Delivery: fabric.Delivery{Src: 0, Dst: 2, Birth: 100, Inject: 104, Cycle: 174, Hops: 3, Flits: 3, Tag: 7},
+		Number:   1, InjectTail: 106, HeadCycle: 172,
+	}
+	if !reflect.DeepEqual(*p, want) {
+		t.Errorf("got  %+v\nwant %+v", *p, want)
+	}
+	in := g.TerminalPort[0]
+	for i, h := range path {
+		arrive := int64(107 + 24*i)
+		n.walk(t, 0, 2, f.VCs(), func(port topology.PortID) {
+			if int(g.PortSwitch[port]) == i {
+				want := core.TraceHop{
+					In: in, Out: port, OutVC: h.OutVC, InVC: h.InVC, VCs: 1<<f.VCs() - 1,
+					Arrive: arrive, Front: arrive, Routed: arrive + 2, Held: arrive + 5, Cross: arrive + 5, Ready: arrive + 14, Depart: arrive + 14,
+					TailArrive: arrive + 2, TailCross: arrive + 7, TailDepart: arrive + 16,
+				}
+				if !reflect.DeepEqual(h, want) {
+					t.Errorf("switch %d: got  %+v\nwant %+v", i, h, want)
+				}
+				in, _ = g.PeerPort(port)
+			}
+		})
+	}
+	p.Path = path
+	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
+	if got := p.Stages(); len(path) != 3 || got != [core.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2} {
+		t.Errorf("%d switches, stages %v", len(path), got)
+	}
+}
+
+// traced runs a network with uniform traffic, recording packets.
+func traced(t *testing.T, n network, config fabric.Config, load float64, flits int, plan core.TracePlan) (*core.Fabric, *core.Result) {
+	t.Helper()
+	return n.run(t, config, load, flits, core.Plan{Warmup: 200, Window: 400, Blame: true, Trace: plan})
+}
+
+// TestTrace: under every setting, at low load and beyond saturation, every
+// packet's life is in order, hop follows hop by the cables of the network, and
+// its stages add up to its latency.
+func TestTrace(t *testing.T) {
+	for name, set := range timings {
+		for _, algorithm := range []string{"min", "ugal-l"} {
+			for _, load := range []float64{0.3, 1} {
+				t.Run(name+"/"+algorithm, func(t *testing.T) {
+					config := fabric.DefaultConfig()
+					config.Switch.BufferFlits = 6
+					set(&config)
+					f, r := traced(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, 3, core.TracePlan{Packets: 1 << 20})
+					if int64(len(r.Traces)) < r.Packets() || len(r.Traces) < 100 {
+						t.Errorf("%d packets traced, %d measured", len(r.Traces), r.Packets())
+					}
+					for _, p := range r.Traces {
+						checkTrace(t, f, p)
+					}
+				})
+			}
+		}
+	}
+}
+
+func checkTrace(t *testing.T, f *core.Fabric, p *core.PacketTrace) {
+	t.Helper()
+	g := f.Graph()
+	sum := int64(0)
+	for i, x := range p.Stages() {
+		if sum += x; x < 0 {
+			t.Errorf("%s takes %d cycles: %+v", core.StageNames[i], x, p)
+		}
+	}
+	if sum != p.Cycle-p.Birth {
+		t.Errorf("stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
+	}
+	if len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC {
+		t.Fatalf("path %+v", p)
+	}
+	tail := p.InjectTail
+	for i, h := range p.Path {
+		if i > 0 {
+			last := p.Path[i-1]
+			if peer, ok := g.PeerPort(last.Out); !ok || peer != h.In || last.OutVC != h.InVC {
+				t.Errorf("switch %d of the path does not follow: %+v", i, p)
+			}
+		}
+		if h.VCs>>h.OutVC&1 == 0 || g.PortSwitch[h.In] != g.PortSwitch[h.Out] {
+			t.Errorf("impossible decision: %+v", h)
+		}
+		// The tail is never ahead of the head or of itself.
+		if h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1 {
+			t.Errorf("out of order: %+v", h)
+		}
+		awake := h.Routed
+		for _, w := range h.Waits {
+			if w.From < awake || w.To < w.From || w.To > h.Cross || w.Part != core.PartCredit && w.Part != core.PartVC {
+				t.Errorf("out of order: %+v", h)
+			}
+			awake = w.To
+		}
+		tail = h.TailDepart
+	}
+	if p.Cycle <= tail {
+		t.Errorf("arrives before it leaves: %+v", p)
+	}
+}
+
+// TestTraceChoice: what is recorded is what was asked for, found among all
+// packets by brute force.
+func TestTraceChoice(t *testing.T) {
+	n := dragonflyNetwork(t, "min", 2, 4, 2)
+	run := func(plan core.TracePlan) []*core.PacketTrace {
+		_, r := traced(t, n, pipelined(), 0.5, 2, plan)
+		return r.Traces
+	}
+	all := run(core.TracePlan{Packets: 1 << 20})
+	same := func(what string, got []*core.PacketTrace, want []*core.PacketTrace) {
+		t.Helper()
+		if len(want) == 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d packets, want %d", what, len(got), len(want))
+		}
+	}
+	same("first", run(core.TracePlan{Packets: 9}), all[:9])
+
+	only := make([]bool, n.topo.Graph().Terminals())
+	only[3], only[5] = true, true
+	var from, to, third []*core.PacketTrace
+	count := map[topology.TerminalID]int{}
+	number := map[topology.TerminalID]int{}
+	for _, p := range all {
+		number[p.Src]++
+		if p.Number != number[p.Src] {
+			t.Errorf("packet %d of terminal %d is called %d", number[p.Src], p.Src, p.Number)
+		}
+		if only[p.Src] {
+			from = append(from, p)
+		}
+		if only[p.Dst] {
+			to = append(to, p)
+		}
+		if count[p.Src]%3 == 0 {
+			third = append(third, p)
+		}
+		count[p.Src]++
+	}
+	same("sources", run(core.TracePlan{Packets: 1 << 20, Sources: only}), from)
+	same("destinations", run(core.TracePlan{Packets: 1 << 20, Destinations: only}), to)
+	same("every third", run(core.TracePlan{Packets: 1 << 20, Every: 3}), third)
+
+	// The slowest are as slow as the others at most.
+	slowest := run(core.TracePlan{Packets: 9, Slowest: true})
+	least := slowest[0].Cycle - slowest[0].Birth
+	for _, p := range slowest {
+		least = min(least, p.Cycle-p.Birth)
+	}
+	slower := 0
+	for _, p := range all {
+		if p.Cycle-p.Birth > least {
+			slower++
+		}
+	}
+	if len(slowest) != 9 || slower > 8 {
+		t.Errorf("%d packets, of which the least slow takes %d cycles; %d packets are slower", len(slowest), least, slower)
+	}
+}
+
+// TestTraceCausesNothing: a run with traces is the run without, and ends with
+// no packet followed.
+func TestTraceCausesNothing(t *testing.T) {
+	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
+	run := func(packets int) *core.Result {
+		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 500, Window: 1000, Trace: core.TracePlan{Packets: packets}})
+		return r
+	}
+	off, on := run(0), run(50)
+	if off.MeanLatency() != on.MeanLatency() || off.Packets() != on.Packets() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits) {
+		t.Errorf("latency %v over %d packets, with traces %v over %d", off.MeanLatency(), off.Packets(), on.MeanLatency(), on.Packets())
+	}
+	if off.Traces != nil || len(on.Traces) != 50 {
+		t.Errorf("%d traces where none are asked for, %d where 50", len(off.Traces), len(on.Traces))
+	}
+}
+
+// TestTraceAgainstBlame: a packet of one flit that is never behind another in a
+// queue has spent the same time on everything by its trace and by blame, which
+// keeps its accounts otherwise. What waits for the channel before the crossbar
+// because there is no room behind it counts as switch allocation in a trace.
+func TestTraceAgainstBlame(t *testing.T) {
+	stalled := int64(0)
+	for name, set := range timings {
+		t.Run(name, func(t *testing.T) {
+			compared := 0
+			for _, load := range []float64{0.02, 0.4} {
+				config := fabric.DefaultConfig()
+				config.Switch.BufferFlits = 3
+				set(&config)
+				n := dragonflyNetwork(t, "val", 2, 4, 2)
+				f := n.fabric(t, config)
+				meter := core.NewMeter(100)
+				meter.Open(100)
+				type key struct {
+					src    topology.TerminalID
+					inject int64
+				}
+				account := map[key]core.Parts{}
+				f.StartBlame(meter).OnPacket = func(d *fabric.Delivery, parts *core.Parts) { account[key{d.Src, d.Inject}] = *parts }
+				tr := f.StartTrace(meter, core.TracePlan{Packets: 1 << 20})
+				terminals := n.topo.Graph().Terminals()
+				f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Advance(800)
+				for _, p := range tr.Packets() {
+					s, b := p.Stages(), account[key{p.Src, p.Inject}]
+					if s[core.StageBuffer] > 0 {
+						continue
+					}
+					compared++
+					stalled += b[core.PartCredit]
+					got := core.Parts{s[core.StageSource], s[core.StageRoute], s[core.StageVC], s[core.StageSwitch] + s[core.StageOutput], s[core.StageCredit], 0, 0, s[core.StageWire]}
+					b[core.PartSwitch] += b[core.PartSerial] + b[core.PartEjection]
+					b[core.PartSerial], b[core.PartEjection] = 0, 0
+					if got != b {
+						t.Errorf("trace %v, blame %v: %+v", got, b, p)
+					}
+				}
+			}
+			if compared < 100 {
+				t.Errorf("%d packets", compared)
+			}
+		})
+	}
+	if stalled < 1000 {
+		t.Errorf("%d cycles of credit stall", stalled)
+	}
+}

@@ -1,0 +1,224 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// units runs a test with each unit, under switches that hold their ports.
+func units(t *testing.T, test func(t *testing.T, config fabric.Config)) {
+	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		t.Run(unit, func(t *testing.T) {
+			config := holding(fabric.DefaultConfig())
+			config.Fabric.Unit = unit
+			test(t, config)
+		})
+	}
+}
+
+// holding is c with switches that hold their ports.
+func holding(c fabric.Config) fabric.Config {
+	c.Switch.Hold, c.Switch.FlowControl = true, fabric.CutThrough
+	return c
+}
+
+// packets is c with packets as the unit.
+func packets(c *fabric.Config) {
+	*c = holding(*c)
+	c.Fabric.Unit = fabric.UnitPacket
+}
+
+func (s *script) byTag() map[uint64]fabric.Delivery {
+	all := map[uint64]fabric.Delivery{}
+	for _, d := range s.delivered {
+		all[d.Tag] = d
+	}
+	return all
+}
+
+// TestUnitsLine sends one packet of n flits over h switches of a line, whose channels
+// between switches take I cycles for a flit and those of terminals 1.
+//
+// Cut-through, the head meets no one and takes, with L and l the latencies of the two
+// classes and s the stages of a switch, injection + l + h s + (h-1) L + l. The flits
+// follow a cycle apart if h = 1, and otherwise at the pace of the slowest channel on
+// their way, so that the tail comes (n-1) max(1, I) later.
+//
+// Store-and-forward, each switch begins when the tail has come, n-1 cycles after the
+// head into the first, and (n-1) I into the others; the last channel adds another n-1.
+func TestUnitsLine(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{6} })
+	units(t, func(t *testing.T, config fabric.Config) {
+		for _, forwarding := range []string{fabric.CutThrough, fabric.StoreAndForward} {
+			for _, speedup := range []float64{1, 2} {
+				for _, flits := range []int64{1, 2, 9} {
+					for _, interval := range []int64{1, 3} {
+						const injection, L, l = 4, 7, 2
+						config.Switch.Forwarding, config.Switch.Speedup, config.Switch.CrossbarCycles = forwarding, speedup, 3
+						config.Terminal.InjectionCycles = injection
+						config.Channels = map[string]fabric.ChannelConfig{
+							"terminal": {Latency: l * sim.Nanosecond}, "grid": {Latency: L * sim.Nanosecond, CyclesPerFlit: float64(interval)},
+						}
+						stages := int64(4 / speedup) // switch allocation and crossbar
+						for switches := int64(1); switches <= 6; switches++ {
+							head := injection + l + switches*stages + (switches-1)*L + l
+							slowest := interval
+							if switches == 1 {
+								slowest = 1
+							}
+							want := head + (flits-1)*slowest
+							if forwarding == fabric.StoreAndForward {
+								want = head + (flits-1)*(1+(switches-1)*interval+1)
+							}
+							f, s := n.fabric(t, config), &script{}
+							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
+							if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+								t.Fatal(err)
+							}
+							if got := s.delivered[0].Cycle; got != want {
+								t.Errorf("%s, speedup %g, %d flits over %d switches, %d cycles a flit: %d cycles, want %d", forwarding, speedup, flits, switches, interval, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestUnitsMeeting has two packets meet at a switch of speedup 1, one stage each for
+// allocation and crossbar, and channels of latency 1.
+//
+// Packets A and B, from terminals 0 and 1 to terminal 2, are born in cycle 0, enter in
+// cycle 1 and arrive in cycle 2. The round robins stand at 0: A, of n flits, crosses in
+// cycles 2 to n+1, leaves from cycle 4 to n+3 and has arrived in cycle n+4. B's head
+// crosses in cycle n+2, and its tail of m flits arrives in cycle n+m+4.
+//
+// C, of m flits, follows A from terminal 0, to terminal 1, which is free. Buffers are as
+// long as the longer packet, of k flits. The credit of A's last flit, which crosses in
+// n+1, leaves in n+2, takes the channel and another cycle: n+4. C enters then if it
+// has not room before. The credit of A's flit i is there in i+5, and C needs m of k
+// places, k-n of which are free: it enters in cycle max(n+1, (n+m-k-1)+5), the first of
+// which is when A's tail has left. It finds its output free and arrives m+4 cycles
+// after its head enters, less one: head +1, +2, +1, then m-1 more.
+func TestUnitsMeeting(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
+	units(t, func(t *testing.T, config fabric.Config) {
+		config.Switch.Speedup = 1
+		for _, size := range [][2]int64{{1, 1}, {1, 5}, {4, 4}, {8, 3}, {6, 1}} {
+			a, b := size[0], size[1]
+			buffer := max(a, b)
+			config.Switch.BufferFlits = int(buffer)
+			f, s := n.fabric(t, config), &script{}
+			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
+			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
+			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
+			if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+				t.Fatal(err)
+			}
+			enters := max(a+1, a+b-buffer-1+5)
+			if a+b <= buffer {
+				enters = a + 1
+			}
+			want := map[uint64]int64{'A': a + 4, 'B': a + b + 4, 'C': enters + b + 3}
+			for tag, d := range s.byTag() {
+				if d.Cycle != want[tag] {
+					t.Errorf("%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
+				}
+			}
+		}
+	})
+}
+
+// TestUnitsFinerThanCycles compares the units where channels take no whole number of
+// cycles for a flit and cores no whole number of steps a cycle: what they measure is
+// then a cycle for each channel apart at most.
+func TestUnitsFinerThanCycles(t *testing.T) {
+	n := dragonflyNetwork(t, "val", 2, 4, 2)
+	for _, speedup := range []float64{1, 1.5} {
+		var mean, accepted [2]float64
+		for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+			config := holding(fabric.DefaultConfig())
+			config.Fabric.Unit, config.Switch.Speedup = unit, speedup
+			config.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.28}, "global": {CyclesPerFlit: 1.7}, "terminal": {CyclesPerFlit: 1.1}}
+			_, r := n.run(t, config, 0.15, 8, core.Plan{Warmup: 1000, Window: 5000})
+			mean[i], accepted[i] = r.MeanLatency(), r.Accepted
+		}
+		if hops := 7.0; math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01 {
+			t.Errorf("speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
+		}
+	}
+}
+
+// TestUnitRefusals: what packets cannot express is refused by the key.
+func TestUnitRefusals(t *testing.T) {
+	min, sensing := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
+	for _, c := range []struct {
+		net  network
+		set  func(c *fabric.Config)
+		want string
+	}{
+		{min, func(c *fabric.Config) { c.Switch.Hold = false }, "fabric.unit"},
+		{min, func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }, "switch.hold"},
+		{min, func(c *fabric.Config) { c.Switch.OutputBufferFlits = 1 }, "switch.output_buffer_flits"},
+		{min, func(c *fabric.Config) {
+			c.Fabric.Unit, c.Switch.Hold, c.Switch.FlowControl, c.Switch.Forwarding = "flit", false, "wormhole", "store-and-forward"
+		}, "switch.forwarding"},
+		{min, func(c *fabric.Config) { c.Switch.CreditSensing = "on" }, "switch.credit_sensing"},
+		{sensing, func(c *fabric.Config) {}, "switch.credit_sensing"},
+		{min, func(c *fabric.Config) { c.Fabric.Unit = "byte" }, "flit"},
+	} {
+		config := fabric.DefaultConfig()
+		packets(&config)
+		c.set(&config)
+		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+// TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and
+// threads, measure the same with both units, but for what is accepted at the edges of
+// the window, where packets count when their tails arrive.
+func TestUnitRuns(t *testing.T) {
+	testUnitRuns(t, "min", "ugal-l", "par")
+}
+
+// TestUnitRunsPlainNever: the loop for the usual case does what that for every case does.
+func TestUnitRunsPlainNever(t *testing.T) {
+	core.PlainNever(t.Cleanup)
+	testUnitRuns(t, "val")
+}
+
+func testUnitRuns(t *testing.T, algorithms ...string) {
+	core.DivideAlways(t.Cleanup)
+	for _, algorithm := range algorithms {
+		n := dragonflyNetwork(t, algorithm, 2, 4, 2)
+		for _, load := range []float64{0.3, 0.9} {
+			var got []string
+			for _, c := range []struct {
+				unit    string
+				threads int
+			}{{fabric.UnitFlit, 1}, {fabric.UnitPacket, 1}, {fabric.UnitPacket, 3}} {
+				config := holding(fabric.DefaultConfig())
+				config.Fabric.Unit = c.unit
+				f, r := n.run(t, config, load, 6, core.Plan{Warmup: 500, Window: 1500, Threads: c.threads})
+				if f.Threads() != c.threads {
+					t.Fatalf("%d threads", f.Threads())
+				}
+				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.MinimalFraction(), r.Packets(), r.State, f.Counters, r.Cycles))
+			}
+			if got[1] != got[0] || got[2] != got[0] {
+				t.Errorf("%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
+			}
+		}
+	}
+}

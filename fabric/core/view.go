@@ -1,0 +1,134 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// view shows the queues of a domain's network: see [fabric.Queues].
+type view struct{ d *domain }
+
+// openView gives the domain's routing its view of the network as it is set now.
+func (d *domain) openView() {
+	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.cycle, Memory: d.memory, Streams: d.streams}, &view{d})
+}
+
+// look brings up to date what is read of a port.
+func (v *view) look(p topology.PortID) {
+	if v.d.convoys != nil {
+		v.d.misuse("reads queues and does not declare it: implement fabric.OccupancyReader or, where credits are all, fabric.CreditReader")
+	}
+	if u := v.d.unit; u != nil {
+		if !u.watched {
+			v.d.misuse("reads credits and does not declare it: implement fabric.CreditReader")
+		}
+		u.look(v.d, p)
+	}
+}
+
+// Credits implements [fabric.Queues].
+func (v *view) Credits(p topology.PortID, vc int) int {
+	v.look(p)
+	return int(v.d.outVC[v.d.ov(p, vc)].credits)
+}
+
+// Outstanding implements [fabric.Queues].
+func (v *view) Outstanding(p topology.PortID, vc int) int {
+	v.look(p)
+	o := &v.d.outVC[v.d.ov(p, vc)]
+	return int(v.d.bufferOf(p)) - int(o.credits)
+}
+
+// OutstandingAll implements [fabric.Queues].
+func (v *view) OutstandingAll(p topology.PortID) int {
+	v.look(p)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	n := v.d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		n -= ovs[i].credits
+	}
+	return int(n)
+}
+
+// OutstandingPorts implements [fabric.Queues].
+func (v *view) OutstandingPorts(s topology.SwitchID) []int32 {
+	d := v.d
+	if d.summed != s+1 {
+		d.sumCredits(s)
+	}
+	return d.sums
+}
+
+// sumCredits works out what OutstandingPorts lists.
+func (d *domain) sumCredits(s topology.SwitchID) {
+	first, end := d.graph.Ports(s)
+	if d.unit != nil {
+		for p := first; p < end; p++ {
+			(&view{d}).look(p)
+		}
+	}
+	n := int(end - first)
+	d.summed, d.sums = s+1, slices.Grow(d.sums[:0], n)[:n]
+	vcs, full := d.vcs, d.buffer*int32(d.vcs)
+	sums, peers, ovs := d.sums, d.graph.Peer[first:end], d.outVC[d.ov(first, 0):]
+	for p, peer := range peers {
+		n := int32(0)
+		if peer >= 0 {
+			n = full
+			row := ovs[p*vcs:][:vcs]
+			for i := range row {
+				n -= row[i].credits
+			}
+		}
+		sums[p] = n
+	}
+}
+
+// Waiting implements [fabric.Queues].
+func (v *view) Waiting(p topology.PortID, vc int) int {
+	v.look(p)
+	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
+}
+
+// Crossed implements [fabric.Queues].
+func (v *view) Crossed(p topology.PortID, vc int) int {
+	v.look(p)
+	return int(v.d.crossed[v.d.ov(p, vc)])
+}
+
+// LoadAll implements [fabric.Queues].
+func (v *view) LoadAll(p topology.PortID) int {
+	v.look(p)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	n := v.d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		n += ovs[i].waiting - ovs[i].credits
+	}
+	return int(n)
+}
+
+// LoadPorts implements [fabric.Queues].
+func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
+	d := v.d
+	if d.unit != nil && d.large {
+		d.unit.prefetchFlows(d, int32(first), int32(count))
+	}
+	d.summed, d.sums = 0, slices.Grow(d.sums[:0], count)[:count]
+	for i := range d.sums {
+		d.sums[i] = int32(v.LoadAll(first + topology.PortID(i)))
+	}
+	return d.sums
+}
+
+// WaitingAll implements [fabric.Queues].
+func (v *view) WaitingAll(p topology.PortID) int {
+	v.look(p)
+	n := int32(0)
+	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	for i := range ovs {
+		n += ovs[i].waiting
+	}
+	return int(n)
+}

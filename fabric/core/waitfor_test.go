@@ -1,0 +1,117 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// dependencyGraph is the whole channel dependency graph of n.
+func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, *certify.Graph) {
+	t.Helper()
+	g := certify.New(vcs)
+	walked, all, err := routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Certify(walked, all), g
+}
+
+// checkWaits holds a wait-for cycle to its meaning: each wants the channel that
+// the next one holds, and every step is a dependency of the certificate's
+// graph.
+func checkWaits(t *testing.T, g *certify.Graph, waits []core.Wait) {
+	t.Helper()
+	if len(waits) < 2 {
+		t.Errorf("a cycle of %d", len(waits))
+	}
+	for i, w := range waits {
+		if next := waits[(i+1)%len(waits)]; w.Wants != next.Holds {
+			t.Errorf("step %d wants %+v, the next holds %+v", i, w.Wants, next.Holds)
+		}
+		if !g.Has(w.Dependency()) {
+			t.Errorf("step %d, %+v, is not in the certificate's graph", i, w.Dependency())
+		}
+	}
+}
+
+// TestDeadlocks: what the certificate refuses does deadlock under load, in all
+// forms of flow control, and the watchdog's cycle is one of the certificate's
+// graph. Short buffers make the deadlock a matter of a few hundred cycles.
+func TestDeadlocks(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		net   network
+		vcs   int
+		flits int
+		set   func(*fabric.Config)
+	}{
+		{"torus without datelines", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
+			func(c *routing.DORConfig) { c.Rule = "none" }), 1, 1, nil},
+		{"torus without datelines, wormhole", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8, 2}, 2 },
+			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 5, nil},
+		{"torus without datelines, cut-through", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
+			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
+		{"torus without datelines, packets", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
+			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, packets},
+		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
+			func(c *routing.ValConfig) {}), 2, 4, nil},
+		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
+			func(c *routing.UGALLConfig) {}), 2, 4, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			certificate, g := c.net.dependencyGraph(t, c.vcs)
+			if certificate.Acyclic() {
+				t.Fatal("certified")
+			}
+			config := fabric.DefaultConfig()
+			config.Fabric.AllowDeadlock = true
+			config.Switch.VCs, config.Switch.BufferFlits = c.vcs, 2
+			if c.set != nil {
+				c.set(&config)
+			}
+			f := c.net.fabric(t, config)
+			terminals := c.net.topo.Graph().Terminals()
+			source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
+			_, err := f.Run(context.Background(), source, 1, core.Plan{Warmup: 5000, Window: 20000})
+			var deadlock *core.DeadlockError
+			if !errors.As(err, &deadlock) {
+				t.Fatalf("no deadlock: %v", err)
+			}
+			checkWaits(t, g, deadlock.Waits)
+			if again := f.WaitForCycle(); len(again) != len(deadlock.Waits) {
+				t.Errorf("looking changes what is seen: %d buffers, then %d", len(deadlock.Waits), len(again))
+			}
+		})
+	}
+}
+
+// TestNoWaits: a network that drains has no wait-for cycle at its end.
+func TestNoWaits(t *testing.T) {
+	f, _ := dragonflyNetwork(t, "min", 2, 4, 2).run(t, fabric.DefaultConfig(), 0.9, 1, core.Plan{Warmup: 200, Window: 500})
+	if waits := f.WaitForCycle(); waits != nil {
+		t.Errorf("%+v", waits)
+	}
+}
+
+// unsafeNetwork builds a network whose routing may lack virtual channels.
+func unsafeNetwork[C, R any](t testing.TB, family, algorithm string, set func(*C), choose func(*R)) network {
+	t.Helper()
+	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network{topo, r}
+}

@@ -1,0 +1,215 @@
+package core_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+)
+
+// stages are settings of the switch with the cycles that they cost a flit in
+// each switch: (route + vc_alloc + switch_alloc + crossbar) steps of the core,
+// speedup of them a cycle, rounded up to the channel's clock.
+var stages = []struct {
+	name                            string
+	route, vcAlloc, alloc, crossbar int
+	speedup                         float64
+	cycles                          int64
+}{
+	{"one cycle each, speedup 1", 0, 1, 1, 1, 1, 3}, // the peer's: 3 + channel
+	{"one cycle each, speedup 2", 0, 1, 1, 1, 2, 2}, // 3 steps in 2 cycles: the peer's 2 + channel
+	{"routing too, speedup 2", 1, 1, 1, 1, 2, 2},    // 4 steps in 2 cycles
+	{"single cycle", 0, 0, 1, 0, 1, 1},
+	{"single step", 0, 0, 1, 0, 2, 1}, // half a cycle, rounded up
+	{"deep", 2, 3, 4, 5, 1, 14},
+	{"fractional speedup", 1, 1, 1, 1, 1.5, 3}, // 4 steps of 2/3 cycle; see below
+}
+
+// TestZeroLoadLatency sends single packets through an idle network of every
+// family and compares with the sum by hand:
+//
+//	injection_cycles + latency(terminal)
+//	+ for each switch: stages, above, + latency of the channel that it is left by
+//	+ (flits - 1) behind the head, one a cycle
+//
+// The channel latencies are distinct for each class.
+func TestZeroLoadLatency(t *testing.T) {
+	for _, name := range topology.Registry.Names() {
+		config, _ := topology.Registry.Config(name)
+		if _, reads := config.(topology.PathConfig); reads || name == "edges" {
+			continue // needs a file
+		}
+		t.Run(name, func(t *testing.T) {
+			topo, err := topology.Registry.Build(name, config, struct{}{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := network{topo, minimalRouting(t, topo)}
+			for _, st := range stages {
+				if st.speedup != math.Trunc(st.speedup) {
+					continue // the cycle then depends on the phase: TestFractionalSpeedup
+				}
+				for _, flits := range []int32{1, 5} {
+					n.checkZeroLoad(t, st.name, flits, st.cycles, func(c *fabric.Config) {
+						c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
+						c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
+						c.Switch.Speedup = st.speedup
+					})
+				}
+			}
+		})
+	}
+}
+
+// minimalRouting is the routing of shortest paths that fits a topology.
+func minimalRouting(t *testing.T, topo topology.Topology) fabric.Routing {
+	t.Helper()
+	name := "table"
+	switch topo.(type) {
+	case topology.Grouped:
+		name = "min"
+	case topology.Grid:
+		name = "dor"
+	case topology.Tree:
+		name = "nca"
+	}
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages int64, set func(*fabric.Config)) {
+	t.Helper()
+	g := n.topo.Graph()
+	config := fabric.DefaultConfig()
+	set(&config)
+	config.Terminal.InjectionCycles = 4
+	config.Channels = map[string]fabric.ChannelConfig{}
+	latency := make([]int64, len(g.Classes))
+	for i, c := range g.Classes {
+		latency[i] = int64(3 + 7*i)
+		config.Channels[c.Name] = fabric.ChannelConfig{Latency: sim.Time(latency[i]) * sim.Nanosecond}
+	}
+	f := n.fabric(t, config)
+	s := &script{}
+	const spacing = 2000 // longer than any packet is under way
+	r := sim.NewStream(1, "pairs", 0)
+	pairs := 60
+	for i := range pairs {
+		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
+		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
+	}
+	f.Attach(s, s)
+	f.Advance(int64(pairs) * spacing)
+	if len(s.delivered) != pairs {
+		t.Fatalf("%s: %d of %d packets arrived", name, len(s.delivered), pairs)
+	}
+	for _, d := range s.delivered {
+		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
+		hops := 0
+		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
+			want += stages + latency[g.PortClass[p]]
+			hops++
+		})
+		if got := d.Cycle - d.Birth; got != want || d.Hops != hops {
+			t.Errorf("%s, %d flits: terminal %d to %d takes %d cycles over %d switches, want %d over %d", name, flits, d.Src, d.Dst, got, d.Hops, want, hops)
+		}
+	}
+}
+
+// walk follows a packet by the routing's first choice at every switch. All
+// choices of the minimal routings cross the same classes of channels.
+func (n network) walk(t *testing.T, src, dst topology.TerminalID, vcs int, visit func(topology.PortID)) {
+	g := n.topo.Graph()
+	h := fabric.Head{Switch: g.TerminalSwitch(src), In: g.TerminalPort[src], Dst: dst}
+	for range 100 {
+		first := true
+		var hop fabric.Hop
+		n.routing.(fabric.Explorer).Explore(vcs, h, func(choice fabric.Hop, state uint32, _ float64) {
+			if first {
+				first, hop, h.State = false, choice, state
+			}
+		})
+		visit(hop.Port)
+		peer, ok := g.PeerPort(hop.Port)
+		if !ok {
+			return
+		}
+		h.Switch, h.In = g.PortSwitch[peer], peer
+	}
+	t.Fatalf("no way from terminal %d to %d", src, dst)
+}
+
+// TestFractionalSpeedup: with speedup 1.5, cycle c holds the steps from
+// floor(1.5c): cycles alternate between one step and two. A packet that arrives
+// in cycle c is allocated from step floor(1.5c) on, and after 4 steps leaves in
+// the first cycle that begins no earlier: even c = 2k: step 3k+4 <=
+// floor(1.5x) for x = 2k+3; odd c = 2k+1: step 3k+1+4 for x = 2k+4.
+// Both are 3 cycles.
+func TestFractionalSpeedup(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	for _, st := range stages {
+		if st.speedup == math.Trunc(st.speedup) {
+			continue
+		}
+		n.checkZeroLoad(t, st.name, 3, st.cycles, func(c *fabric.Config) {
+			c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
+			c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
+			c.Switch.Speedup = st.speedup
+		})
+	}
+}
+
+// TestChannelRate: flits of a packet follow one another by the channel's
+// interval, the remainder carried: at 2.5 cycles a flit, 9 flits take 8
+// intervals = 20 cycles from the first to the last departure on each channel;
+// with equal rates everywhere only one of them counts.
+func TestChannelRate(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+	config := pipelined()
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 2.5}}
+	f := n.fabric(t, config)
+	s := &script{}
+	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
+	f.Attach(s, s)
+	f.Advance(100)
+	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
+	if len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20 {
+		t.Errorf("delivered %+v, want one packet after 25 cycles", s.delivered)
+	}
+}
+
+// TestWokenOnSlowChannel: a terminal that hears of a packet while its channel, at 4
+// cycles a flit, is busy with the one before waits for the channel. The first packet, born
+// in cycle 10, leaves in cycle 11; the second cannot before cycle 15.
+func TestWokenOnSlowChannel(t *testing.T) {
+	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+		config := pipelined()
+		config.Fabric.Unit = unit
+		if unit == fabric.UnitPacket {
+			config.Switch.Hold, config.Switch.FlowControl = true, "cut-through"
+		}
+		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 4}}
+		f := n.fabric(t, config)
+		s := &script{}
+		s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
+		f.Attach(s, s)
+		f.Advance(12)
+		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
+		f.Wake(0)
+		f.Advance(100)
+		if len(s.delivered) != 2 || s.delivered[0].Inject != 11 || s.delivered[1].Inject != 15 {
+			t.Errorf("%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.delivered)
+		}
+	}
+}
