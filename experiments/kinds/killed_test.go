@@ -111,6 +111,36 @@ replications = 2
 [sweep]
 "noise.start_skew" = ["2us"]
 `, "workload.iterations=40", []string{"ranks.csv"}},
+	"program on a fabric, observed": {"mpi", `
+kind = "mpi"
+[topology]
+type = "dragonfly"
+p = 1
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[fabric]
+flit_bytes = "64B"
+[job]
+ranks = 64
+machine = "fabric"
+[placement]
+per_node = 2
+[workload]
+type = "osu-alltoall"
+iterations = 1
+bytes = "9KiB"
+[measure]
+links = true
+blame = true
+series = 5
+[trace]
+packets = 50
+choose = "slowest"
+[sweep]
+"noise.start_skew" = ["2us"]
+`, "workload.iterations=20", []string{"links.csv", "blame.csv", "congestion.csv", "packets.csv", "series/0.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
 [topology]

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -27,14 +26,14 @@ type carried struct {
 	window int64   // cycles
 }
 
-func (c *carried) add(r *core.Result) {
+func (c *carried) add(flits []uint32, window int64) {
 	if c.flits == nil {
-		c.flits = make([]int64, len(r.ChannelFlits))
+		c.flits = make([]int64, len(flits))
 	}
-	for i, n := range r.ChannelFlits {
+	for i, n := range flits {
 		c.flits[i] += int64(n)
 	}
-	c.window += r.Window
+	c.window += window
 }
 
 // rate is the load of channel i on all virtual channels together, in flits per

@@ -22,8 +22,8 @@ func init() {
 		Name:     "mpi",
 		NoWarmup: "a program begins in a network at rest and is measured from its first message on, so that points have no warm-up in common",
 		Doc:      "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
-		Tables:   []string{"ranks"},
-		Asked:    map[string]string{"ranks": "job.finish_times"},
+		Tables:   []string{"ranks", "links", "blame", "congestion", "packets"},
+		Asked:    map[string]string{"ranks": "job.finish_times", "links": "measure.links", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -39,6 +39,7 @@ func init() {
 				Noise:       mpi.DefaultNoise,
 				Memory:      mpi.DefaultMemory,
 				Measure:     mpiMeasure{Replications: 1},
+				Trace:       noTrace,
 				Topology:    network.TopologyTable{Type: experiments.Choose(topology.Registry, "single-switch")},
 				Routing:     network.RoutingTable{Type: experiments.Choose(routing.Registry, "table")},
 				Fabric:      d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
@@ -70,7 +71,8 @@ type mpiConfig struct {
 	HCA         hcaTable        `toml:"hca" doc:"host channel adapters"`
 	Noise       mpi.Noise       `toml:"noise" doc:"what puts ranks out of step; not for machine loggops"`
 	Memory      mpi.Memory      `toml:"memory" doc:"a node's memory, which its processes share; not for machine loggops"`
-	Measure     mpiMeasure      `toml:"measure" doc:"how often a point is run"`
+	Measure     mpiMeasure      `toml:"measure" doc:"how often a point is run, and what is written of the network"`
+	Trace       traceTable      `toml:"trace" doc:"machine fabric: packets of the run whose lives are written down"`
 	LogGP       mpi.LogGP       `toml:"loggp" doc:"network without contention inside"`
 	LogGOPS     mpi.LogGOPS     `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
 
@@ -96,7 +98,10 @@ type mpiWorkload struct {
 }
 
 type mpiMeasure struct {
-	Replications int `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
+	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
+	Links        bool `toml:"links" doc:"machine fabric: write links.csv, the flits that every channel carried in the whole run, by virtual channel"`
+	Series       int  `toml:"series" doc:"machine fabric: write series/POINT.csv, the flits that every channel carried in so many intervals of the run, or up to twice as many, of the first replication; 0: none" min:"0" max:"200"`
+	Blame        bool `toml:"blame" doc:"machine fabric: divide the latency of every packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 }
 
 type hcaTable struct {
@@ -207,6 +212,9 @@ func (c *mpiConfig) adapter() (hca.Config, error) {
 
 func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
+	if err := c.checkObserved(); err != nil {
 		return nil, err
 	}
 	w, err := c.build()

@@ -70,6 +70,8 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 	if n := len(g.Hosts()); nodes > n {
 		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}
+	_, bad := c.Trace.plan(g.Terminals())
+	problems = append(problems, bad)
 	var warnings []experiments.Warning
 	for _, message := range config.BufferWarnings(g) {
 		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
@@ -84,12 +86,16 @@ var worthBusy, worthOpen = int64(2000), int64(0)
 
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good.
-func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	f, err := core.New(t.Graph(), config, r, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	watch, err := c.observe(f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +113,11 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
 			return result, err
 		}
-		return result, errors.Join(f.Rest(), err)
+		if err := errors.Join(f.Rest(), err); err != nil {
+			return result, err
+		}
+		seen.add(watch)
+		return result, nil
 	}, nil
 }
 

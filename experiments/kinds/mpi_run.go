@@ -17,14 +17,16 @@ import (
 // runMPI computes a point: the means over its replications.
 func runMPI(ctx context.Context, c *mpiConfig, run *experiments.Run) (mpiRow, error) {
 	var sum mpiSum
+	var seen mpiObserved
 	for i := range c.Measure.Replications {
-		row, err := c.simulate(ctx, run, i)
+		row, err := c.simulate(ctx, run, i, &seen)
 		if err != nil {
 			return mpiRow{}, err
 		}
 		sum.add(&row)
 	}
 	run.Replications = c.Measure.Replications
+	c.writeObserved(run, &seen)
 	return sum.row(), nil
 }
 
@@ -77,7 +79,7 @@ func (s *mpiSum) row() mpiRow {
 }
 
 // simulate runs a replication.
-func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int) (mpiRow, error) {
+func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
 	seed := replicationSeed(run.Seed, replication)
 	counted := int64(0)
 	progress := func(events int64) (stop bool) {
@@ -113,7 +115,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	config.Progress, config.Checkpoint = progress, checkpoint
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen); err != nil {
 			return mpiRow{}, err
 		}
 	} else {

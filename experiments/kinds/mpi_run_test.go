@@ -36,7 +36,7 @@ func TestMPIReplications(t *testing.T) {
 	c := f.Points[0].Config().(*mpiConfig)
 	var elapsed, steady [3]float64
 	for i := range elapsed {
-		row, err := c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i)
+		row, err := c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,9 @@ type traceTable struct {
 	Destinations []int  `toml:"destinations" doc:"only packets to these terminals, by number; default: all" min:"0"`
 }
 
+// noTrace is the table of files that have none.
+var noTrace = traceTable{Choose: "first", Every: 1}
+
 // plan is the choice for a network of so many terminals.
 func (c *traceTable) plan(terminals int) (core.TracePlan, error) {
 	plan := core.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}

@@ -37,7 +37,7 @@ func init() {
 				},
 				Program: programTable{experiments.Choose(terminal.Registry, openLoop)},
 				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
-				Trace:   traceTable{Choose: "first", Every: 1},
+				Trace:   noTrace,
 			}
 		},
 		Complete: func(c *trafficConfig, given func(string) bool) {

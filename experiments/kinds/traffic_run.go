@@ -202,7 +202,7 @@ func (o *trafficOutcome) steady() bool {
 
 // add enters a replication.
 func (o *trafficOutcome) add(r *core.Result) {
-	o.carried.add(r)
+	o.carried.add(r.ChannelFlits, r.Window)
 	o.latency.Merge(r.Latency())
 	if o.blame == nil {
 		o.blame = r.Blame

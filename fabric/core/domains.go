@@ -224,9 +224,7 @@ func (f *Fabric) advance(cycles int64) {
 	for i, d := range f.domains {
 		d.hear(f.domains, i)
 	}
-	if f.observer != nil {
-		f.observer.gather()
-	}
+	f.gatherObservers()
 	f.count()
 }
 

@@ -55,8 +55,8 @@ func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error 
 	if err := f.ready(sources[0]); err != nil {
 		return err
 	}
-	if f.faults != nil || f.observer != nil {
-		return errors.New("a fabric with faults or observers is not driven by kernels")
+	if f.faults != nil {
+		return errors.New("a fabric with faults is not driven by kernels")
 	}
 	next := 0
 	f.start(sources[0], func(*domain) fabric.Sink {
@@ -103,8 +103,10 @@ func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock))
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]
+		f.openObservers()
 		for kernels[0].Run(sim.MaxTime) && !company.Stop() {
 		}
+		f.gatherObservers()
 		return
 	}
 	r := &kernelRun{Fabric: f, kernels: kernels, company: company, next: make([]nextTime, len(kernels)), recess: recess{call: make(chan struct{}, f.threads)}}
@@ -119,6 +121,22 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 	r.work(0)
 	f.others.Wait()
 	f.meet(0)
+}
+
+// openObservers tells the observers of all domains that a window begins.
+func (f *Fabric) openObservers() {
+	for _, d := range f.domains {
+		if d.observer != nil {
+			d.observer.opens()
+		}
+	}
+}
+
+// gatherObservers has the observer of the network take over what those of domains have seen.
+func (f *Fabric) gatherObservers() {
+	if f.observer != nil {
+		f.observer.gather()
+	}
 }
 
 type kernelRun struct {
@@ -152,6 +170,7 @@ func (r *kernelRun) open() {
 	}
 	if r.first < sim.MaxTime {
 		r.window++
+		r.openObservers()
 	}
 	r.written = false
 }

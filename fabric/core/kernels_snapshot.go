@@ -57,6 +57,7 @@ func (f *Fabric) meet(now sim.Time) {
 	for _, d := range f.domains {
 		d.cycle = f.cycle
 	}
+	f.gatherObservers()
 	f.count()
 }
 

@@ -14,6 +14,9 @@ type observer interface {
 	opens()
 	// gather takes over what the observers of domains have seen.
 	gather()
+	// begins: a cycle, of which nothing is done yet. Cycles in which nothing happens are left
+	// out.
+	begins(d *domain)
 	// injects: the head of the packet that terminal t is sending enters the network.
 	injects(d *domain, t int32)
 	// injected: so does its last flit.
@@ -63,6 +66,7 @@ func (bystander) tailCrosses(*domain, *switchState, request, *stepTime, int64) {
 
 func (bystander) opens()                           {}
 func (bystander) gather()                          {}
+func (bystander) begins(*domain)                   {}
 func (bystander) injects(*domain, int32)           {}
 func (bystander) sleeps(*domain, int32, Part)      {}
 func (bystander) resumes(*domain, int32, Part)     {}
@@ -106,6 +110,12 @@ func (all observers) opens() {
 func (all observers) gather() {
 	for _, o := range all {
 		o.gather()
+	}
+}
+
+func (all observers) begins(d *domain) {
+	for _, o := range all {
+		o.begins(d)
 	}
 }
 

@@ -1,0 +1,163 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// ChannelSeries observes what the channels carry from the first cycle on, in a run of unknown
+// length: in intervals of [sliceCycles] at first, which are joined by twos when there are
+// twice as many as wanted. Every domain keeps its own channels; intervals end at the same
+// cycles in all of them. Cost: a pass over the virtual channels per interval.
+type ChannelSeries struct {
+	bystander
+	parts  []*ChannelSeries // of the domains, with the network's first; in that only
+	f      *Fabric
+	wanted int
+	each   int64      // cycles of an interval
+	ends   int64      // of the intervals taken
+	own    []int32    // channels, numbered as state.out
+	sent   []uint32   // on each of these, until then
+	flits  [][]uint32 // len = intervals, each own
+}
+
+// StartSeries makes the fabric record what channels carry in so many intervals, and up to
+// twice as many. It must be called before Attach.
+func (f *Fabric) StartSeries(intervals int) *ChannelSeries {
+	s := &ChannelSeries{f: f, wanted: intervals, each: sliceCycles}
+	f.observe(s)
+	return s
+}
+
+// part implements observer.
+func (s *ChannelSeries) part(d *domain) observer {
+	p := s
+	if len(s.parts) > 0 {
+		p = &ChannelSeries{f: s.f, wanted: s.wanted, each: s.each}
+	}
+	s.parts = append(s.parts, p)
+	for _, sw := range d.mine {
+		for port := range d.switches[sw].ports {
+			p.own = append(p.own, d.switches[sw].port0+port)
+		}
+	}
+	for _, t := range d.ends {
+		p.own = append(p.own, d.terminalOut0+t)
+	}
+	p.sent = make([]uint32, len(p.own))
+	return p
+}
+
+// begins implements observer: what has been sent until now was sent in the intervals that
+// are over.
+func (s *ChannelSeries) begins(d *domain) { s.upTo(d.cycle) }
+
+// upTo takes the intervals that end at a cycle or before.
+func (s *ChannelSeries) upTo(cycle int64) {
+	for s.ends+s.each <= cycle {
+		s.take()
+		s.ends += s.each
+		if len(s.flits) < 2*s.wanted {
+			continue
+		}
+		for i := range s.wanted {
+			s.flits[i] = s.flits[2*i]
+			for k, n := range s.flits[2*i+1] {
+				s.flits[i][k] += n
+			}
+		}
+		s.flits = s.flits[:s.wanted]
+		s.each *= 2
+	}
+}
+
+// take keeps what has been sent since the last interval.
+func (s *ChannelSeries) take() {
+	row := make([]uint32, len(s.own))
+	for i, channel := range s.own {
+		now := s.f.sentBy(channel)
+		row[i] = now - s.sent[i]
+		s.sent[i] = now
+	}
+	s.flits = append(s.flits, row)
+}
+
+// sentBy is the number of flits sent on all virtual channels of a channel, modulo 2^32.
+func (f *Fabric) sentBy(channel int32) (flits uint32) {
+	ovs := f.outVC[int(channel)*f.vcs:][:f.vcs]
+	for i := range ovs {
+		flits += ovs[i].flits
+	}
+	return flits
+}
+
+// Series is what has been recorded until the end of the run; nothing can be recorded
+// afterwards.
+func (s *ChannelSeries) Series() *Series {
+	end := s.f.Cycle()
+	out := &Series{}
+	for _, p := range s.parts {
+		p.upTo(end)
+		last := p.ends
+		if last < end {
+			p.take()
+		}
+		for i, row := range p.flits {
+			if i == len(out.Flits) {
+				out.Flits = append(out.Flits, make([]uint32, len(s.f.out)))
+				out.Ends = append(out.Ends, min(end, int64(i+1)*p.each))
+			}
+			for k, n := range row {
+				out.Flits[i][p.own[k]] += n
+			}
+		}
+	}
+	return out
+}
+
+func (*ChannelSeries) arrived(*domain, []flit)                                   {}
+func (*ChannelSeries) injected(*domain, int32)                                   {}
+func (*ChannelSeries) grantedVC(*domain, *switchState, []request, uint32)        {}
+func (*ChannelSeries) grantedSwitch(*domain, *switchState, []request, *stepTime) {}
+func (*ChannelSeries) delivered(*domain, int32, *fabric.Delivery)                {}
+
+// archive implements observer: the intervals of all channels, whichever domains they belong to.
+func (s *ChannelSeries) archive(x *archiver) {
+	a := x.Archive
+	a.Mark("series")
+	for _, p := range s.parts {
+		p.upTo(x.f.cycle + 1)
+	}
+	intervals := len(s.flits)
+	snapshot.Int(a, &intervals)
+	snapshot.Int(a, &s.each)
+	snapshot.Int(a, &s.ends)
+	if x.Check(intervals >= 0 && intervals <= 2*s.wanted && s.each > 0, "a series of %d intervals", intervals); a.Err() != nil {
+		return
+	}
+	all := make([]uint32, len(x.f.out))
+	row := func(of func(p *ChannelSeries) []uint32) {
+		for _, p := range s.parts {
+			for k, n := range of(p) {
+				all[p.own[k]] = n
+			}
+		}
+		snapshot.Array(a, "channels", all, snapshot.Int)
+		for _, p := range s.parts {
+			values := of(p)
+			for k := range values {
+				values[k] = all[p.own[k]]
+			}
+		}
+	}
+	for _, p := range s.parts {
+		p.each, p.ends = s.each, s.ends
+		for len(p.flits) < intervals {
+			p.flits = append(p.flits, make([]uint32, len(p.own)))
+		}
+	}
+	row(func(p *ChannelSeries) []uint32 { return p.sent })
+	for i := range intervals {
+		row(func(p *ChannelSeries) []uint32 { return p.flits[i] })
+	}
+}
