@@ -34,12 +34,11 @@ const (
 )
 
 // SensesCredits tells whether credit round trips are measured.
-func (c *Config) SensesCredits(routing Routing) bool {
-	if mode := c.Switch.CreditSensing; mode != "auto" {
-		return mode == "on"
+func (c *SwitchConfig) SensesCredits(routing Routing) bool {
+	if c.CreditSensing != "auto" {
+		return c.CreditSensing == "on"
 	}
-	r, ok := routing.(CreditSenser)
-	return ok && r.SensesCredits()
+	return NeedsOf(routing).SensesCredits
 }
 
 // Check finds what is wrong with the settings for a graph and a routing, as
@@ -153,7 +152,7 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if c.Terminal.BufferFlits > 0 {
 		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
 	}
-	if c.SensesCredits(routing) {
+	if s.SensesCredits(routing) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
 	return problems

@@ -6,6 +6,40 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
+// Needs is what a routing needs of the network beyond what every routing is given. The fabric
+// keeps for a network only what its routing declares; a view that is asked for more panics
+// with the routing's name.
+type Needs struct {
+	// Queues: queue lengths are read through [View], and credits with them.
+	Queues bool
+	// Credits: credits are read, and no queue lengths. Where packets are the unit their credits
+	// are kept for every port then, and every flit goes by itself.
+	Credits bool
+	// Crossed: of Queues, what has crossed the switch is read by itself ([Queues.Crossed]).
+	Crossed bool
+	// Greedy: of Queues, all decisions of a cycle at a switch see the queues as they were before
+	// the first of them (a parallel allocator). Without it each sees those made before it.
+	Greedy bool
+	// Departs: packets are decided as they leave their terminals, by a [Departer].
+	Departs bool
+	// SensesCredits: credit round-trip sensing is on where switch.credit_sensing is "auto".
+	SensesCredits bool
+	// HeldSlots: of SensesCredits, a flit goes on waiting, as [View] shows it, until sensing lets
+	// its credit go: its slot is occupied for that long.
+	HeldSlots bool
+}
+
+// Needer is implemented by routings that need something.
+type Needer interface{ Needs() Needs }
+
+// NeedsOf is what a routing declares; nothing, if it is no [Needer].
+func NeedsOf(r Routing) Needs {
+	if n, ok := r.(Needer); ok {
+		return n.Needs()
+	}
+	return Needs{}
+}
+
 // RemoteReader is implemented by routings that read, at one switch, the state of
 // others. What they read must be of this very cycle, so that the switches have to
 // be in one domain.
@@ -32,21 +66,6 @@ type LevelReader interface {
 	Level(src, dst topology.TerminalID) int
 }
 
-// OccupancyReader is implemented by routings that read queue lengths through
-// [View]; only for them does the fabric keep the counters.
-type OccupancyReader interface{ ReadsOccupancy() bool }
-
-// CreditReader is implemented by routings that read credits through [View] and are no
-// occupancy readers: only for them, for occupancy readers and for escape routings does
-// the fabric keep the credits of packets on their way, where packets are the unit, and let
-// every flit go by itself, where convoys are possible.
-type CreditReader interface{ ReadsCredits() bool }
-
-// GreedyDecider is implemented by occupancy readers that want all decisions
-// of a cycle at a switch to see the queues as they were before the first of
-// them (a parallel allocator). Without it each sees those made before it.
-type GreedyDecider interface{ DecidesGreedily() bool }
-
 // Learner is implemented by routings that learn while packets move. What is learned
 // belongs to a network, not to the routing, which many share.
 type Learner interface {
@@ -69,10 +88,6 @@ type Memory interface {
 	Archive(a *snapshot.Archive)
 }
 
-// CreditSenser is implemented by routings that rely on credit round-trip
-// sensing; they switch it on where switch.credit_sensing is "auto".
-type CreditSenser interface{ SensesCredits() bool }
-
 // TerminalArbitration is implemented by routings that know how terminals choose between
 // their virtual channels, as those of imported subnets may.
 type TerminalArbitration interface {
@@ -82,11 +97,3 @@ type TerminalArbitration interface {
 	// settings count. They must not change.
 	TerminalTables(t topology.TerminalID) *arbitration.Tables
 }
-
-// SlotCounter is implemented by credit sensers for which a flit goes on
-// waiting, as [View] shows it, until sensing lets its credit go: its slot is
-// occupied for that long.
-type SlotCounter interface{ CountsHeldSlots() bool }
-
-// CrossedReader is implemented by occupancy readers that read [View.Crossed].
-type CrossedReader interface{ ReadsCrossed() bool }

@@ -12,7 +12,7 @@ import "github.com/weft-sim/weft/fabric/topology"
 // only while their buffer is empty, as Duato's condition assumes: a packet that
 // has come in behind another one depends on that one's escape channel, not on
 // its own. Such routings keep no counts of what waits (they are no
-// [OccupancyReader]).
+// Needs.Queues).
 type EscapeRouting interface {
 	Routing
 	// EscapeVCs is the set of virtual channels that are escape channels, in
@@ -77,10 +77,9 @@ type Hop struct {
 var Discard = Hop{Port: topology.NoPort}
 
 // Departer is implemented by routings that can decide when a packet leaves its
-// terminal, with a view of the switch there, so that the decision may choose
+// terminal, and do so where their [Needs] say it, with a view of the switch there, so that the decision may choose
 // the virtual channel of injection too.
 type Departer interface {
-	DecidesAtTerminals() bool
 	// Depart is asked once per packet, when it is the next of its terminal
 	// and the channel is free; h is the head as it will arrive at the switch.
 	// It may change h.State and returns the virtual channels allowed on the

@@ -8,7 +8,7 @@ import (
 // View is what a routing may see of the network when it decides. Counts of the
 // deciding switch are those of the cycle's beginning; decisions made before at
 // this switch in this cycle are counted as waiting already, unless the routing
-// is a [GreedyDecider]. Counts of other switches are exact too, but those with
+// declares Needs.Greedy. Counts of other switches are exact too, but those with
 // lower numbers have done their work of this cycle. Real switches know only
 // their own ports; routings that read others are ideal by design (UGAL-G) and
 // say so.
@@ -86,11 +86,11 @@ type Queues interface {
 	// Waiting is the number of flits in p's switch that have been routed to leave
 	// by p on virtual channel vc (the lowest allowed one, where the routing allowed
 	// several) and have not left it, whether they have crossed the switch or not;
-	// with a [SlotCounter], also those that have left and whose credits are held
+	// with Needs.HeldSlots, also those that have left and whose credits are held
 	// back.
 	Waiting(p topology.PortID, vc int) int
 	// Crossed is the number of those that have crossed p's switch, among the flits
-	// Waiting. Only for a [CrossedReader].
+	// Waiting. Only with Needs.Crossed.
 	Crossed(p topology.PortID, vc int) int
 	// WaitingAll sums Waiting over the virtual channels of p.
 	WaitingAll(p topology.PortID) int

@@ -72,14 +72,8 @@ func (r *deroutes) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 // IgnoresTerminals implements [TerminalBlind].
 func (r *deroutes) IgnoresTerminals() bool { return true }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (r *deroutes) ReadsOccupancy() bool { return r.sense != senseCredits }
-
-// ReadsCredits implements [fabric.CreditReader].
-func (r *deroutes) ReadsCredits() bool { return true }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (r *deroutes) ReadsCrossed() bool { return r.sense == senseBoth }
+// Needs implements [fabric.Needer].
+func (r *deroutes) Needs() fabric.Needs { return r.sense.needs() }
 
 // journey is a packet at a switch.
 type journey struct {

@@ -148,9 +148,9 @@ func (r *fatPaths) mark(h *fabric.Head) {
 	}
 }
 
-// ReadsCredits implements [fabric.CreditReader].
-func (r *fatPaths) ReadsCredits() bool {
-	return r.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"
+// Needs implements [fabric.Needer].
+func (r *fatPaths) Needs() fabric.Needs {
+	return fabric.Needs{Credits: r.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
 }
 
 // pick is the layer for a packet at its source.

@@ -209,8 +209,8 @@ func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit fun
 	}
 }
 
-// ReadsCredits implements [fabric.CreditReader].
-func (p *hopPaths) ReadsCredits() bool { return p.adaptive() }
+// Needs implements [fabric.Needer].
+func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.adaptive()} }
 
 // adaptive tells whether next hops depend on the state of the network.
 func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }

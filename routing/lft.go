@@ -213,8 +213,8 @@ func (r *lft) InjectionVCs(vcs int) uint32 {
 	return set
 }
 
-// DecidesAtTerminals implements [fabric.Departer].
-func (r *lft) DecidesAtTerminals() bool { return true }
+// Needs implements [fabric.Needer].
+func (r *lft) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
 // Depart implements [fabric.Departer].
 func (r *lft) Depart(v *fabric.View, h *fabric.Head) uint32 {

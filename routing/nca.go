@@ -147,7 +147,7 @@ func (r *nca) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *nca) IgnoresTerminals() bool { return r.Up != "hashed" && r.Down != "hashed" }
 
-func (r *nca) ReadsOccupancy() bool { return r.Up == "least-loaded" }
+func (r *nca) Needs() fabric.Needs { return fabric.Needs{Queues: r.Up == "least-loaded"} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {

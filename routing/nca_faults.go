@@ -142,7 +142,7 @@ func (r *ncaAround) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (r *ncaAround) IgnoresTerminals() bool { return r.Up != "hashed" && r.Down != "hashed" }
 
-func (r *ncaAround) ReadsOccupancy() bool { return r.Up == "least-loaded" }
+func (r *ncaAround) Needs() fabric.Needs { return fabric.Needs{Queues: r.Up == "least-loaded"} }
 
 // choices lists the ports that serve h, all up or all down; none where it is to
 // be discarded.

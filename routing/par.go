@@ -34,8 +34,12 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 	return progressive{u}, checkVCs("par", u.vcs, env)
 }
 
-// DecidesGreedily implements [fabric.GreedyDecider].
-func (p progressive) DecidesGreedily() bool { return p.settings.Decision == "greedy" }
+// Needs implements [fabric.Needer]: switches decide, too.
+func (p progressive) Needs() fabric.Needs {
+	needs := p.ugal.Needs()
+	needs.Greedy = p.settings.Decision == "greedy"
+	return needs
+}
 
 // Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

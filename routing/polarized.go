@@ -88,14 +88,8 @@ func (r *polarized) UnusedSettings() []string { return nil }
 // IgnoresTerminals implements [TerminalBlind].
 func (r *polarized) IgnoresTerminals() bool { return true }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (r *polarized) ReadsOccupancy() bool { return r.sense != senseCredits }
-
-// ReadsCredits implements [fabric.CreditReader].
-func (r *polarized) ReadsCredits() bool { return true }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (r *polarized) ReadsCrossed() bool { return r.sense == senseBoth }
+// Needs implements [fabric.Needer].
+func (r *polarized) Needs() fabric.Needs { return r.sense.needs() }
 
 // poles is a packet at a switch, seen from its ends.
 type poles struct {

@@ -159,20 +159,12 @@ func (u *ugal) ReadsWithin(part []int) bool {
 	return true
 }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (u *ugal) ReadsOccupancy() bool { return true }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (u *ugal) ReadsCrossed() bool { return u.sense == senseBoth }
-
-// DecidesGreedily implements [fabric.GreedyDecider]. At terminals all decisions
-// of a cycle come before those of the switches, which look at nothing.
-func (u *ugal) DecidesGreedily() bool {
-	return u.settings.Decision == "greedy" && !u.DecidesAtTerminals()
+// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before those of
+// the switches, which look at nothing.
+func (u *ugal) Needs() fabric.Needs {
+	departs := u.settings.DecidedAt == "terminal"
+	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && !departs}
 }
-
-// DecidesAtTerminals implements [fabric.Departer].
-func (u *ugal) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
 
 // Depart implements [fabric.Departer].
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {

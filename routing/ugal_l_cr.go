@@ -48,8 +48,9 @@ func (c creditRoundTrip) UnusedSettings() []string {
 	return nil
 }
 
-// CountsHeldSlots implements [fabric.SlotCounter].
-func (c creditRoundTrip) CountsHeldSlots() bool { return c.counts }
-
-// SensesCredits implements [fabric.CreditSenser].
-func (creditRoundTrip) SensesCredits() bool { return true }
+// Needs implements [fabric.Needer].
+func (c creditRoundTrip) Needs() fabric.Needs {
+	needs := c.ugal.Needs()
+	needs.SensesCredits, needs.HeldSlots = true, c.counts
+	return needs
+}

@@ -85,17 +85,12 @@ func (u *ugalPF) UnusedSettings() []string {
 	return unused
 }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (u *ugalPF) ReadsOccupancy() bool { return u.sense != senseCredits }
-
-// ReadsCredits implements [fabric.CreditReader].
-func (u *ugalPF) ReadsCredits() bool { return true }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (u *ugalPF) ReadsCrossed() bool { return u.sense == senseBoth }
-
-// DecidesAtTerminals implements [fabric.Departer].
-func (u *ugalPF) DecidesAtTerminals() bool { return u.settings.DecidedAt == "terminal" }
+// Needs implements [fabric.Needer].
+func (u *ugalPF) Needs() fabric.Needs {
+	needs := u.sense.needs()
+	needs.Departs = u.settings.DecidedAt == "terminal"
+	return needs
+}
 
 // Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {

@@ -1,5 +1,7 @@
 package routing
 
+import "github.com/weft-sim/weft/fabric"
+
 // UGALQueues are the settings of UGAL outside of groups: what is compared, and where.
 type UGALQueues struct {
 	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
@@ -23,19 +25,10 @@ func newQueueReader(queues UGALQueues) queueReader {
 	return queueReader{queues, senses[queues.Sensing]}
 }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (q queueReader) ReadsOccupancy() bool { return q.sense != senseCredits }
-
-// ReadsCredits implements [fabric.CreditReader].
-func (q queueReader) ReadsCredits() bool { return true }
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (q queueReader) ReadsCrossed() bool { return q.sense == senseBoth }
-
-// DecidesGreedily implements [fabric.GreedyDecider].
-func (q queueReader) DecidesGreedily() bool {
-	return q.queues.Decision == "greedy" && !q.DecidesAtTerminals()
+// Needs implements [fabric.Needer].
+func (q queueReader) Needs() fabric.Needs {
+	needs := q.sense.needs()
+	needs.Departs = q.queues.DecidedAt == "terminal"
+	needs.Greedy = q.queues.Decision == "greedy" && !needs.Departs
+	return needs
 }
-
-// DecidesAtTerminals implements [fabric.Departer].
-func (q queueReader) DecidesAtTerminals() bool { return q.queues.DecidedAt == "terminal" }

@@ -22,6 +22,11 @@ const (
 	senseBoth
 )
 
+// needs is what reading it takes.
+func (s sensing) needs() fabric.Needs {
+	return fabric.Needs{Queues: s != senseCredits, Credits: true, Crossed: s == senseBoth}
+}
+
 var senses = map[string]sensing{"waiting": senseWaiting, "credits": senseCredits, "both": senseBoth}
 
 // queue is the queue length of a whole output port.

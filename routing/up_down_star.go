@@ -79,8 +79,10 @@ func (u *upDownStar) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (u *upDownStar) IgnoresTerminals() bool { return true }
 
-// ReadsCredits implements [fabric.CreditReader].
-func (u *upDownStar) ReadsCredits() bool { return u.settings.Ties == "least-occupied" }
+// Needs implements [fabric.Needer].
+func (u *upDownStar) Needs() fabric.Needs {
+	return fabric.Needs{Credits: u.settings.Ties == "least-occupied"}
+}
 
 // ways lists the ports that a packet may leave by, relative to the switch's first.
 func (u *upDownStar) ways(h *fabric.Head) []uint16 {

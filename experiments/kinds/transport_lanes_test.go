@@ -30,7 +30,7 @@ func (n *laneStar) VCs() int { return 2 }
 
 func (n *laneStar) InjectionVCs(int) uint32 { return 3 }
 
-func (n *laneStar) DecidesAtTerminals() bool { return true }
+func (n *laneStar) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
 func (n *laneStar) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << (h.Dst & 1) }
 

@@ -210,15 +210,6 @@ func (x *Faults) route(r *RoutingTable, env routing.Env) (fabric.Routing, error)
 	return r.around(eras, env)
 }
 
-// sensesCredits tells whether the switch delays credits by what it measures.
-func sensesCredits(s *fabric.SwitchConfig, r fabric.Routing) bool {
-	if mode := s.CreditSensing; mode != "auto" {
-		return mode == "on"
-	}
-	senser, ok := r.(fabric.CreditSenser)
-	return ok && senser.SensesCredits()
-}
-
 // Routed is a routing of a network that may have faults.
 type Routed struct {
 	Routing fabric.Routing    // of all times, as the certificate needs it
@@ -249,7 +240,7 @@ func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig,
 	b.Routing, b.first = routings, routings.During(0)
 	b.faults = x.plan(b.Eras, routings, clock)
 	switch {
-	case len(b.Eras) > 1 && sensesCredits(s, b.first):
+	case len(b.Eras) > 1 && s.SensesCredits(b.first):
 		return b, experiments.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
 	case x.Recovery.Retries > 0 && x.Recovery.Timeout <= 0:
 		return b, &param.ParamError{Key: "recovery.timeout", Value: x.Recovery.Timeout, Want: "more than nothing, where there are retries"}

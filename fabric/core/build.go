@@ -12,18 +12,17 @@ import (
 // ask finds out what a routing needs.
 func (f *Fabric) ask(routing fabric.Routing) {
 	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs
-	if r, ok := routing.(fabric.OccupancyReader); ok {
-		f.occupancy = r.ReadsOccupancy()
-	}
-	if r, ok := routing.(fabric.CrossedReader); ok && f.occupancy && r.ReadsCrossed() {
+	f.needs = fabric.NeedsOf(routing)
+	if f.needs.Crossed = f.needs.Crossed && f.needs.Queues; f.needs.Crossed {
 		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
 	}
-	if r, ok := routing.(fabric.GreedyDecider); ok {
-		f.greedy = r.DecidesGreedily()
-	}
-	if r, ok := routing.(fabric.Departer); ok && r.DecidesAtTerminals() {
+	if f.needs.Departs {
+		r, ok := routing.(fabric.Departer)
+		if !ok {
+			f.misuse("declares Needs.Departs and is no fabric.Departer")
+		}
 		f.departer, f.injection = r, 0
-		if f.departsAhead = f.occupancy || readsCredits(routing); f.departsAhead {
+		if f.departsAhead = f.needs.Queues || f.needs.Credits; f.departsAhead {
 			f.lead = int64(min(1, f.config.Terminal.InjectionCycles))
 		}
 		f.departures = make([]sim.Stream, f.graph.Terminals())

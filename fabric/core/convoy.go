@@ -79,7 +79,7 @@ var neverConvoys bool
 func (f *Fabric) takesConvoys() bool {
 	return !neverConvoys && f.domains[0].requestsPlainly() && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
 		f.sensing == nil && f.hold == nil && f.lanes == nil && f.laneQueues == nil && !f.receives() && f.allocators == nil &&
-		!f.occupancy && !readsCredits(f.routing) && f.domains[0].steps.whole > 0 && f.creditInterval <= oneCycle
+		!f.needs.Queues && !f.needs.Credits && f.domains[0].steps.whole > 0 && f.creditInterval <= oneCycle
 }
 
 const oneCycle = 1 << intervalShift

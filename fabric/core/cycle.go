@@ -284,7 +284,7 @@ func (d *domain) arriveAtSwitches(c int64) {
 				d.activate(word)
 				continue
 			}
-			if d.occupancy {
+			if d.needs.Queues {
 				d.countWaiting(word, hop)
 			}
 			if v.count == 1 { // its packet holds an output already

@@ -18,8 +18,7 @@ type onlooker struct {
 	seen []int
 }
 
-func (o *onlooker) ReadsCredits() bool       { return true }
-func (o *onlooker) DecidesAtTerminals() bool { return true }
+func (o *onlooker) Needs() fabric.Needs { return fabric.Needs{Credits: true, Departs: true} }
 
 func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	o.seen = append(o.seen, v.OutstandingAll(o.port))

@@ -117,7 +117,7 @@ func (d *domain) makeWheels(f *Fabric) {
 	if f.sensing != nil {
 		d.held = sim.NewWheel[heldCredit](f.horizon)
 	}
-	if f.occupancy {
+	if f.needs.Queues {
 		d.behind = newBehind(d)
 	}
 	if d.unit != nil {

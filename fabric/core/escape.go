@@ -12,7 +12,7 @@ type escape struct {
 }
 
 func newEscape(n *network, r fabric.EscapeRouting) *escape {
-	if n.occupancy {
+	if n.needs.Queues {
 		panic("core: a routing with escape channels cannot read occupancy")
 	}
 	e := &escape{routing: r}

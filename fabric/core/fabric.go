@@ -73,7 +73,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	}
 	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
 	f.large = f.isLarge()
-	if config.SensesCredits(routing) {
+	if config.Switch.SensesCredits(routing) {
 		f.sensing = newSensing(&f.network)
 	}
 	if config.Switch.Hold {

@@ -81,9 +81,6 @@ func (x *faults) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// DecidesAtTerminals implements [fabric.Departer], where the routings do.
-func (x *faults) DecidesAtTerminals() bool { return true }
-
 // Depart implements [fabric.Departer].
 func (x *faults) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return x.Routing.(fabric.Departer).Depart(v, h)

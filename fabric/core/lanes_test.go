@@ -33,7 +33,7 @@ func (n *sharedLink) VCs() int { return n.flows() }
 
 func (n *sharedLink) InjectionVCs(vcs int) uint32 { return 1<<vcs - 1 }
 
-func (n *sharedLink) DecidesAtTerminals() bool { return true }
+func (n *sharedLink) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
 func (n *sharedLink) lane(dst topology.TerminalID) uint32 { return 1 << (int(dst) % n.flows()) }
 
@@ -216,7 +216,7 @@ func (n *incast) VCs() int { return 2 }
 
 func (n *incast) InjectionVCs(int) uint32 { return 3 }
 
-func (n *incast) DecidesAtTerminals() bool { return true }
+func (n *incast) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
 func (n *incast) lane(dst topology.TerminalID) uint32 {
 	if n.own && dst == n.to {

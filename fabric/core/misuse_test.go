@@ -97,7 +97,7 @@ func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	for want, r := range map[string]fabric.Routing{
 		"routing core_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
-		"routing core_test.undeclared reads credits and does not declare it: implement fabric.CreditReader":      undeclared{n.routing},
+		"routing core_test.undeclared reads credits and does not declare it: fabric.Needs has Credits":           undeclared{n.routing},
 	} {
 		config := fabric.DefaultConfig()
 		packets(&config)

@@ -24,10 +24,9 @@ type network struct {
 	combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
 	storeForward   bool
-	large          bool  // ask for memory ahead
-	occupancy      bool  // keep outVC.waiting
-	greedy         bool  // count the decisions of a cycle only when all are made
-	received       int32 // buffer of a virtual channel at a terminal
+	large          bool         // ask for memory ahead
+	needs          fabric.Needs // of the routing
+	received       int32        // buffer of a virtual channel at a terminal
 	paces          []pace
 	leastWindow    int64 // of them
 	creditInterval int64 // of a credit on its wires, in cycles << intervalShift

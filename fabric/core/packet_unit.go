@@ -122,16 +122,11 @@ func (d *domain) endsPacket(packet int32) bool {
 	return packet&tailFlit != 0 && (d.unit == nil || d.train(packet>>packetBits).flits == 1)
 }
 
-func readsCredits(r fabric.Routing) bool {
-	c, ok := r.(fabric.CreditReader)
-	return ok && c.ReadsCredits()
-}
-
 // newPacketUnit makes what f needs beyond its state for flits.
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
 		credits: make([]portCredits, len(f.out)), streams: make([]streams, len(f.masks)),
-		watched: f.occupancy || f.escape != nil || readsCredits(f.routing),
+		watched: f.needs.Queues || f.escape != nil || f.needs.Credits,
 	}
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, fabric.Never

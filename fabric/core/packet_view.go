@@ -175,7 +175,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	var crosses, leaves ramp
 	c.crosses(u, d, ov, &crosses)
 	u.add(d, port, crossing, c.packet, decided, &crosses, 1)
-	if !d.occupancy || decided < 0 {
+	if !d.needs.Queues || decided < 0 {
 		return
 	}
 	if d.crossed != nil {

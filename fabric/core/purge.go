@@ -168,7 +168,7 @@ func (p *purge) queue(sw *switchState, local uint32) {
 			return
 		}
 		p.remove(q.packet, p.upstream(queue))
-		if d.occupancy && q.hop&(1<<16-1) != 0 {
+		if d.needs.Queues && q.hop&(1<<16-1) != 0 {
 			waiting := int32(1)
 			if p.begun != nil {
 				waiting = p.begun.stored(p, q, queue)

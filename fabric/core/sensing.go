@@ -27,7 +27,7 @@ import (
 // terminals 1/32 each, and those would run out of 256 credits only if these were
 // 8,000 cycles late; figure 16 has congestion felt within tens of cycles. What
 // makes buffers "appear shallower" there is that a slot counts as occupied until
-// its credit is sent: see [fabric.SlotCounter].
+// its credit is sent: see [fabric.Needs].HeldSlots.
 //
 // Deviations: the paper's switch keeps a time stamp for every flit in flight;
 // here one flit of each virtual channel is timed at a time, the next when its

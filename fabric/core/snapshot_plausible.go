@@ -218,7 +218,7 @@ func (x *archiver) plausibleMoves(m *moving) {
 		x.Check(f.sensing != nil && e.item.port >= 0 && int(e.item.port) < len(f.in) && e.item.upstream >= 0 && int(e.item.upstream) < len(f.outVC), "a credit is held: %+v", e.item)
 	}
 	for _, e := range m.behind {
-		x.Check(f.occupancy && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
+		x.Check(f.needs.Queues && e.item >= 0 && e.item < f.terminalOV0, "a flit waits for output virtual channel %d", e.item)
 	}
 	for _, e := range m.tails {
 		unit := f.domains[0].unit

@@ -61,7 +61,7 @@ type buffered struct {
 type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
-	waiting int32  // flits routed to it that have not left the switch; kept for OccupancyReaders only
+	waiting int32  // flits routed to it that have not left the switch; kept with Needs.Queues only
 	flits   uint32 // sent since the counters were last collected
 }
 
@@ -170,7 +170,7 @@ type state struct {
 	streams    []sim.Stream          // routing decisions, by switch
 	departures []sim.Stream          // those of a Departer, by terminal
 	sensing    *sensing              // nil: off
-	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil unless a CrossedReader asks
+	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil without Needs.Crossed
 	lanes      []lanePort            // by port; nil: no arbitration between lanes
 	laneQueues []laneQueues          // by terminal; nil: terminals send in order of birth
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains

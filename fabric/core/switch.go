@@ -174,7 +174,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		if d.upcoming != nil {
 			d.joins(sw, local, v, d.steps.at[0].number)
 		}
-		if d.occupancy {
+		if d.needs.Queues {
 			d.countDecision(sw, lowestOV(head.hop, uint32(d.vcs)))
 			if d.unit != nil {
 				d.unit.expects(d, sw, head)

@@ -34,7 +34,7 @@ func (n *star) VCs() int { return n.lanes }
 
 func (n *star) InjectionVCs(int) uint32 { return 1<<n.lanes - 1 }
 
-func (n *star) DecidesAtTerminals() bool { return true }
+func (n *star) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
 func (n *star) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << (int(h.Dst) % n.lanes) }
 

@@ -18,11 +18,11 @@ func (d *domain) openView() {
 // look brings up to date what is read of a port.
 func (v *view) look(p topology.PortID) {
 	if v.d.convoys != nil {
-		v.d.misuse("reads queues and does not declare it: implement fabric.OccupancyReader or, where credits are all, fabric.CreditReader")
+		v.d.misuse("reads queues and does not declare it: fabric.Needs has Queues and, where credits are all, Credits")
 	}
 	if u := v.d.unit; u != nil {
 		if !u.watched {
-			v.d.misuse("reads credits and does not declare it: implement fabric.CreditReader")
+			v.d.misuse("reads credits and does not declare it: fabric.Needs has Credits")
 		}
 		u.look(v.d, p)
 	}

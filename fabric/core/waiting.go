@@ -3,7 +3,6 @@ package core
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -16,7 +15,7 @@ func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.Trailin
 // countDecision counts a packet as waiting for the output virtual channel that
 // was chosen for it at switch sw.
 func (d *domain) countDecision(sw *switchState, lov uint32) {
-	if d.greedy {
+	if d.needs.Greedy {
 		d.decided = append(d.decided, lov)
 	} else {
 		sw.outVC(lov).waiting++
@@ -40,7 +39,7 @@ func (d *domain) countWaiting(word int32, hop uint32) {
 }
 
 // behind ends the waiting of flits that have crossed their switch: when their
-// channel takes them, or, where the routing is a [fabric.SlotCounter], when sensing lets
+// channel takes them, or, with [fabric.Needs].HeldSlots, when sensing lets
 // their credit go. Only for occupancy readers.
 //
 // Most flits leave within a cycle or two, and every one passes here: those go to
@@ -55,9 +54,7 @@ const soonCycles = 4
 
 func newBehind(d *domain) *behind {
 	b := &behind{until: sim.NewWheel[int32](d.horizon)}
-	if r, ok := d.routing.(fabric.SlotCounter); ok {
-		b.slots = r.CountsHeldSlots()
-	}
+	b.slots = d.needs.HeldSlots
 	return b
 }
 

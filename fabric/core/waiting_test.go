@@ -19,10 +19,9 @@ type counting struct {
 	most             int
 }
 
-func (c *counting) ReadsOccupancy() bool  { return true }
-func (c *counting) ReadsCrossed() bool    { return true }
-func (c *counting) CountsHeldSlots() bool { return c.slots }
-func (c *counting) SensesCredits() bool   { return c.slots }
+func (c *counting) Needs() fabric.Needs {
+	return fabric.Needs{Queues: true, Crossed: true, SensesCredits: c.slots, HeldSlots: c.slots}
+}
 func (c *counting) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.Switch == c.at {
 		c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(c.port), v.Crossed(c.port, 0)

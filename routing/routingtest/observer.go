@@ -30,22 +30,11 @@ func Observe(t testing.TB, r fabric.Routing, g *topology.Graph) (o *Observer, ob
 	return o, o
 }
 
-// ReadsOccupancy implements [fabric.OccupancyReader].
-func (o *Observer) ReadsOccupancy() bool {
-	r, ok := o.Routing.(fabric.OccupancyReader)
-	return ok && r.ReadsOccupancy()
-}
-
-// ReadsCredits implements [fabric.CreditReader].
-func (o *Observer) ReadsCredits() bool {
-	r, ok := o.Routing.(fabric.CreditReader)
-	return ok && r.ReadsCredits()
-}
-
-// ReadsCrossed implements [fabric.CrossedReader].
-func (o *Observer) ReadsCrossed() bool {
-	r, ok := o.Routing.(fabric.CrossedReader)
-	return ok && r.ReadsCrossed()
+// Needs implements [fabric.Needer]: of the queues only, so that every decision is made at a
+// switch, one after the other, and seen.
+func (o *Observer) Needs() fabric.Needs {
+	needs := fabric.NeedsOf(o.Routing)
+	return fabric.Needs{Queues: needs.Queues, Credits: needs.Credits, Crossed: needs.Crossed}
 }
 
 // Route implements [fabric.Routing].
