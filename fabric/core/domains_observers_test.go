@@ -66,7 +66,7 @@ func TestThreadsObserved(t *testing.T) {
 func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
 	t.Helper()
 	want := ""
-	for _, threads := range simtest.Threads(t) {
+	for _, threads := range simtest.Threads(t, 0) {
 		got := run(t, threads)
 		if threads == 1 {
 			want = got

@@ -62,7 +62,7 @@ func TestThreads(t *testing.T) {
 		for _, load := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
 				var want string
-				for _, threads := range simtest.Threads(t) {
+				for _, threads := range simtest.Threads(t, 0) {
 					n := c.network(t)
 					config := fabric.DefaultConfig()
 					c.set(&config)

@@ -166,7 +166,7 @@ func (g *game) Stop() bool {
 // out, and in the end everything is at rest.
 func TestKernelsOnThreads(t *testing.T) {
 	var want []string
-	for _, threads := range simtest.Threads(t) {
+	for _, threads := range simtest.Threads(t, 0) {
 		g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), threads, 2).begin()
 		g.play()
 		if err := g.f.Rest(); err != nil {
