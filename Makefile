@@ -149,9 +149,9 @@ verdicts: build ## reproduce the papers in full (or go on), then refresh docs/ve
 	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
 	$(GO) test ./cmd/weft -run TestPapersPage -update
 
-atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md
+atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md and docs/atlas.csv
 	$(BIN) atlas --measure --resume --out $(RESULTS)/atlas
-	cp $(RESULTS)/atlas/atlas.md docs/atlas.md
+	cp $(RESULTS)/atlas/atlas.md $(RESULTS)/atlas/atlas.csv docs/
 
 golden: ## rewrite golden files and generated documentation
 	$(GO) test ./cmd/weft -update

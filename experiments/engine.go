@@ -296,9 +296,16 @@ func (r *runner) report() {
 	})
 }
 
+// fullDisk tells whether a point could not be kept: no further one begins.
+func (r *runner) fullDisk() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.writeError != nil
+}
+
 // one computes a point and keeps its record.
 func (r *runner) one(ctx context.Context, p *Point) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || r.fullDisk() {
 		return
 	}
 	end := &ending{told: ctx.Done(), most: cmp.Or(r.execution.Grace, lastSnapshotTime)}
@@ -336,7 +343,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	}
 	if r.journal != nil {
 		if err := r.journal.append(finished); err != nil {
-			r.writeError = errors.Join(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
+			r.writeError = cmp.Or(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
 			return
 		}
 	}

@@ -242,6 +242,22 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestFullDisk: where a finished point cannot be kept, that is said once.
+func TestFullDisk(t *testing.T) {
+	r, err := newRunner(load(t, toySweep, Options{}), Execution{Dir: t.TempDir(), Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	r.journal.close() // as with a full disk, nothing more can be written
+	r.compute(t.Context())
+	if r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1 {
+		t.Errorf("got %v", r.writeError)
+	}
+}
+
 // TestFolders: folders that cannot be used are refused before anything is
 // computed.
 func TestFolders(t *testing.T) {
@@ -262,8 +278,10 @@ func TestFolders(t *testing.T) {
 	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
 		t.Errorf("two writers: %v", err)
 	}
-	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it") {
-		t.Errorf("a second run while the first goes on: %v", err)
+	for _, again := range [][2]bool{{false, false}, {true, false}, {false, true}} { // resume, force
+		if err := CheckFolder(dir, again[0], again[1]); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it") {
+			t.Errorf("a second run (%v) while the first goes on: %v", again, err)
+		}
 	}
 	j.close()
 	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {

@@ -24,6 +24,9 @@ func TestReadFolder(t *testing.T) {
 	if len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil {
 		t.Errorf("%+v", f)
 	}
+	if _, err := ReadTableFile(dir); err == nil || !strings.Contains(err.Error(), "is a folder: its table is "+filepath.Join(dir, "results.csv")) {
+		t.Errorf("a folder in place of its table: %v", err)
+	}
 	if got := strings.Join(f.File.Question(), "|"); got != "Why?||Because." {
 		t.Errorf("question %q", got)
 	}

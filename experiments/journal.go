@@ -62,7 +62,7 @@ func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
 	}
 	if err := lockFile(file); err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("another weft is writing to %s: %w", path, err)
+		return nil, nil, fmt.Errorf("another weft is writing to %s", path)
 	}
 	records := map[string]*record{}
 	end := int64(0)

@@ -12,11 +12,11 @@ import (
 // replace it. The error is a *FolderError.
 func CheckFolder(dir string, resume, force bool) error {
 	switch {
+	case beingWritten(dir):
+		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
 	case resume || force:
 	case exists(filepath.Join(dir, manifestFile)):
 		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
-	case beingWritten(dir):
-		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
 	case exists(filepath.Join(dir, journalFile)):
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
 	}

@@ -61,8 +61,10 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	picture, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg")
-	if err != nil || !strings.Contains(string(picture), ">testbed<") || !strings.Contains(string(picture), ">paper<") {
-		t.Errorf("no legend (%v)", err)
+	for _, entry := range []string{">testbed, a<", ">testbed, b<", ">paper<"} {
+		if err != nil || strings.Count(string(picture), entry) != 1 {
+			t.Errorf("the legend lacks %s (%v)", entry, err)
+		}
 	}
 	write("load,latency\n0.1,11\n")
 	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "testbed.csv: want columns \"offered_load\" and \"latency_mean_ns\", or x and y: there are load, latency") {

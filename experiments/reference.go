@@ -1,93 +1,92 @@
 package experiments
 
 import (
-	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/weft-sim/weft/sim/param"
 )
 
-//go:embed reference.md
-var referenceIntroduction string
+// referenceSection is a part of the reference: a heading, text, and a table.
+type referenceSection struct {
+	ID, Title string
+	Level     int // of its heading: 2 or 3
+	Text      string
+	Head      []string
+	Rows      [][]string
+}
 
-// Reference writes docs/experiments.md: the introduction, then every table,
-// key and column from the registries, behind a list of contents.
+// Reference writes docs/reference.html: every table, key and column of experiment files,
+// and everything that they can name, from the registries, as a page without scripts.
 func Reference(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(strings.TrimRight(referenceIntroduction, "\n") + "\n")
-	b.WriteString("\n## Expectations\n\n")
-	b.WriteString(expectIntroduction)
-	referenceParams(&b, ExpectParams())
-	b.WriteString("\n## Keys outside tables\n\n")
-	referenceParams(&b, HeaderParams())
+	var all []referenceSection
+	add := func(level int, id, title, text string, head []string, rows [][]string) {
+		all = append(all, referenceSection{id, title, level, text, head, rows})
+	}
+	add(2, "top", "Keys outside tables", "", paramHead, paramRows(HeaderParams()))
 	for _, name := range KindNames() {
-		referenceKind(&b, kinds[name])
+		k := kinds[name]
+		add(2, "kind-"+name, "Kind "+name, capital(k.doc)+".", nil, nil)
+		for _, t := range k.settings() {
+			text := capital(t.Doc) + "."
+			for _, c := range t.Choices {
+				text += fmt.Sprintf(" `%s` names one of the %s, whose parameters stand in the same table.", c.Key, pluralOf(c.Registry))
+			}
+			add(3, anchor(name+" "+t.Header()), fmt.Sprintf("[%s] of kind %s", t.Header(), name), text, paramHead, paramRows(t.Params))
+		}
+		var columns [][]string
+		for _, c := range k.columns {
+			columns = append(columns, []string{"`" + c.Name + "`", c.Doc})
+		}
+		add(3, name+"-columns", "Columns of kind "+name, "", []string{"column", "meaning"}, columns)
 	}
 	for _, c := range Registered() {
 		if c.Name == "kinds" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n", capital(c.Name))
+		add(2, anchor(c.Name), capital(c.Name), "", nil, nil)
 		for _, e := range c.Entries {
-			fmt.Fprintf(&b, "\n### %s\n\n%s.\n", e.Name, capital(e.Doc))
-			if len(e.Params) > 0 {
-				b.WriteString("\n")
-				referenceParams(&b, e.Params)
-			}
+			add(3, anchor(c.Name+" "+e.Name), e.Name, capital(e.Doc)+".", paramHead, paramRows(e.Params))
 		}
 	}
-	var plot strings.Builder
-	plot.WriteString("### Keys of [[plot]]\n\n")
-	referenceParams(&plot, PlotParams())
-	plot.WriteString("\n### Keys of [[plot.reference]]\n\n")
-	referenceParams(&plot, ReferenceParams())
-	text := strings.Replace(b.String(), "{{plot}}\n", plot.String()+"\n", 1)
-	text = strings.Replace(text, "{{kept}}\n", referenceKept(), 1)
-	_, err := io.WriteString(w, strings.Replace(text, "{{contents}}\n", contents(text), 1))
-	return err
+	add(2, "plot", "[[plot]]", "A figure beside the results.", paramHead, paramRows(PlotParams()))
+	add(3, "plot-reference", "[[plot.reference]]", "Numbers from elsewhere, drawn into it.", paramHead, paramRows(ReferenceParams()))
+	add(2, "expect", "[[expect]]", "What a paper's row follows from.", paramHead, paramRows(ExpectParams()))
+	add(2, "kept", "Points that were killed", "What becomes of them with `--resume`.", []string{"kind", "its points"}, keptRows())
+	return referencePage.Execute(w, all)
 }
 
-// referenceKept is a table of what becomes of points that are killed, by kind.
-func referenceKept() string {
-	b := "| kind | a point that was killed |\n|---|---|\n"
+// keptRows tells what becomes of points that are killed, by kind.
+func keptRows() (rows [][]string) {
 	for _, name := range KindNames() {
 		k := kinds[name]
-		does := "goes on"
+		does := "go on"
 		switch {
 		case k.again != "":
-			does = "begins again: " + k.again
+			does = "begin again: " + k.again
 		case k.someAgain:
-			does = "goes on, but for some points, of which `weft run --snapshot-every` says why they begin again"
+			does = "go on, but for some, of which `weft run --snapshot-every` says why they begin again"
 		}
-		b += fmt.Sprintf("| `%s` | %s |\n", name, does)
+		rows = append(rows, []string{"`" + name + "`", does})
 	}
-	return b
+	return rows
 }
 
-// contents lists the sections of a page, and under those about kinds their tables.
-func contents(page string) string {
-	var b strings.Builder
-	below, inside := false, false
-	for line := range strings.Lines(page) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "```") {
-			inside = !inside
+var paramHead = []string{"key", "default", "meaning", "unit", "allowed"}
+
+func paramRows(params []param.Param) (rows [][]string) {
+	for _, p := range params {
+		value := "`" + p.Default + "`"
+		if reflect.ValueOf(p.Default).IsZero() || p.Default == `""` || p.Default == "[]" {
+			value = ""
 		}
-		if inside {
-			continue
-		}
-		if name, is := strings.CutPrefix(line, "## "); is {
-			below = strings.HasPrefix(name, "Kind ")
-			fmt.Fprintf(&b, "- [%s](#%s)\n", name, anchor(name))
-		} else if name, is := strings.CutPrefix(line, "### "); is && below {
-			short, _, _ := strings.Cut(name, " of kind ")
-			fmt.Fprintf(&b, "  - [%s](#%s)\n", strings.Trim(short, "[]"), anchor(name))
-		}
+		rows = append(rows, []string{"`" + p.Key + "`", value, p.Doc, p.Unit, p.Allowed})
 	}
-	return b.String()
+	return rows
 }
 
 // anchor is the name under which a heading can be linked to, as forges make it: in
@@ -105,56 +104,43 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-const expectIntroduction = "`[[expect]]` names a row of the targets (`experiments/papers/targets.csv` or `claims.csv`) and how its\n" +
-	"value follows from the results. `where` selects rows by column; a column stands\n" +
-	"for its mean over them, in the target's unit. Selections under `of`, laid over\n" +
-	"`where`, can be combined by a `formula`:\n\n" +
-	"```toml\n[[expect]]\n" +
-	"target = \"dragonfly-fig10b-wc-load-0-2-ugal-l-vch-over-ugal-g-latency-ratio\"\n" +
-	"metric = \"latency_mean_ns\"\n" +
-	"where = { \"traffic.load\" = 0.2 }\n" +
-	"formula = \"vch / g\"\n" +
-	"of.vch = { \"routing.type\" = \"ugal-l-vch\" }\n" +
-	"of.g = { \"routing.type\" = \"ugal-g\" }\n```\n\n" +
-	"`each` gives a value for every set of cells of some columns, so that a row that\n" +
-	"names several cases is judged by all of them. If the selected rows have several\n" +
-	"seeds (`sweep.seed`), the value is computed for each seed by itself; the mean is\n" +
-	"judged, and its 95 % confidence interval is shown. With one seed the interval is\n" +
-	"that of the columns, where they have one; the parts of a formula are taken for\n" +
-	"independent.\n\n" +
-	"Verdicts are `met` and `missed`; `refuted` if `counterexample`, a count of what\n" +
-	"contradicts the paper in any model, is above `counterexample_above`; `calibrated` if a parameter was\n" +
-	"fitted to the row; `reported` if the row has no tolerance; `not-run` if the run\n" +
-	"has none of the points, as with `--quick`. The note says if the interval contains\n" +
-	"the bound, so that other seeds might turn the verdict, and whether the rows of\n" +
-	"`baseline`, a model without what the row is about, meet it too. `verdicts.csv`\n" +
-	"has all of it.\n\n"
+var codeSpan = regexp.MustCompile("`([^`]*)`")
 
-func referenceKind(b *strings.Builder, k *kind) {
-	fmt.Fprintf(b, "\n## Kind %s\n\n%s.\n", k.name, capital(k.doc))
-	for _, t := range k.settings() {
-		fmt.Fprintf(b, "\n### [%s] of kind %s\n\n%s.\n\n", t.Header(), k.name, capital(t.Doc))
-		referenceParams(b, t.Params)
-		for _, c := range t.Choices {
-			fmt.Fprintf(b, "\n`%s` names one of the [%s](#%s), whose parameters stand in the same table.\n", c.Key, pluralOf(c.Registry), anchor(pluralOf(c.Registry)))
-		}
-	}
-	fmt.Fprintf(b, "\n### Columns of kind %s\n\n| column | meaning |\n|---|---|\n", k.name)
-	for _, c := range k.columns {
-		fmt.Fprintf(b, "| `%s` | %s |\n", c.Name, markdown(c.Doc))
-	}
+// marked is text as HTML, with code where it stands between backquotes.
+func marked(text string) template.HTML {
+	return template.HTML(codeSpan.ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>"))
 }
 
-func referenceParams(b *strings.Builder, params []param.Param) {
-	b.WriteString("| key | default | meaning | unit | allowed |\n|---|---|---|---|---|\n")
-	for _, p := range params {
-		value := "`" + p.Default + "`"
-		if reflect.ValueOf(p.Default).IsZero() || p.Default == `""` || p.Default == "[]" {
-			value = ""
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", p.Key, markdown(value), markdown(p.Doc), p.Unit, markdown(p.Allowed))
-	}
-}
-
-// markdown keeps text from ending a cell of a table.
-func markdown(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+var referencePage = template.Must(template.New("reference").Funcs(template.FuncMap{"marked": marked}).Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>weft: experiment files, every key and column</title>
+<style>
+:root { color-scheme: light dark }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem }
+table { border-collapse: collapse; width: 100% }
+th, td { border-bottom: 1px solid #8884; padding: .25rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
+td:nth-child(3) { min-width: 40% }
+nav { columns: 16rem }
+nav a { display: block }
+nav .l3 { padding-left: 1rem }
+</style>
+</head>
+<body>
+<h1>Experiment files: every key and column</h1>
+<p>Made by <code>weft explain --html</code> from the declarations that read the files. How files are written is in <a href="experiments.md">experiments.md</a>.</p>
+<nav>
+{{range .}}<a class="l{{.Level}}" href="#{{.ID}}">{{.Title}}</a>
+{{end}}</nav>
+{{range .}}
+<h{{.Level}} id="{{.ID}}">{{.Title}}</h{{.Level}}>
+{{if .Text}}<p>{{marked .Text}}</p>
+{{end}}{{if .Rows}}<table>
+<tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td>{{marked .}}</td>{{end}}</tr>
+{{end}}</table>
+{{end}}{{end}}</body>
+</html>
+`))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,9 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 // ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]).
 func ReadTableFile(name string) (*Table, error) {
 	in, err := input.OpenInput(name, input.MaxInput)
+	if results := filepath.Join(name, resultsFile); err != nil && exists(results) {
+		return nil, fmt.Errorf("%s: %w: its table is %s", name, err, results)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -97,6 +97,7 @@ func (rt *runtime) moved(r int32) {
 func (rt *runtime) copied(r int32, now sim.Time) {
 	c, q := &rt.copies.ranks[r], &rt.ranks[r]
 	c.held = false
+	q.busy += q.copies(now - c.began)
 	q.cpu = max(q.cpu, now)
 	switch c.then {
 	case thenLeave:

@@ -57,15 +57,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 		rt.stats.Shared++
 		return i
 	}
-	if rt.connect.datagrams {
-		m.protocol = collectives.Eager // datagrams know no RDMA
-	}
-	if m.protocol == collectives.Auto {
-		m.protocol = collectives.Rendezvous
-		if op.Size <= int64(rt.Protocols.EagerLimit) {
-			m.protocol = collectives.Eager
-		}
-	}
+	m.protocol = rt.Protocols.of(op, rt.connect.datagrams)
 	if m.protocol == collectives.Rendezvous && rt.connect.proxied(from, op.Peer) {
 		m.protocol = collectives.Handshake // data and FIN would have to be kept apart at the relay
 	}
@@ -274,7 +266,7 @@ func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 		if rt.copyMessage(m.hop, now, t, m.bytes, thenRelay, id) {
 			return
 		}
-		t += rt.copyTime(m.bytes)
+		t += rt.ranks[m.hop].copies(rt.copyTime(m.bytes))
 	}
 	rt.passOn(id, m, rt.occupy(m.hop, now, t))
 }
@@ -307,7 +299,7 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		if rt.copyMessage(m.to, now, call, m.bytes, then, id) {
 			return
 		}
-		at = rt.occupy(m.to, now, call+rt.copyTime(m.bytes))
+		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.copyTime(m.bytes)))
 		rt.putBuffer(m, at)
 	default:
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead)
@@ -344,7 +336,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 		rt.clear(early, m, max(now, m.ready))
 	case rt.copiedOut(m): // out of the unexpected queue
 		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
-			rt.complete(early, m, rt.occupy(r, start, rt.copyTime(m.bytes)))
+			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.copyTime(m.bytes))))
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))

@@ -214,14 +214,14 @@ func (m *meeting) result(w Workload) (Result, error) {
 		return Result{}, err
 	}
 	ranks := m.parts[0].ranks
-	r := Result{Finish: make([]sim.Time, len(ranks))}
+	r := Result{Finish: make([]sim.Time, len(ranks)), CPU: make([]CPUTime, len(ranks))}
 	for _, rt := range m.parts {
 		r.Stats.add(&rt.stats)
 		r.HCA.Add(rt.transport.Stats())
 	}
 	r.Stats.Events = m.handled()
 	for i := range ranks {
-		r.Finish[i] = ranks[i].cpu
+		r.Finish[i], r.CPU[i] = ranks[i].cpu, CPUTime{ranks[i].busy, ranks[i].copying}
 		r.Elapsed = max(r.Elapsed, ranks[i].cpu)
 	}
 	return r, nil

@@ -46,6 +46,19 @@ var DefaultProtocols = Protocols{
 // on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
 var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
 
+// of is the protocol of a send between nodes.
+func (p *Protocols) of(op *Op, datagrams bool) Protocol {
+	switch {
+	case datagrams: // which know no RDMA
+		return collectives.Eager
+	case op.Protocol != collectives.Auto:
+		return op.Protocol
+	case op.Size <= int64(p.EagerLimit):
+		return collectives.Eager
+	}
+	return collectives.Rendezvous
+}
+
 // register is the CPU time for registering a buffer of so many bytes.
 func (p *Protocols) register(bytes int64) sim.Time {
 	const page = 4096

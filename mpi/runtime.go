@@ -46,8 +46,15 @@ type Result struct {
 	Finish []sim.Time
 	// Elapsed is the largest of them.
 	Elapsed sim.Time
+	CPU     []CPUTime // len = ranks
 	Stats   Stats
 	HCA     hca.Stats
+}
+
+// CPUTime is what the CPU of a rank spent until it was done; the rest of the time it waited.
+type CPUTime struct {
+	Busy   sim.Time // with computations, calls, copies and the kernel, interruptions included
+	Copies sim.Time // of Busy, moving data inside the node
 }
 
 // add adds the counts of another part.
@@ -159,7 +166,8 @@ type rank struct {
 	head          int32 // of queue
 	connected     int32 // QPs made on demand that are open
 	waiting       waitingFor
-	_             [20]byte
+	busy          sim.Time // the CPU, up to cpu
+	copying       sim.Time // of busy
 }
 
 // shortQueue is the number of operations that a rank's queue has memory for from
@@ -299,6 +307,10 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			t += rt.noise.compute(r, t)
 		}
 		q.cpu = rt.noise.end(r, start, t)
+		q.busy += q.cpu - start
+		if op.Copy {
+			q.copying += q.cpu - start
+		}
 		if q.cpu >= latest {
 			rt.fail(r, errTooLate)
 			return true
@@ -327,9 +339,10 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			if rt.copyMessage(r, start, t, op.Size, thenLeave, q.posting) {
 				return true
 			}
-			t += rt.copyTime(op.Size)
+			t += q.copies(rt.copyTime(op.Size))
 		}
 		q.cpu = rt.noise.end(r, start, t)
+		q.busy += q.cpu - start
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
 	}
 	return true
@@ -350,6 +363,14 @@ func (rt *runtime) done(r, id int32, at sim.Time) {
 // and returns the end.
 func (rt *runtime) occupy(r int32, now, t sim.Time) sim.Time {
 	q := &rt.ranks[r]
-	q.cpu = rt.noise.end(r, max(q.cpu, now), t)
+	start := max(q.cpu, now)
+	q.cpu = rt.noise.end(r, start, t)
+	q.busy += q.cpu - start
 	return q.cpu
+}
+
+// copies counts the time of a copy, and returns it.
+func (q *rank) copies(t sim.Time) sim.Time {
+	q.copying += t
+	return t
 }

@@ -20,7 +20,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[Op](t, "Size", "Ready", "ID", "Peer", "Tag", "Kind", "Protocol", "Segment", "Control", "Copy", "CPU", "NIC")
 	snapshottest.Names[message](t, "from", "to", "hop", "sendID", "recvID", "tag", "bytes", "ready", "stage", "protocol", "segment", "open",
 		"shared", "next", "_") // follow from the rest, and from the list that the message is in
-	snapshottest.Names[rank](t, "cpu", "stepping", "connected", "posting", "queue", "head", "posted", "early", "inbox", "waiting", "_")
+	snapshottest.Names[rank](t, "cpu", "busy", "copying", "stepping", "connected", "posting", "queue", "head", "posted", "early", "inbox", "waiting")
 	snapshottest.Names[inbox](t, "last", "count", "earlier")
 	snapshottest.Names[waitingFor](t, "peer", "chain")
 	snapshottest.Names[copies](t, "memory", "ranks")

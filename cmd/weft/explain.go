@@ -10,7 +10,8 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
+	page := false
+	c := &cobra.Command{
 		Use:   "explain KEY|COLUMN|VERDICT",
 		Short: "Say what a key, a column, a verdict or a name means, its unit and bounds, and where it is used",
 		Long: `Say what a word of experiment files and results means: a key, alone or with its
@@ -19,9 +20,18 @@ of a table of results, a verdict or its reason, a term of the field.`,
 		Example: `  weft explain traffic.load
   weft explain latency_p99_ns
   weft explain saturated
-  weft explain val`,
-		Args: cobra.MinimumNArgs(1),
+  weft explain val
+  weft explain --html > reference.html`,
+		Args: func(c *cobra.Command, args []string) error {
+			if page {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.MinimumNArgs(1)(c, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if page {
+				return experiments.Reference(a.stdout)
+			}
 			word := strings.Join(args, " ") // backlog grows
 			var text strings.Builder
 			if err := reference.Explain(&text, word); err != nil {
@@ -30,6 +40,8 @@ of a table of results, a verdict or its reason, a term of the field.`,
 			return a.print(text.String())
 		},
 	}
+	c.Flags().BoolVar(&page, "html", false, "print all there is as a page of HTML")
+	return c
 }
 
 func (a *app) initCommand() *cobra.Command {

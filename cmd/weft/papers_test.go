@@ -152,43 +152,45 @@ func countsTable(rows []judgedRow) string {
 	return b.String()
 }
 
-// paperTable is the table of a paper: a line for each row, but one for all that
-// are exact and met in an artifact; empty if there are none.
+// paperTable is the table of a paper's rows that are missed or refuted, behind the numbers of
+// all others by where they stand; empty if there are none.
 func paperTable(rows []judgedRow, paper string) string {
-	var b strings.Builder
-	exact := map[string][]judgedRow{}
+	var table, b strings.Builder
 	for _, r := range rows {
-		if r.target.Paper == paper && r.target.Kind == "exact" && r.verdict == experiments.Met {
-			exact[r.target.Artifact] = append(exact[r.target.Artifact], r)
+		if x := r.target; x.Paper == paper && (r.verdict == experiments.Missed || r.verdict == experiments.Refuted) {
+			fmt.Fprintf(&table, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests(r), cell(r.note))
 		}
 	}
-	for _, r := range rows {
-		x := r.target
-		if x.Paper != paper {
-			continue
-		}
-		if same := exact[x.Artifact]; x.Kind == "exact" && r.verdict == experiments.Met && len(same) > 2 {
-			if same[0].target.ID == x.ID {
-				worst := 0.0
-				for _, s := range same {
-					if s.measured != s.target.Value { // which may be 0
-						worst = max(worst, math.Abs(s.measured/s.target.Value-1))
-					}
+	for _, verdict := range experiments.VerdictNames() {
+		var where []string
+		count, all := map[string]int{}, 0
+		for _, r := range rows {
+			if at := r.target.Artifact; r.target.Paper == paper && r.verdict == verdict {
+				if count[at]++; count[at] == 1 {
+					where = append(where, at)
 				}
-				fmt.Fprintf(&b, "| %s | %d rows, such as %s | | largest difference %.2g %% | met | %s | |\n", x.Artifact, len(same), cell(x.Case), 100*worst, r.rests)
+				all++
 			}
-			continue
 		}
-		rests := r.rests
-		if r.variant == "quick" {
-			rests += ", quick"
+		for i, at := range where {
+			where[i] = fmt.Sprintf("%s %d", at, count[at])
 		}
-		fmt.Fprintf(&b, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests, cell(r.note))
+		if all > 0 {
+			fmt.Fprintf(&b, "- %s: %d (%s)\n", verdict, all, strings.Join(where, ", "))
+		}
 	}
-	if b.Len() == 0 {
-		return ""
+	if b.Len() > 0 && table.Len() > 0 {
+		b.WriteString("\n| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + table.String())
 	}
-	return "| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + b.String()
+	return b.String()
+}
+
+// rests is what a row rests on.
+func rests(r judgedRow) string {
+	if r.variant == "quick" {
+		return r.rests + ", quick"
+	}
+	return r.rests
 }
 
 // published is the target as a reader would put it.

@@ -5,31 +5,30 @@ import (
 	"strings"
 )
 
-// Page is the atlas as a page of Markdown: what the families are, then the pairs of each. at
-// is the command that made it; with pictures, NAME.svg of each family stands beside it.
+// Page is the atlas as a page of Markdown: what the families are, and with pictures, of
+// which NAME.svg of each stands beside the page, the pairs of each. at is the command that
+// made it.
 func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# The atlas
+	fmt.Fprintf(&b, strings.ReplaceAll(`# The atlas
 
 Every topology that weft generates, with every routing that it carries: the virtual
 channels that the pair needs, whether its channel dependency graph has a cycle, and what it
-carries. Made by %s%s%s.
+carries. Made by '%s'; the pairs are in 'atlas.csv'.
 
-*free*: no cycle among all dependencies of the pair, with as many virtual channels as it says
-it needs. *cycle*: the routing has a choice, for demonstrations, with which it can deadlock;
-%sweft atlas%s names the channels. *bound*: the load at which the first channel is full, from
-channel loads; none where choices depend on queues. *saturation*: the highest load at which
-weft's default switch was found steady, in steps of 0.02. *hard*: the pattern worst-case, one
-group to the next, where there are groups, else switch-permutation, all terminals of a switch
-to those of another. Engines of OpenSM give the network the routes that OpenSM would; some
-promise nothing, and may have a cycle. A routing that learns (%sq-adaptive%s) is measured
-when its switches have learned: its warm-up, of 4,000 cycles, 8,000 and so on, is over when
-latency and hops in the last quarter are those of the quarter before, within 10 %% and 1 %%;
-in the idle network, where answers are rare, it is 200,000 cycles. Warm-up and window may take
-400,000 cycles, those of other routings 12,000. Loads are in flits per terminal and cycle.
-Prices are kind cost's assumptions.
+| column of atlas.csv | meaning |
+| --- | --- |
+| certificate | free: no cycle among all dependencies of the pair, with as many virtual channels as it says it needs; cycle: the routing has a choice, for demonstrations, with which it can deadlock, and 'weft atlas' names the channels |
+| bound | the load at which the first channel is full, in flits per terminal and cycle, from channel loads; none where choices depend on queues |
+| saturation | the highest load at which the default switch was found steady, in steps of 0.02 |
+| hard_pattern | worst-case, one group to the next, where there are groups; else switch-permutation, all terminals of a switch to those of another |
+| price_per_terminal | by the assumptions of kind cost |
 
-`, "`", at, "`", "`", "`", "`", "`")
+Engines of OpenSM give the network the routes that OpenSM would; some promise nothing, and
+may have a cycle. A routing that learns ('q-adaptive') is measured when its switches have
+learned: warm-up and window may take 400,000 cycles, those of other routings 12,000.
+
+`, "'", "`"), at)
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	row("topology", "settings", "terminals", "switches", "ports", "diameter", "mean distance", "uniform bound", "price a terminal")
 	row("---", "---", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
@@ -38,11 +37,11 @@ Prices are kind cost's assumptions.
 		row(e.Family, e.Line(), fmt.Sprint(m.Terminals), fmt.Sprint(m.Switches), fmt.Sprint(e.Radix), fmt.Sprint(m.Diameter()),
 			short(m.MeanDistance), short(e.Capacity), fmt.Sprintf("%.0f", e.Price/float64(m.Terminals)))
 	}
+	if !pictures {
+		return b.String()
+	}
 	for _, e := range entries {
-		fmt.Fprintf(&b, "\n## %s\n\n", e.Family)
-		if pictures {
-			fmt.Fprintf(&b, "<img src=\"%s.svg\" width=\"320\" alt=\"%s\">\n\n", e.Family, e.Family)
-		}
+		fmt.Fprintf(&b, "\n## %s\n\n<img src=\"%s.svg\" width=\"320\" alt=\"%s\">\n\n", e.Family, e.Family, e.Family)
 		if line := e.Line(); line != "" {
 			fmt.Fprintf(&b, "%s. ", line)
 		}

@@ -177,7 +177,7 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 	}
 	const most, smallest = 130, 6 // points
 	style.Font.Size = min(style.Font.Size, max(smallest, slot))
-	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, text.XRight, text.YCenter
+	style.Rotation, style.XAlign, style.YAlign = -math.Pi/2, text.XLeft, text.YCenter // from the axis on: letters that are wider in another font do not run into it
 	every := int(math.Ceil(float64(smallest / slot)))
 	names := make(categories, len(f.Categories))
 	widest = 0
@@ -188,7 +188,7 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 		}
 	}
 	p.X.Tick.Marker = names
-	return widest - flat
+	return 1.15*widest - flat // another font may be wider
 }
 
 // prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.

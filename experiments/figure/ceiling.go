@@ -28,7 +28,7 @@ func (f *Figure) ceiling() float64 {
 	if f.YRange != nil {
 		limit = f.YRange[1]
 	}
-	kept, flat, highest := math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	kept, flat, highest := f.highestKept(), math.Inf(-1), math.Inf(-1)
 	for i := range f.Series {
 		s := &f.Series[i]
 		least := math.Inf(1)
@@ -40,7 +40,6 @@ func (f *Figure) ceiling() float64 {
 			case s.saturated(j):
 				highest = max(highest, s.Y[j])
 			default:
-				kept = max(kept, s.Y[j])
 				least = min(least, s.Y[j])
 			}
 		}
@@ -48,7 +47,6 @@ func (f *Figure) ceiling() float64 {
 			flat = max(flat, least)
 		}
 	}
-	kept = max(kept, f.highestReference())
 	switch {
 	case limit > 0 && highest > limit:
 		return limit
@@ -56,7 +54,24 @@ func (f *Figure) ceiling() float64 {
 		return math.Inf(1)
 	}
 	// Room to see the curves rise.
-	return max(1.1*kept, 2*flat)
+	return max(headroom*kept, 2*flat)
+}
+
+// headroom is where the ceiling is at least, over the highest value that is no saturated point's.
+const headroom = 1.1
+
+// highestKept is that value; minus infinity without any.
+func (f *Figure) highestKept() float64 {
+	kept := f.highestReference()
+	for i := range f.Series {
+		s := &f.Series[i]
+		for j := range s.X {
+			if f.visible(s, j) && !s.saturated(j) {
+				kept = max(kept, s.Y[j])
+			}
+		}
+	}
+	return kept
 }
 
 // lost tells whether point j is saturated and has no value: of the packets that

@@ -132,6 +132,7 @@ type page interface {
 
 // page finds a place for everything.
 func (f *Figure) page() page {
+	f.tellReferences()
 	if len(f.Panels) > 0 {
 		return f.panels()
 	}
@@ -182,13 +183,24 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	}
 	l.draw(c)
 	if t, ok := canvas.(*tagged); ok {
-		return t.written()
+		text, err := t.written()
+		return withFonts(text), err
 	}
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
 	}
+	if format == "svg" {
+		return withFonts(b.Bytes()), nil
+	}
 	return b.Bytes(), nil
+}
+
+// withFonts names, for viewers of SVG without the font that texts were measured in, others with
+// letters as wide: the names of categories would run into the axes.
+func withFonts(svg []byte) []byte {
+	const family = "font-family:Liberation Sans"
+	return bytes.ReplaceAll(svg, []byte(family+";"), []byte(family+",Arimo,Arial,Helvetica,sans-serif;"))
 }
 
 // check finds out whether there is anything to draw.

@@ -96,6 +96,11 @@ func (f *Figure) share(room vg.Point) {
 			highest, capped = max(highest, top), true
 		}
 	}
+	for _, panel := range f.Panels { // also those that need no ceiling of their own
+		if panel.YMax == 0 && panel.YRange == nil {
+			highest = max(highest, headroom*panel.highestKept())
+		}
+	}
 	for _, panel := range f.Panels {
 		if panel.check() != nil {
 			continue

@@ -222,3 +222,17 @@ func TestPanelsHeight(t *testing.T) {
 		}
 	}
 }
+
+// TestPanelsShowAllThatIsSteady: one panel has a saturated point, and a strip; what is steady in
+// the other, at three times the latency, lies below it.
+func TestPanelsShowAllThatIsSteady(t *testing.T) {
+	one := &Figure{Style: Line, Series: []Series{{Name: "a", X: []float64{0.1, 0.2, 0.3}, Y: []float64{10, 11, 500}, States: []State{Steady, Steady, Saturated}}}}
+	other := &Figure{Style: Line, Series: []Series{{Name: "a", X: []float64{0.1, 0.2, 0.3}, Y: []float64{10, 15, 33}}}}
+	f := &Figure{Style: Line, Panels: []*Figure{one, other}}
+	f.panels()
+	for _, panel := range f.Panels {
+		if top := panel.ceiling(); top < 33 || top > 50 {
+			t.Errorf("the axis ends at %v", top)
+		}
+	}
+}

@@ -12,10 +12,12 @@ import (
 // Reference is numbers from elsewhere, such as those of a paper, beside those of the
 // series: points, joined by thin lines where there are several.
 type Reference struct {
-	Name  string // in the legend; references of one name have one entry
+	Name  string // in the legend
 	X, Y  []float64
 	Bar   string // series of a bar chart beside whose bars the points stand; empty: in the middle of the category
 	Apart bool   // points that no line joins
+	entry string // in the legend: references of one have one
+	turn  int    // of the crosses: 0 as in x, 1 as in +
 }
 
 // ReferenceHue is the hue of references and of marks that are one: of no series.
@@ -73,23 +75,28 @@ func (r referenced) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, at := range points {
 		if c.Contains(at) {
 			end := r.figure.tip(c, &Series{Name: r.name(), X: r.of.X, Y: r.of.Y}, which[i])
-			cross(c, at)
+			cross(c, at, r.of.turn)
 			end()
 		}
 	}
 }
 
-// cross is the marker of references, with a white edge over what is below it.
-func cross(c draw.Canvas, at vg.Point) {
-	const arm = 3.4
-	for _, style := range []draw.LineStyle{{Color: color.White, Width: 3.2}, {Color: referenceColor, Width: 1.6}} {
-		c.StrokeLine2(style, at.X-arm, at.Y-arm, at.X+arm, at.Y+arm)
-		c.StrokeLine2(style, at.X-arm, at.Y+arm, at.X+arm, at.Y-arm)
+// cross is the marker of references, with a white edge over what is below it: arms around a
+// marker that stays visible between them. Turned by an eighth it is that of the next reference,
+// whose arms pass between.
+func cross(c draw.Canvas, at vg.Point, turn int) {
+	const inner, outer = markerRadius + 0.6, markerRadius + 3.3
+	for _, style := range []draw.LineStyle{{Color: color.White, Width: 3}, {Color: referenceColor, Width: 1.6}} {
+		for arm := range 4 {
+			sin, cos := math.Sincos(math.Pi / 4 * float64(2*arm+1+turn))
+			x, y := vg.Length(cos), vg.Length(sin)
+			c.StrokeLine2(style, at.X+inner*x, at.Y+inner*y, at.X+outer*x, at.Y+outer*y)
+		}
 	}
 }
 
 // Thumbnail implements plot.Thumbnailer.
-func (r referenced) Thumbnail(c *draw.Canvas) { cross(*c, c.Center()) }
+func (r referenced) Thumbnail(c *draw.Canvas) { cross(*c, c.Center(), r.of.turn) }
 
 // shapes is what a reference covers.
 func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
@@ -104,17 +111,47 @@ func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
 	return all
 }
 
-// referenceEntries explains the references in the legend, each name once.
-func (f *Figure) referenceEntries() (all []entry) {
-	named := map[string]bool{}
+// tellReferences gives references their entries in the legend, and crosses in turn. Those of one
+// name have one, unless they are of several series and no bars tell them apart.
+func (f *Figure) tellReferences() {
+	series, turns := map[string]string{}, map[string]int{}
+	several := map[string]bool{}
+	f.eachReference(func(_ *Figure, r *Reference) {
+		if first, known := series[r.Name]; known && first != r.Bar {
+			several[r.Name] = true
+		}
+		series[r.Name] = r.Bar
+	})
+	f.eachReference(func(panel *Figure, r *Reference) {
+		r.entry = r.Name
+		if several[r.Name] && !panel.categorical() {
+			r.entry = referenced{panel, r}.name()
+		}
+		if _, known := turns[r.entry]; !known {
+			turns[r.entry] = len(turns) % 2
+		}
+		r.turn = turns[r.entry]
+	})
+}
+
+// eachReference visits the references of the figure and of its panels.
+func (f *Figure) eachReference(visit func(panel *Figure, r *Reference)) {
 	for _, panel := range append([]*Figure{f}, f.Panels...) {
 		for i := range panel.References {
-			if r := &panel.References[i]; r.Name != "" && !named[r.Name] {
-				named[r.Name] = true
-				all = append(all, entry{r.Name, referenced{panel, r}, ""})
-			}
+			visit(panel, &panel.References[i])
 		}
 	}
+}
+
+// referenceEntries explains the references in the legend.
+func (f *Figure) referenceEntries() (all []entry) {
+	named := map[string]bool{}
+	f.eachReference(func(panel *Figure, r *Reference) {
+		if r.entry != "" && !named[r.entry] {
+			named[r.entry] = true
+			all = append(all, entry{r.entry, referenced{panel, r}, ""})
+		}
+	})
 	return all
 }
 

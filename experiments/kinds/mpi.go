@@ -52,7 +52,7 @@ func init() {
 		Check:     checkMPI,
 		Preflight: preflightMPI,
 		Run:       runMPI,
-		Revision:  1,
+		Revision:  2,
 	})
 }
 
@@ -131,6 +131,15 @@ type mpiRow struct {
 	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
 	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
 	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
+	CPU          float64 `column:"cpu_mean_s" doc:"time that the CPU of a rank was at work, mean over ranks: computing, calls, copies and the kernel, interruptions included; the rest of elapsed_s it waited. This and the next eight are empty on machine loggops"`
+	CPUMax       float64 `column:"cpu_max_s" doc:"the same of the rank with the most; close to elapsed_s: CPUs limit"`
+	Copies       float64 `column:"copies_mean_s" doc:"part of cpu_mean_s for moving data inside the node: eager and shared messages on both sides, and the program's own copies"`
+	CopiesMax    float64 `column:"copies_max_s" doc:"the same of the rank with the most"`
+	Adapter      float64 `column:"adapter_mean_s" doc:"time that an engine of an adapter was at work (requests, contexts, bytes), mean over the sending and the receiving ones"`
+	AdapterMax   float64 `column:"adapter_max_s" doc:"the same of the busiest engine; close to elapsed_s: adapters limit"`
+	Links        float64 `column:"terminal_links_max_s" doc:"time that flits took on the busiest channel between a terminal and its switch, which goes at the adapter's pace unless the file says otherwise; machine fabric"`
+	Network      float64 `column:"network_max_s" doc:"time that flits took on the busiest channel between switches; close to elapsed_s: the network limits; machine fabric"`
+	Bound        float64 `column:"bound_s" doc:"what the program takes at least under any routing: the most of its slowest message alone, and of the work of a CPU, an adapter, a terminal's link and the channels of a switch to others; messages do not wait for each other in it; machine fabric"`
 }
 
 // followPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its

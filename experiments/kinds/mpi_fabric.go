@@ -24,7 +24,11 @@ func preflightMPI(c *mpiConfig, p *experiments.Preflight) error {
 	if c.Job.Machine != "fabric" {
 		return nil
 	}
-	return network.CheckCertified(p, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.Fabric.AllowDeadlock).Through(&c.Switch), c.Fabric.AllowDeadlock)
+	err := network.CheckCertified(p, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.Fabric.AllowDeadlock).Through(&c.Switch), c.Fabric.AllowDeadlock)
+	if err != nil || !p.Thorough {
+		return err
+	}
+	return c.predictWork(p)
 }
 
 // fabricParts builds what the fabric of an adapter is made of.
@@ -85,14 +89,22 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([
 var worthBusy, worthOpen = int64(2000), int64(0)
 
 // overFabric makes the network through the fabric, and what is to be done when
-// the run is over: find out whether the network came to rest for good.
-func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
+// the run is over: find out whether the network came to rest for good, and fill in what
+// row says of it.
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	f, err := core.New(t.Graph(), config, r, seed)
 	if err != nil {
+		return nil, nil, err
+	}
+	timings, err := config.ChannelTimings(t.Graph())
+	if err != nil {
+		return nil, nil, err
+	}
+	if row.Bound, _, err = c.demand(t.Graph(), &config, adapter, seed, false); err != nil {
 		return nil, nil, err
 	}
 	watch, err := c.observe(f)
@@ -116,6 +128,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		if err := errors.Join(f.Rest(), err); err != nil {
 			return result, err
 		}
+		row.Links, row.Network = channelTimes(f, timings)
 		seen.add(watch)
 		return result, nil
 	}, nil

@@ -97,7 +97,8 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		}
 		run.OnOneThread(why)
 		progress(r.Events)
-		row := mpiRow{Messages: r.Messages, Leaders: math.NaN()}
+		none := math.NaN()
+		row := mpiRow{Messages: r.Messages, Leaders: none, CPU: none, CPUMax: none, Copies: none, CopiesMax: none, Adapter: none, AdapterMax: none, Links: none, Network: none, Bound: none}
 		row.times(c, w, r.Finish, 1e-9)
 		if replication == 0 {
 			c.finishTimes(run, r.Finish, 1)
@@ -113,9 +114,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return mpiRow{}, err
 	}
 	config.Progress, config.Checkpoint = progress, checkpoint
+	row := mpiRow{Links: math.NaN(), Network: math.NaN(), Bound: math.NaN()}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen, &row); err != nil {
 			return mpiRow{}, err
 		}
 	} else {
@@ -129,13 +131,16 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return mpiRow{}, stopped(ctx, err)
 	}
 	progress(int64(r.Stats.Events))
-	ranks := float64(w.Ranks())
-	row := mpiRow{
-		Messages: r.Stats.Messages, Control: r.Stats.Control, Handshakes: r.Stats.Handshakes,
-		QPs: float64(r.Stats.QPs) / ranks, QPsPeak: r.Stats.QPsPeak, KernelTime: r.Stats.KernelTime.Seconds() / ranks, ConnectWait: r.Stats.ConnectWait.Seconds() / ranks,
-		Misses: r.HCA.ContextMisses, MissTime: r.HCA.MissTime.Seconds() / math.Ceil(ranks/float64(c.Placement.PerNode)),
-		NotReady: r.Stats.NotReady, Leaders: c.leaders(),
+	_, nodes, err := c.Placement.Place(w.Ranks(), seed)
+	if err != nil {
+		return mpiRow{}, err
 	}
+	ranks := float64(w.Ranks())
+	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
+	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks
+	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/math.Ceil(ranks/float64(c.Placement.PerNode))
+	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
+	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory = memory.ProcessStatic, memory.Process
 	finish := make([]int64, len(r.Finish))

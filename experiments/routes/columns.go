@@ -29,7 +29,7 @@ func init() {
 			{Name: "lanes", Doc: "virtual lanes that they need"},
 			{Name: "deadlock", Doc: "free, or the length of the shortest cycle of channels"},
 			hottest,
-			{Name: "hottest_cable_load", Doc: "its load_share"},
+			{Name: "hottest_cable_load", Doc: "load_share of hottest_cable: its load, in full rates of an adapter, mean over the draws"},
 			{Name: "note", Doc: "why the engine refuses, or where the tables may differ from OpenSM's"},
 		}},
 		"jobs.csv": {Doc: "what each job of --jobs gets, a row for each job and engine", Columns: []experiments.Column{
@@ -44,7 +44,7 @@ func init() {
 			{Name: "to", Doc: "switch to which it leads"}, {Name: "to_port", Doc: "its port"},
 			{Name: "load_share", Doc: share.Doc + "; followed by the engine's name"},
 		}},
-		"hottest.csv": {Doc: "the hottest cables of each engine, under every engine", Columns: []experiments.Column{from, to, engine, share}},
+		"hottest.csv": {Doc: "the hottest cables of each engine, under every engine", Columns: []experiments.Column{from, to, engine, pattern, share}},
 		"histogram.csv": {Doc: "directions of cables by load, in the same bins for all engines", Columns: []experiments.Column{
 			engine,
 			{Name: "load_from_share", Doc: "lower end of the bin, in full rates of an adapter"},

@@ -213,7 +213,7 @@ const hottestCables = 8
 // Hottest is the load, under every engine, of the directions of cables that are the
 // hottest under one of them: those of each engine in turn, so that none is left out.
 func (c *Comparison) Hottest() *experiments.Table {
-	t := &experiments.Table{Columns: []string{"cable_from", "cable_to", "engine", "load_share"}}
+	t := &experiments.Table{Columns: []string{"cable_from", "cable_to", "engine", "pattern", "load_share"}}
 	var lists [][]int32
 	c.each(func(_ *Compared, l *loaded) {
 		list := l.Hottest(hottestCables)
@@ -230,9 +230,13 @@ func (c *Comparison) Hottest() *experiments.Table {
 	s := c.subnet
 	for _, link := range chosen {
 		from, to := s.Graph.PortName(s.Links[link].Graph), s.Graph.PortName(s.Links[s.Links[link].Back].Graph)
-		c.each(func(_ *Compared, l *loaded) {
-			t.Rows = append(t.Rows, []string{from, to, l.label, decimal(l.Load[link])})
-		})
+		for i, d := range c.Demands {
+			for _, e := range c.Engines {
+				if e.tables != nil {
+					t.Rows = append(t.Rows, []string{from, to, e.Engine, d.Name, decimal(e.loads[i].Load[link])})
+				}
+			}
+		}
 	}
 	return t
 }

@@ -28,9 +28,12 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 	const label = "Load of a cable (full rates of an adapter)"
 	bars, panels := experiments.NewPlot(), experiments.NewPlot()
 	bars.Style, bars.X, bars.Y, bars.By = "bar", "cable_from", []string{"load_share"}, []string{"engine"}
-	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title(), "Port out of which the cable leads", label, 9
+	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title("by pattern"), "Port out of which the cable leads", label, 9
+	if len(c.Demands) > 1 {
+		bars.Panels, bars.PanelColumns = "pattern", 1
+	}
 	panels.Style, panels.X, panels.Y, panels.By, panels.Panels = "histogram", "load_from_share", []string{"cables"}, []string{"engine"}, "engine"
-	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title(), label, "Share of the cables per unit of load", 9
+	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title("by engine and pattern"), label, "Share of the cables (per full rate of an adapter)", 9
 	for name, p := range map[string]struct {
 		table *experiments.Table
 		plot  experiments.PlotConfig
@@ -47,10 +50,10 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// title names what is sent.
-func (c *Comparison) title() string {
+// title names what is sent; several, if that is more than one pattern.
+func (c *Comparison) title(several string) string {
 	if len(c.Demands) > 1 {
-		return "by engine and pattern"
+		return several
 	}
 	if c.Demands[0].Jobs != nil {
 		return fmt.Sprintf("%d jobs", len(c.Demands[0].Jobs))

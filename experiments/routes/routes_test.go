@@ -129,6 +129,22 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	if picture := string(files["histogram.svg"]); strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1 {
 		t.Error("the histogram has no panel for each engine")
 	}
+	uniform, err := PatternDemand(r.Network, "uniform", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	several, err := r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err = several.Files(); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{">permutation<", ">uniform<", ">minhop<", ">lash<"} {
+		if n := strings.Count(string(files["hottest.svg"]), text); n != 1 {
+			t.Errorf("%s stands %d times in the picture of the hottest cables under two patterns", text, n)
+		}
+	}
 	documented := map[string]bool{}
 	for _, o := range experiments.CommandTables() {
 		for _, column := range o.Columns {

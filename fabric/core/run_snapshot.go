@@ -182,7 +182,7 @@ func (e *Evidence) archive(a *snapshot.Archive) {
 	snapshot.Bool(a, &e.Stuck)
 	snapshot.Int(a, &e.runs)
 	snapshot.Int(a, &e.measured)
-	for _, x := range []*estimate{&e.growing, &e.behind, &e.latency, &e.short, &e.filled} {
+	for _, x := range []*estimate{&e.growing, &e.behind, &e.latency, &e.short, &e.filled, &e.missing} {
 		snapshot.Float(a, &x.mean)
 		snapshot.Float(a, &x.half)
 		snapshot.Float(a, &x.runs)

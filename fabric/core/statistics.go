@@ -90,8 +90,8 @@ func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	slices := s.progress.since(min(s.start-s.origin, (s.f.Cycle()-s.origin)/2))
 	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits, s.meanFlits()))
 	if e.Offered > 0 {
-		stayed := float64(s.f.flitsInside()-s.held) / (e.Offered * float64(r.Window) * float64(s.f.graph.Terminals()))
-		e.filled = estimate{mean: min(stayed, 1-r.Accepted/e.Offered), runs: 1}
+		e.fill(float64(s.held), float64(s.f.flitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(s.f.graph.Terminals()))
+		e.missing = estimate{mean: 1 - r.Accepted/e.Offered, runs: 1}
 	}
 	return e
 }

@@ -41,7 +41,7 @@ type Evidence struct {
 	runs, measured         int      // in the latter there were slices enough
 	growing                estimate // exponent of how far sources are behind
 	behind, latency, short estimate // as [Evidence.Judge] holds them against steadyBelow and shortBelow
-	filled                 estimate // flits that stayed in the network in the window and are missing in what it accepted, as a share of those offered: a count, without an interval
+	filled, missing        estimate // shares of the flits offered in the window: that have stayed in the network, and that were not accepted
 }
 
 // The exponent of growth is 0 for a stationary queue, 1/2 for one at its
@@ -56,8 +56,8 @@ const (
 // shortBelow is the share of the offered load by which the accepted one may
 // differ from it in a steady run, beside the confidence interval. That is the interval of
 // what enters the network, which varies as births do: in a network that fills, the
-// slices of what is delivered differ by the filling, too, and would hide it. What fills the network
-// is counted.
+// slices of what is delivered differ by the filling, too, and would hide it. So
+// what fills the network is counted, and stands against the run where the window accepts less.
 const shortBelow = 0.01
 
 // leastPackets is the number of measured packets from which a run can be steady.
@@ -103,7 +103,7 @@ func (e *Evidence) Judge() (State, string) {
 		return Undecided, ByBacklog
 	case !(e.latency.high() < steadyBelow):
 		return Undecided, ByLatency
-	case !(e.short.low() < shortBelow && e.filled.mean < shortBelow):
+	case !(e.short.low() < shortBelow && min(e.filled.low(), e.missing.mean) < shortBelow):
 		return Undecided, ByAccepting
 	}
 	return Steady, ByTests
@@ -121,6 +121,7 @@ func (e *Evidence) Add(o Evidence) {
 	e.latency.add(o.latency)
 	e.short.add(o.short)
 	e.filled.add(o.filled)
+	e.missing.add(o.missing)
 }
 
 // measure finds the evidence in the slices of a run. idle is the mean latency
@@ -152,6 +153,14 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	if e.Offered > 0 {
 		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, entered.HalfWidth(confidence)/e.Offered
 	}
+}
+
+// fill compares the flits in the network at the beginning and at the end of the window, as
+// shares of those offered. In a stationary network, too, the numbers differ: packets under
+// way are at least as irregular as independent births make them (Poisson).
+func (e *Evidence) fill(begin, end, packetFlits, offered float64) {
+	quantile := math.Sqrt2 * math.Erfinv(confidence)
+	e.filled = estimate{(end - begin) / offered, quantile * math.Sqrt((end+begin)*packetFlits) / offered, 1}
 }
 
 // estimate is the mean over runs of a number with a confidence interval.

@@ -15,6 +15,11 @@ func (h *HCA) Archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request
 		snapshot.Int(a, until)
 		a.Check(*until >= 0 && *until < sim.MaxTime/2, "an engine is at work until %d ps", *until)
 	}
+	busy := &h.shared.busy[h.number]
+	for _, t := range []*sim.Time{&busy.sending, &busy.receiving} {
+		snapshot.Int(a, t)
+		a.Check(*t >= 0 && *t < sim.MaxTime/2, "an engine has worked for %d ps", *t)
+	}
 	for _, s := range []*serializer{&h.sending, &h.receiving} {
 		snapshot.Int(a, &s.remainder)
 		a.Check(s.remainder < h.shared.divider.rate, "the rest of a byte is %d of %d", s.remainder, h.shared.divider.rate)

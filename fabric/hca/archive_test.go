@@ -14,13 +14,14 @@ import (
 // TestStateIsWhole: no field of an adapter is forgotten in snapshots. What is named here is
 // no part of the state, for the reason given.
 func TestStateIsWhole(t *testing.T) {
-	snapshottest.Check(t, func() *Stats { return &Stats{} }, func(a *snapshot.Archive, s *Stats) { s.Archive(a) })
+	snapshottest.Check(t, func() *Stats { return &Stats{} }, func(a *snapshot.Archive, s *Stats) { s.Archive(a) },
+		"Busiest") // of the adapters
 	snapshottest.Check(t, func() *laneTurn { return &laneTurn{} }, archiveLaneTurn)
 	snapshottest.Check(t, func() *sendQueue { return &sendQueue{} }, func(a *snapshot.Archive, s *sendQueue) { s.archive(a, archiveMark) }, "requests") // links of which are made anew
 	snapshottest.Names[queued](t, "bytes", "mark", "next")
 	snapshottest.Names[HCA](t, "busyUntil", "recvUntil", "sending", "receiving", "arbiter",
-		"shared", "contexts") // follow from how adapters were made
-	snapshottest.Names[shared](t, "cache", "stats",
+		"shared", "contexts", "number") // follow from how adapters were made
+	snapshottest.Names[shared](t, "cache", "stats", "busy",
 		"config", "quantum", "divider", "active", // follow from the settings
 		"burst") // counts within an event
 	snapshottest.Names[serializer](t, "remainder")

@@ -15,6 +15,7 @@ type HCA struct {
 	sending   serializer
 	receiving serializer
 	contexts  int32 // the first of its sets in the cache
+	number    int32 // among those made together
 	arbiter
 }
 
@@ -27,7 +28,11 @@ type shared struct {
 	burst   Burst      // the last one
 	active  []activeQP // the first memory of arbiters, fewActive each
 	stats   Stats
+	busy    []engineTimes // len = adapters
 }
+
+// engineTimes is how long the engines of an adapter have been at work.
+type engineTimes struct{ sending, receiving sim.Time }
 
 // Stats are counters of the adapters that were made together.
 type Stats struct {
@@ -37,6 +42,7 @@ type Stats struct {
 	SendBusy         sim.Time // engine time spent sending
 	RecvBusy         sim.Time // engine time spent receiving
 	MissTime         sim.Time // of both engines, loading contexts
+	Busiest          sim.Time // the most time that an engine of any adapter spent, sending or receiving
 }
 
 // Add adds the counts of adapters that were made apart.
@@ -48,23 +54,31 @@ func (s *Stats) Add(o Stats) {
 	s.SendBusy += o.SendBusy
 	s.RecvBusy += o.RecvBusy
 	s.MissTime += o.MissTime
+	s.Busiest = max(s.Busiest, o.Busiest)
 }
 
 // New makes n adapters.
 func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
+	common.busy = make([]engineTimes, n)
 	common.active = mem.HugePages(make([]activeQP, fewActive*n))
 	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
-		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), arbiter: newArbiter(config.Engines)}
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: newArbiter(config.Engines)}
 		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all
 }
 
 // Stats are the counters so far of all adapters that were made together with h.
-func (h *HCA) Stats() Stats { return h.shared.stats }
+func (h *HCA) Stats() Stats {
+	s := h.shared.stats
+	for _, t := range h.shared.busy {
+		s.Busiest = max(s.Busiest, t.sending, t.receiving)
+	}
+	return s
+}
 
 // Post puts a request into its send queue. If the engine is idle, the owner
 // calls Next at once; otherwise at the end of the burst that is being sent.
@@ -138,6 +152,7 @@ func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first
 	stats.Bursts++
 	stats.Bytes += bytes
 	stats.SendBusy += end - now
+	h.shared.busy[h.number].sending += end - now
 	h.busyUntil = end
 	return first, end
 }
@@ -172,6 +187,7 @@ func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	start := max(first, h.recvUntil)
 	end := start + h.load(qp) + h.occupied(&h.receiving, bytes)
 	h.shared.stats.RecvBusy += end - start
+	h.shared.busy[h.number].receiving += end - start
 	h.recvUntil = end
 	return max(end, last)
 }

@@ -12,7 +12,7 @@ import (
 func init() {
 	register(Engine{
 		Name:   "nue",
-		Doc:    "any number of virtual lanes: paths grow in a channel dependency graph that stays acyclic",
+		Doc:    "any number of virtual lanes: paths grow in a channel dependency graph without cycles, but for dependencies that its shortcuts forget",
 		Source: "Domke, Hoefler and Matsuoka, HPDC 2016; OpenSM's osm_ucast_nue.c, built without METIS",
 		Levels: true,
 		Route:  routeNue,

@@ -187,7 +187,8 @@ func (w *nueSearch) turn(t turn, color int32) (ok bool) {
 // shortcut tells whether a node that was reached before paths were led another way can
 // be reached by a channel instead: if no path from there closes a cycle. As in OpenSM, the
 // dependencies of these paths on the new channel are taken out again if this search has
-// entered them, and those on the old one stay.
+// entered them, and those on the old one stay. Paths go on by the former, so that a later
+// destination can close a cycle with them.
 func (w *nueSearch) shortcut(n, c, color int32) bool {
 	after := w.after(n, nil)
 	entered := make([]bool, len(after))

@@ -71,7 +71,7 @@ func randomOptions(r *sim.Stream, s *Subnet) *Options {
 // TestRandomNetworks: no engine panics on any network; its tables name ports that are
 // there and lead no packet round in a circle; all pairs that cables join are served by
 // the engines that know no forbidden turns; and the layers of those that promise it
-// have no cycle.
+// have no cycle, nor do those of nue on these networks (TestNueCanDeadlock has one where they do).
 func TestRandomNetworks(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -95,7 +95,7 @@ func TestRandomNetworks(t *testing.T) {
 				t.Fatalf("round %d, %s: %v", round, name, err)
 			}
 			routed[name]++
-			if problem := checkTables(tables, acyclicEngines[name]); problem != "" {
+			if problem := checkTables(tables, acyclicEngines[name] || name == "nue"); problem != "" {
 				t.Errorf("round %d, %s: %s", round, name, problem)
 			}
 		}

@@ -49,7 +49,7 @@ func (c *RoutedConfig) Files() []string {
 }
 
 // acyclicEngines cannot deadlock on any network that they accept.
-var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true, "nue": true}
+var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true}
 
 // registerRouting adds an engine as a routing of weft.
 func registerRouting(e Engine) {
@@ -71,9 +71,9 @@ func registerRouting(e Engine) {
 // service levels has a virtual channel of its own, or several where there are more
 // of them than layers.
 //
-// Deadlock: that of the engine. ftree never sends a packet up after it has gone down; dfsssp, lash and nue have no cycle in any layer; torus-2QoS crosses
-// datelines on another lane. Of the others the network decides: its certificate
-// tells.
+// Deadlock: that of the engine. ftree never sends a packet up after it has gone down; dfsssp and lash have no cycle in
+// any layer; torus-2QoS crosses datelines on another lane. Of the others the network decides: its
+// certificate tells. Nue's rules allow no cycle, but OpenSM's shortcuts forget dependencies.
 type routed struct {
 	tables  *Tables
 	graph   *topology.Graph
