@@ -24,10 +24,18 @@ THREADED := ./experiments ./routing/multicast ./routing/proof
 DIVIDED := ./fabric/core ./mpi ./experiments/kinds
 THREADS := Threads|TestForks$$
 
-# Packages whose checks are left out of all but the checked build.
-CHECKED := ./sim/... ./fabric/... ./routing/...
+# The simulator itself, whose checks are left out of all but the checked build. Its tests run
+# in that, the most costly first; those of others, and those of memory, in the usual one.
+CHECKED := ./fabric/core ./routing/... ./fabric/... ./sim/...
+UNCHECKED = $(shell $(GO) list ./... | grep -vE '/weft/(sim|fabric|routing)(/|$$)')
+CHOSEN  := Threads|^Test(FailingUnits|Convoys|Blame|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|SnapshotsOfTracesWithFaults|Conformance|RandomNetworks|RandomFabrics|AroundFaults)$$
+MEMORY  := Allocates|RegisteredAllocators|^TestArray$$
 
-.PHONY: all build man test test-short test-checked test-slurm test-report race-all soak soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
+# The number by which tests choose cases, of those that differ little: the commit's.
+WEFT_TEST_CHOICE ?= $(shell printf '%d' 0x0$$(git rev-parse --short=7 HEAD 2>/dev/null | cut -c1-7))
+export WEFT_TEST_CHOICE
+
+.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -37,13 +45,18 @@ build: ## build bin/weft
 man: build ## write the manual pages to bin/man
 	$(BIN) man -o bin/man
 
-test: ## run all tests (some ten minutes on two cores)
-	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+test: test-checked test-unchecked ## run all tests (some five minutes on two cores)
+
+test-unchecked: ## run the tests of all but the simulator itself, and those of its memory
+	@echo "WEFT_TEST_CHOICE=$(WEFT_TEST_CHOICE)"
+	$(GO) test -timeout $(TEST_TIMEOUT) -run '$(MEMORY)' ./fabric/core ./sim/check
+	$(GO) test -timeout $(TEST_TIMEOUT) $(UNCHECKED)
 
 test-short: ## run tests of every package, with fewer random cases and without the longest suites (some two minutes once they are built)
 	$(GO) test -short -timeout $(TEST_TIMEOUT) ./...
 
 test-checked: ## run the tests of the simulator itself with bounds and invariants checked
+	@echo "WEFT_TEST_CHOICE=$(WEFT_TEST_CHOICE)"
 	$(GO) test -timeout $(TEST_TIMEOUT) -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
@@ -59,7 +72,14 @@ test-report: ## use reports in a headless Chromium and run the notebook in panda
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
 	CGO_ENABLED=1 $(GO) test -race -cpu 4 -timeout 0 ./...
 
-soak: soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs ## run all that is too long for make test, part after part: each is a target of its own
+soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-forged soak-pairs ## run all that is too long for make test, part after part: each is a target of its own
+
+soak-choices: ## run the tests that make test takes a share of, with all numbers of threads, random networks
+	SOAK_TIME=$(SOAK_TIME) $(GO) test -tags weftcheck ./fabric/core ./routing -run '$(CHOSEN)' -count 1 -timeout 0
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run 'Threads$$' -skip '^TestFilesOnThreads$$' -count 1 -timeout 0
+
+soak-plain: ## run the tests of the simulator itself in the usual build, too
+	$(GO) test -timeout 0 $(CHECKED)
 
 soak-fabrics: ## run random fabrics for SOAK_TIME (10m), from seed SOAK_SEED (1) on
 	SOAK_TIME=$(SOAK_TIME) SOAK_SEED=$(SOAK_SEED) $(GO) test ./routing -run '^TestSoak$$' -count 1 -timeout 0 -v

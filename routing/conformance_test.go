@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestConformance holds every registered routing to the conformance suite, on a
@@ -24,13 +25,9 @@ func TestConformance(t *testing.T) {
 // TestRandomNetworks looks for cycles in the channel dependencies of all routings
 // on networks of random settings, of every family.
 func TestRandomNetworks(t *testing.T) {
-	rounds := 5
-	if testing.Short() {
-		rounds = 2
-	}
-	stream := sim.NewStream(11, "networks", 0)
-	carried := 0
-	for range rounds {
+	carried, rounds := 0, simtest.Seeds(t, 6, 3)
+	for _, round := range rounds {
+		stream := sim.NewStream(11, "networks", int(round))
 		for _, family := range topologytest.Families() {
 			n, ok := topologytest.Draw(family, &stream, topologytest.Small)
 			if !ok {
@@ -50,7 +47,7 @@ func TestRandomNetworks(t *testing.T) {
 			}
 		}
 	}
-	if carried < 50*rounds {
+	if carried < 50*len(rounds) {
 		t.Errorf("only %d combinations", carried)
 	}
 }

@@ -7,17 +7,16 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestRandomFabrics checks 200 random fabrics with random settings; see
+// TestRandomFabrics checks a third of 200 random fabrics with random settings; see
 // routingtest.Trial.Check.
 func TestRandomFabrics(t *testing.T) {
-	trials := 200 // 5 s
-	if testing.Short() {
-		trials = 40
-	}
 	var all routingtest.Tally
-	for seed := range uint64(trials) {
+	seeds := simtest.Seeds(t, 200, 3)
+	trials := len(seeds)
+	for _, seed := range seeds {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
 	}
 	t.Log(all)

@@ -77,6 +77,7 @@ func TestExtending(t *testing.T) {
 	}
 	for path := range files {
 		t.Run(path, func(t *testing.T) {
+			t.Parallel()
 			suite, ok := suites[path]
 			if !ok {
 				t.Fatal("the test has no suite for it")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // exchangeRows runs an exchange of the given tables.
@@ -156,11 +157,11 @@ func TestExchangeAroundFaults(t *testing.T) {
 // Exchanges give the same bytes on any number of threads, with faults and without.
 func TestExchangeThreads(t *testing.T) {
 	divideAlways(t)
-	for _, network := range []string{
+	for i, network := range []string{
 		"[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n",
 		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\norder = \"random\"\npacket_flits = 4\n",
 		"[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fault.cable]\nfraction = 0.03\nat = 50\nuntil = 300\n",
 	} {
-		sameOnThreads(t, network, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), numbersOfThreads, true)
+		sameOnThreads(t, network, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), simtest.Threads(t, i), true)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // longPoints can be kept some thirty times in each replication.
@@ -266,16 +267,18 @@ func killSelf() {
 
 // TestKilled kills a run of long points at moments of their simulated time. It goes on from the snapshots
 // that it has left each time, on one, two or three threads, and has the bytes of one without
-// a break. Other kinds than traffic and mpi are killed where SOAK_TIME is set, and else
-// interrupted only.
+// a break. Traffic or mpi is killed; every kind where SOAK_TIME is set.
 func TestKilled(t *testing.T) {
 	if os.Getenv(killedIn) != "" {
 		t.Skip("is the process that is killed")
 	}
-	for name, r := range longRuns {
-		if name == "traffic" || name == "program on a fabric" || os.Getenv("SOAK_TIME") != "" {
-			t.Run(name, func(t *testing.T) { checkKilled(t, name, &r) })
-		}
+	kinds := []string{"traffic", "program on a fabric"}
+	if simtest.Soak() {
+		kinds = slices.Sorted(maps.Keys(longRuns))
+	}
+	for _, name := range simtest.Some(t, 0, kinds...) {
+		r := longRuns[name]
+		t.Run(name, func(t *testing.T) { checkKilled(t, name, &r) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMPILinks: ten times a message of 1000 B goes to and fro between two nodes of a switch, and a
@@ -106,12 +107,12 @@ links = true
 // TestMPIObservedThreads: what is seen of the network does not depend on the number of threads.
 func TestMPIObservedThreads(t *testing.T) {
 	divideAlways(t)
-	for _, network := range threadedNetworks {
+	for i, network := range threadedNetworks {
 		if testing.Short() && network.name != "tree" {
 			continue
 		}
 		text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\nlinks = true\nblame = true\nseries = 4\n[trace]\npackets = 20\nchoose = \"slowest\"\n" + threaded[0].text + network.text
-		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), numbersOfThreads, true, "links", "blame", "congestion", "packets")
+		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets")
 	}
 }
 

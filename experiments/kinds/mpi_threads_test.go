@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // threaded are programs whose parts hear of each other in all the ways that there are:
@@ -33,17 +34,13 @@ var threadedNetworks = []struct{ name, text string }{
 // and counts.
 func TestMPIThreads(t *testing.T) {
 	divideAlways(t)
-	for _, network := range threadedNetworks {
-		threads := numbersOfThreads
-		if testing.Short() { // with the race detector
-			if network.name != "tree" {
-				continue
-			}
-			threads = threads[:2]
+	for i, network := range threadedNetworks {
+		if testing.Short() && network.name != "tree" { // with the race detector
+			continue
 		}
-		for _, program := range threaded {
+		for j, program := range threaded {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
-			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), threads, true, "ranks")
+			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "ranks")
 		}
 	}
 }

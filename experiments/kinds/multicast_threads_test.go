@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // groupNetworks and groupMessages are groups on networks that fall into parts in different
@@ -29,11 +30,11 @@ var groupMessages = []struct{ name, text string }{
 // group, the flits of every channel, deliveries, packets beside the messages, cycles.
 func TestMulticastThreads(t *testing.T) {
 	divideAlways(t)
-	for _, network := range groupNetworks {
-		for _, messages := range groupMessages {
+	for i, network := range groupNetworks {
+		for j, messages := range groupMessages {
 			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
-			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), numbersOfThreads, true, "groups", "links")
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "groups", "links")
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // divideAlways lets points on networks of any size run on threads.
@@ -18,9 +19,6 @@ func divideAlways(t *testing.T) {
 	worthBusy, worthOpen = 0, 1
 	t.Cleanup(func() { worthBusy, worthOpen = busy, open })
 }
-
-// numbersOfThreads are the numbers of threads that are compared.
-var numbersOfThreads = []int{1, 2, 3, 5}
 
 // sameOnThreads runs a file on several numbers of threads: the rows of its results and of
 // the tables named must not differ. If divided is set, no point may keep to one thread.
@@ -101,11 +99,7 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 	t.Helper()
 	f.Plots = slices.DeleteFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.Table == "performance" || p.Table == "timing" })
 	var first map[string]string
-	threads := numbersOfThreads
-	if testing.Short() { // with the race detector
-		threads = threads[:2]
-	}
-	for _, n := range threads {
+	for _, n := range simtest.Threads(t, 0) {
 		dir := filepath.Join(t.TempDir(), "results")
 		o := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: n})
 		points, divided = o.Finished, o.Finished

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // blamed runs a network with uniform traffic and checks, for each measured
@@ -125,17 +126,17 @@ func TestBlame(t *testing.T) {
 	for name, set := range timings {
 		for _, algorithm := range []string{"min", "val", "ugal-l", "adaptive-escape"} {
 			for _, flits := range []int{1, 5} {
-				for _, load := range []float64{0.3, 1} {
-					if testing.Short() && (load < 1 || flits == 1) {
-						continue
-					}
-					t.Run(name+"/"+algorithm, func(t *testing.T) {
+				if testing.Short() && flits == 1 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%d", name, algorithm, flits), func(t *testing.T) {
+					for _, load := range simtest.Some(t, 0, 0.3, 1) {
 						config := fabric.DefaultConfig()
 						config.Switch.BufferFlits = 6
 						set(&config)
 						blamed(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, flits, core.Plan{Warmup: 200, Window: 500})
-					})
-				}
+					}
+				})
 			}
 		}
 	}

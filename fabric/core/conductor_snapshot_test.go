@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -103,7 +104,7 @@ func checkConducted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets i
 	if first.end() != want {
 		t.Errorf("%v: a snapshot in cycle %d changes the run", tr, at)
 	}
-	for threads := 1; threads <= 3; threads++ {
+	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
 		c := newConducted(t, tr, pause, threads, queued)
 		c.relay.log = slices.Clone(log)
 		a := snapshot.Reader(kept)
@@ -137,7 +138,7 @@ func TestSnapshotsOfConducted(t *testing.T) {
 		}
 		packets += checkConducted(t, units, seed)
 	}
-	if packets < 1000 {
+	if packets < 350 {
 		t.Errorf("%d packets are not a test", packets)
 	}
 }

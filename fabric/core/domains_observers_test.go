@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestThreadsObserved: what observers say is the same for any number of threads, to the
@@ -65,7 +66,7 @@ func TestThreadsObserved(t *testing.T) {
 func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
 	t.Helper()
 	want := ""
-	for _, threads := range []int{1, 2, 3, 5} {
+	for _, threads := range simtest.Threads(t, 0) {
 		got := run(t, threads)
 		if threads == 1 {
 			want = got

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestThreads: the number of threads does not change a digit: counters, every
@@ -54,14 +55,14 @@ func TestThreads(t *testing.T) {
 		{"tree", tree, func(c *fabric.Config) {}, 1},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
-		plan := core.Plan{Precision: 0.05, Budget: 6000, Levels: true}
+		plan := core.Plan{Precision: 0.05, Budget: 3000, Levels: true}
 		if testing.Short() {
 			plan = core.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
 		}
 		for _, load := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
 				var want string
-				for _, threads := range []int{1, 2, 3, 5} {
+				for _, threads := range simtest.Threads(t, 0) {
 					n := c.network(t)
 					config := fabric.DefaultConfig()
 					c.set(&config)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // receivers keeps what each terminal is told of.
@@ -74,7 +75,7 @@ func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, attached at
 	if !bytes.Equal(stateOf(t, first), end) {
 		t.Errorf("%v: a snapshot in cycle %d changes the run", tr, at)
 	}
-	for threads := 1; threads <= 3; threads++ {
+	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
 		f, source, rest := attached(t, tr, load, threads)
 		if err := source.RestoreState(births); err != nil {
 			t.Fatal(err)
@@ -115,7 +116,7 @@ func TestSnapshots(t *testing.T) {
 		units.SetUnit(fabric.UnitPacket)
 		packets += checkSnapshot(t, units, seed, attached)
 	}
-	if packets < 30_000 {
+	if packets < 10_000 {
 		t.Errorf("%d packets are not a test of all", packets)
 	}
 }
@@ -138,7 +139,7 @@ func TestSnapshotsOfLearners(t *testing.T) {
 		}
 		packets += checkSnapshot(t, tr, seed, attached)
 	}
-	if packets < 1000 {
+	if packets < 350 {
 		t.Errorf("%d packets are not a test", packets)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -90,9 +91,14 @@ func (v Variant) On(topo topology.Topology) (fabric.Routing, bool) {
 	return r, true
 }
 
+// drawn are a network of every family, drawn once.
+var drawn = sync.OnceValue(func() []topologytest.Network {
+	return topologytest.Networks(topologytest.Size{Switches: 24, Terminals: 40})
+})
+
 // networks are a network of every family and those of the caller.
 func networks(more []topologytest.Network) []topologytest.Network {
-	return append(topologytest.Networks(topologytest.Size{Switches: 24, Terminals: 40}), more...)
+	return slices.Concat(drawn(), more)
 }
 
 // Each runs a test of a registered routing in all of its variants, on all of the

@@ -5,11 +5,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // systemMemory is the memory of the machine or of the control group that this
-// process is in, in bytes.
-func systemMemory() int64 {
+// process is in, in bytes, read once.
+var systemMemory = sync.OnceValue(func() int64 {
 	least := int64(math.MaxInt64)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
 		_, rest, _ := strings.Cut(string(text), "MemTotal:")
@@ -30,4 +31,4 @@ func systemMemory() int64 {
 		}
 	}
 	return least
-}
+})

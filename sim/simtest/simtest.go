@@ -1,0 +1,73 @@
+// Package simtest chooses the cases that a run of the tests tries of those that differ
+// little: another one for each commit and test, and all of them in make soak.
+package simtest
+
+import (
+	"hash/fnv"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Choice is the environment variable with the number by which cases are chosen, 0 unless
+// set. The Makefile sets it to one of the commit.
+const Choice = "WEFT_TEST_CHOICE"
+
+// Soak tells whether make soak runs the tests.
+func Soak() bool { return os.Getenv("SOAK_TIME") != "" }
+
+// Some is one of the cases, or all of them in make soak. Which one depends on the choice, on
+// the test's name and on the number of the trial within it, so that a run tries each of them
+// in some tests and trials.
+func Some[T any](t testing.TB, trial int, cases ...T) []T {
+	t.Helper()
+	if Soak() {
+		return cases
+	}
+	number, text := uint64(0), os.Getenv(Choice)
+	if text != "" {
+		var err error
+		if number, err = strconv.ParseUint(text, 10, 32); err != nil {
+			t.Fatalf("%s = %q: want a number from 0 to 2^32-1", Choice, text)
+		}
+	}
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(t.Name()))
+	i := (number + uint64(name.Sum32()) + uint64(trial)) % uint64(len(cases))
+	t.Logf("trial %d, %s=%d: %v of %v", trial, Choice, number, cases[i], cases)
+	return cases[i : i+1]
+}
+
+// Seeds are a share of the numbers below n, one in so many: in a short run the first of
+// these, in make soak all.
+func Seeds(t testing.TB, n, share int) []uint64 {
+	t.Helper()
+	var all []uint64
+	first := 0
+	if Soak() {
+		share = 1
+	} else if !testing.Short() {
+		parts := make([]int, share)
+		for i := range parts {
+			parts[i] = i
+		}
+		first = Some(t, 0, parts...)[0]
+	}
+	for seed := first; seed < n; seed += share {
+		all = append(all, uint64(seed))
+	}
+	if testing.Short() {
+		all = all[:(len(all)+2)/3]
+	}
+	return all
+}
+
+// Threads are numbers of threads whose results a trial compares: one, and Some of 2, 3 and 5;
+// in a short run, one and two.
+func Threads(t testing.TB, trial int) []int {
+	t.Helper()
+	if testing.Short() {
+		return []int{1, 2}
+	}
+	return append([]int{1}, Some(t, trial, 2, 3, 5)...)
+}
