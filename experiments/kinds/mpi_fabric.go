@@ -129,7 +129,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 			return result, err
 		}
 		row.Links, row.Network = channelTimes(f, timings)
-		seen.add(watch)
+		seen.add(watch, n.over())
 		return result, nil
 	}, nil
 }

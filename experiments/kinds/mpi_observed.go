@@ -65,9 +65,9 @@ type mpiObserved struct {
 	series  *core.Series
 }
 
-// add enters a replication whose run is over.
-func (o *mpiObserved) add(w *networkWatch) {
-	o.carried.add(w.fabric.ChannelFlits(), w.fabric.Cycle())
+// add enters a replication whose last packet was delivered before cycle end.
+func (o *mpiObserved) add(w *networkWatch, end int64) {
+	o.carried.add(w.fabric.ChannelFlits(), end)
 	if o.blame == nil {
 		o.blame = w.blame
 	} else {
@@ -81,7 +81,7 @@ func (o *mpiObserved) add(w *networkWatch) {
 		o.traces = w.trace.Packets()
 	}
 	if w.series != nil {
-		o.series = w.series.Series()
+		o.series = w.series.Series(end)
 	}
 }
 

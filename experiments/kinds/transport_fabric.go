@@ -56,6 +56,7 @@ type fabricTransport struct {
 	free     []int32   // of flights
 	order    idRange   // of orders that nobody had
 	over     []int32   // orders that can be had again
+	last     int64     // cycle in which a packet was delivered last
 	orderOf  map[qpPair]int32
 
 	manyOrders int // in orderOf, from which on those without flights are given up
@@ -264,6 +265,15 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 	return n.packets[before:]
 }
 
+// over is the cycle after that in which the last packet was delivered. Credits may come back
+// later: when, depends on whether their flits went by themselves.
+func (t *fabricNetwork) over() (cycle int64) {
+	for _, p := range t.parts {
+		cycle = max(cycle, p.last+1)
+	}
+	return cycle
+}
+
 // flitsOf is the size of a packet of so many bytes.
 func (t *fabricNetwork) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
 
@@ -298,6 +308,7 @@ func (t *fabricTransport) Deliver(d *fabric.Delivery) {
 	id, bytes := int32(d.Tag>>32), int64(uint32(d.Tag))
 	f := t.flights.At(id)
 	n := &t.nodes[f.to].HCA
+	t.last = d.Cycle
 	now := sim.Time(d.Cycle) * t.clock
 	// The packet has been coming in for as long as the engine needs for it:
 	// channels to terminals go at the pace of adapters.

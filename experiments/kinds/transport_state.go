@@ -58,6 +58,9 @@ func (t *fabricNetwork) Archive(a *snapshot.Archive, known mpi.Known) {
 		x.sender(int32(node))
 	}
 	x.statistics()
+	last := t.over() - 1
+	snapshot.Int(a, &last)
+	t.parts[0].last = last
 	now := sim.Time(0)
 	for _, p := range t.parts {
 		now = max(now, p.kernel.Now())

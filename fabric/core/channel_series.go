@@ -7,7 +7,7 @@ import (
 
 // ChannelSeries observes what the channels carry from the first cycle on, in a run of unknown
 // length: in intervals of [sliceCycles] at first, which are joined by twos when there are
-// twice as many as wanted. Every domain keeps its own channels; intervals end at the same
+// four times as many as wanted. Every domain keeps its own channels; intervals end at the same
 // cycles in all of them. Cost: a pass over the virtual channels per interval.
 type ChannelSeries struct {
 	bystander
@@ -21,7 +21,7 @@ type ChannelSeries struct {
 	flits  [][]uint32 // len = intervals, each own
 }
 
-// StartSeries makes the fabric record what channels carry in so many intervals, and up to
+// StartSeries makes the fabric record what channels carry in so many intervals, or fewer than
 // twice as many. It must be called before Attach.
 func (f *Fabric) StartSeries(intervals int) *ChannelSeries {
 	s := &ChannelSeries{f: f, wanted: intervals, each: sliceCycles}
@@ -57,18 +57,30 @@ func (s *ChannelSeries) upTo(cycle int64) {
 	for s.ends+s.each <= cycle {
 		s.take()
 		s.ends += s.each
-		if len(s.flits) < 2*s.wanted {
-			continue
+		if len(s.flits) == 4*s.wanted {
+			s.join()
 		}
-		for i := range s.wanted {
-			s.flits[i] = s.flits[2*i]
-			for k, n := range s.flits[2*i+1] {
-				s.flits[i][k] += n
-			}
-		}
-		s.flits = s.flits[:s.wanted]
-		s.each *= 2
 	}
+}
+
+// join makes one interval of two.
+func (s *ChannelSeries) join() {
+	s.each *= 2
+	s.flits = joined(s.flits)
+}
+
+// joined are rows added by twos.
+func joined(rows [][]uint32) [][]uint32 {
+	for i := 1; i < len(rows); i += 2 {
+		for k, n := range rows[i] {
+			rows[i-1][k] += n
+		}
+		rows[i/2] = rows[i-1]
+	}
+	if n := len(rows); n%2 > 0 {
+		rows[n/2] = rows[n-1]
+	}
+	return rows[:(len(rows)+1)/2]
 }
 
 // take keeps what has been sent since the last interval.
@@ -91,18 +103,18 @@ func (f *Fabric) sentBy(channel int32) (flits uint32) {
 	return flits
 }
 
-// Series is what has been recorded until the end of the run; nothing can be recorded
-// afterwards.
-func (s *ChannelSeries) Series() *Series {
-	end := s.f.Cycle()
+// Series is what has been recorded before cycle end, in fewer than twice as many intervals as
+// wanted; no flit is sent from then on, and nothing can be recorded afterwards. When the last
+// credits come back, which is later, does not show.
+func (s *ChannelSeries) Series(end int64) *Series {
 	out := &Series{}
 	for _, p := range s.parts {
 		p.upTo(end)
-		last := p.ends
-		if last < end {
-			p.take()
+		p.take() // what the interval that has begun has
+		for end >= 2*int64(p.wanted)*p.each {
+			p.join()
 		}
-		for i, row := range p.flits {
+		for i, row := range p.flits[:min(int64(len(p.flits)), (end+p.each-1)/p.each)] {
 			if i == len(out.Flits) {
 				out.Flits = append(out.Flits, make([]uint32, len(s.f.out)))
 				out.Ends = append(out.Ends, min(end, int64(i+1)*p.each))
@@ -132,7 +144,7 @@ func (s *ChannelSeries) archive(x *archiver) {
 	snapshot.Int(a, &intervals)
 	snapshot.Int(a, &s.each)
 	snapshot.Int(a, &s.ends)
-	if x.Check(intervals >= 0 && intervals <= 2*s.wanted && s.each > 0, "a series of %d intervals", intervals); a.Err() != nil {
+	if x.Check(intervals >= 0 && intervals < 4*s.wanted && s.each > 0, "a series of %d intervals", intervals); a.Err() != nil {
 		return
 	}
 	all := make([]uint32, len(x.f.out))
