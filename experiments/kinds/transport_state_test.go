@@ -22,6 +22,7 @@ func TestTransportStateIsWhole(t *testing.T) {
 		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
+		"last",                                // the network's, of all parts
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",
 		"enough") // of the settings
