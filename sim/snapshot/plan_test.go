@@ -19,6 +19,7 @@ type planned struct {
 	small    int8
 	large    uint64
 	share    float64
+	estimate float32
 	name     string
 	place    position
 	corners  [2]position
@@ -35,7 +36,7 @@ type planned struct {
 }
 
 func plannedExample() *planned {
-	return &planned{true, -128, 1 << 63, 0.1, "fünf", position{-1, 2}, [2]position{{3, 4}, {5, -6}}, []position{{7, 8}}, []uint32{9, 10},
+	return &planned{true, -128, 1 << 63, 0.1, 0.3, "fünf", position{-1, 2}, [2]position{{3, 4}, {5, -6}}, []position{{7, 8}}, []uint32{9, 10},
 		map[position]string{{2, 1}: "b", {1, 9}: "a"}, map[int64]*position{-5: {1, 1}, 3: {2, 2}}, &position{11, 12}, nil, random{13}, nil, nil, [8]byte{}}
 }
 
