@@ -383,7 +383,7 @@ func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, err
 			default:
 				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
 				if run.from != "" {
-					err = fmt.Errorf("went on from %s, and broke: without that file it begins again\n%w", run.from, err)
+					err = fmt.Errorf("went on from %s, and broke; with --resume it begins again\n%w", run.from, err)
 				}
 			}
 		}()
