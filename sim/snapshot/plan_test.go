@@ -82,7 +82,7 @@ func TestValue(t *testing.T) {
 
 // TestValueWithoutPlan: a field that nobody has thought of is named.
 func TestValueWithoutPlan(t *testing.T) {
-	type inner struct{ wakes chan int }
+	type inner struct{ Wakes chan int }
 	type pointing struct {
 		Count int
 		To    *position
@@ -92,7 +92,7 @@ func TestValueWithoutPlan(t *testing.T) {
 		"no plan for *snapshot.position":            func(a *Archive) { Value(a, &pointing{}) },
 		"field To of snapshot.pointing":             func(a *Archive) { Value(a, &pointing{}) },
 		"no plan for chan int":                      func(a *Archive) { Value(a, &outer{}) },
-		"field wakes of snapshot.inner":             func(a *Archive) { Value(a, &outer{}) },
+		"field Wakes of snapshot.inner":             func(a *Archive) { Value(a, &outer{}) },
 		"no plan for func()":                        func(a *Archive) { Value(a, new([]func())) },
 		"keys of type snapshot.fraction have no or": func(a *Archive) { Value(a, &map[fraction]int{1: 1, 2: 2}) },
 	} {
