@@ -146,8 +146,8 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
 	}
-	if allocator.TraitsOf(s.Allocator).Queues {
-		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator))
+	if allocator.TraitsOf(s.Allocator.Name()).Queues {
+		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator.Name()))
 	}
 	if c.Terminal.BufferFlits > 0 {
 		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)

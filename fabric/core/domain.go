@@ -84,7 +84,7 @@ func newDomain(f *Fabric) *domain {
 	d := &domain{
 		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, sent: fabric.Never, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
 		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
-		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator.Name() == allocator.InputFirst),
 	}
 	d.openView()
 	if f.unit != nil {
