@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -59,6 +60,7 @@ type SwitchConfig struct {
 	Allocator         allocator.Choice `toml:"allocator" doc:"switch allocator"`
 	Iterations        int              `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
 	OutputBufferFlits int              `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
+	Marking           marking.Choice   `toml:"marking" doc:"when ports mark packets for congestion, which programs are told of"`
 	CreditSensing     string           `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
 	CreditsUndelayed  []string         `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
 	VLArbHigh         string           `toml:"vlarb_high" doc:"InfiniBand's arbitration between lanes, which are virtual channels: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: flits of all lanes take turns"`
@@ -72,6 +74,11 @@ type SwitchConfig struct {
 
 // Validate checks the allocator; see [param.Validate].
 func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator.Name(), c.Iterations) }
+
+// Marks tells whether ports mark packets.
+func (c *SwitchConfig) Marks() bool {
+	return c.Marking.Name() != marking.None && c.Marking.Name() != ""
+}
 
 // TerminalConfig is the [terminal] table.
 type TerminalConfig struct {
@@ -102,7 +109,7 @@ func DefaultConfig() Config {
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
 			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.Named(allocator.ISLIP), Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
-			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
+			Marking: marking.Named(marking.None), CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},
 	}

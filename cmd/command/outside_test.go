@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -43,15 +44,26 @@ func TestOutside(t *testing.T) {
 	}
 	run := outside(t)
 	run("go", "build", "-o", "lab", ".")
-	if out := run("./lab", "check", "chords.toml"); !strings.Contains(out, "chords.toml: valid, 3 points") || !strings.Contains(out, "free from deadlock") {
+	if out := run("./lab", "check", "chords.toml"); !strings.Contains(out, "chords.toml: valid, 12 points") || !strings.Contains(out, "free from deadlock") {
 		t.Errorf("check:\n%s", out)
 	}
 	out := run("./lab", "run", "chords.toml", "--out", "-", "--format", "csv", "--quiet")
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	// A window of one packet: 4 flits take 18 cycles to the opposite switch, 1 takes 15 back:
 	// 5 flits in 33 cycles are 0.1515 of a terminal's channel.
-	if len(rows) != 4 || !strings.HasPrefix(rows[1], "0,1,1,1,,0.15") {
-		t.Errorf("run:\n%s", out)
+	if len(rows) != 13 || !strings.HasPrefix(rows[1], "0,1,none,1,1,1,,0.15") {
+		t.Fatalf("run:\n%s", out)
+	}
+	// Where four send to one, marks keep the windows as short as they have to be.
+	latency := func(row string) float64 {
+		x, err := strconv.ParseFloat(strings.Split(row, ",")[8], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	if without, with := latency(rows[9]), latency(rows[12]); with > without/2 {
+		t.Errorf("a latency of %g ns with marks, %g without", with, without)
 	}
 	for _, threads := range []string{"2", "3"} {
 		if other := run("./lab", "run", "chords.toml", "--out", "-", "--quiet", "--threads", threads); other != out {

@@ -7,19 +7,25 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+// Opposite holds the settings of pattern "opposite".
+type Opposite struct {
+	Meet int `toml:"meet" doc:"neighbours that send to one and the same terminal" min:"1"`
+}
+
 func init() {
-	param.Register(traffic.Patterns, "opposite", "every terminal to the one half of them further", struct{}{}, func(_ struct{}, env traffic.Env) (traffic.Pattern, error) {
-		return opposite(env.Topology.Graph().Terminals()), nil
+	param.Register(traffic.Patterns, "opposite", "every terminal to the one half of them further, or some neighbours to one there", Opposite{1}, func(c Opposite, env traffic.Env) (traffic.Pattern, error) {
+		return opposite{env.Topology.Graph().Terminals(), c.Meet}, nil
 	})
 }
 
-type opposite int // terminals
+type opposite struct{ terminals, meet int }
 
-func (n opposite) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
-	return topology.TerminalID((int(src) + int(n)/2) % int(n))
+func (o opposite) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
+	first := int(src) - int(src)%o.meet
+	return topology.TerminalID((first + o.terminals/2) % o.terminals)
 }
 
 // Weights implements [traffic.Matrix], from which the bound on throughput is computed.
-func (n opposite) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
-	yield(n.Destination(src, nil), 1)
+func (o opposite) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	yield(o.Destination(src, nil), 1)
 }

@@ -59,6 +59,7 @@ type domain struct {
 	sink       fabric.Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       fabric.View
+	decides    fabric.Routing // the routing, or what tells it about packets
 
 	// What is handed to others, here so that it does not escape to the heap with every
 	// call: to the source, the routing, and the sink.
@@ -87,6 +88,7 @@ func newDomain(f *Fabric) *domain {
 		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator.Name() == allocator.InputFirst),
 	}
 	d.openView()
+	d.inform()
 	if f.unit != nil {
 		d.unit = f.unit.of()
 	}
