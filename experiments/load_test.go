@@ -35,7 +35,7 @@ func TestProblems(t *testing.T) {
 		{"out of range, all together", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1, 0]\n", nil, []string{
 			`x.toml:3:1: shape.p = 0: want 1 to 100`,
 			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
-			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, misuse, wait`,
+			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, break, misuse, wait`,
 			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
 		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
 			`x.toml:2:1: seed = -1: want an integer that is not negative`,

@@ -284,7 +284,7 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		} else {
 			m.sa &^= bit
 		}
-		if d.upcoming != nil {
+		if d.upcoming != nil && v.count > 0 {
 			if tail {
 				d.leaves(sw, local, v, t.number)
 			} else {
