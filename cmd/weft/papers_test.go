@@ -156,9 +156,16 @@ func countsTable(rows []judgedRow) string {
 // all others by where they stand; empty if there are none.
 func paperTable(rows []judgedRow, paper string) string {
 	var table, b strings.Builder
+	above := ""
 	for _, r := range rows {
 		if x := r.target; x.Paper == paper && (r.verdict == experiments.Missed || r.verdict == experiments.Refuted) {
-			fmt.Fprintf(&table, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests(r), cell(r.note))
+			remark := withoutLists(r.note)
+			if remark != "" && remark == above {
+				remark = "likewise"
+			} else {
+				above = remark
+			}
+			fmt.Fprintf(&table, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests(r), cell(remark))
 		}
 	}
 	for _, verdict := range experiments.VerdictNames() {
@@ -183,6 +190,13 @@ func paperTable(rows []judgedRow, paper string) string {
 		b.WriteString("\n| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + table.String())
 	}
 	return b.String()
+}
+
+// withoutLists is a remark without the values that a row sums up, which verdicts.csv has.
+func withoutLists(note string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(note, "; "), func(part string) bool {
+		return strings.HasPrefix(part, "every of ") || strings.HasPrefix(part, "mean of ")
+	}), "; ")
 }
 
 // rests is what a row rests on.
@@ -222,3 +236,25 @@ func measuredCell(r judgedRow) string {
 
 // cell escapes what would end a cell of a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// TestTrials: docs/papers-tried.csv names experiments that there are.
+func TestTrials(t *testing.T) {
+	table, err := experiments.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}; !slices.Equal(table.Columns, want) {
+		t.Fatalf("columns %v, want %v", table.Columns, want)
+	}
+	checked := map[string]bool{}
+	for _, row := range table.Rows {
+		name := "papers/" + row[0] + "/" + row[1]
+		if checked[name] {
+			continue
+		}
+		checked[name] = true
+		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
