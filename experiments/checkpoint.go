@@ -30,6 +30,7 @@ type Checkpoint struct {
 	began time.Time // when the last snapshot was written, or the part began
 	long  bool      // one has been written
 	took  time.Duration
+	from  *string // the file that the point has gone on from last; "": none
 }
 
 // Checkpoint is the snapshot of the next part of the point: the first call is about the first
@@ -50,7 +51,7 @@ func (r *Run) keeping(name string) *Checkpoint {
 		return nil
 	}
 	k := r.keep
-	k.name, k.began = name, time.Now()
+	k.name, k.began, k.from = name, time.Now(), &r.from
 	return &k
 }
 
@@ -73,7 +74,7 @@ func (k *Checkpoint) Open() *snapshot.Archive {
 		f.Close()
 		return nil
 	}
-	k.long = true
+	k.long, *k.from = true, path
 	return state
 }
 

@@ -382,6 +382,9 @@ func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, err
 				err = p.blame(broken)
 			default:
 				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
+				if run.from != "" {
+					err = fmt.Errorf("went on from %s, and broke; with --resume it begins again\n%w", run.from, err)
+				}
 			}
 		}()
 		return r.file.kind.run(ctx, p.config, run)

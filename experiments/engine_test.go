@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 const toySweep = `
@@ -104,6 +107,27 @@ func TestFailures(t *testing.T) {
 	}
 	if got := read(t, dir, "failures.csv"); !strings.HasPrefix(got, "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,") {
 		t.Errorf("failures:\n%s", got)
+	}
+}
+
+// TestBrokenSnapshot: a point that breaks with a snapshot names the file, and then begins again.
+func TestBrokenSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"break\"\n", Options{})
+	key := f.Points[0].Hash + ".0"
+	path := filepath.Join(dir, "snapshots", key+".weft")
+	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
+	state := snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: data}}}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true})
+	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
+	if len(o.Failures) != 1 || !strings.HasPrefix(o.Failures[0].Reason, want) {
+		t.Fatalf("failures: %+v, want %q", o.Failures, want)
+	}
+	if o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true}); len(o.Failures) != 0 {
+		t.Fatalf("it does not begin again: %+v", o.Failures)
 	}
 }
 

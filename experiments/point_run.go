@@ -30,6 +30,7 @@ type Run struct {
 	hash   string      // of the point
 	keep   Checkpoint  // where its snapshots are, and how often
 	parts  int         // that have asked for theirs
+	from   string      // the snapshot that it has gone on from last; "": none
 
 	started time.Time // for progress only
 	mu      sync.Mutex

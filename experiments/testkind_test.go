@@ -69,7 +69,7 @@ type toyTraffic struct {
 	Size  sim.Bytes `toml:"size" doc:"message"`
 	Rate  sim.Rate  `toml:"rate" doc:"speed"`
 	Limit int       `toml:"limit" doc:"of rings"`
-	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|misuse|wait"`
+	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|break|misuse|wait"`
 	Dims  []int     `toml:"dims" doc:"a list" min:"1"`
 }
 
@@ -94,6 +94,10 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 		return toyRow{}, errors.New("told to fail")
 	case "panic":
 		panic("told to panic")
+	case "break": // when it goes on from a snapshot
+		if run.Checkpoint().State() != nil {
+			panic("told to break")
+		}
 	case "misuse":
 		panic(&fabric.Misuse{Of: "shape", By: c, Did: "reads what it has not declared"})
 	case "wait":

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // PartedSink is a sink with parts, of which each hears of what reaches some terminals,
@@ -22,16 +21,6 @@ type Kept interface {
 	// build.
 	AppendState(b []byte) []byte
 	RestoreState(b []byte) error
-}
-
-// Archive writes s or reads it.
-func (s *PacketSpec) Archive(a *snapshot.Archive) {
-	snapshot.Int(a, &s.Birth)
-	snapshot.Int(a, &s.Dst)
-	snapshot.Int(a, &s.Flits)
-	snapshot.Int(a, &s.Tag)
-	snapshot.Int(a, &s.VCs)
-	snapshot.Int(a, &s.MLID)
 }
 
 // Source supplies the packets that terminals send.

@@ -22,36 +22,19 @@ type Checkpoint struct {
 // Stater is a Division, or the only Transport of a run, whose state can be written.
 type Stater interface {
 	// Archive writes the state of all parts, between two events and, of several, between
-	// two windows; or reads it into new ones. known is asked when a state is read.
-	Archive(a *snapshot.Archive, known Known)
-	// Event archives the argument of an event of a transport, checks all of it, and tells
-	// the part that it belongs to. It comes after Archive.
+	// two windows; or reads it into new ones.
+	Archive(a *snapshot.Archive)
+	// Event archives the argument of an event of a transport, and tells the part that it
+	// belongs to. It comes after Archive.
 	Event(a *snapshot.Archive, e *sim.Event) (part int)
-}
-
-// Known is what a transport may rely on when it reads a state.
-type Known interface {
-	// Transfer tells whether there can be a transfer to a node (-1: any) by this name,
-	// once for each that is under way: sent, and neither Delivered nor Written.
-	Transfer(id, to int32, quiet bool) bool
-	// Process tells whether a rank is on a node (-1: any).
-	Process(rank, node int32) bool
 }
 
 // KeptWorkload is a workload whose state can be written.
 type KeptWorkload interface {
 	Workload
 	// Archive writes the state of a run and its parts between two calls, or reads it into
-	// a new run that has not been started. underway are then the operations which were
-	// handed out, in no particular order: what does not go with them fails.
-	Archive(a *snapshot.Archive, underway []Underway)
-}
-
-// Underway is an operation of a rank of which Done has not been told yet, or, if it is Over
-// for its rank, one whose message has not been received.
-type Underway struct {
-	Rank, ID int32
-	Over     bool
+	// a new run that has not been started.
+	Archive(a *snapshot.Archive)
 }
 
 // stater is what writes the network of a run; nil if nothing does.
@@ -93,64 +76,4 @@ func (m *meeting) restore(state []byte) error {
 	a := snapshot.Reader(state)
 	m.archive(a, work, stater)
 	return a.End()
-}
-
-// archive archives the run.
-func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater) {
-	x := &archiver{Archive: a, meeting: m, all: &m.parts[0].shared}
-	x.messages()
-	x.ranks()
-	x.connections()
-	x.noise()
-	x.copies()
-	x.statistics()
-	stater.Archive(a, x)
-	kernels := make([]*sim.Kernel, len(m.parts))
-	for i, rt := range m.parts {
-		kernels[i] = rt.kernel
-	}
-	sim.ArchiveKernels(a, kernels, func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
-	if a.Reading() && a.Err() == nil {
-		x.fits()
-	}
-	work.Archive(a, x.underway)
-}
-
-// archiver writes or reads the state of a run.
-type archiver struct {
-	*snapshot.Archive
-	*meeting
-	all *shared
-	ledger
-}
-
-// statistics archives what the parts have counted together.
-func (x *archiver) statistics() {
-	x.Mark("statistics")
-	var sum Stats
-	for _, rt := range x.parts {
-		sum.add(&rt.stats)
-	}
-	sum.archive(x.Archive)
-	if x.Reading() {
-		x.parts[0].stats = sum
-	}
-}
-
-func (s *Stats) archive(a *snapshot.Archive) {
-	for _, n := range []*int64{
-		&s.Messages, &s.Bytes, &s.Shared, &s.Rendezvous, &s.Control, &s.NotReady, &s.Handshakes, &s.Relayed, &s.Connecting,
-		&s.QPs, &s.QPsClosed, &s.QPsPeak, (*int64)(&s.KernelTime), (*int64)(&s.ConnectWait),
-	} {
-		snapshot.Int(a, n)
-	}
-}
-
-// noise archives the streams that ranks draw from.
-func (x *archiver) noise() {
-	if n := x.all.noise; n != nil {
-		x.Mark("noise")
-		snapshot.Array(x.Archive, "ranks with noise of calls", n.calls, sim.ArchiveStream)
-		snapshot.Array(x.Archive, "ranks with noise of computations", n.computing, sim.ArchiveStream)
-	}
 }

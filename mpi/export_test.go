@@ -54,14 +54,6 @@ func GroupedConfig() Config {
 // Skew is the time at which a rank starts.
 func (n *Noise) Skew(seed uint64, rank int) sim.Time { return n.skew(seed, rank) }
 
-// DivideAlways lets programs of any size run on several threads until the function that
-// it returns is called.
-func DivideAlways() (end func()) {
-	before := worthParts
-	worthParts = 0
-	return func() { worthParts = before }
-}
-
 // PauseEvery has runs pause after so many events of their own (of all parts, where there are several),
 // until the function that it returns is called.
 func PauseEvery(events int) (end func()) {

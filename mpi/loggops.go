@@ -42,11 +42,11 @@ type LogGOPSResult struct {
 // depend on the number of waiting receives.
 // Progress may be nil.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
-	return p.run(w, progress, Checkpoint{})
+	return p.RunKept(w, progress, Checkpoint{})
 }
 
-// run is Run with a checkpoint.
-func (p LogGOPS) run(w Workload, progress Progress, checkpoint Checkpoint) (LogGOPSResult, error) {
+// RunKept is Run with a checkpoint.
+func (p LogGOPS) RunKept(w Workload, progress Progress, checkpoint Checkpoint) (LogGOPSResult, error) {
 	m := p.machine(w)
 	if checkpoint.From != nil {
 		if m.err = m.restore(checkpoint.From); m.err != nil {
@@ -138,8 +138,8 @@ type liveOp struct {
 const arrival = Calc + 1
 
 type loggopsMachine struct {
-	LogGOPS
-	work       Workload
+	LogGOPS    `snap:"-"`
+	work       Workload `snap:"-"`
 	cpus, nics int32
 	stride     int32
 	clocks     []int64 // per rank: cpu[cpus], tx[nics], rx[nics] free times
@@ -147,15 +147,14 @@ type loggopsMachine struct {
 	match      matcher
 	queue      radixQueue
 	groups     []parkGroup          // by rank and kind, with one CPU and NIC
-	sparse     map[int64]*parkGroup // by rank, kind, CPU and NIC otherwise
+	sparse     map[int64]*parkGroup `snap:"own"` // by rank, kind, CPU and NIC otherwise
 	numbers    int64
 	live       []liveOp
 	free       int32 // list of free entries of live, by number+1
-	ready      []Op  // released by the event at hand for one rank
-	other      []Op  // the same for the second rank of a rendezvous
+	ready      []Op  `snap:"-"` // released by the event at hand for one rank
+	other      []Op  `snap:"-"` // the same for the second rank of a rendezvous
 	result     LogGOPSResult
-	err        error
-	window     *loggopsWindow // nil: the machine is not a part of one
+	err        error `snap:"-"`
 }
 
 func (m *loggopsMachine) cpu(rank int32, c uint8) *int64 {
@@ -198,10 +197,6 @@ func (m *loggopsMachine) enqueue(rank int32, op *Op) {
 
 // push files an event for an operation, under the next number.
 func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
-	if m.window != nil {
-		m.pushInWindow(at, kind, op)
-		return
-	}
 	m.queue.push(timedEvent{at, m.numbers, op, kind, false})
 	m.live[op].number = m.numbers
 	m.numbers++

@@ -2,6 +2,7 @@ package mpi_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,56 +21,85 @@ type keptLogGOPS struct {
 	begin func() mpi.Workload
 }
 
-func (k *keptLogGOPS) run(threads int, checkpoint mpi.Checkpoint) (mpi.LogGOPSResult, []int64, string, error) {
-	r, w, why, err := k.p.RunOn(threads, func() (mpi.Workload, error) { return k.begin(), nil }, nil, checkpoint)
+func (k *keptLogGOPS) run(checkpoint mpi.Checkpoint) (mpi.LogGOPSResult, []int64, error) {
+	w := k.begin()
+	r, err := k.p.RunKept(w, nil, checkpoint)
 	if s, ok := w.(*mpi.ScheduleRun); ok && err == nil {
-		return r, s.PhaseEnds(), why, nil
+		return r, s.PhaseEnds(), nil
 	}
-	return r, nil, why, err
+	return r, nil, err
 }
 
-// check stops a run at random moments, on one thread and on several: what goes on from
-// there, on any number of threads, comes to the same. It returns how many went on that had
-// been, and were, divided.
-func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (divided int) {
+// check stops a run at random moments: what goes on from there comes to the same. It returns
+// how many went on.
+func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 	t.Helper()
-	want, phases, _, wantErr := k.run(1, mpi.Checkpoint{})
+	want, phases, wantErr := k.run(mpi.Checkpoint{})
 	defer mpi.PauseEvery(1 + random.IntN(1+int(want.Events)/3))()
-	for threads := 1; threads <= 3; threads += 2 {
-		var states [][]byte
-		_, _, whyWriter, _ := k.run(threads, mpi.Checkpoint{Save: func(done bool, state func() ([]byte, error)) error {
-			if len(states) > 100 {
-				return nil
-			}
-			b, err := state()
-			states = append(states, b)
-			return err
-		}})
-		for range min(3, len(states)) {
-			state := states[random.IntN(len(states))]
-			if again, err := k.p.Rewrite(k.begin(), state); err != nil || !bytes.Equal(again, state) {
-				t.Fatalf("%s: what is read is not written again: %v", k.name, err)
-			}
-			got, ends, why, err := k.run(1+random.IntN(4), mpi.Checkpoint{From: state})
-			if (err == nil) != (wantErr == nil) {
-				t.Fatalf("%s: error %v, without a break %v", k.name, err, wantErr)
-			}
-			if err == nil && (!slices.Equal(got.Finish, want.Finish) || !slices.Equal(ends, phases) || got.Messages != want.Messages || got.Events != want.Events) {
-				t.Fatalf("%s: %v, without a break %v", k.name, got, want)
-			}
-			if why == "" && whyWriter == "" && err == nil {
-				divided++
+	var states [][]byte
+	_, _, _ = k.run(mpi.Checkpoint{Save: func(done bool, state func() ([]byte, error)) error {
+		if len(states) > 100 {
+			return nil
+		}
+		b, err := state()
+		states = append(states, b)
+		return err
+	}})
+	for range min(5, len(states)) {
+		state := states[random.IntN(len(states))]
+		if again, err := k.p.Rewrite(k.begin(), state); err != nil || !bytes.Equal(again, state) {
+			t.Fatalf("%s: what is read is not written again: %v", k.name, err)
+		}
+		got, ends, err := k.run(mpi.Checkpoint{From: state})
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%s: error %v, without a break %v", k.name, err, wantErr)
+		}
+		if err == nil && (!slices.Equal(got.Finish, want.Finish) || !slices.Equal(ends, phases) || got.Messages != want.Messages || got.Events != want.Events) {
+			t.Fatalf("%s: %v, without a break %v", k.name, got, want)
+		}
+		wentOn++
+	}
+	return wentOn
+}
+
+// tiedGoal is a schedule in which nearly everything happens at the same times: messages
+// of one size from and to anyone, computations of few lengths. Who comes first decides
+// who waits, and what is matched with what.
+func tiedGoal(s *sim.Stream) string {
+	ranks := 2 + s.IntN(11)
+	ops, anyone := make([][]string, ranks), s.IntN(2) == 0
+	for range 10 + s.IntN(100) {
+		from, to := s.IntN(ranks), s.IntN(ranks)
+		source := from
+		if anyone {
+			source = -1
+		}
+		ops[from] = append(ops[from], fmt.Sprintf("send 8b to %d tag 0", to))
+		ops[to] = append(ops[to], fmt.Sprintf("recv 8b from %d tag %d", source, -s.IntN(2)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "num_ranks %d\n", ranks)
+	for r := range ops {
+		for range s.IntN(8) {
+			ops[r] = append(ops[r], fmt.Sprintf("calc %d", s.IntN(3)*2000))
+		}
+		sim.Shuffle(s, ops[r])
+		fmt.Fprintf(&b, "rank %d {\n", r)
+		for i, op := range ops[r] {
+			fmt.Fprintf(&b, "l%d: %s\n", i, op)
+			if i > 0 && s.IntN(8) == 0 {
+				fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
 			}
 		}
+		b.WriteString("}\n")
 	}
-	return divided
+	return b.String()
 }
 
 // TestLogGOPSIsKept: schedules in which ties decide, on CPUs and NICs, with errors of
 // LogGOPSim and without.
 func TestLogGOPSIsKept(t *testing.T) {
-	defer mpi.DivideAlways()()
-	random, divided := sim.NewStream(6, "kept", 0), 0
+	random, wentOn := sim.NewStream(6, "kept", 0), 0
 	schedules := 150
 	if testing.Short() { // with the race detector
 		schedules = 50
@@ -87,16 +117,15 @@ func TestLogGOPSIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := keptLogGOPS{text, p, func() mpi.Workload { return g.Replay(1) }}
-		divided += k.check(t, &random)
+		wentOn += k.check(t, &random)
 	}
-	if divided < schedules/4 {
-		t.Errorf("%d runs went on from states of several threads on several threads: too few to mean anything", divided)
+	if wentOn < 2*schedules {
+		t.Errorf("%d runs went on: too few to mean anything", wentOn)
 	}
 }
 
 // Every registered collective and skeleton.
 func TestLogGOPSKeepsSchedules(t *testing.T) {
-	defer mpi.DivideAlways()()
 	random := sim.NewStream(7, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
 		schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 16, PerNode: 4, Bytes: 5000})

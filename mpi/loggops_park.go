@@ -54,7 +54,7 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 			return false // stale
 		}
 		if free > e.time {
-			m.put(timedEvent{free, e.number, e.op, e.kind, true})
+			m.queue.push(timedEvent{free, e.number, e.op, e.kind, true})
 			return false
 		}
 		g.heap.pop()
@@ -64,17 +64,14 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 		return true
 	}
 	if m.queue.anyTime {
-		m.put(timedEvent{free, e.number, e.op, e.kind, false})
+		m.queue.push(timedEvent{free, e.number, e.op, e.kind, false})
 		return false
 	}
 	if len(g.heap) == 0 || e.number < g.first {
 		g.first = e.number
-		m.put(timedEvent{free, e.number, e.op, e.kind, true})
+		m.queue.push(timedEvent{free, e.number, e.op, e.kind, true})
 	}
 	g.heap.push(timedEvent{0, e.number, e.op, e.kind, true})
-	if m.window != nil {
-		m.window.parked(g, e.number)
-	}
 	return false
 }
 
@@ -84,15 +81,6 @@ func (m *loggopsMachine) unpark(e *timedEvent, g *parkGroup, free int64) {
 	if e.parked && len(g.heap) > 0 {
 		next := g.heap[0]
 		g.first = next.number
-		m.put(timedEvent{max(free, e.time), next.number, next.op, e.kind, true})
+		m.queue.push(timedEvent{max(free, e.time), next.number, next.op, e.kind, true})
 	}
-}
-
-// put files an event that has a number.
-func (m *loggopsMachine) put(e timedEvent) {
-	if m.window != nil && e.time >= m.window.end {
-		m.window.later = append(m.window.later, e)
-		return
-	}
-	m.queue.push(e)
 }

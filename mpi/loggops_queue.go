@@ -32,8 +32,6 @@ type radixQueue struct {
 	inserts timedHeap // of the last time, with a number out of turn
 	last    int64
 	size    int
-	soonest int64 // time of the first event, if known and there is one
-	known   bool
 	// heap takes the place of the buckets where events may be earlier than
 	// the last one that came out.
 	heap    timedHeap
@@ -46,9 +44,6 @@ func (q *radixQueue) push(e timedEvent) {
 	if q.anyTime {
 		q.heap.push(e)
 		return
-	}
-	if e.time < q.soonest {
-		q.soonest = e.time
 	}
 	i := bits.Len64(uint64(e.time ^ q.last))
 	if now := q.buckets[0]; i == 0 && q.head < len(now) && now[len(now)-1].number > e.number {
@@ -66,7 +61,6 @@ func (q *radixQueue) pop() timedEvent {
 	}
 	if q.head == len(q.buckets[0]) && len(q.inserts) == 0 {
 		q.refill()
-		q.known = false
 	}
 	q.size--
 	if len(q.inserts) > 0 && (q.head == len(q.buckets[0]) || q.inserts[0].number < q.buckets[0][q.head].number) {
@@ -75,27 +69,6 @@ func (q *radixQueue) pop() timedEvent {
 	e := q.buckets[0][q.head]
 	q.head++
 	return e
-}
-
-// first is the time of the first event, which must be there.
-func (q *radixQueue) first() int64 {
-	if q.anyTime {
-		return q.heap[0].time
-	}
-	if q.head < len(q.buckets[0]) || len(q.inserts) > 0 {
-		return q.last
-	}
-	if !q.known {
-		i := 1
-		for len(q.buckets[i]) == 0 {
-			i++
-		}
-		q.soonest, q.known = q.buckets[i][0].time, true
-		for k := range q.buckets[i] {
-			q.soonest = min(q.soonest, q.buckets[i][k].time)
-		}
-	}
-	return q.soonest
 }
 
 // refill moves the earliest events into bucket 0.

@@ -38,8 +38,7 @@ type loggpTransport struct {
 	waking  []bool                        // by node: a loggpFree event is to come
 	arrival func(id, process, asks int32) // see expecter
 	ahead   hca.Ahead
-	known   Known // while a state is read
-	freed   int   // loggpFree events
+	freed   int // loggpFree events
 }
 
 // Events of the transport.

@@ -16,12 +16,12 @@ type message struct {
 	sendID, recvID int32
 	tag            int32
 	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
-	next           int32 // in the free list, or of those that wait for a connection
+	next           int32 `snap:"-"` // in the free list, or of those that wait for a connection
 	bytes          int64
 	ready          sim.Time // early: when it was taken in; queued for a connection: since when
 	stage          stage
 	protocol       Protocol
-	shared         bool // through the memory of their node
+	shared         bool `snap:"-"` // through the memory of their node
 	segment        collectives.Segment
 	open           int32 // sides for which it is not over
 	_              [4]byte

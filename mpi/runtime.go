@@ -159,15 +159,15 @@ type rank struct {
 	cpu sim.Time // free from then on
 	// posting is the message that the CPU is working on, -1 if none.
 	posting       int32
-	stepping      bool // the CPU is at work on the queue, and a step event is to come
-	posted, early matchList
-	inbox         inbox
-	queue         []Op  // released operations that wait for the CPU
-	head          int32 // of queue
-	connected     int32 // QPs made on demand that are open
-	waiting       waitingFor
-	busy          sim.Time // the CPU, up to cpu
-	copying       sim.Time // of busy
+	stepping      bool       // the CPU is at work on the queue, and a step event is to come
+	posted, early matchList  `snap:"-"`
+	inbox         inbox      `snap:"-"`
+	queue         []Op       `snap:"-"` // released operations that wait for the CPU
+	head          int32      `snap:"-"` // of queue
+	connected     int32      // QPs made on demand that are open
+	waiting       waitingFor `snap:"-"`
+	busy          sim.Time   // the CPU, up to cpu
+	copying       sim.Time   // of busy
 }
 
 // shortQueue is the number of operations that a rank's queue has memory for from

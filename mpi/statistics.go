@@ -18,5 +18,5 @@ type Stats struct {
 	QPsPeak     int64 // open at once, of the process with the most
 	KernelTime  sim.Time
 	ConnectWait sim.Time // of messages, for their connection, summed
-	Events      uint64
+	Events      uint64   `snap:"-"` // counted by the kernels
 }

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -153,13 +152,9 @@ func (m *qMemory) move(estimate *float32, answer float32) {
 // Archive implements [fabric.Memory]. Answers that have come and were not looked for yet
 // still lie in their boxes: at the next look they are taken in any case.
 func (m *qMemory) Archive(a *snapshot.Archive) {
-	snapshot.Array(a, "estimates", m.estimates, archiveEstimate)
-	rows := m.routing.groups * m.routing.slots
+	snapshot.Array(a, "estimates", m.estimates, snapshot.Value)
 	for p := range m.boxes {
-		snapshot.List(a, &m.boxes[p].answers, func(a *snapshot.Archive, x *qAnswer) {
-			archiveQAnswer(a, x)
-			a.Check(x.row >= 0 && int(x.row) < rows, "an answer for row %d", x.row)
-		})
+		snapshot.Value(a, &m.boxes[p].answers)
 	}
 	if a.Reading() {
 		for p := range m.boxes {
@@ -169,17 +164,4 @@ func (m *qMemory) Archive(a *snapshot.Archive) {
 			m.learned[s] = -1
 		}
 	}
-}
-
-func archiveQAnswer(a *snapshot.Archive, x *qAnswer) {
-	snapshot.Int(a, &x.due)
-	snapshot.Int(a, &x.row)
-	archiveEstimate(a, &x.estimate)
-}
-
-func archiveEstimate(a *snapshot.Archive, estimate *float32) {
-	bits := math.Float32bits(*estimate)
-	snapshot.Int(a, &bits)
-	*estimate = math.Float32frombits(bits)
-	a.Check(*estimate >= 0 && *estimate <= math.MaxFloat32, "an estimate of %v cycles", *estimate)
 }

@@ -130,22 +130,6 @@ func TestArchiveKernels(t *testing.T) {
 	}
 }
 
-// FuzzArchiveKernels: what is no state gives an error, and what is one can be run.
-func FuzzArchiveKernels(f *testing.F) {
-	m := newArchiveModel(2)
-	m.start()
-	m.run(1 << 40)
-	f.Add(m.state())
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m := newArchiveModel(3)
-		r := snapshot.Reader(b)
-		if m.archive(r); r.End() == nil {
-			m.run(MaxTime)
-		}
-	})
-}
-
 // TestKernelStateIsWhole: whoever adds a field decides here whether it is part of a
 // snapshot.
 func TestKernelStateIsWhole(t *testing.T) {

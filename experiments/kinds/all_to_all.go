@@ -135,16 +135,7 @@ func (x *exchange) archive(a *snapshot.Archive, sum *arrived) {
 	a.Mark("exchange")
 	snapshot.Array(a, "terminals", x.sent, snapshot.Int)
 	snapshot.Array(a, "terminals", x.missing, snapshot.Int)
-	sum.archive(a)
-	for t := range x.sent {
-		a.Check(x.sent[t] >= 0 && int(x.sent[t]) < x.terminals && x.missing[t] >= 0 && int(x.missing[t]) < x.terminals, "terminal %d has sent %d packets and lacks %d", t, x.sent[t], x.missing[t])
-	}
-}
-
-func (r *arrived) archive(a *snapshot.Archive) {
-	for _, n := range []*int64{&r.packets, &r.last, &r.latency, &r.latencyMax, &r.hops, &r.channelFlits} {
-		snapshot.Int(a, n)
-	}
+	snapshot.Value(a, sum)
 }
 
 // complete finds out whether the terminals have all of their packets but those

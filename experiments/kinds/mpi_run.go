@@ -90,12 +90,16 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	}
 	kept := run.Checkpoint()
 	checkpoint := mpi.Checkpoint{From: kept.State(), Save: kept.Save}
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
+	}
 	if c.Job.Machine == "loggops" {
-		r, w, why, err := c.LogGOPS.RunOn(run.Threads, c.build, progress, checkpoint)
+		run.OnOneThread("the LogGOPS machine has few steps for each event")
+		r, err := c.LogGOPS.RunKept(w, progress, checkpoint)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
-		run.OnOneThread(why)
 		progress(r.Events)
 		none := math.NaN()
 		row := mpiRow{Messages: r.Messages, Leaders: none, CPU: none, CPUMax: none, Copies: none, CopiesMax: none, Adapter: none, AdapterMax: none, Links: none, Network: none, Bound: none}
@@ -104,10 +108,6 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 			c.finishTimes(run, r.Finish, 1)
 		}
 		return row, nil
-	}
-	w, err := c.build()
-	if err != nil {
-		return mpiRow{}, err
 	}
 	config, err := c.runtime(seed)
 	if err != nil {

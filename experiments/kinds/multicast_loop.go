@@ -41,14 +41,8 @@ type carrier interface {
 	// take takes over what the parts have heard.
 	take()
 
-	// archive archives the state, when all has been taken over; event checks an event of a
-	// handler of the carrier's, when that has been read.
+	// archive archives the state, when all has been taken over.
 	archive(a *snapshot.Archive)
-	event(a *snapshot.Archive, e *sim.Event)
-	// sent tells whether a message of a number may go from one terminal to another, or to a
-	// group, ^MLID; vcs is the virtual channels of its packets, 0: those of unicast packets.
-	sent(message int32, src, dst topology.TerminalID) bool
-	vcs(message int32) uint32
 }
 
 type loopGroup struct {

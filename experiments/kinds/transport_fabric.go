@@ -85,19 +85,19 @@ type outgoing struct {
 // flight is a transfer under way.
 type flight struct {
 	id      int32 // the sink's name for it; it may have several under way by one name
-	to      int32
+	to      int32 `snap:"-"`
 	process int32
-	order   int32  // of orders; -1: it has arrived, and its sink is to be told
-	number  uint32 // in that
-	from    int32
-	peer    hca.QP
-	lane    uint8 // of the sender
+	order   int32  `snap:"-"` // of orders; -1: it has arrived, and its sink is to be told
+	number  uint32 `snap:"-"` // in that
+	from    int32  `snap:"-"`
+	peer    hca.QP `snap:"-"`
+	lane    uint8  // of the sender
 	quiet   bool
 
 	// For the receiver.
 	missing int64    // bytes
 	done    sim.Time // all in memory
-	next    int32    // + 1; in qpOrder.ahead
+	next    int32    `snap:"-"` // + 1; in qpOrder.ahead
 }
 
 // Events of the transport.

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -18,21 +15,15 @@ import (
 type networkState struct {
 	*snapshot.Archive
 	t      *fabricNetwork
-	known  mpi.Known
 	orders []orderState
 	number []int32 // of flights that have not arrived, by id, + 1; where a state is written
 	sent   []sentFlight
-	waking []bool // by node: its event has not been read
 }
 
-// sentFlight is a flight that has not arrived, by number, with what has been found of it where a
-// state is read.
+// sentFlight is a flight that has not arrived, by number.
 type sentFlight struct {
-	id     int32
-	ahead  bool  // it is all there, and waits for earlier ones
-	found  int64 // bytes
-	pieces int   // requests and packets
-	empty  int   // those of no bytes
+	id    int32
+	ahead bool // it is all there, and waits for earlier ones
 }
 
 // orderState is an order of flights, those that have not arrived or wait for earlier ones.
@@ -43,8 +34,8 @@ type orderState struct {
 }
 
 // Archive implements [mpi.Stater].
-func (t *fabricNetwork) Archive(a *snapshot.Archive, known mpi.Known) {
-	x := &networkState{Archive: a, t: t, known: known}
+func (t *fabricNetwork) Archive(a *snapshot.Archive) {
+	x := &networkState{Archive: a, t: t}
 	t.state = x
 	a.Mark("adapters")
 	if !a.Reading() {
@@ -66,9 +57,6 @@ func (t *fabricNetwork) Archive(a *snapshot.Archive, known mpi.Known) {
 		now = max(now, p.kernel.Now())
 	}
 	t.fabric.Archive(a, now, x)
-	if a.Reading() && a.Err() == nil {
-		x.whole()
-	}
 }
 
 // gather numbers the flights that have not arrived.
@@ -121,11 +109,9 @@ func comparePairs(a, b qpPair) int {
 // order archives the flights from one queue pair to another.
 func (x *networkState) order(o *orderState) {
 	a := x.Archive
-	snapshot.Int(a, &o.qpPair.from)
-	snapshot.Int(a, &o.qpPair.to)
+	snapshot.Value(a, &o.qpPair)
 	snapshot.Int(a, &o.from)
 	snapshot.Int(a, &o.to)
-	x.Check(x.isNode(o.from) && x.isNode(o.to) && o.from != o.to, "a message goes from node %d to node %d", o.from, o.to)
 	snapshot.List(a, &o.flights, func(_ *snapshot.Archive, id *int32) {
 		s := sentFlight{}
 		if x.Reading() {
@@ -136,30 +122,11 @@ func (x *networkState) order(o *orderState) {
 			s = x.sent[x.number[*id]-1]
 		}
 		snapshot.Bool(a, &s.ahead)
-		x.flight(x.t.flights.At(s.id), s.ahead)
+		snapshot.Value(a, x.t.flights.At(s.id))
 		if x.Reading() {
 			x.sent = append(x.sent, s)
 		}
 	})
-	x.Check(len(o.flights) > 0, "no message is under way on queue pair %d", o.qpPair.from)
-}
-
-// flight archives a flight that has not arrived, or waits for earlier ones.
-func (x *networkState) flight(f *flight, ahead bool) {
-	a := x.Archive
-	snapshot.Int(a, &f.id)
-	snapshot.Int(a, &f.process)
-	snapshot.Int(a, &f.lane)
-	snapshot.Bool(a, &f.quiet)
-	if ahead {
-		snapshot.Int(a, &f.done)
-	} else {
-		snapshot.Int(a, &f.missing)
-	}
-	x.Check(f.lane < 32 && f.missing >= 0 && f.done >= 0, "message %d: lane %d, %d bytes are missing", f.id, f.lane, f.missing)
-	if x.Reading() && x.Err() == nil {
-		x.Check(x.known.Transfer(f.id, f.to, f.quiet) && x.known.Process(f.process, f.to), "message %d is under way to process %d on node %d", f.id, f.process, f.to)
-	}
 }
 
 // file makes the orders that have been read.
@@ -167,9 +134,6 @@ func (x *networkState) file() {
 	t := x.t
 	for i := range x.orders {
 		o := &x.orders[i]
-		if x.Check(i == 0 || comparePairs(x.orders[i-1].qpPair, o.qpPair) < 0, "queue pair %d has two orders", o.qpPair.from); x.Err() != nil {
-			return
-		}
 		p := t.parts[t.PartOf(o.from)]
 		number := p.orderFor(o.qpPair)
 		q := t.orders.At(number)
@@ -181,42 +145,21 @@ func (x *networkState) file() {
 	}
 	for i := range x.sent {
 		s := &x.sent[i]
-		f := t.flights.At(s.id)
-		if x.Check(!s.ahead || f.number > 0, "message %d waits for no other", f.id); s.ahead {
+		if f := t.flights.At(s.id); s.ahead {
 			q := t.orders.At(f.order)
 			f.next, q.ahead = q.ahead, s.id+1
 		}
 	}
 }
 
-// piece archives the flight of a request or a packet, by number in place of its id, and
-// notes that so many bytes of it have been found.
-func (x *networkState) piece(id *int32, bytes int64) {
+// flight archives the flight of a request or a packet, by number in place of its id.
+func (x *networkState) flight(id *int32) {
 	number := int32(0)
 	if !x.Reading() {
 		number = x.number[*id] - 1
 	}
-	snapshot.Int(x.Archive, &number)
-	x.Check(number >= 0 && int(number) < len(x.sent), "message %d of %d", number, len(x.sent))
-	if !x.Reading() || x.Err() != nil {
-		return
-	}
-	s := &x.sent[number]
-	*id = s.id
-	s.pieces++
-	if s.found += bytes; bytes == 0 {
-		s.empty++
-	}
-	missing := x.t.flights.At(s.id).missing
-	x.Check(bytes >= 0 && bytes <= missing && !s.ahead && s.found <= missing, "message %d is under way with more than its bytes", x.t.flights.At(s.id).id)
-}
-
-// whole checks that all of every flight has been found.
-func (x *networkState) whole() {
-	for i := range x.sent {
-		s := &x.sent[i]
-		missing := x.t.flights.At(s.id).missing
-		x.Check(s.found == missing && s.ahead == (s.pieces == 0) && (s.empty == 0 || s.pieces == 1), "message %d is under way in %d pieces with %d of %d bytes", i, s.pieces, s.found, missing)
+	if snapshot.Int(x.Archive, &number); x.Reading() && x.Err() == nil {
+		*id = x.sent[number].id
 	}
 }
 
@@ -224,37 +167,24 @@ func (x *networkState) whole() {
 func (x *networkState) sender(node int32) {
 	a, n := x.Archive, &x.t.nodes[node]
 	n.HCA.Archive(a, func(_ *snapshot.Archive, r *hca.Request) {
-		if x.piece(&r.ID, r.Bytes); x.Err() == nil {
-			f := x.t.flights.At(r.ID)
-			r.Lane = f.lane
-			x.Check(f.from == node, "adapter %d sends what is another's", node)
-		}
+		x.flight(&r.ID)
+		r.Lane = x.t.flights.At(r.ID).lane
 	})
 	snapshot.Bool(a, &n.waking)
-	if x.Reading() {
-		x.waking = append(x.waking, n.waking)
-	}
 	waiting := n.packets[n.head:]
-	snapshot.List(a, &waiting, func(_ *snapshot.Archive, p *outgoing) { x.outgoing(node, p) })
+	snapshot.List(a, &waiting, func(_ *snapshot.Archive, p *outgoing) {
+		snapshot.Int(a, &p.birth)
+		if x.ArchiveTag(a, &p.tag); x.Reading() {
+			p.dst, p.flits = x.t.at[x.t.flights.At(int32(p.tag>>32)).to], x.t.flitsOf(int64(uint32(p.tag)))
+		}
+	})
 	if x.Reading() {
 		n.packets = waiting
 	}
 	if l := n.lanes; l != nil {
 		l.arbiter.Archive(a)
-		l.turns.Archive(a)
-		snapshot.Array(a, "lanes", l.waiting[:], snapshot.Int)
-	}
-}
-
-// outgoing archives a packet that is on its way to the network.
-func (x *networkState) outgoing(node int32, p *outgoing) {
-	snapshot.Int(x.Archive, &p.birth)
-	x.Check(p.birth >= 0 && p.birth < fabric.Never, "a packet is born in cycle %d", p.birth)
-	x.ArchiveTag(x.Archive, &p.tag)
-	if x.Reading() && x.Err() == nil {
-		f := x.t.flights.At(int32(p.tag >> 32))
-		p.dst, p.flits = x.t.at[f.to], x.t.flitsOf(int64(uint32(p.tag)))
-		x.Check(f.from == node, "adapter %d has a packet of another's", node)
+		snapshot.Value(a, &l.turns)
+		snapshot.Value(a, &l.waiting)
 	}
 }
 
@@ -262,17 +192,9 @@ func (x *networkState) outgoing(node int32, p *outgoing) {
 func (x *networkState) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 	id, bytes := int32(*tag>>32), int64(uint32(*tag))
 	snapshot.Int(a, &bytes)
-	a.Check(bytes >= 0 && bytes <= int64(x.t.adapter.MTU), "a packet of %d bytes", bytes)
-	x.piece(&id, bytes)
-	if a.Reading() {
+	if x.flight(&id); a.Reading() {
 		*tag = uint64(id)<<32 | uint64(bytes)
 	}
-}
-
-// Sent implements [core.Packets].
-func (x *networkState) Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool {
-	f := x.t.flights.At(int32(tag >> 32))
-	return src == x.t.at[f.from] && dst == x.t.at[f.to] && flits == x.t.flitsOf(int64(uint32(tag)))
 }
 
 // statistics archives what the adapters of all parts have counted.
@@ -281,7 +203,7 @@ func (x *networkState) statistics() {
 	for _, p := range x.t.parts {
 		sum.Add(p.Stats())
 	}
-	sum.Archive(x.Archive)
+	snapshot.Value(x.Archive, &sum)
 	for _, p := range x.t.parts {
 		if x.Reading() && len(p.adapters) > 0 {
 			p.adapters[0].SetStats(sum)
@@ -290,26 +212,12 @@ func (x *networkState) statistics() {
 	}
 }
 
-func (x *networkState) isNode(node int32) bool { return node >= 0 && int(node) < len(x.t.nodes) }
-
 // Event implements [mpi.Stater].
 func (t *fabricNetwork) Event(a *snapshot.Archive, e *sim.Event) (part int) {
-	x := t.state
-	switch e.Kind {
-	case engineFree:
-		ok := x.isNode(e.Target) && (!a.Reading() || x.waking[e.Target])
-		if a.Check(ok, "the engine of adapter %d gets free", e.Target); !ok {
-			return 0
-		}
-		if a.Reading() {
-			x.waking[e.Target] = false // there is one
-		}
-		return t.PartOf(e.Target)
-	case messageDelivered:
-		return x.delivered(e)
+	if e.Kind == messageDelivered {
+		return t.state.delivered(e)
 	}
-	a.Fail("an event %d of a transport", e.Kind)
-	return 0
+	return t.PartOf(e.Target)
 }
 
 // delivered archives a flight that has arrived, with the event by which its sink is told.
@@ -322,11 +230,7 @@ func (x *networkState) delivered(e *sim.Event) (part int) {
 	snapshot.Int(a, &f.id)
 	snapshot.Int(a, &f.to)
 	snapshot.Bool(a, &f.quiet)
-	if !a.Reading() {
-		return 0
-	}
-	ok := a.Err() == nil && x.isNode(f.to) && x.known.Transfer(f.id, f.to, f.quiet) && x.known.Process(f.process, f.to)
-	if a.Check(ok, "message %d arrives at process %d", f.id, f.process); !ok {
+	if !a.Reading() || a.Err() != nil {
 		return 0
 	}
 	part = x.t.PartOf(f.to)

@@ -25,7 +25,6 @@ func (x *archiver) lastWork() {
 	}
 	last := x.f.lastWork()
 	snapshot.Int(x.Archive, &last)
-	x.Check(last >= -1 && last <= x.f.cycle, "something happened in cycle %d, after cycle %d", last, x.f.cycle)
 	if x.Reading() {
 		for _, d := range x.f.domains {
 			d.worked = last

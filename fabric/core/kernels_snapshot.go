@@ -1,7 +1,6 @@
 package core
 
 import (
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -16,9 +15,6 @@ const stopTicks = 1 << 12
 type Packets interface {
 	// ArchiveTag archives the tag of a packet, once for each.
 	ArchiveTag(a *snapshot.Archive, tag *uint64)
-	// Sent tells whether a packet of so many flits with a tag that has been read may go
-	// from one terminal to another, or to a group: ^MLID.
-	Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool
 }
 
 // Archive writes the state of a network that kernels drive, as [Fabric.AppendState] does,
@@ -59,16 +55,4 @@ func (f *Fabric) meet(now sim.Time) {
 	}
 	f.gatherObservers()
 	f.count()
-}
-
-// leads tells whether a packet may go to a terminal, or to a group.
-func (x *archiver) leads(id, dst int32) bool {
-	if x.Err() != nil || !x.someone(dst) && (dst >= 0 || x.f.multicast == nil) {
-		return false
-	}
-	if x.sent == nil {
-		return true
-	}
-	p := x.f.packet(id >> packetBits)
-	return x.sent.Sent(p.tag, p.src, topology.TerminalID(dst), p.flits)
 }

@@ -38,16 +38,11 @@ func (g *game) archive(a *snapshot.Archive) {
 	})
 }
 
-// ArchiveTag and Sent implement core.Packets.
+// ArchiveTag implements core.Packets.
 func (g *game) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 	src := *tag >> 32
 	snapshot.Int(a, &src)
-	a.Check(src < uint64(len(g.left)), "a packet of terminal %d", src)
 	*tag = src << 32
-}
-
-func (g *game) Sent(tag uint64, src, dst topology.TerminalID, flits int32) bool {
-	return tag>>32 == uint64(src) && flits == g.flits
 }
 
 func (g *game) state(t testing.TB) []byte {

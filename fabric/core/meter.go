@@ -14,8 +14,8 @@ type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
 	slice    int64 // cycles of a slice
 	slices   []slice
-	last     int   // slice of the packet before
-	first    int64 // with which cycle that begins
+	last     int   `snap:"-"` // slice of the packet before
+	first    int64 `snap:"-"` // with which cycle that begins
 
 	latency    stats.Histogram
 	network    int64
@@ -23,10 +23,10 @@ type Meter struct {
 	nonMinimal int64
 	packets    int64
 	notes      []Measure   // of a workload, by measure
-	trailing   slice       // packets delivered since TakeSlice, whenever born
-	levels     *levelMeter // nil: service levels are not told apart
+	trailing   slice       `snap:"-"` // packets delivered since TakeSlice, whenever born
+	levels     *levelMeter `snap:"-"` // nil: service levels are not told apart
 
-	parts []*Meter // of the domains, to be gathered
+	parts []*Meter `snap:"-"` // of the domains, to be gathered
 }
 
 type slice struct{ latency, packets int64 }

@@ -12,7 +12,7 @@ import "github.com/weft-sim/weft/sim/check"
 // channel that is held behind the other, although the routing is free of deadlock.
 type upcoming struct {
 	packets int32  // in the queue, those included of which it has only flits behind the head
-	head    int32  // of the second packet, in the pool, + 1
+	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
 	left    int32  // flits of the front packet that are in the queue, when there is a second
 	out     int32  // output virtual channel that the second has been given; -1: none
 	ready   uint32 // step in which the second has its route or, if out >= 0, its virtual channel

@@ -95,7 +95,7 @@ func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, pa
 
 // transit is a packet on its way through a switch.
 type transit struct {
-	packet  int32
+	packet  int32 `snap:"-"`
 	in      train // how it comes
 	granted int64 // step
 	crossed int64 // step in which its last flit crosses

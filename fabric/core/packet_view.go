@@ -12,7 +12,7 @@ import (
 type flow struct {
 	ramp
 	kind    flowKind
-	packet  int32
+	packet  int32 `snap:"-"`
 	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 

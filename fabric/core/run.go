@@ -42,26 +42,26 @@ type Plan struct {
 
 // Result is the outcome of a measured run. Times are in cycles.
 type Result struct {
-	*Meter
+	*Meter   `snap:"-"`
 	Warmup   int64   // cycles before the window
 	Window   int64   // cycles of the window
-	Cycles   int64   // simulated in all
-	Closed   bool    // the workload is closed
-	Offered  float64 // flits per terminal and cycle, as asked for; 0: the workload is closed
+	Cycles   int64   `snap:"-"` // simulated in all
+	Closed   bool    `snap:"-"` // the workload is closed
+	Offered  float64 `snap:"-"` // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
-	State    State   // whether the network keeps up
-	Reason   string  // of State
+	State    State   `snap:"-"` // whether the network keeps up
+	Reason   string  `snap:"-"` // of State
 	Evidence Evidence
 	// ChannelFlits counts the flits sent in the window (len =
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Faults       fabric.FaultTally // of the whole run
+	Faults       fabric.FaultTally `snap:"-"` // of the whole run
 	Settled      bool              // the warm-up settled and Precision was reached (where asked for)
-	Series       *Series           // where asked for
-	Blame        *Blame            // where asked for
-	Traces       []*PacketTrace    // likewise
-	Measures     []Measure         // what the workload has noted
+	Series       *Series           `snap:"-"` // where asked for
+	Blame        *Blame            `snap:"-"` // where asked for
+	Traces       []*PacketTrace    `snap:"-"` // likewise
+	Measures     []Measure         `snap:"-"` // what the workload has noted
 }
 
 const (

@@ -16,7 +16,7 @@ type Series struct {
 // interval; memory: four bytes per interval and channel.
 type seriesRecorder struct {
 	Series
-	f         *Fabric
+	f         *Fabric `snap:"-"`
 	intervals int
 	start     int64    // of the window
 	slices    int64    // of an interval, where the window is as long as it takes

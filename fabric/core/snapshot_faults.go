@@ -3,7 +3,6 @@ package core
 import (
 	"slices"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -53,7 +52,7 @@ func (x *archiver) letterTable() {
 		return
 	}
 	r, letters := x.f.domains[0].retry, &x.f.faults.letters
-	x.letters.table(x.Archive, func() { r.unused = letters.more(r.unused) }, func(id int32) { archiveLetter(x.Archive, letters.at(id)) })
+	x.letters.table(x.Archive, func() { r.unused = letters.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, letters.at(id)) })
 	if x.Reading() {
 		r.unused = slices.DeleteFunc(r.unused, x.letters.read)
 	}
@@ -67,11 +66,8 @@ func (x *archiver) faults() {
 	}
 	a.Mark("faults")
 	snapshot.Int(a, &faults.origin)
-	x.Check(faults.origin == 0 || faults.plan.AfterWarmup && faults.origin > 0 && (faults.origin <= f.Cycle() || faults.origin == fabric.Never), "eras count from cycle %d", faults.origin)
 	snapshot.Int(a, &faults.now)
 	snapshot.Int(a, &faults.known)
-	eras := len(faults.plan.Eras)
-	x.Check(faults.now >= 0 && faults.now < eras && faults.known >= 0 && faults.known <= faults.now, "era %d, known %d, of %d", faults.now, faults.known, eras)
 	pending, tally, doomed := 0, f.FaultTally(), []int32(nil)
 	for _, d := range f.domains {
 		pending += d.retry.pending
@@ -91,25 +87,11 @@ func (x *archiver) faults() {
 	}
 	snapshot.List(a, &doomed, x.packets.id)
 	snapshot.Int(a, &pending)
-	for _, n := range []*int64{&tally.Dropped, &tally.Retransmitted, &tally.Duplicates, &tally.Lost, &tally.Unreachable, &tally.GivenUpFlits, &tally.WastedFlits} {
-		snapshot.Int(a, n)
-	}
+	snapshot.Value(a, &tally)
 	if a.Reading() && a.Err() == nil {
 		first := f.domains[0]
 		first.doomed, first.retry.pending, first.retry.tally = doomed, pending, tally
 		faults.down = faults.plan.Eras[faults.now].Down
 		faults.learn(faults.known)
 	}
-}
-
-func archiveLetter(a *snapshot.Archive, l *letter) {
-	l.spec.Archive(a)
-	snapshot.Int(a, &l.acked)
-	snapshot.Int(a, &l.tries)
-	snapshot.Int(a, &l.sent)
-	snapshot.Int(a, &l.landed)
-	snapshot.Bool(a, &l.timed)
-	snapshot.Bool(a, &l.delivered)
-	snapshot.Bool(a, &l.noPath)
-	snapshot.Bool(a, &l.heard)
 }

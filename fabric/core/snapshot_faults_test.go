@@ -132,30 +132,3 @@ func TestSnapshotsWithFaults(t *testing.T) {
 		t.Errorf("not everything has happened: %+v", all)
 	}
 }
-
-// FuzzForgedFaultStates is FuzzForgedStates in networks with faults.
-func FuzzForgedFaultStates(f *testing.F) {
-	runs := failingRuns(f)
-	states := make([][]byte, len(runs))
-	for i := range runs {
-		whole, _, _ := runs[i].attached(f, 1)
-		whole.Advance(150)
-		states[i] = stateOf(f, whole)
-		for at := range 8 {
-			f.Add(uint8(i), uint32(i+997*at), uint8(1<<at), -1)
-			f.Add(uint8(i), uint32(0), uint8(0), i+1511*at)
-		}
-	}
-	f.Fuzz(func(t *testing.T, run uint8, at uint32, change uint8, cut int) {
-		i := int(run) % len(runs)
-		b := bytes.Clone(states[i])
-		b[int(at)%len(b)] ^= change
-		if cut >= 0 && cut < len(b) {
-			b = append(b[:cut], b[cut+1:]...)
-		}
-		other, _, _ := runs[i].attached(t, 2)
-		if other.RestoreState(b) == nil {
-			stateOf(t, other)
-		}
-	})
-}

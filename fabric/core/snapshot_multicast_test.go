@@ -57,25 +57,3 @@ func FuzzSnapshotsOfMulticast(f *testing.F) {
 		}
 	})
 }
-
-// FuzzForgedCopies is FuzzForgedStates with multicast packets.
-func FuzzForgedCopies(f *testing.F) {
-	for seed := range uint64(9) {
-		f.Add(seed, uint32(1000*seed), uint8(1<<(seed%8)), -1)
-		f.Add(seed, uint32(0), uint8(0), int(500*seed))
-	}
-	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
-		tr := multicastTrials(t, seed%8)[seed/8%3]
-		whole, _, _ := attachedGroups(t, tr, 1, 1)
-		whole.Advance(60)
-		b := stateOf(t, whole)
-		b[int(at)%len(b)] ^= change
-		if cut >= 0 && cut < len(b) {
-			b = append(b[:cut], b[cut+1:]...)
-		}
-		other, _, _ := attachedGroups(t, tr, 1, 2)
-		if other.RestoreState(b) == nil {
-			stateOf(t, other)
-		}
-	})
-}

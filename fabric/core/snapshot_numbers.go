@@ -29,7 +29,6 @@ func (n *numbers) see(id int32) {
 func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32)) {
 	a.Mark(n.what)
 	snapshot.Int(a, &n.count)
-	a.Check(n.count >= 0 && n.count <= maxChunks*chunkPackets, "%d %s", n.count, n.what)
 	n.each(a, func(id int32) {
 		if a.Reading() && id%chunkPackets == 0 {
 			more()
@@ -58,11 +57,7 @@ func (n *numbers) id(a *snapshot.Archive, id *int32) {
 	if !a.Reading() {
 		number = n.number[number] - 1
 	}
-	snapshot.Int(a, &number)
-	if number < 0 || int(number) >= n.count {
-		a.Check(false, "number %d of %d %s", number, n.count, n.what)
-	}
-	if a.Reading() {
+	if snapshot.Int(a, &number); a.Reading() {
 		*id = number
 	}
 }
@@ -82,9 +77,6 @@ func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
 	id, flags := *p>>packetBits, *p&(1<<packetBits-1)
 	n.id(a, &id)
 	snapshot.Int(a, &flags)
-	if flags < 0 || flags >= 1<<packetBits {
-		a.Check(false, "flags %#x of packet %d", flags, id)
-	}
 	if a.Reading() {
 		*p = id<<packetBits | flags
 	}

@@ -154,37 +154,3 @@ func FuzzSnapshots(f *testing.F) {
 		checkSnapshot(t, units, seed, attached)
 	})
 }
-
-// FuzzForgedStates: bytes that are no state of a network give an error and never a panic,
-// and those that pass for one lead to a network that can be written again.
-func FuzzForgedStates(f *testing.F) {
-	for seed := range uint64(8) {
-		f.Add(seed, uint32(1000*seed), uint8(1<<seed), -1)
-		f.Add(seed, uint32(0), uint8(0), int(500*seed))
-	}
-	for seed := range uint64(16) {
-		f.Add(16+seed, uint32(1237*seed), uint8(1<<(seed%8)), -1)
-		f.Add(16+seed, uint32(0), uint8(0), int(811*seed))
-	}
-	f.Fuzz(func(t *testing.T, seed uint64, at uint32, change uint8, cut int) {
-		tr := routingtest.DrawUnitTrial(t, seed%8)
-		if seed&8 != 0 {
-			tr.SetUnit(fabric.UnitPacket)
-		}
-		observe := func(*core.Fabric) {}
-		if seed&16 != 0 {
-			observe = (&watch{from: 20, plan: core.TracePlan{Packets: 30}, empty: 40}).start
-		}
-		whole, _, _ := attachedWith(t, tr, 1, 1, observe)
-		whole.Advance(60)
-		b := stateOf(t, whole)
-		b[int(at)%len(b)] ^= change
-		if cut >= 0 && cut < len(b) {
-			b = append(b[:cut], b[cut+1:]...)
-		}
-		other, _, _ := attachedWith(t, tr, 1, 2, observe)
-		if other.RestoreState(b) == nil {
-			stateOf(t, other)
-		}
-	})
-}

@@ -21,7 +21,7 @@ import (
 // what the speed of the simulator hangs on.
 type flit struct {
 	queue  int32  // queue that it arrives in, or ^t for terminal t
-	packet int32  // packet<<2 | tail<<1 | head
+	packet int32  `snap:"-"` // packet<<2 | tail<<1 | head
 	dst    int32  // destination terminal, or ^MLID
 	state  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
 }
@@ -36,7 +36,7 @@ const (
 
 // queued is a flit in a queue.
 type queued struct {
-	packet int32 // as in flit
+	packet int32 `snap:"-"` // as in flit
 	dst    int32
 	state  uint32
 	hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
@@ -69,13 +69,13 @@ type outVC struct {
 type outPort struct {
 	nextFree int64  // when the channel is free, in cycles << intervalShift
 	until    int64  // last step in which a packet crosses to it, where they know; -1: none yet
-	dest     int32  // queue of virtual channel 0 at the far end, or ^t
+	dest     int32  `snap:"-"` // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
-	pace     uint16 // of network.paces
-	bounded  uint8  // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
-	wheel    uint8  // of domain.flits, for what is sent
+	pace     uint16 `snap:"-"` // of network.paces
+	bounded  uint8  `snap:"-"` // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
+	wheel    uint8  `snap:"-"` // of domain.flits, for what is sent
 }
 
 // pace is how fast channels of one kind take flits, and how long these are under way. Times
@@ -91,11 +91,11 @@ type pace struct {
 type inPort struct {
 	nextCredit int64  // when the next credit may leave, in cycles << intervalShift
 	until      int64  // last step in which a packet crosses from it, where they know; -1: none yet
-	upstream   int32  // ov of virtual channel 0 at the sending end
-	delay      int32  // cycles that a credit takes back, processing included
+	upstream   int32  `snap:"-"` // ov of virtual channel 0 at the sending end
+	delay      int32  `snap:"-"` // cycles that a credit takes back, processing included
 	accept     uint16 // round-robin pointer over local output ports
 	vc         uint16 // round-robin pointer over virtual channels
-	wheel      uint8  // of domain.credits, for what is sent
+	wheel      uint8  `snap:"-"` // of domain.credits, for what is sent
 	by         uint8  // virtual channel that the packet of until comes from
 }
 
@@ -141,7 +141,7 @@ type masks struct {
 // copies. 32 bytes.
 type packet struct {
 	birth  int64  // cycle
-	tag    uint64 // the source's own
+	tag    uint64 `snap:"-"` // the source's own
 	wait   uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
 	src    topology.TerminalID
 	flits  int32

@@ -6,21 +6,21 @@ import "github.com/weft-sim/weft/fabric"
 // window, in the meter; the whole run in slices, which the verdict is found from; and the
 // flits on channels.
 type statistics struct {
-	f        *Fabric
-	source   fabric.Workload
-	meter    *Meter
-	progress *progress
-	last     slice    // of the slice of cycles that ended last
-	useful   int64    // flits delivered or given up, when it ended
-	entered  int64    // flits that had entered the network, when it ended
-	origin   int64    // cycle in which the workload that is measured began
-	before   Counters // then
+	f        *Fabric         `snap:"-"`
+	source   fabric.Workload `snap:"-"`
+	meter    *Meter          `snap:"-"`
+	progress *progress       `snap:"-"`
+	last     slice           // of the slice of cycles that ended last
+	useful   int64           // flits delivered or given up, when it ended
+	entered  int64           // flits that had entered the network, when it ended
+	origin   int64           // cycle in which the workload that is measured began
+	before   Counters        // then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
 	held      int64           // flits in the network, then
 	sent      []uint32        // flits on every virtual channel, then
-	series    *seriesRecorder // nil: off
+	series    *seriesRecorder `snap:"-"` // nil: off
 }
 
 func newStatistics(f *Fabric, source fabric.Workload) *statistics {

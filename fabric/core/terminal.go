@@ -13,7 +13,7 @@ import (
 // whose flits leave one after the other on one virtual channel. 32 bytes.
 type terminal struct {
 	wake    int64 // cycle of the pending wake; Never if none
-	packet  int32 // being sent; -1: none
+	packet  int32 `snap:"-"` // being sent; -1: none
 	dst     int32
 	left    int32  // flits still to be sent
 	born    uint32 // cycle of the packet's birth, modulo 2^32

@@ -28,7 +28,7 @@ type laneQueue struct {
 // lanePacket is a packet that waits. 32 bytes.
 type lanePacket struct {
 	birth int64
-	tag   uint64
+	tag   uint64 `snap:"-"`
 	dst   topology.TerminalID
 	flits int32
 	state uint32 // routing's

@@ -17,8 +17,7 @@ type Wait struct {
 	// Multicast packets have no Dst, and may wait for several channels at once:
 	// this is one of them.
 	Multicast bool
-	packet    int32
-	// Holder is the buffer whose packet holds Wants, where that is another
+	packet    int32 `snap:"-"` // Holder is the buffer whose packet holds Wants, where that is another
 	// one; otherwise the packet has the channel and waits for a credit, and
 	// Holder equals Holds.
 	Holder topology.Channel

@@ -5,11 +5,11 @@ import "slices"
 // Watchdog finds out whether packets have come to a halt for good: all of them,
 // or some that wait for each other while others go by on other channels.
 type Watchdog struct {
-	f       *Fabric
-	limit   int64    // cycles without a move that no channel explains
+	f       *Fabric  `snap:"-"`
+	limit   int64    `snap:"-"` // cycles without a move that no channel explains
 	moved   Counters // at the last sign of life
 	movedAt int64
-	waits   []Wait // a wait-for cycle, as seen at waitsAt
+	waits   []Wait `snap:"-"` // a wait-for cycle, as seen at waitsAt
 	waitsAt int64
 }
 

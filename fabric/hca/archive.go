@@ -1,49 +1,32 @@
 package hca
 
-import (
-	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/snapshot"
-)
+import "github.com/weft-sim/weft/sim/snapshot"
 
 // Archive writes the state of an adapter, or reads it into one that is new and of the same
 // settings. mark archives the mark of a request that has not been sent whole, of which so
-// many bytes are left, and checks it. The form does not depend on which adapters were made together. What they have in
-// common is not in it: see [Stats.Archive] and [HCA.SetStats]. Cost: linear in the requests
-// and the entries of the context cache.
+// many bytes are left. The form does not depend on which adapters were made together. What
+// they have in common is not in it: see [Stats] and [HCA.SetStats]. Cost: linear in the
+// requests and the entries of the context cache.
 func (h *HCA) Archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
-	for _, until := range []*sim.Time{&h.busyUntil, &h.recvUntil} {
-		snapshot.Int(a, until)
-		a.Check(*until >= 0 && *until < sim.MaxTime/2, "an engine is at work until %d ps", *until)
-	}
-	busy := &h.shared.busy[h.number]
-	for _, t := range []*sim.Time{&busy.sending, &busy.receiving} {
-		snapshot.Int(a, t)
-		a.Check(*t >= 0 && *t < sim.MaxTime/2, "an engine has worked for %d ps", *t)
-	}
-	for _, s := range []*serializer{&h.sending, &h.receiving} {
-		snapshot.Int(a, &s.remainder)
-		a.Check(s.remainder < h.shared.divider.rate, "the rest of a byte is %d of %d", s.remainder, h.shared.divider.rate)
-	}
-	h.shared.cache.archive(a, h.contexts)
+	snapshot.Int(a, &h.busyUntil)
+	snapshot.Int(a, &h.recvUntil)
+	snapshot.Value(a, &h.shared.busy[h.number])
+	snapshot.Value(a, &h.sending)
+	snapshot.Value(a, &h.receiving)
+	cache := &h.shared.cache
+	snapshot.Array(a, "sets of contexts", cache.sets[h.contexts:][:cache.perAdapter], archiveContexts)
 	h.arbiter.archive(a, mark)
 }
 
-// archive archives the contexts of the adapter whose sets begin at first.
-func (c *contextCache) archive(a *snapshot.Archive, first int32) {
-	for number := range c.perAdapter {
-		set, n := &c.sets[int(first)+number], 0
-		for n < contextWays && set[n] != noQP {
-			n++
-		}
-		snapshot.Int(a, &n)
-		a.Check(n >= 0 && n <= contextWays, "a set of %d contexts", n)
-		if a.Err() != nil {
-			return
-		}
-		for i := range set[:n] {
-			snapshot.Int(a, &set[i])
-			a.Check(set[i] != noQP && setOf(set[i])&(c.perAdapter-1) == number, "the context of QP %d is in set %d", set[i], number)
-		}
+// archiveContexts archives a set without its empty ways.
+func archiveContexts(a *snapshot.Archive, set *contextSet) {
+	n := 0
+	for n < contextWays && set[n] != noQP {
+		n++
+	}
+	snapshot.Int(a, &n)
+	for i := range set[:min(n, contextWays)] {
+		snapshot.Int(a, &set[i])
 	}
 }
 
@@ -59,12 +42,10 @@ func (s *sendQueue) archive(a *snapshot.Archive, mark func(*snapshot.Archive, *R
 	snapshot.Bool(a, &s.begun)
 	snapshot.List(a, &s.requests, func(a *snapshot.Archive, r *queued) {
 		snapshot.Int(a, &r.bytes)
-		a.Check(r.bytes >= 0, "a request of %d bytes", r.bytes)
 		left := Request{s.qp, r.bytes, r.mark}
 		mark(a, &left)
 		r.mark = left.Mark
 	})
-	a.Check(len(s.requests) > 0 && !(s.begun && s.requests[0].bytes == 0), "QP %d has nothing to send", s.qp)
 }
 
 // archive archives the send queues: those that take turns from the present one on, and
@@ -81,20 +62,10 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 	each := func(x *snapshot.Archive, s *sendQueue) { s.archive(x, mark) }
 	snapshot.List(x, &turns, each)
 	snapshot.List(x, &waiting, each)
-	x.Check(len(turns) > 0 || !over, "the turn of no QP is over")
-	engines := 0
-	if a.crowd != nil {
-		engines = a.crowd.engines
-	}
-	x.Check(engines == 0 || len(turns) <= engines, "%d QPs have the %d engines of an adapter", len(turns), engines)
-	x.Check(len(waiting) == 0 || engines > 0 && len(turns) == engines, "%d QPs wait for an engine while %d have the %d that there are", len(waiting), len(turns), engines)
 	if !x.Reading() || x.Err() != nil {
 		return
 	}
 	for _, s := range append(turns, waiting...) {
-		if x.Check(a.find(s.qp) < 0, "QP %d has two send queues", s.qp); x.Err() != nil {
-			return
-		}
 		for _, r := range s.requests {
 			a.post(&Request{QP: s.qp, Bytes: r.bytes, Mark: r.mark})
 		}
@@ -137,26 +108,5 @@ func (a *arbiter) sendQueue(at int32) sendQueue {
 	return s
 }
 
-// Archive writes counters, or reads them.
-func (s *Stats) Archive(a *snapshot.Archive) {
-	for _, n := range []*int64{&s.Requests, &s.Bursts, &s.Bytes, &s.ContextMisses} {
-		snapshot.Int(a, n)
-	}
-	for _, t := range []*sim.Time{&s.SendBusy, &s.RecvBusy, &s.MissTime} {
-		snapshot.Int(a, t)
-	}
-}
-
 // SetStats sets the counters of all adapters that were made together with h.
 func (h *HCA) SetStats(s Stats) { h.shared.stats = s }
-
-// Archive writes whose turns it is, or reads it.
-func (t *LaneTurns) Archive(a *snapshot.Archive) {
-	snapshot.Array(a, "lanes", t[:], archiveLaneTurn)
-}
-
-func archiveLaneTurn(a *snapshot.Archive, t *laneTurn) {
-	snapshot.Int(a, &t.qp)
-	snapshot.Int(a, &t.left)
-	a.Check(t.left >= 0, "a turn of %d bytes", t.left)
-}

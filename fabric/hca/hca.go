@@ -42,7 +42,7 @@ type Stats struct {
 	SendBusy         sim.Time // engine time spent sending
 	RecvBusy         sim.Time // engine time spent receiving
 	MissTime         sim.Time // of both engines, loading contexts
-	Busiest          sim.Time // the most time that an engine of any adapter spent, sending or receiving
+	Busiest          sim.Time `snap:"-"` // the most time that an engine of any adapter spent, sending or receiving
 }
 
 // Add adds the counts of adapters that were made apart.

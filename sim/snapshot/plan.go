@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -76,6 +77,8 @@ func makePlan(t reflect.Type, tag string) plan {
 		return leaf(Int[uint32])
 	case reflect.Uint64:
 		return leaf(Int[uint64])
+	case reflect.Float32:
+		return leaf(float)
 	case reflect.Float64:
 		return leaf(Float)
 	case reflect.String:
@@ -98,6 +101,12 @@ func makePlan(t reflect.Type, tag string) plan {
 
 func leaf[T any](archive func(*Archive, *T)) plan {
 	return func(a *Archive, p unsafe.Pointer) { archive(a, (*T)(p)) }
+}
+
+func float(a *Archive, p *float32) {
+	bits := math.Float32bits(*p)
+	Int(a, &bits)
+	*p = math.Float32frombits(bits)
 }
 
 // structPlan archives field after field.

@@ -19,6 +19,7 @@ type planned struct {
 	small    int8
 	large    uint64
 	share    float64
+	estimate float32
 	name     string
 	place    position
 	corners  [2]position
@@ -35,7 +36,7 @@ type planned struct {
 }
 
 func plannedExample() *planned {
-	return &planned{true, -128, 1 << 63, 0.1, "fünf", position{-1, 2}, [2]position{{3, 4}, {5, -6}}, []position{{7, 8}}, []uint32{9, 10},
+	return &planned{true, -128, 1 << 63, 0.1, 0.3, "fünf", position{-1, 2}, [2]position{{3, 4}, {5, -6}}, []position{{7, 8}}, []uint32{9, 10},
 		map[position]string{{2, 1}: "b", {1, 9}: "a"}, map[int64]*position{-5: {1, 1}, 3: {2, 2}}, &position{11, 12}, nil, random{13}, nil, nil, [8]byte{}}
 }
 
@@ -81,7 +82,7 @@ func TestValue(t *testing.T) {
 
 // TestValueWithoutPlan: a field that nobody has thought of is named.
 func TestValueWithoutPlan(t *testing.T) {
-	type inner struct{ wakes chan int }
+	type inner struct{ Wakes chan int }
 	type pointing struct {
 		Count int
 		To    *position
@@ -91,7 +92,7 @@ func TestValueWithoutPlan(t *testing.T) {
 		"no plan for *snapshot.position":            func(a *Archive) { Value(a, &pointing{}) },
 		"field To of snapshot.pointing":             func(a *Archive) { Value(a, &pointing{}) },
 		"no plan for chan int":                      func(a *Archive) { Value(a, &outer{}) },
-		"field wakes of snapshot.inner":             func(a *Archive) { Value(a, &outer{}) },
+		"field Wakes of snapshot.inner":             func(a *Archive) { Value(a, &outer{}) },
 		"no plan for func()":                        func(a *Archive) { Value(a, new([]func())) },
 		"keys of type snapshot.fraction have no or": func(a *Archive) { Value(a, &map[fraction]int{1: 1, 2: 2}) },
 	} {
