@@ -3,6 +3,7 @@ package core_test
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -103,7 +104,7 @@ func TestInstructions(t *testing.T) {
 		}
 	}
 	if mode == "update" {
-		if err := os.WriteFile(instructionTable, []byte(table), 0o666); err != nil {
+		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,8 +45,8 @@ func (r request) asked(vcs uint32) uint64 {
 // requestVCs lists the packets that find a virtual channel free in this step, and the
 // virtual channels, modulo 64, that several of them ask for. It lets the others wait.
 func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, contested uint64) {
-	requests, vcs := d.matcher.requests, uint32(d.vcs)
-	n := 0
+	requests, vcs, special := check.Of(d.matcher.requests), uint32(d.vcs), d.vcSpecial
+	n := uint32(0)
 	var wanted uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -55,44 +55,50 @@ func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, conte
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
 			hop := v.hop
-			switch {
-			case d.upcoming != nil && v.out >= 0:
+			if special && v.out >= 0 {
 				if !d.mayAsk(sw, local, v, step) {
 					continue
 				}
 				hop = d.asking(sw, local, v).hop
-			case int32(v.ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v):
+			} else if int32(v.ready-step) > 0 {
 				continue
-			case hop == multicastHop: // its branches take theirs as they begin
-				v.ready = step + d.vaDelay
-				m.va &^= left & -left
-				m.next |= left & -left
-				continue
-			case d.escape != nil:
-				if !d.escape.decide(d, sw, local, v) {
+			} else if special {
+				if d.storeForward && d.incomplete(sw, local, v) {
 					continue
 				}
-				hop = v.hop
+				if hop == multicastHop { // its branches take theirs as they begin
+					v.ready = step + d.vaDelay
+					m.va &^= left & -left
+					m.next |= left & -left
+					continue
+				}
+				if d.escape != nil {
+					if !d.escape.decide(d, sw, local, v) {
+						continue
+					}
+					hop = v.hop
+				}
 			}
-			free := hop & uint32(sw.outPort(hop>>16).free)
+			port := hop >> 16
+			free := hop & uint32(sw.outPort(port).free)
 			if free == 0 {
 				sleep |= left & -left
 				continue
 			}
-			r := newRequest(local, hop&^(1<<16-1)|free)
-			requests[n] = r
+			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
 			n++
-			contested |= wanted & r.asked(vcs)
-			wanted |= r.asked(vcs)
+			asked := bits.RotateLeft64(uint64(free), int(port*vcs&63))
+			contested |= wanted & asked
+			wanted |= asked
 		}
 		if sleep != 0 {
 			d.sleepForVC(sw, w, sleep)
 		}
 	}
 	if d.cutThrough {
-		return d.withRoom(sw, requests[:n])
+		return d.withRoom(sw, d.matcher.requests[:n])
 	}
-	return requests[:n], contested
+	return d.matcher.requests[:n], contested
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
@@ -135,28 +141,27 @@ func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 	if d.observer != nil {
 		d.observer.grantedVC(d, sw, d.ofFronts(sw, matches), step)
 	}
-	vcs, ready := uint32(d.vcs), step+d.vaDelay
+	vcs, ready, overlaps := uint32(d.vcs), step+d.vaDelay, d.upcoming != nil
 	for _, r := range matches {
-		local := r.local()
-		vc := uint32(bits.TrailingZeros32(r.free()))
-		lov := r.port()*vcs + vc
-		if r.free()&(r.free()-1) != 0 {
-			lov = nextVC(&d.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
-			vc = lov - r.port()*vcs
+		local, port, free := r.local(), r.port(), r.free()
+		vc := uint32(bits.TrailingZeros32(free))
+		lov := port*vcs + vc
+		if free&(free-1) != 0 {
+			lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), port*vcs, free)
+			vc = lov - port*vcs
 		}
 		sw.outVC(lov).owner = sw.queue0 + int32(local)
-		sw.outPort(r.port()).free &^= 1 << (vc & 15)
+		sw.outPort(port).free &^= 1 << (vc & 15)
 		v, m, bit := sw.queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if d.upcoming != nil && v.out >= 0 {
+		if overlaps && v.out >= 0 {
 			u := d.behindFront(sw, local)
 			u.out, u.ready = int32(lov), ready
 			continue
 		}
-		v.out = int32(lov)
-		v.ready = ready
+		v.out, v.ready = int32(lov), ready
 		m.next |= bit
-		if d.upcoming != nil {
+		if overlaps && v.count > 1 {
 			d.offerSecond(sw, local, v)
 		}
 	}
