@@ -35,7 +35,7 @@ MEMORY  := Allocates|RegisteredAllocators|^TestArray$$
 WEFT_TEST_CHOICE ?= $(shell printf '%d' 0x0$$(git rev-parse --short=7 HEAD 2>/dev/null | cut -c1-7))
 export WEFT_TEST_CHOICE
 
-.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-pairs fuzz check format vet lint tidy arrows race bench demo gallery reproduce verdicts atlas golden clean help
+.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-pairs fuzz check format vet lint tidy arrows race bench bench-check demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -126,6 +126,9 @@ race:
 
 bench: ## run the Go benchmarks ten times, in benchstat's format
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./...
+
+bench-check: ## count the instructions of a flit-hop by the form of the switch (needs valgrind; a minute); UPDATE=1 keeps them
+	WEFT_INSTRUCTIONS=$(if $(UPDATE),update,check) $(GO) test -count 1 -run '^TestInstructions$$' -v ./fabric/core
 
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
 	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force

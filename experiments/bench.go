@@ -20,6 +20,7 @@ type Workload struct {
 // time on, at the sizes that people use.
 var Workloads = []Workload{
 	{"dragonfly-1056", "1,056 terminals, uniform, load 0.4, minimal routing", benchDragonfly(4, 8, 4, 0.4, 20000), "flit-hop"},
+	{"dragonfly-1056-vc-stage", "the same with BookSim2's stage for virtual channels", benchDragonfly(4, 8, 4, 0.4, 20000) + "[switch]\nvc_alloc_cycles = 1\npipeline = \"serial\"\nbuffer_flits = 256\n", "flit-hop"},
 	{"dragonfly-16512", "16,512 terminals, uniform, load 0.3, minimal routing", benchDragonfly(8, 16, 8, 0.3, 1000), "flit-hop"},
 	{"fat-tree-16000", "16,000 terminals, uniform, load 0.3", benchTraffic("type = \"fat-tree\"\nk = 40\nn = 3", "nca", 0.3, 1000), "flit-hop"},
 	{"torus-24000", "24,000 terminals, uniform, load 0.1, dimension order", benchTraffic("type = \"torus\"\ndims = [30, 20, 20]\nterminals = 2", "dor", 0.1, 500), "flit-hop"},

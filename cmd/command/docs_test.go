@@ -36,6 +36,27 @@ func TestGlossaryPage(t *testing.T) {
 	golden(t, filepath.Join(root, "docs", "glossary.md"), b.Bytes())
 }
 
+// TestWords: README.md and docs/*.md together have at most so many words, counted as by
+// wc -w. A page that gains a paragraph has another one shortened.
+func TestWords(t *testing.T) {
+	const most = 45_000
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(strings.Fields(string(text)))
+	}
+	if words > most {
+		t.Errorf("README.md and docs/*.md have %d words, at most %d are allowed", words, most)
+	}
+}
+
 // golden compares with a file of the repository, or rewrites it.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()

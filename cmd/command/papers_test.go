@@ -84,12 +84,15 @@ func TestPapersPage(t *testing.T) {
 	block := regexp.MustCompile(`(?s)<!-- verdicts: (\S+) -->\n.*?<!-- end of verdicts -->`)
 	page := block.ReplaceAllStringFunc(string(text), func(found string) string {
 		name := block.FindStringSubmatch(found)[1]
+		if name != "counts" && !slices.ContainsFunc(rows, func(r judgedRow) bool { return r.target.Paper == name }) {
+			t.Errorf("docs/papers.md asks for the verdicts of %q, a paper without targets", name)
+		}
 		body := countsTable(rows)
 		if name != "counts" {
 			body = paperTable(rows, name)
 		}
 		if body == "" {
-			t.Errorf("docs/papers.md asks for the verdicts of %q, a paper without targets", name)
+			body = "\nNo row is missed or refuted.\n\n"
 		}
 		return "<!-- verdicts: " + name + " -->\n" + body + "<!-- end of verdicts -->"
 	})
@@ -152,37 +155,32 @@ func countsTable(rows []judgedRow) string {
 	return b.String()
 }
 
-// paperTable is the table of a paper's rows that are missed or refuted, behind the numbers of
-// all others by where they stand; empty if there are none.
+// paperTable is the table of a paper's rows that are missed or refuted.
 func paperTable(rows []judgedRow, paper string) string {
-	var table, b strings.Builder
+	var table strings.Builder
+	above := ""
 	for _, r := range rows {
 		if x := r.target; x.Paper == paper && (r.verdict == experiments.Missed || r.verdict == experiments.Refuted) {
-			fmt.Fprintf(&table, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests(r), cell(r.note))
-		}
-	}
-	for _, verdict := range experiments.VerdictNames() {
-		var where []string
-		count, all := map[string]int{}, 0
-		for _, r := range rows {
-			if at := r.target.Artifact; r.target.Paper == paper && r.verdict == verdict {
-				if count[at]++; count[at] == 1 {
-					where = append(where, at)
-				}
-				all++
+			remark := withoutLists(r.note)
+			if remark != "" && remark == above {
+				remark = "likewise"
+			} else {
+				above = remark
 			}
-		}
-		for i, at := range where {
-			where[i] = fmt.Sprintf("%s %d", at, count[at])
-		}
-		if all > 0 {
-			fmt.Fprintf(&b, "- %s: %d (%s)\n", verdict, all, strings.Join(where, ", "))
+			fmt.Fprintf(&table, "| %s | %s: %s | %s | %s | %s | %s | %s |\n", x.Artifact, cell(x.Case), strings.ReplaceAll(x.Metric, "_", " "), published(x), measuredCell(r), r.verdict, rests(r), cell(remark))
 		}
 	}
-	if b.Len() > 0 && table.Len() > 0 {
-		b.WriteString("\n| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + table.String())
+	if table.Len() == 0 {
+		return ""
 	}
-	return b.String()
+	return "| where | case | published | measured | verdict | rests on | remark |\n|---|---|---|---|---|---|---|\n" + table.String()
+}
+
+// withoutLists is a remark without the values that a row sums up, which verdicts.csv has.
+func withoutLists(note string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(note, "; "), func(part string) bool {
+		return strings.HasPrefix(part, "every of ") || strings.HasPrefix(part, "mean of ")
+	}), "; ")
 }
 
 // rests is what a row rests on.
@@ -222,3 +220,25 @@ func measuredCell(r judgedRow) string {
 
 // cell escapes what would end a cell of a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// TestTrials: docs/papers-tried.csv names experiments that there are.
+func TestTrials(t *testing.T) {
+	table, err := experiments.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}; !slices.Equal(table.Columns, want) {
+		t.Fatalf("columns %v, want %v", table.Columns, want)
+	}
+	checked := map[string]bool{}
+	for _, row := range table.Rows {
+		name := "papers/" + row[0] + "/" + row[1]
+		if checked[name] {
+			continue
+		}
+		checked[name] = true
+		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -22,9 +22,9 @@ func addTerms(add func(meaning)) {
 func Glossary(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Glossary\n\nTerms and abbreviations as weft uses them; `weft explain TERM` prints one. Keys, columns and\n" +
-		"verdicts are explained by the same command. This page is generated (`go test ./cmd/command -run Glossary -update`).\n\n| term | meaning |\n|---|---|\n")
+		"verdicts are explained by the same command. This page is generated (`go test ./cmd/command -run Glossary -update`).\n\n")
 	for _, t := range terms {
-		fmt.Fprintf(&b, "| %s | %s. |\n", t.word, capital(t.doc))
+		fmt.Fprintf(&b, "- **%s**: %s.\n", t.word, t.doc)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -77,7 +77,7 @@ var neverConvoys bool
 
 // takesConvoys tells whether nothing in f looks at single flits.
 func (f *Fabric) takesConvoys() bool {
-	return !neverConvoys && f.domains[0].requestsPlainly() && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
+	return !neverConvoys && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
 		f.sensing == nil && f.hold == nil && f.lanes == nil && f.laneQueues == nil && !f.receives() && f.allocators == nil &&
 		!f.needs.Queues && !f.needs.Credits && f.domains[0].steps.whole > 0 && f.creditInterval <= oneCycle
 }

@@ -67,9 +67,6 @@ func (c *convoys) stop(d *domain, cv *convoy, last int64) {
 		o.nextFree, in.nextCredit = depart, credit-oneCycle+d.creditInterval
 		o.grant, in.accept, in.vc = uint16(cv.in-sw.port0+1), uint16(cv.port-sw.port0+1), uint16(vc+1)
 		ov.flits += uint32(crossed)
-		if d.upcoming != nil {
-			d.behindFront(sw, uint32(cv.queue-sw.queue0)).left -= int32(crossed)
-		}
 	}
 	if rest := int32(cv.until - last); rest > 0 {
 		ov.credits += rest * int32(o.bounded)

@@ -35,6 +35,7 @@ func convoyCase(t testing.TB, r *sim.Stream) (n network, config fabric.Config, l
 	s.BufferFlits = 2 + r.IntN(40)
 	s.Speedup = []float64{1, 2, 2, 3, 1.5}[r.IntN(5)]
 	s.RouteCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.CreditCycles = r.IntN(3), 1+r.IntN(3), r.IntN(3), r.IntN(3)
+	s.VCAllocCycles, s.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped}[r.IntN(2)]
 	s.CreditsPerCycle = []int{1, 1, 0, 2}[r.IntN(4)]
 	s.Iterations = 1 + r.IntN(2)
 	s.Allocator = allocator.Named([]string{"islip", "islip", "input-first"}[r.IntN(3)])

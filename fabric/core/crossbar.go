@@ -22,7 +22,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 	var rivalInputs, rivalOutputs uint64
 	if d.unit != nil && d.unit.requestsPlainly(d) {
 		requests, rivalInputs, rivalOutputs = d.unit.request(d, sw, t.number)
-	} else if d.requestsPlainly() {
+	} else if d.plain {
 		requests, rivalInputs, rivalOutputs = d.requestPlainly(sw, t.number)
 	} else {
 		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.number)
@@ -284,7 +284,7 @@ func (d *domain) cross(sw *switchState, matches []request, t *stepTime, advance 
 		} else {
 			m.sa &^= bit
 		}
-		if d.upcoming != nil {
+		if d.upcoming != nil && v.count > 0 {
 			if tail {
 				d.leaves(sw, local, v, t.number)
 			} else {

@@ -11,10 +11,14 @@ import (
 // and evaluatePlainly can.
 var neverPlain bool
 
-// requestsPlainly tells whether requestPlainly serves: heads take their virtual
-// channel as they cross, and a credit is all that they need.
+// requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel
+// before, or take it as they cross and need no more than a credit, and flits wait for nothing
+// else.
 func (d *domain) requestsPlainly() bool {
-	return d.combined != 0 && !d.cutThrough && d.escape == nil && !neverPlain
+	if d.combined == 0 {
+		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
+	}
+	return !d.cutThrough && d.escape == nil && !neverPlain
 }
 
 // refusal is why the flit at the front of a queue does not ask for the crossbar, for
@@ -41,7 +45,7 @@ func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 // predicts is computed without branches.
 func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
 	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
-	vcs, last := uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
+	combined, vcs, last := d.combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
 	refused := uint32(0)
 	now := d.cycle << intervalShift
@@ -57,7 +61,7 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 			}
 			output := v.hop >> 16
 			o := sw.outPort(output)
-			if v.packet&headFlit != 0 {
+			if v.packet&combined != 0 {
 				free := v.hop & uint32(o.free)
 				wants := PartCredit
 				if free == 0 {

@@ -45,6 +45,8 @@ type domain struct {
 
 	departing   bool // terminals send and decide before anything arrives
 	routesAhead bool // switches route while those ahead of them are evaluated
+	plain       bool // requestPlainly serves
+	vcSpecial   bool // in the stage for virtual channels, packets may wait for more than a free one
 
 	steps      stepTimes
 	matcher    matcher

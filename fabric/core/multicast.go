@@ -318,7 +318,7 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 	if v.count > 0 {
 		d.advance(v, t.number)
 	}
-	if r.freed == r.flits && d.upcoming != nil {
+	if r.freed == r.flits && d.upcoming != nil && v.count > 0 {
 		d.leaves(sw, local, v, t.number)
 	}
 }

@@ -11,7 +11,7 @@ import "github.com/weft-sim/weft/sim/check"
 // (see mayAsk). Otherwise packets of two queues could wait for ever, each for the
 // channel that is held behind the other, although the routing is free of deadlock.
 type upcoming struct {
-	packets int32  // in the queue, those included of which it has only flits behind the head
+	packets int32  // behind the front
 	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
 	left    int32  // flits of the front packet that are in the queue, when there is a second
 	out     int32  // output virtual channel that the second has been given; -1: none
@@ -43,18 +43,18 @@ func (d *domain) isStreaming(queue int32) bool {
 // until it is at the front.
 func (d *domain) asksAhead() bool { return d.combined == 0 && d.escape == nil && !d.storeForward }
 
-// joins notes that the head of a packet has come into a queue, before a step.
+// joins notes that the head of a packet has come into a queue behind others, before a step.
 func (d *domain) joins(sw *switchState, local uint32, v *inVC, step uint32) {
 	u := d.behindFront(sw, local)
 	switch u.packets++; u.packets {
-	case 2:
+	case 1:
 		u.head, u.left, u.out, u.asleep = v.last, v.count-1, -1, 0
 		u.ready = step + d.routeDelay
 		if (d.combined != 0 || v.out < 0) && v.packet&headFlit != 0 && !d.isStreaming(sw.queue0+int32(local)) {
 			u.ready = later(step, v.ready) + d.routeDelay // the front may have its route computed still
 		}
 		d.offerSecond(sw, local, v)
-	case 3:
+	case 2:
 		u.third = step
 		if u.out < 0 {
 			u.third = later(step, u.ready)
@@ -68,7 +68,7 @@ func (d *domain) joins(sw *switchState, local uint32, v *inVC, step uint32) {
 // packet, the front is past that stage.)
 func (d *domain) offerSecond(sw *switchState, local uint32, v *inVC) {
 	u := d.behindFront(sw, local)
-	if v.out >= 0 && u.packets > 1 && u.out < 0 && u.asleep == 0 && d.asksAhead() {
+	if v.out >= 0 && u.packets > 0 && u.out < 0 && u.asleep == 0 && d.asksAhead() {
 		sw.mask(local).va |= 1 << (local & 63)
 		d.activate((sw.queue0 + int32(local)) >> 6)
 	}
@@ -119,13 +119,14 @@ func (d *domain) ofFronts(sw *switchState, matches []request) []request {
 	return kept
 }
 
-// leaves notes that the tail of the packet at the front of a queue has left in a step and,
-// if there is another, that this is the front now, with what it has come to.
+// leaves notes that the tail of the packet at the front of a queue has left in a step, and
+// that the next one, which is there, is the front now, with what it has come to.
 func (d *domain) leaves(sw *switchState, local uint32, v *inVC, step uint32) {
 	u := d.behindFront(sw, local)
-	if u.packets--; u.packets == 0 {
+	if u.packets == 0 { // it is to be discarded
 		return
 	}
+	u.packets--
 	v.ready = later(step+1, u.ready)
 	asleep := u.asleep
 	if m, bit := sw.mask(local), uint64(1)<<(local&63); u.out >= 0 {
@@ -146,7 +147,7 @@ func (d *domain) leaves(sw *switchState, local uint32, v *inVC, step uint32) {
 func (d *domain) findSecond(sw *switchState, local uint32, v *inVC, routed, from uint32) {
 	u := d.behindFront(sw, local)
 	u.out, u.asleep = -1, 0
-	if u.packets < 2 {
+	if u.packets == 0 {
 		return
 	}
 	u.head, u.left = d.pool[v.last-1].next, 1
@@ -155,7 +156,7 @@ func (d *domain) findSecond(sw *switchState, local uint32, v *inVC, routed, from
 		u.left++
 	}
 	u.ready = routed
-	if u.packets > 2 {
+	if u.packets > 1 {
 		u.third = later(from, routed) + d.routeDelay
 	}
 	d.offerSecond(sw, local, v)
@@ -181,7 +182,7 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 	u, queue := d.behindFront(sw, local), sw.queue0+int32(local)
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	rises, stays := false, false
-	if u.packets > 1 {
+	if u.packets > 0 {
 		second := &d.pool[u.head-1]
 		o := sw.outPort(second.hop >> 16)
 		if u.asleep != 0 { // it asks again
@@ -203,8 +204,8 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 	p.queue(sw, local)
 	u.packets = 0
 	d.eachQueued(v, func(q *queued) { u.packets += q.packet & headFlit })
-	if v.count > 0 && v.packet&headFlit == 0 || v.count == 0 && d.holdsVC(sw, local, v) {
-		u.packets++
+	if v.count > 0 && v.packet&headFlit != 0 {
+		u.packets--
 	}
 	if rises && out >= 0 {
 		v.out, v.ready = out, later(now, ready)

@@ -105,7 +105,7 @@ func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, st
 		}
 		d.advance(v, step)
 	}
-	if d.upcoming != nil {
+	if d.upcoming != nil && v.count > 0 {
 		d.leaves(sw, local, v, step)
 	}
 }

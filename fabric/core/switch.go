@@ -149,7 +149,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 		}
 		if head.dst < 0 {
 			head.hop = multicastHop
-			if d.upcoming != nil {
+			if d.upcoming != nil && v.count > 1 {
 				d.joins(sw, local, v, d.steps.at[0].number)
 			}
 			continue
@@ -171,7 +171,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 			a.routed++
 		}
 		head.state = head.state&^routingBits | h.State
-		if d.upcoming != nil {
+		if d.upcoming != nil && v.count > 1 {
 			d.joins(sw, local, v, d.steps.at[0].number)
 		}
 		if d.needs.Queues {

@@ -65,7 +65,8 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*domain) fabric.Sink) {
 		if d.unit != nil {
 			d.unit.timed = d.unit.timesHolds(d)
 		}
-		d.routesAhead = d.mayRouteAhead()
+		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
+		d.vcSpecial = d.upcoming != nil || d.storeForward || d.escape != nil || d.multicast != nil
 	}
 	for t := range f.terminals {
 		f.terminals[t] = terminal{wake: fabric.Never, packet: -1, vc: int8(f.vcs) - 1}

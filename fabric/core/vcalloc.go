@@ -16,24 +16,17 @@ import (
 // all of them in any case; the round robins are played out among the others
 // only.
 func (d *domain) allocateVCs(sw *switchState, step uint32) {
-	requests := d.requestVCs(sw, step)
-	vcs := uint32(d.vcs)
-	var wanted, contested uint64 // local output virtual channels modulo 64
-	for _, r := range requests {
-		free := uint64(r.free())
-		asked := bits.RotateLeft64(free, int(r.port()*vcs&63))
-		contested |= wanted & asked
-		wanted |= asked
-	}
+	requests, contested := d.requestVCs(sw, step)
 	if contested == 0 {
 		d.takeVCs(sw, requests, step)
 		return
 	}
 	// No branches: whether a request has rivals cannot be predicted.
+	vcs := uint32(d.vcs)
 	alone, met, rivals := 0, 0, d.matcher.rivals
 	for _, r := range requests {
 		meets := 0
-		if bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))&contested != 0 {
+		if r.asked(vcs)&contested != 0 {
 			meets = 1
 		}
 		requests[alone], rivals[met] = r, r
@@ -44,61 +37,68 @@ func (d *domain) allocateVCs(sw *switchState, step uint32) {
 	d.arbitrateVCs(sw, rivals[:met], step)
 }
 
-// requestVCs lists the packets that find a virtual channel free in this step,
-// and lets the others wait.
-func (d *domain) requestVCs(sw *switchState, step uint32) []request {
-	requests := d.matcher.requests
-	n := 0
+// asked is the local output virtual channels, modulo 64, of a request.
+func (r request) asked(vcs uint32) uint64 {
+	return bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))
+}
+
+// requestVCs lists the packets that find a virtual channel free in this step, and the
+// virtual channels, modulo 64, that several of them ask for. It lets the others wait.
+func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, contested uint64) {
+	requests, vcs, special := check.Of(d.matcher.requests), uint32(d.vcs), d.vcSpecial
+	n := uint32(0)
+	var wanted uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		sleep := uint64(0)
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.queue(local)
-			if d.upcoming != nil && v.out >= 0 {
-				if d.mayAsk(sw, local, v, step) {
-					hop := d.asking(sw, local, v).hop
-					if free := hop & uint32(sw.outPort(hop>>16).free); free == 0 {
-						sleep |= left & -left
-					} else {
-						requests[n] = newRequest(local, hop&^(1<<16-1)|free)
-						n++
-					}
-				}
-				continue
-			}
-			if int32(v.ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
-				continue
-			}
 			hop := v.hop
-			if hop == multicastHop { // its branches take theirs as they begin
-				v.ready = step + d.vaDelay
-				m.va &^= left & -left
-				m.next |= left & -left
-				continue
-			}
-			if d.escape != nil {
-				if !d.escape.decide(d, sw, local, v) {
+			if special && v.out >= 0 {
+				if !d.mayAsk(sw, local, v, step) {
 					continue
 				}
-				hop = v.hop
+				hop = d.asking(sw, local, v).hop
+			} else if int32(v.ready-step) > 0 {
+				continue
+			} else if special {
+				if d.storeForward && d.incomplete(sw, local, v) {
+					continue
+				}
+				if hop == multicastHop { // its branches take theirs as they begin
+					v.ready = step + d.vaDelay
+					m.va &^= left & -left
+					m.next |= left & -left
+					continue
+				}
+				if d.escape != nil {
+					if !d.escape.decide(d, sw, local, v) {
+						continue
+					}
+					hop = v.hop
+				}
 			}
-			free := hop & uint32(sw.outPort(hop>>16).free)
+			port := hop >> 16
+			free := hop & uint32(sw.outPort(port).free)
 			if free == 0 {
 				sleep |= left & -left
 				continue
 			}
-			requests[n] = newRequest(local, hop&^(1<<16-1)|free)
+			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
 			n++
+			asked := bits.RotateLeft64(uint64(free), int(port*vcs&63))
+			contested |= wanted & asked
+			wanted |= asked
 		}
 		if sleep != 0 {
 			d.sleepForVC(sw, w, sleep)
 		}
 	}
 	if d.cutThrough {
-		return d.withRoom(sw, requests[:n])
+		return d.withRoom(sw, d.matcher.requests[:n])
 	}
-	return requests[:n]
+	return d.matcher.requests[:n], contested
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
@@ -141,28 +141,27 @@ func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 	if d.observer != nil {
 		d.observer.grantedVC(d, sw, d.ofFronts(sw, matches), step)
 	}
-	vcs, ready := uint32(d.vcs), step+d.vaDelay
+	vcs, ready, overlaps := uint32(d.vcs), step+d.vaDelay, d.upcoming != nil
 	for _, r := range matches {
-		local := r.local()
-		vc := uint32(bits.TrailingZeros32(r.free()))
-		lov := r.port()*vcs + vc
-		if r.free()&(r.free()-1) != 0 {
-			lov = nextVC(&d.acceptOV[uint32(sw.queue0)+local], r.port()*vcs, r.free())
-			vc = lov - r.port()*vcs
+		local, port, free := r.local(), r.port(), r.free()
+		vc := uint32(bits.TrailingZeros32(free))
+		lov := port*vcs + vc
+		if free&(free-1) != 0 {
+			lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), port*vcs, free)
+			vc = lov - port*vcs
 		}
 		sw.outVC(lov).owner = sw.queue0 + int32(local)
-		sw.outPort(r.port()).free &^= 1 << (vc & 15)
+		sw.outPort(port).free &^= 1 << (vc & 15)
 		v, m, bit := sw.queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if d.upcoming != nil && v.out >= 0 {
+		if overlaps && v.out >= 0 {
 			u := d.behindFront(sw, local)
 			u.out, u.ready = int32(lov), ready
 			continue
 		}
-		v.out = int32(lov)
-		v.ready = ready
+		v.out, v.ready = int32(lov), ready
 		m.next |= bit
-		if d.upcoming != nil {
+		if overlaps && v.count > 1 {
 			d.offerSecond(sw, local, v)
 		}
 	}
@@ -207,9 +206,11 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 }
 
 // withRoom narrows requests to virtual channels with credits for the whole
-// packet (cut-through) and lets packets that are left without one wait.
-func (d *domain) withRoom(sw *switchState, requests []request) []request {
-	kept := requests[:0]
+// packet (cut-through), as [domain.requestVCs] lists them, and lets packets that are left
+// without one wait.
+func (d *domain) withRoom(sw *switchState, requests []request) (kept []request, contested uint64) {
+	kept = requests[:0]
+	var wanted uint64
 	for _, r := range requests {
 		need := d.flitsOf(d.asking(sw, r.local(), sw.queue(r.local())).packet >> packetBits)
 		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
@@ -225,8 +226,10 @@ func (d *domain) withRoom(sw *switchState, requests []request) []request {
 			continue
 		}
 		kept = append(kept, r)
+		contested |= wanted & r.asked(uint32(d.vcs))
+		wanted |= r.asked(uint32(d.vcs))
 	}
-	return kept
+	return kept, contested
 }
 
 // sleepForVC lets packets of mask word w wait until a virtual channel of their

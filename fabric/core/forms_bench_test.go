@@ -1,0 +1,149 @@
+package core_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/sim"
+)
+
+// switchForm is a switch, packets and a load whose cost is watched: the dragonfly of 1,056
+// terminals under uniform traffic and minimal routing, with three virtual channels of 256 flits.
+type switchForm struct {
+	vcAlloc  int // cycles of the stage for virtual channels, as BookSim2's switch has one; 0: none
+	pipeline string
+	flits    int
+	load     float64
+}
+
+func (s *switchForm) String() string {
+	return fmt.Sprintf("vc_alloc=%d/%s/flits=%d/load=%v", s.vcAlloc, s.pipeline, s.flits, s.load)
+}
+
+func (s *switchForm) config() fabric.Config {
+	config := fabric.DefaultConfig()
+	config.Switch.VCs, config.Switch.BufferFlits = 3, 256
+	config.Switch.VCAllocCycles, config.Switch.Pipeline = s.vcAlloc, s.pipeline
+	return config
+}
+
+// switchForms are those that are watched. Without a stage of their own, stages have no time to overlap.
+func switchForms() (all []*switchForm) {
+	for _, flits := range []int{1, 16} {
+		for _, load := range []float64{0.1, 0.4} {
+			all = append(all, &switchForm{0, fabric.Serial, flits, load}, &switchForm{1, fabric.Serial, flits, load}, &switchForm{1, fabric.Overlapped, flits, load})
+		}
+	}
+	return all
+}
+
+// BenchmarkForms is the cost of a flit-hop by the form of the switch. An operation is a cycle.
+func BenchmarkForms(b *testing.B) {
+	for _, s := range switchForms() {
+		b.Run(s.String(), func(b *testing.B) {
+			n := dragonflyNetwork(b, "min", 4, 8, 4)
+			n.benchmark(b, s.config(), uniform{n.topo.Graph().Terminals()}, s.load, s.flits, 1500)
+		})
+	}
+}
+
+const (
+	instructionTable = "testdata/instructions.csv"
+	instructionForm  = "WEFT_INSTRUCTIONS_OF" // number of a form, and cycles
+	moved            = 0.02                   // the share by which a row may differ from the table
+)
+
+// TestInstructions counts the instructions of a flit-hop for each form of the switch, between
+// two numbers of cycles of one run, and holds them against the table that is kept. It is run
+// by make bench-check, which updates the table with UPDATE=1.
+func TestInstructions(t *testing.T) {
+	if job := os.Getenv(instructionForm); job != "" {
+		instructionJob(t, job)
+		return
+	}
+	mode := os.Getenv("WEFT_INSTRUCTIONS")
+	if mode == "" {
+		t.Skip("see make bench-check")
+	}
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Fatal("needs valgrind, which counts instructions: ", err)
+	}
+	kept := map[string]float64{}
+	if b, err := os.ReadFile(instructionTable); err == nil {
+		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[1:] {
+			if kept[row[0]], err = strconv.ParseFloat(row[1], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	table := "form,instructions_per_flit_hop\n"
+	for i, s := range switchForms() {
+		before, hops := instructionsOf(t, i, 600)
+		after, more := instructionsOf(t, i, 900)
+		now := float64(after-before) / float64(more-hops)
+		table += fmt.Sprintf("%v,%.0f\n", s, now)
+		was := kept[s.String()]
+		t.Logf("%-46v %5.0f instructions a flit-hop (%.0f kept)", s, now, was)
+		if mode != "update" && math.Abs(now-was) > moved*was {
+			t.Errorf("%v takes %.0f instructions a flit-hop, the table has %.0f: find out why, or make bench-check UPDATE=1", s, now, was)
+		}
+	}
+	if mode == "update" {
+		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var instructionCount = regexp.MustCompile(`I\s+refs:\s+([\d,]+)`)
+
+// instructionsOf counts the instructions of a form for so many cycles, and its flit-hops.
+func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
+	c := exec.Command("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", os.Args[0], "-test.run=^TestInstructions$", "-test.v")
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", instructionForm, form, cycles), "GOGC=off", "GOMAXPROCS=1")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	number := instructionCount.FindSubmatch(out)
+	_, said, ok := strings.Cut(string(out), "flit-hops ")
+	if number == nil || !ok {
+		t.Fatalf("no count in\n%s", out)
+	}
+	if _, err := fmt.Sscan(strings.ReplaceAll(string(number[1]), ",", ""), &instructions); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(said, &hops); err != nil {
+		t.Fatal(err)
+	}
+	return instructions, hops
+}
+
+func instructionJob(t *testing.T, job string) {
+	var form, cycles int
+	if _, err := fmt.Sscan(job, &form, &cycles); err != nil {
+		t.Fatal(err)
+	}
+	s := switchForms()[form]
+	n := dragonflyNetwork(t, "min", 4, 8, 4)
+	f := n.fabric(t, s.config())
+	sizes := bernoulli{sim.NewGeometric(s.load / float64(s.flits))}
+	f.Attach(core.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, fixed(s.flits), 1), core.NewMeter(100))
+	f.Advance(int64(cycles))
+	fmt.Println("flit-hops", f.FlitHops)
+}
