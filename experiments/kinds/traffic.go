@@ -169,12 +169,11 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if len(parts.Eras) > 1 && c.Measure.Blame {
 		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
-	if c.Program.Type.Name() != openLoop && len(parts.Eras) > 0 {
-		problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
-	}
 	if len(problems) == 0 {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
+		} else if len(parts.Eras) > 0 && !fabric.BearsLosses(parts.workload) {
+			problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
 		}
 	}
 	return parts, errors.Join(problems...)

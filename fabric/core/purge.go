@@ -50,7 +50,12 @@ func (x *faults) purge(doomed []int32, c int64) {
 		if d.observer != nil {
 			d.observer.discarded(d, id)
 		}
-		d.retry.dropped(int32(record.tag))
+		d.retry.dropped(record.src, int32(record.tag))
+	}
+	for _, d := range f.domains {
+		if len(d.retry.lost) > 0 {
+			d.retry.tellLost(c)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
 	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
 	snapshottest.Names[faults](t, "origin", "now", "known", "letters", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
-	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
+	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "letter")
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")

@@ -72,6 +72,16 @@ func (s *succession) Deliver(d *fabric.Delivery) {
 	}
 }
 
+// BearsLosses implements [fabric.LossListener].
+func (s *succession) BearsLosses() bool { return fabric.BearsLosses(s.after) }
+
+// Lost implements [fabric.LossListener].
+func (s *succession) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
+	if w, ok := s.after.(fabric.LossListener); ok && spec.Birth >= s.at {
+		w.Lost(t, spec)
+	}
+}
+
 // Start implements [fabric.Responder]: that of a run that goes on.
 func (s *succession) Start(engine func(t topology.TerminalID) fabric.Engine) {
 	for _, w := range []fabric.Workload{s.before, s.after} {

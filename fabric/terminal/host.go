@@ -101,6 +101,18 @@ func (h *Host) Deliver(d *fabric.Delivery) {
 	p.program.Arrived(p, &p.arrival)
 }
 
+// BearsLosses implements [fabric.LossListener]: whether the programs do.
+func (h *Host) BearsLosses() bool {
+	_, bears := h.ports[0].program.(Bearer)
+	return bears
+}
+
+// Lost implements [fabric.LossListener].
+func (h *Host) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
+	p := &h.ports[t]
+	p.program.(Bearer).Lost(p, &Packet{spec.Dst, int(spec.Flits), Class(spec.Tag & 1), spec.Tag >> 1, spec.Level, spec.Entropy})
+}
+
 // Alarm implements [fabric.Responder].
 func (h *Host) Alarm(t topology.TerminalID) {
 	p := &h.ports[t]
