@@ -46,7 +46,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
-		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"quiet", // found again
 		"swept", // none before the first cycle after
 		"followed",
@@ -61,8 +61,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                                 // counts at the beginning of a window
 		"touched", "woken", "departing", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
-		"routesAhead", // follows from the settings
-		"convoys",     // are disbanded before
+		"routesAhead", "plain", "vcSpecial", // follow from the settings
+		"convoys", // are disbanded before
 		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
 		"conductor") // made before
