@@ -112,6 +112,9 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
 	f.crew = crew{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
+		if f.labels != nil {
+			f.labels.divided()
+		}
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
 		if f.unit != nil {
 			f.packets.trains = make([]*trainChunk, maxChunks)
@@ -145,6 +148,7 @@ func (f *Fabric) handOn() {
 	for _, d := range f.domains {
 		d.network, d.extras = f.network, f.extras
 		d.openView()
+		d.inform()
 	}
 }
 

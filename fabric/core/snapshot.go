@@ -234,6 +234,12 @@ func (x *archiver) packetTable() {
 func (x *archiver) record(id int32) {
 	d := x.f.domains[0]
 	x.packetRecord(d.packet(id))
+	if x.f.labels != nil {
+		l := x.f.labels.open(id)
+		snapshot.Int(x.Archive, &l.level)
+		snapshot.Bool(x.Archive, &l.marked)
+		snapshot.Int(x.Archive, &l.entropy)
+	}
 	if x.f.unit != nil {
 		snapshot.Value(x.Archive, d.train(id))
 	}
