@@ -109,7 +109,7 @@ func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, f
 	})
 }
 
-// widen makes the classes those of hops: paths of several eras have more turns.
+// widen makes the classes those of hops: paths of several periods have more turns.
 func (r *table) widen(vcs int) {
 	r.turns = nil
 	r.need(max(r.hops, vcs))

@@ -166,10 +166,10 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)
 	}
-	if len(parts.Eras) > 1 && c.Measure.Blame {
+	if len(parts.Periods) > 1 && c.Measure.Blame {
 		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
-	if c.Program.Type.Name() != openLoop && len(parts.Eras) > 0 {
+	if c.Program.Type.Name() != openLoop && len(parts.Periods) > 0 {
 		problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
 	}
 	if len(problems) == 0 {

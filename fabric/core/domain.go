@@ -53,7 +53,7 @@ type domain struct {
 	registered *registered // nil: iSLIP or input-first, played out here
 	hold       *holds      // nil: packets hold no ports
 	unit       *packetUnit // nil: flits are simulated
-	convoys    *convoys    // nil: every flit goes by itself
+	flitRuns   *flitRuns   // nil: every flit goes by itself
 
 	source     fabric.Source
 	prefetcher prefetcher               // the source, if it is one

@@ -132,7 +132,7 @@ func (p *player) Deliver(d *fabric.Delivery) {
 	p.soonest = min(p.soonest, now+thanked)
 }
 
-// Take implements core.Company.
+// Take implements core.Models.
 func (g *game) Take(domain int) {
 	me := g.players[domain]
 	last := me.side
@@ -145,14 +145,14 @@ func (g *game) Take(domain int) {
 	}
 }
 
-// Next implements core.Company.
+// Next implements core.Models.
 func (g *game) Next(domain int) sim.Time {
 	next := g.players[domain].soonest
 	g.players[domain].soonest = sim.MaxTime
 	return next
 }
 
-// Stop implements core.Company.
+// Stop implements core.Models.
 func (g *game) Stop() bool {
 	g.windows++
 	if g.asked != nil {

@@ -10,7 +10,7 @@ import (
 
 // flow is a kind of movement of a packet's flits that changes what routings see.
 type flow struct {
-	ramp
+	flitSchedule
 	kind    flowKind
 	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
@@ -45,7 +45,7 @@ func (u *packetUnit) look(d *domain, p topology.PortID) {
 // nextMove is the first cycle in which another flit or credit of a port moves.
 func (u *packetUnit) nextMove(port int32) int64 {
 	next := fabric.Never
-	if r := &u.credits[port].ramp; r.ov >= 0 {
+	if r := &u.credits[port].flitSchedule; r.ov >= 0 {
 		next = r.time(u, r.done)
 	}
 	for i := range u.flows[port] {
@@ -58,7 +58,7 @@ func (u *packetUnit) nextMove(port int32) int64 {
 // mustBeQuiet checks that what is kept of a port is what its flits and credits give.
 func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
 	next := (d.cycle + 1) << intervalShift
-	if r := &u.credits[port].ramp; r.ov >= 0 && r.before(u, next) != r.done {
+	if r := &u.credits[port].flitSchedule; r.ov >= 0 && r.before(u, next) != r.done {
 		d.broken("credits of port %d have come that nobody has counted", port)
 	}
 	for i := range u.flows[port] {
@@ -130,7 +130,7 @@ func (u *packetUnit) upToDate(d *domain) {
 }
 
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *ramp, first int32) {
+func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *flitSchedule, first int32) {
 	if r.flits == first {
 		return
 	}
@@ -141,18 +141,18 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r 
 	u.quiet[port] = 0
 	flows := append(u.flows[port], flow{})
 	w := &flows[len(flows)-1]
-	r.copyTo(&w.ramp)
+	r.copyTo(&w.flitSchedule)
 	w.kind, w.decided = kind, decided
 	u.flows[port] = flows
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
 func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
-	p := d.train(head.packet >> packetBits)
+	p := d.inflow(head.packet >> packetBits)
 	if p.tail <= d.cycle {
 		return
 	}
-	var r ramp
+	var r flitSchedule
 	r.flits, r.ov = p.flits, -1
 	p.limit(u, &r, 0)
 	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
@@ -171,7 +171,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 		ov = ov0 + c.lov
 		d.outVC[ov].credits--
 	}
-	var crosses, leaves ramp
+	var crosses, leaves flitSchedule
 	c.crosses(u, d, ov, &crosses)
 	u.add(d, port, crossing, decided, &crosses, 1)
 	if !d.needs.Queues || decided < 0 {

@@ -49,7 +49,7 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	if c.timing == "lanes" { // which cannot follow faults that come or go
 		failures = []topology.Failure{{Switches: []topology.SwitchID{3}}}
 	}
-	plan, err := buildEras(c.routing, c.network.topo, failures)
+	plan, err := buildPeriods(c.routing, c.network.topo, failures)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func (x *archiver) laneQueue(q *laneQueue) {
 // nothing that counts.
 func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 	if p.ov < 0 && !a.Reading() {
-		p.ramp = ramp{ov: -1}
+		p.flitSchedule = flitSchedule{ov: -1}
 	}
 	snapshot.Value(a, p)
 }

@@ -16,19 +16,19 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// conducted is a network of a trial whose terminals pass packets on.
-type conducted struct {
+// hosted is a network of a trial whose terminals pass packets on.
+type hosted struct {
 	*core.Fabric
 	relay *relay
 	watch *core.Watchdog
 }
 
-// newConducted builds it, on threads, with the packets that wait at the terminals; nil: the
+// newHosted builds it, on threads, with the packets that wait at the terminals; nil: the
 // first ones. Few are born at once, so that terminals are idle now and then, and are woken
 // for a packet that comes before the one they know of.
-func newConducted(t testing.TB, tr *routingtest.Trial, pause int64, threads int, queued [][]fabric.PacketSpec) *conducted {
+func newHosted(t testing.TB, tr *routingtest.Trial, pause int64, threads int, queued [][]fabric.PacketSpec) *hosted {
 	t.Helper()
-	c := &conducted{Fabric: tr.Fabric(t)}
+	c := &hosted{Fabric: tr.Fabric(t)}
 	terminals := c.Graph().Terminals()
 	c.relay = &relay{f: c.Fabric, pause: pause, flits: int32(min(3, tr.BufferFlits())), queued: make([][]fabric.PacketSpec, terminals)}
 	c.Split(threads)
@@ -37,7 +37,7 @@ func newConducted(t testing.TB, tr *routingtest.Trial, pause int64, threads int,
 		c.relay.heard = append(c.relay.heard, &relaySink{})
 		return c.relay.heard[len(c.relay.heard)-1]
 	}
-	if err := c.Conduct(c.relay, pause, c.relay, sink); err != nil {
+	if err := c.AttachModel(c.relay, pause, c.relay, sink); err != nil {
 		t.Fatal(err)
 	}
 	if queued != nil {
@@ -52,17 +52,17 @@ func newConducted(t testing.TB, tr *routingtest.Trial, pause int64, threads int,
 	return c
 }
 
-// advance simulates cycles, as a conductor's owner does.
-func (c *conducted) advance(cycles int64) error {
+// advance simulates cycles, as a host model's owner does.
+func (c *hosted) advance(cycles int64) error {
 	c.Advance(cycles)
 	c.relay.Before(c.Cycle(), c.Cycle())
 	return c.watch.Look()
 }
 
-func (c *conducted) state(t testing.TB) []byte {
+func (c *hosted) state(t testing.TB) []byte {
 	t.Helper()
 	a := snapshot.Writer()
-	c.ArchiveConducted(a, c.watch, nil)
+	c.ArchiveWithModel(a, c.watch, nil)
 	if a.Err() != nil {
 		t.Fatal(a.Err())
 	}
@@ -70,7 +70,7 @@ func (c *conducted) state(t testing.TB) []byte {
 }
 
 // end goes on until nothing is going to happen, and tells all that there is to tell.
-func (c *conducted) end() string {
+func (c *hosted) end() string {
 	for !c.Still() {
 		if err := c.advance(500); err != nil {
 			return "deadlock"
@@ -80,11 +80,11 @@ func (c *conducted) end() string {
 	return fmt.Sprintln(c.Cycle(), c.Counters, c.ChannelFlits(), c.relay.log)
 }
 
-func checkConducted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int) {
+func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int) {
 	t.Helper()
 	random := sim.NewStream(seed, "conducted", 0)
 	pause, at := int64(1+random.IntN(60)), int64(1+random.IntN(900))
-	whole := newConducted(t, tr, pause, 1, nil)
+	whole := newHosted(t, tr, pause, 1, nil)
 	if err := whole.advance(at); err != nil {
 		return 0
 	}
@@ -92,7 +92,7 @@ func checkConducted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets i
 	want := whole.end()
 	packets = len(whole.relay.log)
 
-	first := newConducted(t, tr, pause, 1+random.IntN(3), nil)
+	first := newHosted(t, tr, pause, 1+random.IntN(3), nil)
 	_ = first.advance(at)
 	kept, queued, log := first.state(t), make([][]fabric.PacketSpec, len(first.relay.queued)), slices.Clone(first.relay.log)
 	for i := range queued {
@@ -105,10 +105,10 @@ func checkConducted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets i
 		t.Errorf("%v: a snapshot in cycle %d changes the run", tr, at)
 	}
 	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
-		c := newConducted(t, tr, pause, threads, queued)
+		c := newHosted(t, tr, pause, threads, queued)
 		c.relay.log = slices.Clone(log)
 		a := snapshot.Reader(kept)
-		if c.ArchiveConducted(a, c.watch, nil); a.End() != nil {
+		if c.ArchiveWithModel(a, c.watch, nil); a.End() != nil {
 			t.Fatalf("%v: %v", tr, a.Err())
 		}
 		if !bytes.Equal(c.state(t), kept) {
@@ -121,22 +121,22 @@ func checkConducted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets i
 	return packets
 }
 
-// TestSnapshotsOfConducted: a network with a conductor goes on from a snapshot to the very
+// TestSnapshotsOfConducted: a network with a host model goes on from a snapshot to the very
 // cycle in which the last thing happens, on any number of threads: on random networks, flit
-// by flit, with convoys and without, and packet by packet.
-func TestSnapshotsOfConducted(t *testing.T) {
+// by flit, with runs of flits and without, and packet by packet.
+func TestSnapshotsOfHosted(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, trials := 0, uint64(12)
 	if os.Getenv("SOAK_TIME") != "" {
 		trials = 600
 	}
 	for seed := range trials {
-		packets += checkConducted(t, routingtest.DrawTrial(t, seed), seed)
+		packets += checkHosted(t, routingtest.DrawTrial(t, seed), seed)
 		units := routingtest.DrawUnitTrial(t, 1000+seed)
 		if seed%2 == 0 {
 			units.SetUnit(fabric.UnitPacket)
 		}
-		packets += checkConducted(t, units, seed)
+		packets += checkHosted(t, units, seed)
 	}
 	if packets < 350 {
 		t.Errorf("%d packets are not a test", packets)

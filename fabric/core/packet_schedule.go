@@ -1,6 +1,6 @@
 package core
 
-// ramp is when each flit of a packet does something, such as cross a switch, or when
+// flitSchedule is when each flit of a packet does something, such as cross a switch, or when
 // its credit comes back, kept as a few lines in place of an event a flit: flit i does
 // it in the cycle in which the largest of at[k] + i*slope(every[k]) falls. Times are
 // in cycles << intervalShift. 56 bytes.
@@ -9,28 +9,28 @@ package core
 // core takes those that are stored, one a step; others come no faster than the channel
 // brings them, or than a slower one before it did; the output takes them no faster
 // than its channel; and credits leave no faster than their wires take them.
-type ramp struct {
-	at    [rampLines]int64
-	every [rampLines]uint8 // slope, of packetUnit.slopes
-	lines int8             // in use
+type flitSchedule struct {
+	at    [scheduleLines]int64
+	every [scheduleLines]uint8 // slope, of packetUnit.slopes
+	lines int8                 // in use
 	flits int32
 	done  int32 // flits that have been counted already
-	ov    int32 // output virtual channel that it is about; -1: the ramp is of nothing
+	ov    int32 // output virtual channel that it is about; -1: the schedule is of nothing
 	port  int32 // of ov, as of Fabric.out, where it is of credits
 }
 
-const rampLines = 4
+const scheduleLines = 4
 
-// start makes an empty ramp one of so many flits, with a line for the first of what limits
+// start makes an empty schedule one of so many flits, with a line for the first of what limits
 // them.
-func (r *ramp) start(flits, ov int32, at int64, every uint8) {
+func (r *flitSchedule) start(flits, ov int32, at int64, every uint8) {
 	r.at[0], r.every[0] = at, every
 	r.lines, r.flits, r.ov = 1, flits, ov
 }
 
-// copyTo copies a ramp that has just been made, line by line (see [packetUnit.cross]), but
+// copyTo copies a schedule that has just been made, line by line (see [packetUnit.cross]), but
 // for its port. No two neighbours are copied together: the compiler would make one of them.
-func (r *ramp) copyTo(to *ramp) {
+func (r *flitSchedule) copyTo(to *flitSchedule) {
 	for k := range to.at {
 		to.at[k], to.every[k] = r.at[k], r.every[k]
 	}
@@ -39,7 +39,7 @@ func (r *ramp) copyTo(to *ramp) {
 }
 
 // limit adds a line, unless one that is there lies above it everywhere.
-func (r *ramp) limit(u *packetUnit, at int64, every uint8) {
+func (r *flitSchedule) limit(u *packetUnit, at int64, every uint8) {
 	last := int64(r.flits - 1)
 	end := at + last*u.slopes[every]
 	for k := range r.lines {
@@ -47,7 +47,7 @@ func (r *ramp) limit(u *packetUnit, at int64, every uint8) {
 			return
 		}
 	}
-	if int(r.lines) == rampLines {
+	if int(r.lines) == scheduleLines {
 		panic("core: a packet is limited in more ways than there are")
 	}
 	r.at[r.lines], r.every[r.lines] = at, every
@@ -55,10 +55,10 @@ func (r *ramp) limit(u *packetUnit, at int64, every uint8) {
 }
 
 // time is the cycle of flit i.
-func (r *ramp) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> intervalShift }
+func (r *flitSchedule) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> intervalShift }
 
 // exact is the time of flit i in cycles << intervalShift.
-func (r *ramp) exact(u *packetUnit, i int32) int64 {
+func (r *flitSchedule) exact(u *packetUnit, i int32) int64 {
 	t := r.at[0] + int64(i)*u.slopes[r.every[0]]
 	for k := int8(1); k < r.lines; k++ {
 		t = max(t, r.at[k]+int64(i)*u.slopes[r.every[k]])
@@ -67,7 +67,7 @@ func (r *ramp) exact(u *packetUnit, i int32) int64 {
 }
 
 // before is the number of flits before a time in cycles << intervalShift.
-func (r *ramp) before(u *packetUnit, time int64) int32 {
+func (r *flitSchedule) before(u *packetUnit, time int64) int32 {
 	n := int64(r.flits)
 	last := time - 1
 	for k := range r.lines {
@@ -87,22 +87,22 @@ func (r *ramp) before(u *packetUnit, time int64) int32 {
 }
 
 // take is how many flits there are before a time that no call before has returned.
-func (r *ramp) take(u *packetUnit, time int64) int32 {
+func (r *flitSchedule) take(u *packetUnit, time int64) int32 {
 	n := r.before(u, time)
 	fresh := n - r.done
 	r.done = n
 	return fresh
 }
 
-// delay puts a ramp off.
-func (r *ramp) delay(time int64) {
+// delay puts a schedule off.
+func (r *flitSchedule) delay(time int64) {
 	for k := range r.lines {
 		r.at[k] += time
 	}
 }
 
-// from drops the first flits of a ramp.
-func (r *ramp) from(u *packetUnit, i int32) {
+// from drops the first flits of a schedule.
+func (r *flitSchedule) from(u *packetUnit, i int32) {
 	for k := range r.lines {
 		r.at[k] += int64(i) * u.slopes[r.every[k]]
 	}

@@ -2,11 +2,11 @@ package core
 
 import "math/bits"
 
-// This file holds how convoys pass switches.
+// This file holds how runs of flits pass switches.
 
-// pass lets the flits of a convoy that come from the present cycle on pass, as many as there
+// pass lets the flits of a run of flits that come from the present cycle on pass, as many as there
 // are credits for, if nothing holds them up.
-func (c *convoys) pass(d *domain, cv *convoy, v *inVC) bool {
+func (c *flitRuns) pass(d *domain, cv *flitRun, v *inVC) bool {
 	sw := &d.switches[d.wordSwitch[cv.queue>>6]]
 	port, output := uint32(d.matcher.places[cv.queue-sw.queue0].port), v.hop>>16
 	o := sw.outPort(output)
@@ -30,7 +30,7 @@ func (c *convoys) pass(d *domain, cv *convoy, v *inVC) bool {
 	cv.from, cv.until, cv.depart, cv.credit = d.cycle, d.cycle+int64(flits)-1, depart, credit
 	ov.credits -= flits * int32(o.bounded)
 	v.packet, v.dst, v.state = cv.packet, cv.dst, cv.state
-	next := convoyNews{flit{d.destination(cv), cv.packet, cv.dst, cv.state}, flits}
+	next := flitRunNews{flit{d.destination(cv), cv.packet, cv.dst, cv.state}, flits}
 	if cv.state < maxHops<<hopShift {
 		next.state += 1 << hopShift
 	}
@@ -44,20 +44,20 @@ func (c *convoys) pass(d *domain, cv *convoy, v *inVC) bool {
 	return true
 }
 
-// destination is the queue that a convoy that passes a switch comes to next.
-func (d *domain) destination(cv *convoy) int32 {
+// destination is the queue that a run of flits that passes a switch comes to next.
+func (d *domain) destination(cv *flitRun) int32 {
 	o := &d.out[cv.port]
 	return o.dest + cv.ov%int32(d.vcs)*int32(o.bounded)
 }
 
-// feeder is the output virtual channel that a convoy at a switch came by.
-func (d *domain) feeder(cv *convoy) int32 {
+// feeder is the output virtual channel that a run of flits at a switch came by.
+func (d *domain) feeder(cv *flitRun) int32 {
 	return d.in[cv.in].upstream + (cv.queue-d.switches[d.wordSwitch[cv.queue>>6]].queue0)%int32(d.vcs)
 }
 
-// stop ends the passing of a convoy, the last flit of which crosses in a cycle. The others
-// come into their queue; if there are none, the convoy is over.
-func (c *convoys) stop(d *domain, cv *convoy, last int64) {
+// stop ends the passing of a run of flits, the last flit of which crosses in a cycle. The others
+// come into their queue; if there are none, the run of flits is over.
+func (c *flitRuns) stop(d *domain, cv *flitRun, last int64) {
 	sw := &d.switches[d.wordSwitch[cv.queue>>6]]
 	o, in, ov := &d.out[cv.port], &d.in[cv.in], &d.outVC[cv.ov]
 	crossed := last - cv.from + 1
@@ -70,7 +70,7 @@ func (c *convoys) stop(d *domain, cv *convoy, last int64) {
 	}
 	if rest := int32(cv.until - last); rest > 0 {
 		ov.credits += rest * int32(o.bounded)
-		*c.news.Place(wholeCycle(depart) + d.latency(o)) = convoyNews{flit: flit{queue: d.destination(cv)}}
+		*c.news.Place(wholeCycle(depart) + d.latency(o)) = flitRunNews{flit: flit{queue: d.destination(cv)}}
 		*c.creditNews.Place(credit>>intervalShift + int64(in.delay)) = creditRun{ov: d.feeder(cv)}
 	}
 	sw.passIns &^= 1 << ((cv.in - sw.port0) & 63)
@@ -84,10 +84,10 @@ func (c *convoys) stop(d *domain, cv *convoy, last int64) {
 	}
 }
 
-// meet stops the convoys that pass by the inputs and outputs, modulo 64, of some requests. In
+// meet stops the runs of flits that pass by the inputs and outputs, modulo 64, of some requests. In
 // the first step of a cycle their flits of this cycle are among the requests then, with the
 // ports that several come from or want; later requests find them crossed.
-func (c *convoys) meet(d *domain, sw *switchState, requests []request, first bool, ins, outs, rivalInputs, rivalOutputs uint64) ([]request, uint64, uint64) {
+func (c *flitRuns) meet(d *domain, sw *switchState, requests []request, first bool, ins, outs, rivalInputs, rivalOutputs uint64) ([]request, uint64, uint64) {
 	for left := sw.passIns; left != 0; left &= left - 1 {
 		port := uint32(bits.TrailingZeros64(left))
 		cv := c.passingBy(d, sw, port)
@@ -110,20 +110,20 @@ func (c *convoys) meet(d *domain, sw *switchState, requests []request, first boo
 	return requests, rivalInputs, rivalOutputs
 }
 
-// passingBy is the convoy that passes by an input of a switch.
-func (c *convoys) passingBy(d *domain, sw *switchState, port uint32) *convoy {
+// passingBy is the run of flits that passes by an input of a switch.
+func (c *flitRuns) passingBy(d *domain, sw *switchState, port uint32) *flitRun {
 	vcs := uint32(d.vcs)
 	for local := port * vcs; local < (port+1)*vcs; local++ {
 		if n := c.at[uint32(sw.queue0)+local]; n > 0 && c.all[n-1].ov >= 0 {
 			return &c.all[n-1]
 		}
 	}
-	d.broken("no convoy passes by port %d", sw.port0+int32(port))
+	d.broken("no run of flits passes by port %d", sw.port0+int32(port))
 	return nil
 }
 
-// countFlits adds, by output virtual channel, the flits of convoys that pass.
-func (c *convoys) countFlits(d *domain, counts []uint32) {
+// countFlits adds, by output virtual channel, the flits of runs of flits that pass.
+func (c *flitRuns) countFlits(d *domain, counts []uint32) {
 	for i := range c.all {
 		if cv := &c.all[i]; cv.queue >= 0 && cv.ov >= 0 && c.at[cv.queue] == int32(i)+1 {
 			counts[cv.ov] += uint32(min(cv.until, d.cycle) - cv.from + 1)

@@ -6,10 +6,10 @@ import (
 	"github.com/weft-sim/weft/fabric"
 )
 
-// letter is a packet of the source in a network with faults. It is in use until it is
+// sourcePacket is a packet of the source in a network with faults. It is in use until it is
 // delivered or given up, no transmission of it is under way and no timer runs for it. It
 // belongs to the domain of its terminal, but for what says otherwise.
-type letter struct {
+type sourcePacket struct {
 	spec      fabric.PacketSpec
 	acked     int64 // cycle in which the acknowledgement is back, once delivered
 	tries     int32 // to send it
@@ -21,21 +21,23 @@ type letter struct {
 	heard     bool  // the destination's: it has been delivered
 }
 
-// letterTable holds letters, in chunks that never move, as [packetTable] does packets.
-type letterTable struct {
-	chunks []*[chunkPackets]letter
+// sourcePacketTable holds source packets, in chunks that never move, as [packetTable] does packets.
+type sourcePacketTable struct {
+	chunks []*[chunkPackets]sourcePacket
 	used   atomic.Int32
 }
 
-func (t *letterTable) at(id int32) *letter { return &t.chunks[id>>chunkBits][id&(chunkPackets-1)] }
+func (t *sourcePacketTable) at(id int32) *sourcePacket {
+	return &t.chunks[id>>chunkBits][id&(chunkPackets-1)]
+}
 
-// more makes further letters, and lists them in unused.
-func (t *letterTable) more(unused []int32) []int32 {
+// more makes further source packets, and lists them in unused.
+func (t *sourcePacketTable) more(unused []int32) []int32 {
 	n := t.used.Add(1)
 	if int(n) > len(t.chunks) {
 		t.chunks = append(t.chunks, nil)
 	}
-	chunk := new([chunkPackets]letter)
+	chunk := new([chunkPackets]sourcePacket)
 	for i := range chunk {
 		chunk[i].spec.Birth = fabric.Never
 	}
@@ -47,7 +49,7 @@ func (t *letterTable) more(unused []int32) []int32 {
 }
 
 // oldestBirth is the earliest birth among the packets whose end is not known.
-func (t *letterTable) oldestBirth() int64 {
+func (t *sourcePacketTable) oldestBirth() int64 {
 	oldest := fabric.Never
 	for _, chunk := range t.chunks[:t.used.Load()] {
 		for i := range chunk {

@@ -8,11 +8,11 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// ArchiveConducted writes the state of a network with a conductor between two calls of
+// ArchiveWithModel writes the state of a network with a host model between two calls of
 // [Fabric.Advance], with what a watchdog has seen, or reads it into one that is attached and
-// has not run. When it is written, the conductor has heard of all that has arrived, and has
+// has not run. When it is written, the host model has heard of all that has arrived, and has
 // done what it has to before the next cycle. Its own state it archives beside.
-func (f *Fabric) ArchiveConducted(a *snapshot.Archive, watch *Watchdog, packets Packets) {
+func (f *Fabric) ArchiveWithModel(a *snapshot.Archive, watch *Watchdog, packets Packets) {
 	if f.mayArchive(a) {
 		watch.archive(f.archiveSent(a, packets))
 	}
@@ -20,7 +20,7 @@ func (f *Fabric) ArchiveConducted(a *snapshot.Archive, watch *Watchdog, packets 
 
 // lastWork archives when something has happened last, for [Fabric.Rewind].
 func (x *archiver) lastWork() {
-	if x.f.conductor == nil {
+	if x.f.hostModel == nil {
 		return
 	}
 	last := x.f.lastWork()
@@ -33,10 +33,10 @@ func (x *archiver) lastWork() {
 }
 
 // takeWakes fills m with the wakes that have become void, each once: a network that
-// has a conductor looks at these cycles all the same, which [Fabric.Rewind] knows. The
+// has a host model looks at these cycles all the same, which [Fabric.Rewind] knows. The
 // others are the terminals'.
 func (m *moving) takeWakes(f *Fabric) {
-	if f.conductor == nil {
+	if f.hostModel == nil {
 		return
 	}
 	m.wakes = collect(f, func(d *domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// convoyCase draws a network, its switches and its traffic.
-func convoyCase(t testing.TB, r *sim.Stream) (n network, config fabric.Config, load float64, flits int, threads int) {
+// flitRunCase draws a network, its switches and its traffic.
+func flitRunCase(t testing.TB, r *sim.Stream) (n network, config fabric.Config, load float64, flits int, threads int) {
 	config = fabric.DefaultConfig()
 	s := &config.Switch
 	switch r.IntN(5) {
@@ -53,16 +53,16 @@ func convoyCase(t testing.TB, r *sim.Stream) (n network, config fabric.Config, l
 	return n, config, []float64{0.05, 0.2, 0.5, 0.9}[r.IntN(4)], []int{3, 5, 9, 20, 70}[r.IntN(5)], 1 + r.IntN(2)
 }
 
-// TestConvoys: networks drawn at random are, with convoys, in every respect what they are
+// TestFlitRuns: networks drawn at random are, with runs of flits, in every respect what they are
 // flit by flit: counters, flits by channel and deliveries at any time; and their whole
-// state, where it is written, which ends convoys, and later on.
-func TestConvoys(t *testing.T) {
+// state, where it is written, which ends runs of flits, and later on.
+func TestFlitRuns(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	passing, reaching := int64(0), int64(0)
 	for _, seed := range simtest.Seeds(t, 200, 3) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			r := sim.NewStream(seed, "convoys", 0)
-			n, config, load, flits, threads := convoyCase(t, &r)
+			n, config, load, flits, threads := flitRunCase(t, &r)
 			terminals := n.topo.Graph().Terminals()
 			both := [2]*core.Fabric{}
 			sinks := [2]*lockedDigest{{}, {}}
@@ -73,7 +73,7 @@ func TestConvoys(t *testing.T) {
 				source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(min(1, 2*load/float64(1+flits)))}, lengths, 1)
 				attach := f.Attach
 				if i == 1 {
-					attach = f.WithoutConvoys
+					attach = f.WithoutFlitRuns
 				}
 				if err := attach(source, sinks[i]); err != nil {
 					t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// relay is a conductor: whoever gets a packet passes it on, a pause later, to the next
+// relay is a host model: whoever gets a packet passes it on, a pause later, to the next
 // terminal of a tour, until it has been passed on so many times.
 type relay struct {
 	f      *core.Fabric
@@ -76,7 +76,7 @@ func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 // of threads; the last of them when it does, as [core.Fabric.Cycle] tells behind it; and
 // pauses in which nothing happens take no windows: with pauses of a million cycles, some
 // hundred windows do.
-func TestThreadsConductor(t *testing.T) {
+func TestThreadsHostModel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	for _, pause := range []int64{1, 3, 40, 1_000_000} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestThreadsConductor(t *testing.T) {
 					r.heard = append(r.heard, &relaySink{})
 					return r.heard[len(r.heard)-1]
 				}
-				if err := f.Conduct(r, pause, r, sink); err != nil {
+				if err := f.AttachModel(r, pause, r, sink); err != nil {
 					t.Fatal(err)
 				}
 				for terminal := range r.queued {

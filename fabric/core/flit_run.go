@@ -6,7 +6,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// A convoy is a run of body flits of one packet that follow each other in every cycle: one
+// A run of flits is body flits of one packet that follow each other in every cycle: one
 // record for all of them, on a channel, through a switch, and for the credits that come
 // back.
 //
@@ -14,20 +14,20 @@ import (
 // switch it passes, if its queue is empty, no other packet is on its way through the same
 // output, and there are credits: each flit crosses in the first step of the cycle in which
 // it comes, and nobody bids for it. As soon as a flit of another queue asks for the input or
-// the output that the convoy passes by, the rest of it comes into its queue flit by flit,
-// and the next switch and the one before are told. So it is where a convoy cannot pass,
+// the output that the run of flits passes by, the rest of it comes into its queue flit by flit,
+// and the next switch and the one before are told. So it is where a run of flits cannot pass,
 // until it can.
 //
 // All that others can see is what it would be flit by flit, in every cycle: what is in
 // queues, free virtual channels, credits of those, round robins, counters. What nobody but
-// the flits themselves would look at is brought up to date when the convoy stops: when
+// the flits themselves would look at is brought up to date when the run of flits stops: when
 // channel and credit wires are free, and the credits of a virtual channel that is held, of
-// which all that the convoy announced are taken when it starts.
+// which all that the run of flits announced are taken when it starts.
 //
-// Convoys are within a domain, over channels of a flit a cycle, in switches of a whole
+// Runs of flits are within a domain, over channels of a flit a cycle, in switches of a whole
 // number of steps a cycle whose requests are plain ([domain.requestsPlainly]) and which
 // nobody looks into (routings that read queues or credits, observers, faults).
-type convoy struct {
+type flitRun struct {
 	flit           // one of them; queue: where they arrive
 	left     int32 // flits that have not arrived when it last stopped
 	ov       int32 // while it passes: output virtual channel; -1: it does not pass
@@ -36,12 +36,12 @@ type convoy struct {
 	depart   int64 // when the first of them may use the channel, in cycles << intervalShift
 	credit   int64 // when its credit leaves, likewise
 	in, port int32 // that it passes by
-	number   int32 // in convoys.arriving
+	number   int32 // in flitRuns.arriving
 }
 
-// convoyNews tells, in the cycle in which its first flit would arrive, that a convoy of so
+// flitRunNews tells, in the cycle in which its first flit would arrive, that a run of flits of so
 // many flits begins; 0: that the present one ends before.
-type convoyNews struct {
+type flitRunNews struct {
 	flit
 	flits int32
 }
@@ -50,72 +50,72 @@ type convoyNews struct {
 // 0 of them: that the present one ends.
 type creditRun struct{ ov, left int32 }
 
-// fewestFlits is the number of flits from which on a convoy is worth its records.
+// fewestFlits is the number of flits from which on a run of flits is worth its records.
 const fewestFlits = 4
 
-// convoys is what a domain knows of them.
-type convoys struct {
-	begun    bool     // there has been one
-	all      []convoy // in use and free
-	free     []int32  // records of all
-	arriving []int32  // those whose flits come into queues
-	passing  int64    // how many pass
-	reaching int64    // how many reach their terminal, where a flit a cycle leaves the network
+// flitRuns is what a domain knows of them.
+type flitRuns struct {
+	begun    bool      // there has been one
+	all      []flitRun // in use and free
+	free     []int32   // records of all
+	arriving []int32   // those whose flits come into queues
+	passing  int64     // how many pass
+	reaching int64     // how many reach their terminal, where a flit a cycle leaves the network
 	credits  []creditRun
 	leaving  []creditRun // flits that terminals send, by their ov
 	// Numbers in all and in credits, + 1; of all domains.
 	at       []int32 // by queue, then by terminal
 	creditAt []int32 // by ov
 
-	news       *sim.Wheel[convoyNews]
+	news       *sim.Wheel[flitRunNews]
 	creditNews *sim.Wheel[creditRun]
-	ends       *sim.Wheel[int32] // queue of a convoy that passes, or reaches its terminal, no longer, unless it has stopped before
+	ends       *sim.Wheel[int32] // queue of a run of flits that passes, or reaches its terminal, no longer, unless it has stopped before
 }
 
-// neverConvoys, which only tests set, lets every flit go by itself.
-var neverConvoys bool
+// neverFlitRuns, which only tests set, lets every flit go by itself.
+var neverFlitRuns bool
 
-// takesConvoys tells whether nothing in f looks at single flits.
-func (f *Fabric) takesConvoys() bool {
-	return !neverConvoys && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
+// takesFlitRuns tells whether nothing in f looks at single flits.
+func (f *Fabric) takesFlitRuns() bool {
+	return !neverFlitRuns && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
 		f.sensing == nil && f.hold == nil && f.lanes == nil && f.laneQueues == nil && !f.receives() && f.allocators == nil &&
 		!f.needs.Queues && !f.needs.Credits && f.domains[0].steps.whole > 0 && f.creditInterval <= oneCycle
 }
 
 const oneCycle = 1 << intervalShift
 
-// openConvoys lets the domains have convoys, if nothing is against it.
-func (f *Fabric) openConvoys() {
-	if !f.takesConvoys() {
+// openFlitRuns lets the domains have runs of flits, if nothing is against it.
+func (f *Fabric) openFlitRuns() {
+	if !f.takesFlitRuns() {
 		return
 	}
 	at, creditAt := make([]int32, len(f.queues)+len(f.terminals)), make([]int32, len(f.outVC))
 	for _, d := range f.domains {
-		d.convoys = &convoys{
+		d.flitRuns = &flitRuns{
 			at: at, creditAt: creditAt,
-			news: sim.NewWheel[convoyNews](f.horizon), creditNews: sim.NewWheel[creditRun](f.horizon), ends: sim.NewWheel[int32](min(f.horizon, 256)),
+			news: sim.NewWheel[flitRunNews](f.horizon), creditNews: sim.NewWheel[creditRun](f.horizon), ends: sim.NewWheel[int32](min(f.horizon, 256)),
 		}
 	}
 }
 
 // place is the number of where flits arrive.
-func (c *convoys) place(d *domain, queue int32) *int32 {
+func (c *flitRuns) place(d *domain, queue int32) *int32 {
 	if queue < 0 {
 		queue = int32(len(d.queues)) + ^queue
 	}
 	return check.At(c.at, uint32(queue))
 }
 
-// next is the first cycle after one in which anything of convoys happens.
-func (c *convoys) next(now int64) int64 {
+// next is the first cycle after one in which anything of runs of flits happens.
+func (c *flitRuns) next(now int64) int64 {
 	if len(c.arriving)+len(c.credits)+len(c.leaving) > 0 || c.passing+c.reaching > 0 {
 		return now + 1
 	}
 	return sooner(sooner(sooner(fabric.Never, c.news), c.creditNews), c.ends)
 }
 
-// arrive lets everything that belongs to convoys come that comes in a cycle.
-func (c *convoys) arrive(d *domain, cycle int64) {
+// arrive lets everything that belongs to runs of flits come that comes in a cycle.
+func (c *flitRuns) arrive(d *domain, cycle int64) {
 	for batch := c.ends.Next(cycle); batch != nil; batch = c.ends.Next(cycle) {
 		for _, queue := range batch {
 			c.end(d, queue)
@@ -136,8 +136,8 @@ func (c *convoys) arrive(d *domain, cycle int64) {
 	c.send(d)
 }
 
-// end ends the passing of a convoy of which all that it announced have crossed.
-func (c *convoys) end(d *domain, queue int32) {
+// end ends the passing of a run of flits of which all that it announced have crossed.
+func (c *flitRuns) end(d *domain, queue int32) {
 	number := c.place(d, queue)
 	if *number == 0 {
 		return
@@ -154,11 +154,11 @@ func (c *convoys) end(d *domain, queue int32) {
 	}
 }
 
-// hear begins a convoy, or ends the present one.
-func (c *convoys) hear(d *domain, n *convoyNews) {
+// hear begins a run of flits, or ends the present one.
+func (c *flitRuns) hear(d *domain, n *flitRunNews) {
 	number := c.place(d, n.queue)
 	if check.On && (n.flits > 0) != (*number == 0) {
-		d.broken("a convoy of %d flits comes to queue %d, where there is number %d", n.flits, n.queue, *number)
+		d.broken("a run of %d flits comes to queue %d, where there is number %d", n.flits, n.queue, *number)
 	}
 	if n.flits == 0 {
 		cv := &c.all[*number-1]
@@ -177,13 +177,13 @@ func (c *convoys) hear(d *domain, n *convoyNews) {
 		return
 	}
 	if len(c.free) == 0 {
-		c.all = append(c.all, convoy{})
+		c.all = append(c.all, flitRun{})
 		c.free = append(c.free, int32(len(c.all)))
 	}
 	*number = c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
 	cv := &c.all[*number-1]
-	*cv = convoy{flit: n.flit, left: n.flits, ov: -1}
+	*cv = flitRun{flit: n.flit, left: n.flits, ov: -1}
 	if n.queue < 0 {
 		c.reaching++
 		cv.until = d.cycle + int64(n.flits) - 1
@@ -193,27 +193,27 @@ func (c *convoys) hear(d *domain, n *convoyNews) {
 	c.comes(cv)
 }
 
-// comes adds a convoy to those whose flits come into their queues, and leaves takes it away.
-func (c *convoys) comes(cv *convoy) {
+// comes adds a run of flits to those whose flits come into their queues, and leaves takes it away.
+func (c *flitRuns) comes(cv *flitRun) {
 	cv.number = int32(len(c.arriving))
 	c.arriving = append(c.arriving, c.at[cv.queue]-1)
 }
 
-func (c *convoys) leaves(cv *convoy) {
+func (c *flitRuns) leaves(cv *flitRun) {
 	last := c.arriving[len(c.arriving)-1]
 	c.arriving[cv.number] = last
 	c.all[last].number = cv.number
 	c.arriving = c.arriving[:len(c.arriving)-1]
 }
 
-// release frees the record of a convoy that is over.
-func (c *convoys) release(number *int32) {
+// release frees the record of a run of flits that is over.
+func (c *flitRuns) release(number *int32) {
 	c.free = append(c.free, *number)
 	*number = 0
 }
 
-// bringFlits lets a flit of each convoy arrive that does not begin to pass.
-func (c *convoys) bringFlits(d *domain) {
+// bringFlits lets a flit of each run of flits arrive that does not begin to pass.
+func (c *flitRuns) bringFlits(d *domain) {
 	d.FlitHops += c.passing
 	d.DeliveredFlits += c.reaching
 	ready := uint32(d.steps.firstStep(d.cycle))

@@ -5,10 +5,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Conductor is what terminals belong to, where that is a model of its own that no thread
+// HostModel is what terminals belong to, where that is a model of its own that no thread
 // shares: it has packets born because others have arrived. It works between windows,
 // while nothing is simulated.
-type Conductor interface {
+type HostModel interface {
 	// Before is called before cycle first is simulated, and those behind it, up to end at
 	// most. Of what the sinks have been told, all up to the cycle before is there. It has
 	// packets born ([Fabric.WakeAt]), all that are born in the window of cycles that
@@ -17,16 +17,16 @@ type Conductor interface {
 	Before(first, end int64) int64
 }
 
-// Conduct is [Fabric.Attach] for a source with a conductor, and a sink for each domain
+// AttachModel is [Fabric.Attach] for a source with a host model, and a sink for each domain
 // (sinkOf is called for one after the other): what a domain's sink is told of it hears on
 // a thread of its own. A packet that is born because something arrived in a cycle must be
 // born so many cycles later, at least 1, or later; f may have been divided for as many
 // ([Fabric.DivideFor]).
-func (f *Fabric) Conduct(c Conductor, cycles int64, source fabric.Source, sinkOf func() fabric.Sink) error {
+func (f *Fabric) AttachModel(c HostModel, cycles int64, source fabric.Source, sinkOf func() fabric.Sink) error {
 	if err := f.ready(source); err != nil {
 		return err
 	}
-	f.conductor, f.lookahead = c, min(f.lookahead, cycles)
+	f.hostModel, f.lookahead = c, min(f.lookahead, cycles)
 	f.start(source, func(*domain) fabric.Sink { return sinkOf() })
 	return nil
 }
@@ -34,11 +34,11 @@ func (f *Fabric) Conduct(c Conductor, cycles int64, source fabric.Source, sinkOf
 // Present is the cycle in which terminal t is simulated.
 func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).cycle }
 
-// conduct lets the conductor work before the next window, and leaves out the cycles in
+// consultModel lets the host model work before the next window, and leaves out the cycles in
 // which nothing happens then.
-func (f *Fabric) conduct() {
+func (f *Fabric) consultModel() {
 	for first := f.from + 1; ; {
-		next := min(f.conductor.Before(first, f.end), f.nextWork(first))
+		next := min(f.hostModel.Before(first, f.end), f.nextWork(first))
 		if next <= first {
 			break
 		}

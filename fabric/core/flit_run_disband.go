@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// disband ends all convoys between two cycles and lets every flit and credit of theirs go by
+// disband ends all runs of flits between two cycles and lets every flit and credit of theirs go by
 // itself: the state of the network is then what it is without them. New ones begin as the
 // network goes on. Cost: linear in what is on its way.
 func (f *Fabric) disband() {
 	for _, d := range f.domains {
-		if d.convoys != nil {
-			d.convoys.disband(d)
+		if d.flitRuns != nil {
+			d.flitRuns.disband(d)
 		}
 	}
 }
@@ -24,7 +24,7 @@ type coming[T any] struct {
 }
 
 // disband is [Fabric.disband] for a domain.
-func (c *convoys) disband(d *domain) {
+func (c *flitRuns) disband(d *domain) {
 	var flits []coming[flit]
 	for i := range c.all {
 		cv := &c.all[i]
@@ -46,7 +46,7 @@ func (c *convoys) disband(d *domain) {
 	for _, l := range c.leaving {
 		c.stay(d, l)
 	}
-	c.news.Items(func(cycle int64, n *convoyNews) {
+	c.news.Items(func(cycle int64, n *flitRunNews) {
 		flits = append(flits, coming[flit]{n.flit, cycle, int64(n.flits)})
 	})
 	fileRuns(flits, func(e *flit) int32 { return e.queue }, func(cycle int64, e flit) {
@@ -67,7 +67,7 @@ func (c *convoys) disband(d *domain) {
 	fileRuns(credits, func(ov *int32) int32 { return *ov }, func(cycle int64, ov int32) { *d.credits[0].Place(cycle) = ov })
 	c.all, c.free, c.arriving, c.leaving, c.credits = c.all[:0], c.free[:0], c.arriving[:0], c.leaving[:0], c.credits[:0]
 	c.ends.Remove(func(*int32) bool { return true })
-	c.news.Remove(func(*convoyNews) bool { return true })
+	c.news.Remove(func(*flitRunNews) bool { return true })
 	c.creditNews.Remove(func(*creditRun) bool { return true })
 }
 
@@ -91,14 +91,14 @@ func fileRuns[T any](runs []coming[T], place func(*T) int32, file func(cycle int
 	}
 }
 
-// stay takes back the flits of a convoy that its terminal has still to send.
-func (c *convoys) stay(d *domain, l creditRun) {
+// stay takes back the flits of a run of flits that its terminal has still to send.
+func (c *flitRuns) stay(d *domain, l creditRun) {
 	t := (l.ov - d.terminalOV0) / int32(d.vcs)
 	te, o := &d.terminals[t], &d.out[d.terminalOut0+t]
 	te.left += l.left
 	d.outVC[l.ov].credits += l.left
 	o.nextFree -= int64(l.left) << intervalShift
 	next := wholeCycle(o.nextFree)
-	*c.news.Place(next + d.latency(o)) = convoyNews{flit: flit{queue: o.dest + int32(te.vc)}}
+	*c.news.Place(next + d.latency(o)) = flitRunNews{flit: flit{queue: o.dest + int32(te.vc)}}
 	d.wakeAt(t, te, next)
 }

@@ -5,16 +5,16 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// leave sends the next body flits of a terminal, which has just sent a flit, as a convoy,
+// leave sends the next body flits of a terminal, which has just sent a flit, as a run of flits,
 // if it has several and credits for them.
-func (c *convoys) leave(d *domain, t int32, te *terminal, o *outPort) {
+func (c *flitRuns) leave(d *domain, t int32, te *terminal, o *outPort) {
 	number := d.terminalOV(topology.TerminalID(t), int(te.vc))
 	ov := &d.outVC[number]
 	flits := min(te.left-1, ov.credits)
 	if flits < fewestFlits || d.pace(o).interval != oneCycle {
 		return
 	}
-	*c.news.Place(wholeCycle(o.nextFree) + d.latency(o)) = convoyNews{
+	*c.news.Place(wholeCycle(o.nextFree) + d.latency(o)) = flitRunNews{
 		flit{queue: o.dest + int32(te.vc), packet: te.packet << packetBits, dst: te.dst, state: te.state}, flits}
 	c.begun = true
 	c.leaving = append(c.leaving, creditRun{number, flits})
@@ -24,7 +24,7 @@ func (c *convoys) leave(d *domain, t int32, te *terminal, o *outPort) {
 }
 
 // hearCredits begins a run of credits, or ends the present one.
-func (c *convoys) hearCredits(run creditRun) {
+func (c *flitRuns) hearCredits(run creditRun) {
 	number := check.At(c.creditAt, uint32(run.ov))
 	if *number == 0 {
 		c.credits = append(c.credits, run)
@@ -35,7 +35,7 @@ func (c *convoys) hearCredits(run creditRun) {
 }
 
 // endCredits removes a run of credits.
-func (c *convoys) endCredits(i int) {
+func (c *flitRuns) endCredits(i int) {
 	c.creditAt[c.credits[i].ov] = 0
 	last := len(c.credits) - 1
 	if i < last {
@@ -46,7 +46,7 @@ func (c *convoys) endCredits(i int) {
 }
 
 // bringCredits lets a credit of each run come back.
-func (c *convoys) bringCredits(d *domain) {
+func (c *flitRuns) bringCredits(d *domain) {
 	for i := 0; i < len(c.credits); {
 		run := &c.credits[i]
 		o := check.At(d.outVC, uint32(run.ov))
@@ -65,8 +65,8 @@ func (c *convoys) bringCredits(d *domain) {
 	}
 }
 
-// send lets a flit of each convoy leave its terminal.
-func (c *convoys) send(d *domain) {
+// send lets a flit of each run of flits leave its terminal.
+func (c *flitRuns) send(d *domain) {
 	d.InjectedFlits += int64(len(c.leaving))
 	for i := 0; i < len(c.leaving); {
 		l := &c.leaving[i]

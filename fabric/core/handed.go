@@ -14,16 +14,16 @@ import (
 // There are two such pieces, for windows in turn: while the other reads what was sent in
 // the last one, the domain may be through with this one.
 
-// mail is what a domain has sent to another, by the last bit of the window's number.
-type mail [2]letterbox
+// handed is what a domain has sent to another, by the last bit of the window's number.
+type mail [2]handedWindow
 
-// letterbox is what a domain has sent to another in a window. The other only reads it.
-type letterbox struct {
-	first   int64 // cycle in which the first of it arrives; Never if there is nothing
-	flits   post[flit]
-	credits post[int32]
-	ramps   post[ramp]
-	_       [64]byte // not in one cache line with the next
+// window is what a domain has sent to another in a window. The other only reads it.
+type handedWindow struct {
+	first     int64 // cycle in which the first of it arrives; Never if there is nothing
+	flits     post[flit]
+	credits   post[int32]
+	schedules post[flitSchedule]
+	_         [64]byte // not in one cache line with the next
 }
 
 // post is items of one kind, with the cycles in which they arrive.
@@ -68,7 +68,7 @@ func (d *domain) send(window, now int64) {
 		m.first = m.flits.pack(d.flits[firstOutbox+i], now, fabric.Never)
 		m.first = m.credits.pack(d.credits[1+i], now, m.first)
 		if d.unit != nil {
-			m.first = m.ramps.pack(d.unit.ramps[1+i], now, m.first)
+			m.first = m.schedules.pack(d.unit.schedules[1+i], now, m.first)
 		}
 		d.sent = min(d.sent, m.first)
 	}
@@ -87,13 +87,13 @@ func (d *domain) receive(domains []*domain, me int, window int64) {
 		m.flits.unpack(d.flits[toSwitches])
 		m.credits.unpack(d.credits[0])
 		if d.unit != nil {
-			m.ramps.unpack(d.unit.ramps[0])
+			m.schedules.unpack(d.unit.schedules[0])
 		}
 	}
 }
 
-// deliverMail lets all domains have what was sent to them, while nothing is simulated.
-func (f *Fabric) deliverMail() {
+// deliverHanded lets all domains have what was sent to them, while nothing is simulated.
+func (f *Fabric) deliverHanded() {
 	for i, d := range f.domains {
 		d.receive(f.domains, i, f.window)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// succession is a workload that has taken over from another one: the packets that were
+// change of workload is a workload that has taken over from another one: the packets that were
 // born of that one are sent first, in their order, but it hears of nothing any more.
-type succession struct {
+type workloadChange struct {
 	before, after fabric.Workload
 	hears         fabric.Responder // after, if it is one
 	at            int64            // first cycle of after
@@ -16,19 +16,19 @@ type succession struct {
 }
 
 // succeed lets a workload take over from another one in a cycle.
-func succeed(before, after fabric.Workload, at int64) *succession {
+func succeed(before, after fabric.Workload, at int64) *workloadChange {
 	before.Stop(at)
 	after.Begin(at)
-	s := &succession{before: before, after: after, at: at, through: make([]bool, after.Terminals())}
+	s := &workloadChange{before: before, after: after, at: at, through: make([]bool, after.Terminals())}
 	s.hears, _ = after.(fabric.Responder)
 	return s
 }
 
 // Terminals implements [fabric.Workload], as the methods below do.
-func (s *succession) Terminals() int { return s.after.Terminals() }
+func (s *workloadChange) Terminals() int { return s.after.Terminals() }
 
 // Next implements [fabric.Source].
-func (s *succession) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+func (s *workloadChange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	if !s.through[t] {
 		if s.before.Next(t, until, spec) {
 			return true
@@ -41,39 +41,39 @@ func (s *succession) Next(t topology.TerminalID, until int64, spec *fabric.Packe
 	return s.after.Next(t, until, spec)
 }
 
-func (s *succession) Prefetch(terminals []int32) {
+func (s *workloadChange) Prefetch(terminals []int32) {
 	if p, ok := s.after.(prefetcher); ok {
 		p.Prefetch(terminals)
 	}
 }
 
 // Closed implements [fabric.Workload].
-func (s *succession) Closed() bool { return s.after.Closed() }
+func (s *workloadChange) Closed() bool { return s.after.Closed() }
 
 // Begin implements [fabric.Workload]: each of the two has begun.
-func (s *succession) Begin(int64) {}
+func (s *workloadChange) Begin(int64) {}
 
 // Stop implements [fabric.Workload].
-func (s *succession) Stop(c int64) {
+func (s *workloadChange) Stop(c int64) {
 	s.before.Stop(min(c, s.at))
 	s.after.Stop(c)
 }
 
 // Behind implements [fabric.Workload].
-func (s *succession) Behind(c int64) bool { return s.after.Behind(c) }
+func (s *workloadChange) Behind(c int64) bool { return s.after.Behind(c) }
 
 // BehindBy implements [fabric.Workload].
-func (s *succession) BehindBy(now int64) float64 { return s.after.BehindBy(now) }
+func (s *workloadChange) BehindBy(now int64) float64 { return s.after.BehindBy(now) }
 
 // Deliver implements [fabric.Responder].
-func (s *succession) Deliver(d *fabric.Delivery) {
+func (s *workloadChange) Deliver(d *fabric.Delivery) {
 	if s.hears != nil && d.Birth >= s.at {
 		s.hears.Deliver(d)
 	}
 }
 
 // Start implements [fabric.Responder]: that of a run that goes on.
-func (s *succession) Start(engine func(t topology.TerminalID) fabric.Engine) {
+func (s *workloadChange) Start(engine func(t topology.TerminalID) fabric.Engine) {
 	for _, w := range []fabric.Workload{s.before, s.after} {
 		if r, ok := w.(fabric.Responder); ok {
 			r.Start(engine)
@@ -82,14 +82,14 @@ func (s *succession) Start(engine func(t topology.TerminalID) fabric.Engine) {
 }
 
 // Alarm implements [fabric.Responder].
-func (s *succession) Alarm(t topology.TerminalID) {
+func (s *workloadChange) Alarm(t topology.TerminalID) {
 	if s.hears != nil {
 		s.hears.Alarm(t)
 	}
 }
 
 // Measures implements [fabric.Responder].
-func (s *succession) Measures() []string {
+func (s *workloadChange) Measures() []string {
 	if s.hears == nil {
 		return nil
 	}
@@ -97,20 +97,20 @@ func (s *succession) Measures() []string {
 }
 
 // AppendState implements [fabric.Workload].
-func (s *succession) AppendState(b []byte) []byte {
+func (s *workloadChange) AppendState(b []byte) []byte {
 	a := snapshot.Writer()
 	s.archive(a)
 	return append(b, a.Bytes()...)
 }
 
 // RestoreState implements [fabric.Workload].
-func (s *succession) RestoreState(b []byte) error {
+func (s *workloadChange) RestoreState(b []byte) error {
 	a := snapshot.Reader(b)
 	s.archive(a)
 	return a.End()
 }
 
-func (s *succession) archive(a *snapshot.Archive) {
+func (s *workloadChange) archive(a *snapshot.Archive) {
 	archiveKept(a, s.before)
 	archiveKept(a, s.after)
 	snapshot.Array(a, "terminals", s.through, snapshot.Bool)
