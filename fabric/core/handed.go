@@ -15,7 +15,7 @@ import (
 // the last one, the domain may be through with this one.
 
 // handed is what a domain has sent to another, by the last bit of the window's number.
-type mail [2]handedWindow
+type handed [2]handedWindow
 
 // window is what a domain has sent to another in a window. The other only reads it.
 type handedWindow struct {
@@ -63,8 +63,8 @@ func (p *post[T]) unpack(w *sim.Wheel[T]) {
 // send packs what d has sent to others up to a cycle: that in which a window ends.
 func (d *domain) send(window, now int64) {
 	d.sent = fabric.Never
-	for i := range d.mail {
-		m := &d.mail[i][window&1]
+	for i := range d.handed {
+		m := &d.handed[i][window&1]
 		m.first = m.flits.pack(d.flits[firstOutbox+i], now, fabric.Never)
 		m.first = m.credits.pack(d.credits[1+i], now, m.first)
 		if d.unit != nil {
@@ -80,7 +80,7 @@ func (d *domain) receive(domains []*domain, me int, window int64) {
 		if from == d {
 			continue
 		}
-		m := &from.mail[me][window&1]
+		m := &from.handed[me][window&1]
 		if m.first == fabric.Never {
 			continue
 		}
@@ -99,8 +99,8 @@ func (f *Fabric) deliverHanded() {
 	}
 	for _, d := range f.domains {
 		d.sent = fabric.Never
-		for i := range d.mail {
-			d.mail[i][0].first, d.mail[i][1].first = fabric.Never, fabric.Never
+		for i := range d.handed {
+			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"under", "others", "elsewhere", // counted again
 		"foldAt", "emptyAt", "first", "firstCycle", // found again
 		"late", "queued", "passed", "pending", "sent", // added up before
-		"handed",                                                                         // counts while a packet is delivered
+		"handed",                                                                          // counts while a packet is delivered
 		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "unobserved", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
 	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
@@ -31,7 +31,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[workloadChange](t, "before", "after", "through", "hears", "at")
 	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
 	snapshottest.Names[faults](t, "origin", "now", "known", "sourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
-	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
+	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                                // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
@@ -65,7 +65,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"handed", "sent", // handed over when cycles have been simulated
 		"routesAhead", "plain", "vcSpecial", // follow from the settings
 		"flitRuns", // are disbanded before
-		"decides", // is found again
+		"decides",  // is found again
 		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "workers", "source", "checkAt",
 		"hostModel") // made before
