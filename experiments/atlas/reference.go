@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +48,7 @@ type Target struct {
 // Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
 // Any of the tables may be missing, not all. name is what the folder is called in messages.
 // Numbers and curves with problems have them as their Faults. The error is of type
-// experiments.Problems: nothing can be judged, and why.
+// experiments.Problems: there is no table.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
 	there := 0
@@ -86,37 +85,7 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 		r.readCurves()
 	}
 	r.setNoise()
-	if faults := r.FaultsOf(r.Targets, r.pointers()); len(faults) > 0 && !r.readable() {
-		return nil, faults
-	}
 	return r, nil
-}
-
-// pointers are the curves.
-func (r *Reference) pointers() []*Curve {
-	all := make([]*Curve, len(r.Curves))
-	for i := range all {
-		all[i] = &r.Curves[i]
-	}
-	return all
-}
-
-// readable tells whether anything is.
-func (r *Reference) readable() bool {
-	return slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.Faults) == 0 }) ||
-		slices.ContainsFunc(r.Curves, func(c Curve) bool { return len(c.Faults) == 0 })
-}
-
-// FaultsOf are the problems of some numbers and curves, and of the seeds.
-func (r *Reference) FaultsOf(targets []Target, curves []*Curve) experiments.Problems {
-	all := []experiments.Problems{r.seedFaults}
-	for i := range targets {
-		all = append(all, targets[i].Faults)
-	}
-	for _, c := range curves {
-		all = append(all, c.Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // table reads the named columns of a CSV table; false if there is none. A row that cannot be

@@ -79,7 +79,7 @@ const largestFile = 64 << 20
 // ReadFolder reads all tables of curves in a folder and the configurations beside
 // them. Tables without any of the columns of a curve are left aside, and named in
 // ignored. name is what the folder is called in messages. A curve with problems has them as
-// its Faults. The error is of type experiments.Problems: no curve could be read, and why.
+// its Faults. The error is of type experiments.Problems: there is no curve.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
@@ -99,20 +99,8 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 	if len(curves) == 0 {
 		return nil, nil, experiments.Problems{{At: name, Message: fmt.Sprintf("holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))}}
 	}
-	if faults := FaultsOf(curves); !slices.ContainsFunc(curves, func(c Curve) bool { return len(c.Faults) == 0 }) {
-		return nil, nil, faults
-	}
 	slices.SortStableFunc(curves, func(a, b Curve) int { return strings.Compare(a.Name, b.Name) })
 	return curves, ignored, nil
-}
-
-// FaultsOf are the problems of some curves.
-func FaultsOf(curves []Curve) experiments.Problems {
-	var all []experiments.Problems
-	for i := range curves {
-		all = append(all, curves[i].Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // reader reads a folder.

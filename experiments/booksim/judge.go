@@ -275,28 +275,26 @@ func (c *Curve) At(loads []float64) {
 	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return !slices.Contains(loads, p.Load) })
 }
 
-// Table is the content of verdicts.csv: for every load of every curve the means with
-// the least and the most of the seeds, the difference of the means and what is
-// allowed, in percent of BookSim2's.
-func Table(rows []Row) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"curve", "source", "offered_load", "metric",
-		"booksim2_mean", "booksim2_least", "booksim2_most", "booksim2_seeds", "weft_mean", "weft_least", "weft_most", "weft_seeds",
-		"difference_percent", "allowed_percent", "verdict", "note"}}
-	for _, r := range rows {
-		cells := []string{r.Curve, r.File, "", r.Metric, "", "", "", "", "", "", "", "", "", "", r.Verdict, r.Note}
-		if r.Load > 0 {
-			cells[2] = strconv.FormatFloat(r.Load, 'g', -1, 64)
-		}
-		r.Peer.cells(cells[4:8])
-		r.Own.cells(cells[8:12])
-		if len(r.Peer) > 0 && len(r.Own) > 0 {
-			peer, _ := r.Peer.moments()
-			own, _ := r.Own.moments()
-			cells[12], cells[13] = rounded(100*(own/peer-1)), rounded(100*r.Allowed/peer)
-		}
-		t.Rows = append(t.Rows, cells)
+// Columns are those of verdicts.csv: for every load of every curve the means with the least and
+// the most of the seeds, the difference of the means and what is allowed, in percent of
+// BookSim2's.
+var Columns = []string{"curve", "source", "offered_load", "metric",
+	"booksim2_mean", "booksim2_least", "booksim2_most", "booksim2_seeds", "weft_mean", "weft_least", "weft_most", "weft_seeds",
+	"difference_percent", "allowed_percent"}
+
+func (r *Row) verdict() judge.Row {
+	cells := []string{r.Curve, r.File, "", r.Metric, "", "", "", "", "", "", "", "", "", ""}
+	if r.Load > 0 {
+		cells[2] = strconv.FormatFloat(r.Load, 'g', -1, 64)
 	}
-	return t
+	r.Peer.cells(cells[4:8])
+	r.Own.cells(cells[8:12])
+	if len(r.Peer) > 0 && len(r.Own) > 0 {
+		peer, _ := r.Peer.moments()
+		own, _ := r.Own.moments()
+		cells[12], cells[13] = rounded(100*(own/peer-1)), rounded(100*r.Allowed/peer)
+	}
+	return judge.Row{Cells: cells, Verdict: r.Verdict, Note: r.Note}
 }
 
 // cells are the mean, least, most and number of a sample.

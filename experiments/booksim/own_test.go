@@ -156,7 +156,7 @@ var updateValidation = flag.Bool("update-validation", false, "rewrite docs/valid
 func writeValidation(t *testing.T, rows []Row) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Table(rows).Write(&b); err != nil {
+	if err := tableOf(rows).Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	docs := filepath.Join("..", "..", "docs")

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -42,7 +41,6 @@ func (r *Run) fault(at, format string, args ...any) {
 type Folder struct {
 	Runs []Run
 	path string
-	name string // for messages
 }
 
 // columns of the index, each needed.
@@ -54,9 +52,9 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
 // the index. Runs with problems have them as their Faults. The error is of type
-// experiments.Problems: no run can be judged, and why, each with file and line.
+// experiments.Problems, each with file and line: there is no index, or nothing in it.
 func ReadFolder(path string) (*Folder, error) {
-	f := &Folder{path: path, name: path}
+	f := &Folder{path: path}
 	file := f.file("index.tsv")
 	text, err := input.ReadInput(file, input.MaxInput)
 	if err != nil {
@@ -71,24 +69,7 @@ func ReadFolder(path string) (*Folder, error) {
 	if len(f.Runs) == 0 {
 		return nil, experiments.Problems{{At: file, Message: "holds no runs"}}
 	}
-	if !Readable(f.Runs) {
-		return nil, FaultsOf(f.Runs)
-	}
 	return f, nil
-}
-
-// Readable tells whether any of some runs can be judged.
-func Readable(runs []Run) bool {
-	return slices.ContainsFunc(runs, func(r Run) bool { return len(r.Faults) == 0 })
-}
-
-// FaultsOf are the problems of some runs.
-func FaultsOf(runs []Run) experiments.Problems {
-	var all []experiments.Problems
-	for i := range runs {
-		all = append(all, runs[i].Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // file is the path of a file in the folder.
