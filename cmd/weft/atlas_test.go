@@ -181,7 +181,7 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	for _, want := range []string{"of 3 numbers 1 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable", "d/curves/" + cut + ".csv:2: 3 cells, want 4",
-		"jellyfish_n57_r8.edges.gz: cannot be read: unexpected EOF", `d/curves.csv:6: curve "absent" is not in the folder curves`,
+		"jellyfish_n57_r8.edges.gz: cannot be read: damaged gzip file: unexpected EOF", `d/curves.csv:6: curve "absent" is not in the folder curves`,
 		"d/targets.csv:4: 2 cells, want 6", "2 of 2 curves agree; points: 2 agree, 0 differ, 1 not judged, 0 not run, 3 unreadable"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("no %q in\n%s", want, stderr)

@@ -1,25 +1,22 @@
 package judge
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/weft-sim/weft/experiments"
 )
 
 // TestTable: a row that is cut, or no row at all, leaves those after it.
 func TestTable(t *testing.T) {
-	table, err := Open("\ufeffa, b\n1,2\n3\n4,\"5\"x\n 6 ,7\n8,\"9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := table.Missing("b", "c"); len(missing) != 1 || missing[0] != "c" {
-		t.Errorf("missing %v", missing)
+	folder := fstest.MapFS{"a.csv": {Data: []byte("\ufeffa, b\n1,2\n3\n4,\"5\"x\n 6 ,7\n8,\"9")}, "empty.csv": {}, "wide.csv": {Data: []byte("\xff\xfea\x00")}, "sub/x": {}}
+	table, err := OpenTable(folder, "data", "a.csv", ',', "b", "c")
+	if err == nil || err.Error() != "data/a.csv:1: has no column c; want b, c" {
+		t.Error(err)
 	}
 	var got []string
 	for {
@@ -27,16 +24,18 @@ func TestTable(t *testing.T) {
 		if !more {
 			break
 		}
-		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == ""))
+		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
 	}
 	if want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := Open(""); !errors.Is(err, io.EOF) {
-		t.Error(err)
+	for file, want := range map[string]string{"empty.csv": "data/empty.csv: an empty file; want a table with the columns a", "sub": "data/sub: cannot be read: it is no regular file", "wide.csv": "data/wide.csv: not a CSV table: the file is UTF-16"} {
+		if _, err := OpenTable(folder, "data", file, ',', "a"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Error(err)
+		}
 	}
-	if _, err := Open("\xff\xfea\x00"); err == nil {
-		t.Error("UTF-16 is read")
+	if table, err := OpenTable(folder, "data", "none", ',', "a"); table != nil || err != nil {
+		t.Error(err)
 	}
 }
 
