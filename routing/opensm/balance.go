@@ -7,14 +7,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// hopMatrix holds hop counts by link and destination: hops[l*n+d] is the number
-// of hops from the switch that link l starts at to node d by that link, 255 where
-// it must not be taken.
-type hopMatrix struct {
-	n    int
-	hops []uint8
-}
-
 // balancer chooses among the ports of least hops, the rule that minhop, dor, updn
 // and dnup share (osm_ucast_mgr.c, osm_switch_recommend_path).
 type balancer struct {

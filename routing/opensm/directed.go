@@ -41,10 +41,7 @@ func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMa
 	for to := range d.s.nodes() {
 		if unrestricted(to) {
 			for l, link := range d.s.Links {
-				m.hops[l*n+int(to)] = noPath
-				if h := distance[int(to)*n+int(link.Peer)]; h < noPath-1 {
-					m.hops[l*n+int(to)] = h + 1
-				}
+				m.hops[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
 			}
 			continue
 		}

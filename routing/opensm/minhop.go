@@ -21,25 +21,3 @@ func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tabl
 	b := balancer{s: s, o: o, oneNeighbour: oneNeighbour}
 	return b.route(engine, m)
 }
-
-// minHops is the matrix of all shortest paths and detours: by each link one hop
-// more than its far end has.
-func (s *Subnet) minHops() (hopMatrix, error) {
-	distance, err := s.distances()
-	if err != nil {
-		return hopMatrix{}, err
-	}
-	n := len(s.Switches)
-	m := hopMatrix{n, make([]uint8, len(s.Links)*n)}
-	for l, link := range s.Links {
-		// Distances are the same both ways.
-		for d, hops := range distance[int(link.Peer)*n:][:n] {
-			if hops < noPath-1 {
-				m.hops[l*n+d] = hops + 1
-			} else {
-				m.hops[l*n+d] = noPath
-			}
-		}
-	}
-	return m, nil
-}

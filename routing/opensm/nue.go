@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
 func init() {
@@ -66,37 +65,28 @@ type nueSearch struct {
 	*nueGraph
 	t      *Tables
 	s      *Subnet
+	paths  *Paths
 	order  []int32  // the nodes, in OpenSM's order
-	load   []uint8  // by node: its LIDs and those of its adapters, modulo 256 as in OpenSM
-	weight []uint64 // by channel
+	weight []uint64 // by channel, as in paths
 	tree   []int32  // by node: channel of the lane's tree of escape that leads there, -1 none
 	// Of the destination:
 	source int32
-	used   []int32   // by node: channel that it is reached by, -1 none
-	dist   []uint64  // by node
+	used   []int32   // by node: channel that it is reached by, -1 none; as in paths
+	dist   []uint64  // by node, as in paths
 	far    []uint64  // by channel: distance at its end when it was last looked at
 	others [][]int32 // by node: further channels into it that are in the graph
 	found  []int32   // by node: how many times paths were led another way before it was found
-	heap   sssp.Heap // of channels
-	nodes  sssp.Heap
+	heap   heap      // of channels
 }
 
 func newNueSearch(t *Tables) *nueSearch {
 	s := t.Subnet
 	n, links := int(s.nodes()), len(s.Links)
-	w := &nueSearch{t: t, s: s, nueGraph: newNueGraph(s), order: s.nueOrder(), load: make([]uint8, n), weight: make([]uint64, links),
-		tree: make([]int32, n), used: make([]int32, n), dist: make([]uint64, n), far: make([]uint64, links+n),
-		others: make([][]int32, n), found: make([]int32, n), heap: sssp.NewHeap(links), nodes: sssp.NewHeap(n)}
-	total := uint64(0)
-	for at := range s.nodes() {
-		lids := 1 + len(s.hosts(at))<<s.LMC
-		w.load[at] = uint8(lids)
-		total += uint64(lids)
-	}
-	for l := range w.weight {
-		w.weight[l] = total * total
-	}
-	return w
+	paths := NewPaths(s, s.lidCount)
+	paths.order = s.nueOrder()
+	return &nueSearch{t: t, s: s, nueGraph: newNueGraph(s), paths: paths, order: paths.order, weight: paths.weight,
+		tree: make([]int32, n), used: paths.Used, dist: paths.distance, far: make([]uint64, links+n),
+		others: make([][]int32, n), found: make([]int32, n), heap: newHeap(links)}
 }
 
 // nueOrder lists the nodes by LID, the low byte first: OpenSM compares LIDs in the byte
@@ -139,29 +129,7 @@ func (w *nueSearch) lane(ends []topology.TerminalID) (ok bool) {
 // ok is false if some have none.
 func (w *nueSearch) span(root int32) (ok bool) {
 	w.source = root
-	w.nodes.Clear()
-	for _, n := range w.order {
-		w.used[n], w.dist[n] = -1, sssp.Infinity
-		w.nodes.Insert(n, sssp.Infinity)
-	}
-	w.dist[root] = 0
-	w.nodes.Lower(root, 0)
-	for w.nodes.Len() > 0 {
-		n := w.nodes.Pop()
-		for l := w.start[n]; l < w.start[n+1]; l++ {
-			to := w.peer[l]
-			if d := w.dist[n] + w.weight[l]; d < w.dist[to] {
-				w.used[to], w.dist[to] = l, d
-				w.nodes.Lower(to, d)
-			}
-		}
-	}
-	for n, l := range w.used {
-		if l < 0 && int32(n) != root {
-			return false
-		}
-	}
-	return true
+	return w.paths.search(Unreached, root) == 0
 }
 
 // follow leads all paths from the source along the tree of escape: it turns round what
@@ -176,7 +144,8 @@ func (w *nueSearch) follow() {
 	}
 }
 
-// enter fills the column of a LID and makes the links of its paths heavier.
+// enter fills the column of a LID and makes the links of its paths heavier, by the LIDs of
+// a switch and its adapters modulo 256 as in OpenSM.
 func (w *nueSearch) enter(lid int, port uint8) {
 	w.t.LFT[w.source][lid] = port
 	for n, l := range w.used {
@@ -185,7 +154,7 @@ func (w *nueSearch) enter(lid int, port uint8) {
 		}
 		w.t.LFT[n][lid] = w.s.Links[w.back[l]].Port
 		for at := int32(n); at != w.source; at = w.begin[w.used[at]] {
-			w.weight[w.used[at]] += uint64(w.load[n])
+			w.weight[w.used[at]] += uint64(uint8(w.paths.lids[n]))
 		}
 	}
 }

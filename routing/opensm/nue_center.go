@@ -13,29 +13,19 @@ func (s *Subnet) center(order []int32, hosts []int) int32 {
 	hull := s.hull(order, hosts)
 	between, behind, paths := make([]float64, n), make([]float64, n), make([]uint64, n)
 	before := make([][]int32, n) // neighbours from which a node is reached, one for each cable
-	distance := make([]int32, n)
-	queue := make([]int32, 0, n)
+	search := breadth{s: s}
 	for _, from := range order {
 		if !hull[from] {
 			continue
 		}
-		for at := range distance {
-			distance[at], paths[at], before[at] = -1, 0, before[at][:0]
+		search.from(hull, from)
+		for _, at := range search.queue {
+			paths[at], before[at] = 0, before[at][:0]
 		}
-		distance[from], paths[from] = 0, 1
-		queue = append(queue[:0], from)
-		for head := 0; head < len(queue); head++ {
-			at := queue[head]
+		paths[from] = 1
+		for _, at := range search.queue {
 			for _, l := range s.links(at) {
-				to := l.Peer
-				if !hull[to] {
-					continue
-				}
-				if distance[to] < 0 {
-					distance[to] = distance[at] + 1
-					queue = append(queue, to)
-				}
-				if distance[to] == distance[at]+1 {
+				if to := l.Peer; search.hops[to] == search.hops[at]+1 {
 					paths[to] += paths[at]
 					before[to] = append(before[to], at)
 				}
@@ -45,8 +35,8 @@ func (s *Subnet) center(order []int32, hosts []int) int32 {
 		// passed and the host is no end.
 		for host := range 1 + hosts[from] {
 			clear(behind)
-			for i := len(queue) - 1; i >= 0; i-- {
-				at := queue[i]
+			for i := len(search.queue) - 1; i >= 0; i-- {
+				at := search.queue[i]
 				ends := hosts[at]
 				if at == from && host > 0 {
 					ends--
@@ -77,25 +67,14 @@ func (s *Subnet) hull(order []int32, hosts []int) []bool {
 	for at, count := range hosts {
 		hull[at] = count > 0
 	}
-	distance, done := make([]int32, len(order)), make([]bool, len(order))
+	done := make([]bool, len(order))
 	queue := make([]int32, 0, len(order))
+	search := breadth{s: s}
 	for _, from := range order {
 		if !hull[from] {
 			continue
 		}
-		for at := range distance {
-			distance[at] = -1
-		}
-		distance[from] = 0
-		queue = append(queue[:0], from)
-		for head := 0; head < len(queue); head++ {
-			for _, l := range s.links(queue[head]) {
-				if distance[l.Peer] < 0 {
-					distance[l.Peer] = distance[queue[head]] + 1
-					queue = append(queue, l.Peer)
-				}
-			}
-		}
+		search.from(nil, from)
 		clear(done)
 		done[from] = true
 		for _, end := range order {
@@ -107,7 +86,7 @@ func (s *Subnet) hull(order []int32, hosts []int) []bool {
 			for head := 0; head < len(queue); head++ {
 				at := queue[head]
 				for _, l := range s.links(at) {
-					if !done[l.Peer] && distance[l.Peer]+1 == distance[at] {
+					if !done[l.Peer] && search.hops[l.Peer]+1 == search.hops[at] {
 						hull[l.Peer], done[l.Peer] = true, true
 						queue = append(queue, l.Peer)
 					}

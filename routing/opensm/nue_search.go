@@ -3,8 +3,6 @@ package opensm
 import (
 	"cmp"
 	"slices"
-
-	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
 // grow searches paths from a node to all others: Dijkstra's algorithm over channels, with
@@ -14,9 +12,9 @@ import (
 func (w *nueSearch) grow(source int32) {
 	w.source = source
 	for n := range w.used {
-		w.used[n], w.dist[n], w.found[n], w.others[n] = -1, sssp.Infinity, -1, w.others[n][:0]
+		w.used[n], w.dist[n], w.found[n], w.others[n] = -1, Infinity, -1, w.others[n][:0]
 	}
-	w.heap.Clear()
+	w.heap.clear()
 	w.dist[source] = 0
 	color := w.newMark()
 	c := w.imaginary(source)
@@ -26,8 +24,8 @@ func (w *nueSearch) grow(source int32) {
 	for turns := int32(0); ; {
 		missing -= w.settle(c, turns, color)
 		switch {
-		case w.heap.Len() > 0:
-			c = w.heap.Pop()
+		case w.heap.size() > 0:
+			c = w.heap.pop()
 			continue
 		case missing > 0:
 			if c = w.backtrack(color); c >= 0 {
@@ -74,13 +72,13 @@ func (w *nueSearch) settle(c, turns, color int32) (reached int) {
 					reached++
 					w.found[to] = turns
 				} else {
-					w.heap.Remove(old)
+					w.heap.remove(old)
 					if before := w.used[w.begin[old]]; before >= 0 {
 						w.undo(w.at(before, old))
 					}
 				}
 				w.far[next] = d
-				w.heap.Insert(next, d)
+				w.heap.insert(next, d)
 			}
 			w.used[to], w.dist[to] = next, d
 		}
@@ -120,13 +118,13 @@ func (w *nueSearch) backtrack(color int32) int32 {
 	var turns []turn
 	var after []int32
 	for _, n := range w.order {
-		if w.dist[n] != sssp.Infinity {
+		if w.dist[n] != Infinity {
 			continue
 		}
 		turns = turns[:0]
 		for l := w.start[n]; l < w.start[n+1]; l++ {
 			near := w.peer[l]
-			if w.dist[near] == sssp.Infinity {
+			if w.dist[near] == Infinity {
 				continue
 			}
 			after = w.after(near, after)

@@ -92,26 +92,3 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 	}
 	return roots
 }
-
-// ranks are the distances from the nearest of some switches; 255 where no path
-// leads.
-func (s *Subnet) ranks(from []int32) []uint8 {
-	rank := make([]uint8, len(s.Switches))
-	for n := range rank {
-		rank[n] = noPath
-	}
-	queue := slices.Clone(from)
-	for _, n := range from {
-		rank[n] = 0
-	}
-	for head := 0; head < len(queue); head++ {
-		n := queue[head]
-		for _, l := range s.links(n) {
-			if rank[l.Peer] == noPath && rank[n] < noPath-1 {
-				rank[l.Peer] = rank[n] + 1
-				queue = append(queue, l.Peer)
-			}
-		}
-	}
-	return rank
-}

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -22,7 +22,7 @@ func init() {
 	param.Register(multicast.Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
 		func(c OpenSMSSSPConfig, env multicast.Env) (multicast.Engine, error) {
 			builder, err := newSSSPMC(env.Graph, c.LMC)
-			if refused := (*sssp.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
+			if refused := (*opensm.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
 				return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, shortest{env.Hops}))
 			}
 			if err != nil {
