@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // balancer chooses among the ports of least hops, the rule that minhop, dor, updn
@@ -62,10 +62,7 @@ func (b *balancer) destinations() ([]destination, error) {
 	var ends []End
 	done := make([]bool, b.s.adapterPorts())
 	if len(b.o.Order) > 0 {
-		byGUID := map[uint64]topology.TerminalID{}
-		for t, guid := range b.s.Names.PortGUID {
-			byGUID[guid] = topology.TerminalID(t)
-		}
+		byGUID := ib.NewIdentities(b.s.Names).Terminals
 		for _, guid := range b.o.Order {
 			if t, known := byGUID[guid]; known && !done[t] {
 				done[t] = true

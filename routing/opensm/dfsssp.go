@@ -106,7 +106,8 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	b.pairs = make([]int, available+1)
 	b.pairs[0] = all * (all - 1)
 	b.pairs[0] -= b.t.Subnet.adapterPorts() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
-	layer := newDependencies(b.t.Subnet)
+	channels := newChannels(b.t.Subnet)
+	layer := newDependencies(b.t.Subnet, channels)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {
 			if b.path = b.t.follow(n, lid, b.path); len(b.path) > 0 {
@@ -118,7 +119,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 		last := i == available-1
 		next := (*dependencies)(nil)
 		if !last {
-			next = newDependencies(b.t.Subnet)
+			next = newDependencies(b.t.Subnet, channels)
 		}
 		search := newCycleSearch(layer)
 		for search.run() {

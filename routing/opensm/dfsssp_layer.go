@@ -5,6 +5,7 @@ package opensm
 // ends, whose shape depends on the order of insertion and decides where the search
 // for cycles begins.
 type dependencies struct {
+	*channels
 	s     *Subnet
 	edges []edge
 	uses  []bundleUse
@@ -13,8 +14,7 @@ type dependencies struct {
 	out         [][]int32 // edges in order of insertion
 	left, right []int32   // in the tree, -1 none
 	root        int32     // -1 none
-	edgeAt      []int32   // by edgeStart[channel] + local index of the next link: edge, -1 none
-	edgeStart   []int32
+	edgeAt      []int32   // by dependency: edge, -1 none
 }
 
 // edge is a dependency of one channel on another.
@@ -28,18 +28,13 @@ type edge struct {
 // bundleUse is an element of the list of bundles that use an edge.
 type bundleUse struct{ bundle, next int32 }
 
-func newDependencies(s *Subnet) *dependencies {
+func newDependencies(s *Subnet, c *channels) *dependencies {
 	n := len(s.Links)
-	d := &dependencies{s: s, there: make([]bool, n), out: make([][]int32, n), left: make([]int32, n), right: make([]int32, n), root: -1, edgeStart: make([]int32, n)}
-	size := int32(0)
-	for l, link := range s.Links {
-		d.left[l], d.right[l] = -1, -1
-		d.edgeStart[l] = size
-		size += s.Start[link.Peer+1] - s.Start[link.Peer]
-	}
-	d.edgeAt = make([]int32, size)
-	for i := range d.edgeAt {
-		d.edgeAt[i] = -1
+	d := &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), left: make([]int32, n), right: make([]int32, n), root: -1, edgeAt: make([]int32, c.slots)}
+	for _, list := range [][]int32{d.left, d.right, d.edgeAt} {
+		for i := range list {
+			list[i] = -1
+		}
 	}
 	return d
 }
@@ -48,7 +43,7 @@ func newDependencies(s *Subnet) *dependencies {
 func (d *dependencies) key(l int32) uint64 {
 	link := d.s.Links[l]
 	back := d.s.Links[link.Back]
-	return uint64(d.s.SwitchLID[back.Peer])<<48 | uint64(link.Port)<<32 | uint64(d.s.SwitchLID[link.Peer])<<16 | uint64(back.Port)
+	return uint64(d.s.SwitchLID[link.From])<<48 | uint64(link.Port)<<32 | uint64(d.s.SwitchLID[link.Peer])<<16 | uint64(back.Port)
 }
 
 // insert puts a channel into the tree.
@@ -72,11 +67,6 @@ func (d *dependencies) insert(l int32) {
 	}
 }
 
-// slot is where the edge between two consecutive channels of a path is entered.
-func (d *dependencies) slot(from, to int32) *int32 {
-	return &d.edgeAt[d.edgeStart[from]+to-d.s.Start[d.s.Links[from].Peer]]
-}
-
 // add enters a bundle of so many pairs.
 func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 	for i, l := range path {
@@ -86,7 +76,7 @@ func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 		if i == 0 {
 			continue
 		}
-		slot := d.slot(path[i-1], l)
+		slot := &d.edgeAt[d.at(path[i-1], l)]
 		if *slot < 0 {
 			*slot = int32(len(d.edges))
 			d.edges = append(d.edges, edge{from: path[i-1], to: l, first: -1, last: -1})
@@ -108,7 +98,7 @@ func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 // withdraw notes that so many pairs have left the edges of a path.
 func (d *dependencies) withdraw(path []int32, pairs int) {
 	for i := 1; i < len(path); i++ {
-		if slot := *d.slot(path[i-1], path[i]); slot >= 0 {
+		if slot := d.edgeAt[d.at(path[i-1], path[i])]; slot >= 0 {
 			d.edges[slot].removed += pairs
 		}
 	}
@@ -124,7 +114,7 @@ func (d *dependencies) remove(number int32) {
 			break
 		}
 	}
-	*d.slot(e.from, e.to) = -1
+	d.edgeAt[d.at(e.from, e.to)] = -1
 }
 
 // empty forgets who uses the edges of a channel.
@@ -238,7 +228,7 @@ func (c *cycleSearch) weakest() int32 {
 		if next < 0 {
 			return best
 		}
-		e := *c.d.slot(l, next)
+		e := c.d.edgeAt[c.d.at(l, next)]
 		if n := c.d.edges[e].weight - c.d.edges[e].removed; best < 0 || n < left {
 			best, left = e, n
 		}

@@ -77,14 +77,16 @@ func newLASH(s *Subnet, switches []lashSwitch) *lash {
 	w.start = []int32{0}
 	for i, sw := range switches {
 		w.number[sw.node] = int32(i)
+		w.start = append(w.start, w.start[i]+int32(len(sw.links)))
 		for j, l := range sw.links {
 			w.index[int(l.to)*n+i] = int16(j)
-			w.begin, w.peer, w.cables = append(w.begin, int32(i)), append(w.peer, l.to), append(w.cables, l.cables)
 		}
-		w.start = append(w.start, int32(len(w.peer)))
 	}
-	for c, to := range w.peer {
-		w.back = append(w.back, w.channel(to, w.begin[c]))
+	for i, sw := range switches {
+		for _, l := range sw.links {
+			w.channels.add(int32(i), l.to, w.channel(l.to, int32(i)))
+			w.cables = append(w.cables, l.cables)
+		}
 	}
 	return w
 }

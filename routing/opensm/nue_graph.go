@@ -9,8 +9,7 @@ package opensm
 //
 // Channel links+n is an imaginary one into node n: paths to n begin there.
 type nueGraph struct {
-	channels
-	slot []int32 // by channel: where its dependencies begin, one for each channel out of the node at its end
+	*channels
 	// Each channel and dependency has a mark; alias is the colour of a mark, real the
 	// one that it was merged into.
 	channelMark, mark []int32 // by channel, by slot
@@ -32,23 +31,12 @@ const (
 )
 
 func newNueGraph(s *Subnet) *nueGraph {
-	g := &nueGraph{}
-	g.start = s.Start
-	for _, l := range s.Links {
-		g.begin = append(g.begin, s.Links[l.Back].Peer)
-		g.peer = append(g.peer, l.Peer)
-		g.back = append(g.back, l.Back)
-	}
+	g := &nueGraph{channels: newChannels(s)}
 	for n := range s.nodes() {
-		g.begin, g.peer, g.back = append(g.begin, n), append(g.peer, n), append(g.back, -1)
-	}
-	size := int32(0)
-	for _, to := range g.peer {
-		g.slot = append(g.slot, size)
-		size += g.start[to+1] - g.start[to]
+		g.channels.add(n, n, -1)
 	}
 	g.channelMark, g.channelWet, g.seen = make([]int32, len(g.peer)), make([]bool, len(g.peer)), make([]int32, len(g.peer))
-	g.mark, g.wet = make([]int32, size), make([]bool, size)
+	g.mark, g.wet = make([]int32, g.slots), make([]bool, g.slots)
 	return g
 }
 
@@ -71,9 +59,6 @@ func (g *nueGraph) newMark() int32 {
 	g.alias, g.real = append(g.alias, m), append(g.real, m)
 	return m
 }
-
-// at is the slot of the dependency of channel c on channel d, which begins where c ends.
-func (g *nueGraph) at(c, d int32) int32 { return g.slot[c] + d - g.start[g.peer[c]] }
 
 // imaginary is the channel into a node at which paths to it begin.
 func (g *nueGraph) imaginary(n int32) int32 { return int32(len(g.slot)) - int32(len(g.start)) + 1 + n }

@@ -82,36 +82,55 @@ func (l *LIDs) Switch(lid int) (topology.SwitchID, bool) {
 // Highest is the highest LID known; 0 if none is.
 func (l *LIDs) Highest() int { return max(0, len(l.end)-1) }
 
+// Identities finds the switches and terminals of a fabric by GUID.
+type Identities struct {
+	Names     *topology.Names
+	Switches  map[uint64]topology.SwitchID
+	Terminals map[uint64]topology.TerminalID // by port GUID
+}
+
+// NewIdentities takes the GUIDs of [Names].
+func NewIdentities(names *topology.Names) *Identities {
+	ids := &Identities{names, make(map[uint64]topology.SwitchID, len(names.SwitchGUID)), make(map[uint64]topology.TerminalID, len(names.PortGUID))}
+	for s, guid := range names.SwitchGUID {
+		ids.Switches[guid] = topology.SwitchID(s)
+	}
+	for t, guid := range names.PortGUID {
+		ids.Terminals[guid] = topology.TerminalID(t)
+	}
+	return ids
+}
+
 // subnet finds the parts of a fabric by what dumps call them.
 type subnet struct {
-	graph    *topology.Graph
-	names    *topology.Names
-	switches map[uint64]topology.SwitchID // by GUID
-	ends     map[uint64]int               // by port GUID: terminals, then switches
-	lids     *LIDs                        // as stated
-	within   map[uint64]bool              // port GUIDs of aggregation nodes
+	*Identities
+	graph  *topology.Graph
+	lids   *LIDs           // as stated
+	within map[uint64]bool // port GUIDs of aggregation nodes
 }
 
 func newSubnet(g *topology.Graph) *subnet {
-	n := &subnet{graph: g, names: Names(g), switches: map[uint64]topology.SwitchID{}, ends: map[uint64]int{}, lids: StatedLIDs(g), within: map[uint64]bool{}}
-	for _, a := range n.names.Aggregation {
+	n := &subnet{NewIdentities(Names(g)), g, StatedLIDs(g), map[uint64]bool{}}
+	for _, a := range n.Names.Aggregation {
 		n.within[a.PortGUID] = true
 	}
-	for t, guid := range n.names.PortGUID {
-		n.ends[guid] = t
-	}
-	for s, guid := range n.names.SwitchGUID {
-		n.ends[guid] = g.Terminals() + s
-		n.switches[guid] = topology.SwitchID(s)
-	}
 	return n
+}
+
+// byGUID is the destination with a port GUID: a terminal, or terminals + a switch.
+func (n *subnet) byGUID(guid uint64) (destination int, known bool) {
+	if s, known := n.Switches[guid]; known {
+		return n.graph.Terminals() + int(s), true
+	}
+	t, known := n.Terminals[guid]
+	return int(t), known
 }
 
 // port is the port of a switch with a physical number; NoPort if it has no cable.
 func (n *subnet) port(s topology.SwitchID, number int) topology.PortID {
 	first, end := n.graph.Ports(s)
 	for p := first; p < end; p++ {
-		if int(n.names.Port[p]) == number {
+		if int(n.Names.Port[p]) == number {
 			return p
 		}
 	}

@@ -110,7 +110,7 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 // line.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	in := input.NewLines(r, name)
-	ids := newIdentities(graph)
+	ids := ib.NewIdentities(ib.Names(graph))
 	tables := make(MFTs, graph.Switches())
 	listed := make([]bool, graph.Switches())
 	at := noSwitch
@@ -121,7 +121,7 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 		case strings.HasPrefix(text, "Switch "):
 			at = unknownSwitch
 			guid, err := parseHex(strings.TrimSpace(text[len("Switch "):]), 64)
-			s, known := ids.switches[guid]
+			s, known := ids.Switches[guid]
 			switch {
 			case err != nil:
 				in.Problem("switch without a GUID: %s", input.Quote(text))
@@ -143,8 +143,8 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 			case at == unknownSwitch:
 			case len(tables[at]) > 0 && tables[at][len(tables[at])-1].MLID >= row.MLID:
 				in.Problem("row %#x is out of order", row.MLID)
-			case int32(slices.Max(row.Ports)) > ids.names.SwitchPorts[at]:
-				in.Problem("row %#x has a port beyond %d", row.MLID, ids.names.SwitchPorts[at])
+			case int32(slices.Max(row.Ports)) > ids.Names.SwitchPorts[at]:
+				in.Problem("row %#x has a port beyond %d", row.MLID, ids.Names.SwitchPorts[at])
 			default:
 				tables[at] = append(tables[at], row)
 			}

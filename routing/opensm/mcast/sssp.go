@@ -1,6 +1,8 @@
 package mcast
 
 import (
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm"
@@ -28,6 +30,11 @@ type ssspMC struct {
 type hopTable struct {
 	n    int
 	hops []uint8 // [to*n+from]
+}
+
+// newHopTable knows no path.
+func newHopTable(n int) hopTable {
+	return hopTable{n, slices.Repeat([]uint8{multicast.Unreachable}, n*n)}
 }
 
 func (h hopTable) rowTo(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
@@ -65,10 +72,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	for s := range b.depth {
 		b.depth[s] = -1
 	}
-	b.hops = hopTable{n, make([]uint8, n*n)}
-	for i := range b.hops.hops {
-		b.hops.hops[i] = multicast.Unreachable
-	}
+	b.hops = newHopTable(n)
 	b.paths.Unicast(func(e opensm.End, i int) {
 		if e.Terminal >= 0 || i > 0 { // the root rule looks at the base LID of the switch
 			return
