@@ -1,6 +1,8 @@
 package opensm
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // noPath is the hop count, and the port, of what cannot be reached.
 const noPath = 255
