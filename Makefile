@@ -28,7 +28,7 @@ THREADS := Threads|TestForks$$
 # in that, the most costly first; those of others, and those of memory, in the usual one.
 CHECKED := ./fabric/core ./routing/... ./fabric/... ./sim/...
 UNCHECKED = $(shell $(GO) list ./... | grep -vE '/weft/(sim|fabric|routing)(/|$$)')
-CHOSEN  := Threads|^Test(FailingUnits|Convoys|Blame|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|SnapshotsOfTracesWithFaults|Conformance|RandomNetworks|RandomFabrics|AroundFaults)$$
+CHOSEN  := Threads|^Test(Convoys|Blame|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|SnapshotsOfTracesWithFaults|Conformance|RandomNetworks|RandomFabrics|AroundFaults)$$
 MEMORY  := Allocates|RegisteredAllocators|^TestArray$$
 
 # The number by which tests choose cases, of those that differ little: the commit's.
@@ -60,13 +60,13 @@ test-checked: ## run the tests of the simulator itself with bounds and invariant
 	$(GO) test -timeout $(TEST_TIMEOUT) -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
-	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/weft || status=$$?; \
+	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/command || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 test-report: ## use reports in a headless Chromium and run the notebook in pandas (Debian); pictures of the pages go to WEFT_PICTURES
 	@status=0; .ci/packages chromium && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
-	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Notebook ./cmd/weft || status=$$?; \
+	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Notebook ./cmd/command || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
@@ -95,7 +95,7 @@ soak-kills: ## kill long points of every kind that is kept, 30 times each, and g
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
-	SOAK_TIME=1m $(GO) test ./cmd/weft -run '^TestAtlasPage$$' -count 1 -timeout 0
+	SOAK_TIME=1m $(GO) test ./cmd/command -run '^TestAtlasPage$$' -count 1 -timeout 0
 
 fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
@@ -115,7 +115,7 @@ tidy:
 	$(GO) mod tidy -diff
 
 arrows:
-	$(GO) test -run '^TestImportArrows$$' ./cmd/weft
+	$(GO) test -run '^TestImportArrows$$' ./cmd/command
 
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
@@ -147,14 +147,14 @@ reproduce: build ## reproduce the papers' figures and tables
 verdicts: build ## reproduce the papers in full (or go on), then refresh docs/verdicts.csv and the tables of docs/papers.md
 	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed
 	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
-	$(GO) test ./cmd/weft -run TestPapersPage -update
+	$(GO) test ./cmd/command -run TestPapersPage -update
 
 atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md and docs/atlas.csv
 	$(BIN) atlas --measure --resume --out $(RESULTS)/atlas
 	cp $(RESULTS)/atlas/atlas.md $(RESULTS)/atlas/atlas.csv docs/
 
 golden: ## rewrite golden files and generated documentation
-	$(GO) test ./cmd/weft -update
+	$(GO) test ./cmd/command -update
 
 clean: ## remove what was built and computed here
 	rm -rf bin $(RESULTS)

@@ -23,39 +23,28 @@ import (
 //
 // and give it a registry and a default with [Choose].
 type Choice[E, T any] struct {
-	registry *param.Registry[E, T]
-	name     string
-	config   any      // of the registry's type for name
-	table    string   // dotted name of the table, for errors
-	key      string   // of the choice in its table
-	given    []string // parameters that the file sets
-	shared   *Shared
+	param.Choice[E, T]
+	table  string   // dotted name of the table, for errors
+	key    string   // of the choice in its table
+	given  []string // parameters that the file sets
+	shared *Shared
 }
 
 // Choose is a Choice from registry with the default name.
 func Choose[E, T any](registry *param.Registry[E, T], name string) Choice[E, T] {
-	return Choice[E, T]{registry: registry, name: name}
+	return Choice[E, T]{Choice: param.Choose(registry, name)}
 }
-
-// Name is the chosen entry.
-func (c *Choice[E, T]) Name() string { return c.name }
-
-// String is Name, so that descriptions show it as a default.
-func (c Choice[E, T]) String() string { return c.name }
-
-// Config is a pointer to the chosen entry's configuration.
-func (c *Choice[E, T]) Config() any { return c.config }
 
 // Build constructs the chosen entry. Errors carry dotted keys.
 func (c *Choice[E, T]) Build(env E) (T, error) {
-	built, err := c.registry.Build(c.name, c.config, env)
+	built, err := c.Choice.Build(env)
 	if err != nil {
 		var zero T
 		return zero, Under(c.table, join(c.table, c.blamed()), err)
 	}
 	if c.shared != nil {
-		unused := c.registry.Unused(c.name, env, built)
-		for _, key := range fieldsOf(reflect.ValueOf(c.config).Elem()).names {
+		unused := c.Registry().Unused(c.Name(), env, built)
+		for _, key := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).names {
 			c.shared.note(join(c.table, key), !slices.Contains(unused, key), slices.Contains(c.given, key))
 		}
 	}
@@ -65,8 +54,8 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 // blamed is the key of the table that errors without a key are about: the one
 // that names a file, if there is one, otherwise the choice.
 func (c *Choice[E, T]) blamed() string {
-	if r, ok := readerOf(c.config); ok {
-		for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+	if r, ok := readerOf(c.Config()); ok {
+		for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
 				return f.name
 			}
@@ -93,13 +82,13 @@ func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 // these name.
 func (c *Choice[E, T]) Fingerprint() string {
 	var key strings.Builder
-	fmt.Fprintf(&key, "%s %s", c.kind(), c.name)
-	for _, f := range fieldsOf(reflect.ValueOf(c.config).Elem()).list {
+	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
+	for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
 		for _, s := range appendResolved(nil, f.name, f.value) {
 			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
 		}
 	}
-	if r, ok := readerOf(c.config); ok {
+	if r, ok := readerOf(c.Config()); ok {
 		for _, path := range r.Files() {
 			fmt.Fprintf(&key, "\ncontent = %s", c.shared.digest(path))
 		}
@@ -166,39 +155,10 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 // forget lets go of everything; what is asked for again is built again.
 func (s *Shared) forget() { s.entries.Clear() }
 
-// chooser is a *Choice of any registry.
-type chooser interface {
-	Name() string
-	choose(table, key, name string) error
-	Config() any
-	names() []string
-	describe(name string) param.Description
-	kind() string
-	share(*Shared)
-	give(parameter string)
+// place tells a choice where it stands in a file, and what the points of that share.
+func (c *Choice[E, T]) place(table, key string, shared *Shared) {
+	c.table, c.key, c.given, c.shared = table, key, nil, shared
 }
 
-func (c *Choice[E, T]) choose(table, key, name string) error {
-	config, err := c.registry.Config(name)
-	if err != nil {
-		return err
-	}
-	c.name, c.config, c.table, c.key, c.given = name, config, table, key, nil
-	return nil
-}
-
-func (c *Choice[E, T]) share(s *Shared) { c.shared = s }
-
+// give notes a parameter that the file sets.
 func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
-
-func (c *Choice[E, T]) names() []string { return c.registry.Names() }
-
-func (c *Choice[E, T]) kind() string { return c.registry.Kind() }
-
-func (c *Choice[E, T]) describe(name string) param.Description {
-	d, err := c.registry.Describe(name)
-	if err != nil {
-		panic("experiments: " + err.Error())
-	}
-	return d
-}

@@ -34,66 +34,62 @@ type decoder struct {
 func (d *decoder) table(path string, values map[string]any, config any) {
 	fields := fieldsOf(reflect.ValueOf(config).Elem())
 	used := map[string]bool{}
-	targets := []any{config}
 	candidates := slices.Clone(fields.names)
-	for _, f := range fields.list {
+	unjudged := false // of an unknown choice: its parameters cannot be judged
+	var place func(f field, of interface{ give(string) })
+	place = func(f field, of interface{ give(string) }) {
 		raw, given := values[f.name]
 		used[f.name] = true
-		if c, ok := f.value.Addr().Interface().(chooser); ok {
-			c.share(d.shared)
-			d.choose(path, f, c, raw, given)
-			if c.Config() == nil {
-				continue // an unknown choice: its parameters cannot be judged
+		if given && of != nil {
+			of.give(f.name)
+		}
+		if c, ok := f.value.Addr().Interface().(param.Chooser); ok {
+			if in, ok := c.(interface {
+				place(table, key string, shared *Shared)
+				give(string)
+			}); ok {
+				in.place(path, f.name, d.shared)
+				of = in
+			}
+			if d.choose(path, f, c, raw, given); c.Config() == nil {
+				unjudged = true
+				return
 			}
 			parameters := fieldsOf(reflect.ValueOf(c.Config()).Elem())
-			for _, p := range parameters.list {
-				used[p.name] = true
-				if raw, given := values[p.name]; given {
-					c.give(p.name)
-					d.setting(join(path, p.name), p, raw)
-				}
-			}
 			candidates = append(candidates, parameters.names...)
-			targets = append(targets, c.Config())
+			for _, p := range parameters.list {
+				place(p, of)
+			}
 		} else if given {
 			d.setting(join(path, f.name), f, raw)
 		} else if _, scalar := f.value.Addr().Interface().(encoding.TextUnmarshaler); !scalar && f.value.Kind() == reflect.Struct {
 			d.table(join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
 	}
+	for _, f := range fields.list {
+		place(f, nil)
+	}
 	for _, name := range sortedKeys(values) {
-		if !used[name] && !d.badChoice(fields) {
+		if !used[name] && !unjudged {
 			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
 		}
 	}
-	for _, target := range targets {
-		d.params(path, param.Validate(target))
-	}
+	d.params(path, param.Validate(config))
 }
 
-// badChoice tells whether a choice of the table could not be made.
-func (d *decoder) badChoice(fields fieldSet) bool {
-	for _, f := range fields.list {
-		if c, ok := f.value.Addr().Interface().(chooser); ok && c.Config() == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (d *decoder) choose(path string, f field, c chooser, raw any, given bool) {
+func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given bool) {
 	key := join(path, f.name)
 	name := c.Name()
 	if given {
 		s, ok := raw.(string)
 		if !ok {
-			d.doc.problem(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.names(), ", "))
+			d.doc.problem(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.Names(), ", "))
 			return
 		}
 		name = s
 	}
-	if err := c.choose(path, f.name, name); err != nil {
-		d.doc.problem(key, "= %q: unknown %s%s: known are %s", name, c.kind(), param.DidYouMean(name, c.names()), strings.Join(c.names(), ", "))
+	if err := c.Choose(name); err != nil {
+		d.doc.problem(key, "= %q: unknown %s%s: known are %s", name, c.Kind(), param.DidYouMean(name, c.Names()), strings.Join(c.Names(), ", "))
 	}
 }
 
@@ -292,6 +288,11 @@ func newElement(t reflect.Type) reflect.Value {
 	element := reflect.New(t)
 	if d, ok := element.Interface().(Defaulter); ok {
 		d.Defaults()
+	}
+	for _, f := range fieldsOf(element.Elem()).list {
+		if c, ok := f.value.Addr().Interface().(param.Chooser); ok && c.Name() == "" {
+			panic(fmt.Sprintf("experiments: setting %s of %v chooses from nothing: its method Defaults has to give it a registry", f.name, t))
+		}
 	}
 	return element.Elem()
 }

@@ -72,23 +72,30 @@ func describeTable(f field) TableDescription {
 		v = newElement(v.Type().Elem())
 	}
 	t.Params = param.DescribeParams(v.Addr().Interface())
+	t.choices(v, map[string]bool{})
+	return t
+}
+
+// choices documents the choices among the settings of a struct, and those of what can be
+// chosen.
+func (t *TableDescription) choices(v reflect.Value, known map[string]bool) {
 	for _, inner := range fieldsOf(v).list {
-		c, ok := inner.value.Addr().Interface().(chooser)
-		if !ok {
+		c, ok := inner.value.Addr().Interface().(param.Chooser)
+		if !ok || known[inner.name] {
 			continue
 		}
-		choice := ChoiceDescription{Key: inner.name, Registry: c.kind(), Default: c.Name()}
-		for _, name := range c.names() {
-			choice.Entries = append(choice.Entries, c.describe(name))
+		known[inner.name] = true
+		choice := ChoiceDescription{Key: inner.name, Registry: c.Kind(), Default: c.Name()}
+		for _, name := range c.Names() {
+			choice.Entries = append(choice.Entries, c.Describe(name))
 		}
 		t.Choices = append(t.Choices, choice)
-		for i := range t.Params {
-			if t.Params[i].Key == inner.name {
-				t.Params[i].Type = "name"
+		for _, name := range c.Names() {
+			if c.Choose(name) == nil {
+				t.choices(reflect.ValueOf(c.Config()).Elem(), known)
 			}
 		}
 	}
-	return t
 }
 
 // HeaderParams describes the keys of a file outside all tables.

@@ -61,7 +61,7 @@ func fileReaders(config any) []fileReader {
 	var found []fileReader
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
-		if c, ok := v.Addr().Interface().(chooser); ok {
+		if c, ok := v.Addr().Interface().(param.Chooser); ok {
 			if r, ok := readerOf(c.Config()); ok {
 				found = append(found, r)
 			}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/weft-sim/weft/collectives"
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -44,24 +42,9 @@ func Registered() []Category {
 			}
 		}
 	}
-	// Skeletons name collectives by a plain string, and switches their allocator.
-	byName["collectives"] = Category{"collectives", entriesOf(collectives.Registry)}
-	byName["allocators"] = Category{"allocators", entriesOf(allocator.Registry)}
 	var all []Category
 	for _, name := range sortedKeys(byName) {
 		all = append(all, byName[name])
-	}
-	return all
-}
-
-// entriesOf describes everything in a registry.
-func entriesOf[E, T any](r *param.Registry[E, T]) (all []param.Description) {
-	for _, name := range r.Names() {
-		d, err := r.Describe(name)
-		if err != nil {
-			panic("experiments: " + err.Error())
-		}
-		all = append(all, d)
 	}
 	return all
 }

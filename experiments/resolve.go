@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // resolve lists every setting of a configuration with the value that it has
@@ -22,7 +24,7 @@ func resolve(config any) []setting {
 }
 
 func appendResolved(all []setting, path string, v reflect.Value) []setting {
-	if c, ok := v.Addr().Interface().(chooser); ok {
+	if c, ok := v.Addr().Interface().(param.Chooser); ok {
 		all = append(all, setting{path, c.Name()})
 		if c.Config() != nil {
 			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {

@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -62,4 +64,19 @@ func TestChoicesInTablesOfNames(t *testing.T) {
 		}
 	}
 	t.Error("the choice is not documented")
+}
+
+// TestChoicesWithoutRegistry: a table of names whose choice nobody has given a registry is told
+// to the one who declares it.
+func TestChoicesWithoutRegistry(t *testing.T) {
+	defer func() {
+		if said := fmt.Sprint(recover()); !strings.Contains(said, "setting type of experiments.bare chooses from nothing") {
+			t.Error(said)
+		}
+	}()
+	newElement(reflect.TypeFor[bare]())
+}
+
+type bare struct {
+	Type Choice[int, toyShape] `toml:"type" doc:"kind of shape"`
 }

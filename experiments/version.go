@@ -14,15 +14,25 @@ import (
 var version string
 
 // Version names the build of weft: what make has said, or the module's version,
-// which for a build from a checkout holds the commit.
+// which for a build from a checkout holds the commit. Of a program of another module it is
+// weft's version and that of the program.
 func Version() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
 	}
-	return "devel"
+	for _, d := range info.Deps {
+		if d.Path == "github.com/weft-sim/weft" {
+			if d.Replace != nil {
+				d = &debug.Module{Version: "devel"}
+			}
+			return d.Version + " in " + info.Main.Path + " " + info.Main.Version
+		}
+	}
+	return info.Main.Version
 }
 
 // build names the code that runs more exactly than Version where that says

@@ -62,6 +62,10 @@ func (c *Config) CheckSettings(routing Routing) error {
 		problems = append(problems, prefixed(part.prefix, param.Validate(part.config))...)
 	}
 	problems = append(problems, c.checkUnit(routing)...)
+	if _, escapes := routing.(EscapeRouting); escapes && c.Switch.Marks() {
+		problems = append(problems, &param.ParamError{Key: "switch.marking", Value: c.Switch.Marking.Name(),
+			Want: `"none" with this routing, whose packets wait for several ports at once: nobody counts what waits for one`})
+	}
 	vcs, need := c.Switch.VCs, routing.VCs()
 	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,
@@ -146,8 +150,8 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
 	}
-	if allocator.TraitsOf(s.Allocator).Queues {
-		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator))
+	if allocator.TraitsOf(s.Allocator.Name()).Queues {
+		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator.Name()))
 	}
 	if c.Terminal.BufferFlits > 0 {
 		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
@@ -168,6 +172,9 @@ func (c *Config) CheckMulticast() error {
 	s := &c.Switch
 	if n := c.Terminal.BufferFlits; n > 0 {
 		return &param.ParamError{Key: "terminal.buffer_flits", Value: n, Want: "0 with multicast packets: their copies do not wait for credits of terminals"}
+	}
+	if s.Marks() {
+		return &param.ParamError{Key: "switch.marking", Value: s.Marking.Name(), Want: `"none" with multicast packets, whose copies share one mark`}
 	}
 	if !s.Hold && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}

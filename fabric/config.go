@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -47,31 +48,37 @@ func (c *PhysicalConfig) Validate() error {
 // switch core; a core with speedup s takes s steps a cycle, so that at speedup
 // 1 a step is a cycle of the flit clock.
 type SwitchConfig struct {
-	VCs               int      `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
-	BufferFlits       int      `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
-	RouteCycles       int      `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
-	VCAllocCycles     int      `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: heads take a virtual channel by winning the switch" unit:"cycles of the switch core" min:"0" max:"10000"`
-	SwitchAllocCycles int      `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
-	CrossbarCycles    int      `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
-	CreditCycles      int      `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
-	CreditsPerCycle   int      `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
-	Speedup           float64  `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
-	Allocator         string   `toml:"allocator" doc:"switch allocator: one of those in weft list allocators"`
-	Iterations        int      `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
-	OutputBufferFlits int      `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
-	CreditSensing     string   `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
-	CreditsUndelayed  []string `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
-	VLArbHigh         string   `toml:"vlarb_high" doc:"InfiniBand's arbitration between lanes, which are virtual channels: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: flits of all lanes take turns"`
-	VLArbLow          string   `toml:"vlarb_low" doc:"table of low priority"`
-	VLHighLimit       int      `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
-	FlowControl       string   `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
-	Hold              bool     `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
-	Pipeline          string   `toml:"pipeline" doc:"route_cycles and vc_alloc_cycles of the packets behind the front of a queue: overlapped with the leaving of those before them, or serial, from the front of the queue on" choices:"overlapped|serial"`
-	Forwarding        string   `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
+	VCs               int              `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
+	BufferFlits       int              `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
+	RouteCycles       int              `toml:"route_cycles" doc:"route computation" unit:"cycles of the switch core" min:"0" max:"10000"`
+	VCAllocCycles     int              `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: heads take a virtual channel by winning the switch" unit:"cycles of the switch core" min:"0" max:"10000"`
+	SwitchAllocCycles int              `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
+	CrossbarCycles    int              `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
+	CreditCycles      int              `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
+	CreditsPerCycle   int              `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
+	Speedup           float64          `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
+	Allocator         allocator.Choice `toml:"allocator" doc:"switch allocator"`
+	Iterations        int              `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
+	OutputBufferFlits int              `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
+	Marking           marking.Choice   `toml:"marking" doc:"when ports mark packets for congestion, which programs are told of"`
+	CreditSensing     string           `toml:"credit_sensing" doc:"delay credits by the congestion that their round trips show; auto: where the routing relies on it" choices:"auto|on|off"`
+	CreditsUndelayed  []string         `toml:"credits_undelayed" doc:"channel classes over which credits are never delayed by credit sensing"`
+	VLArbHigh         string           `toml:"vlarb_high" doc:"InfiniBand's arbitration between lanes, which are virtual channels: table of high priority, LANE:WEIGHT,... with weights of 64 bytes; empty with vlarb_low: flits of all lanes take turns"`
+	VLArbLow          string           `toml:"vlarb_low" doc:"table of low priority"`
+	VLHighLimit       int              `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
+	FlowControl       string           `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
+	Hold              bool             `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
+	Pipeline          string           `toml:"pipeline" doc:"route_cycles and vc_alloc_cycles of the packets behind the front of a queue: overlapped with the leaving of those before them, or serial, from the front of the queue on" choices:"overlapped|serial"`
+	Forwarding        string           `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
 }
 
 // Validate checks the allocator; see [param.Validate].
-func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator, c.Iterations) }
+func (c *SwitchConfig) Validate() error { return allocator.Check(c.Allocator.Name(), c.Iterations) }
+
+// Marks tells whether ports mark packets.
+func (c *SwitchConfig) Marks() bool {
+	return c.Marking.Name() != marking.None && c.Marking.Name() != ""
+}
 
 // TerminalConfig is the [terminal] table.
 type TerminalConfig struct {
@@ -101,8 +108,8 @@ func DefaultConfig() Config {
 		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.ISLIP, Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
-			CreditSensing: "auto", CreditsUndelayed: []string{"global"},
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.Named(allocator.ISLIP), Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
+			Marking: marking.Named(marking.None), CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},
 	}

@@ -20,6 +20,9 @@ type Needs struct {
 	// Greedy: of Queues, all decisions of a cycle at a switch see the queues as they were before
 	// the first of them (a parallel allocator). Without it each sees those made before it.
 	Greedy bool
+	// Packets: of packets, more is read than their destination: [Head].Src, Level, Entropy and
+	// Marked.
+	Packets bool
 	// Departs: packets are decided as they leave their terminals, by a [Departer].
 	Departs bool
 	// SensesCredits: credit round-trip sensing is on where switch.credit_sensing is "auto".

@@ -48,6 +48,10 @@ type PacketSpec struct {
 	// it may travel on, all the way. MLID then takes the place of Dst.
 	VCs  uint32
 	MLID int32
+	// Level is the packet's class of service, 0 to 15, and Entropy what its sender chooses a
+	// path by: a routing that declares Needs.Packets is told.
+	Level   uint8
+	Entropy uint16
 }
 
 // Sink is told of every packet that arrives whole.
@@ -67,6 +71,7 @@ type Delivery struct {
 	Flits      int32
 	NonMinimal bool
 	Multicast  bool // a copy of a multicast packet
+	Marked     bool // by a port on its way
 	Tag        uint64
 }
 

@@ -54,6 +54,14 @@ type Head struct {
 	// source. Bit [NonMinimal] is also read by the statistics.
 	State uint32
 	Flits int32 // the packet's length, where an EscapeRouting decides again; else 0
+
+	// With Needs.Packets only: who sent the packet, the level and the entropy that it has been
+	// given ([PacketSpec]), and whether a port has marked it. What [Explorer] lists does not
+	// depend on them.
+	Src     topology.TerminalID
+	Level   uint8
+	Marked  bool
+	Entropy uint16
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,36 @@ func TestConnectionsPaperMemory(t *testing.T) {
 			if v.Verdict != want {
 				t.Errorf("%s: %s %s: %v, target %v: %s %s", name, v.Target.Case, v.Target.Metric, v.Measured, v.Target.Value, v.Verdict, v.Note)
 			}
+		}
+	}
+}
+
+// TestSettingsOfCollectives: the settings of the collective that a skeleton runs stand beside
+// its name. Where an alltoall turns from Bruck's algorithm to the ring decides which of the two
+// it is; a broadcast takes as long from any root, but ranks end at other times.
+func TestSettingsOfCollectives(t *testing.T) {
+	mpi := func(more string) string {
+		return "kind = \"mpi\"\n[job]\nranks = 8\nfinish_times = true\n[placement]\nper_node = 1\n[workload]\ntype = \"osu-alltoall\"\nbytes = \"4KiB\"\n" + more
+	}
+	times := func(more string) []float64 {
+		return numbers(t, execute(t, load(t, mpi(more), experiments.Options{}), experiments.Execution{}).Tables["ranks"], "finish_ns")
+	}
+	bruck, ring := times(`algorithm = "alltoall-bruck"`), times(`algorithm = "alltoall-ring"`)
+	if slices.Equal(bruck, ring) {
+		t.Fatal("Bruck's algorithm and the ring take the same time")
+	}
+	both := times("algorithm = \"alltoall-library\"\n[sweep]\n\"workload.critical\" = [\"4KiB\", \"4095B\"]")
+	if want := append(bruck, ring...); !slices.Equal(both, want) {
+		t.Errorf("up to 4 KiB by Bruck's algorithm, and up to 4,095 B:\n%v, want\n%v", both, want)
+	}
+	for more, want := range map[string]string{
+		"algorithm = \"alltoal-ring\"\n":               `workload.algorithm = "alltoal-ring": unknown collective (did you mean "alltoall-ring"?)`,
+		"algorithm = \"alltoall-ring\"\nroot = 3\n":    "workload.root is not a key of [workload]",
+		"algorithm = \"reduce-binomial\"\nroot = 8\n":  "workload.root = 8: want a rank: 0 to 7",
+		"algorithm = \"reduce-binomial\"\nroot = -1\n": "workload.root = -1: want at least 0",
+	} {
+		if _, err := experiments.Load("x.toml", mpi(more), experiments.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", more, err, want)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
-	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
+	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err != nil {
 		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)

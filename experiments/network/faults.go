@@ -218,9 +218,8 @@ type Routed struct {
 	faults  *fabric.FaultPlan // nil: nothing for the fabric to know of
 }
 
-// Build builds a routing, around the faults if there are any, for a switch of
-// some settings and a flit clock.
-func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig, clock sim.Time) (b Routed, err error) {
+// Build builds a routing, around the faults if there are any, for a network of some settings.
+func (x *Faults) Build(r *RoutingTable, env routing.Env, config *fabric.Config) (b Routed, err error) {
 	if len(x.Tables) == 0 {
 		b.Routing, err = r.Type.Build(env)
 		b.first = b.Routing
@@ -238,10 +237,15 @@ func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig,
 		return b, err
 	}
 	b.Routing, b.first = routings, routings.During(0)
-	b.faults = x.plan(b.Eras, routings, clock)
+	b.faults = x.plan(b.Eras, routings, config.Fabric.Clock)
+	s := &config.Switch
 	switch {
+	case b.faults != nil && config.Fabric.Unit == fabric.UnitPacket:
+		return b, experiments.At("fabric.unit", fmt.Errorf("= %q does not go with faults that come or go during the run, or cut terminals off: \"flit\" does", config.Fabric.Unit))
 	case len(b.Eras) > 1 && s.SensesCredits(b.first):
 		return b, experiments.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
+	case len(b.Eras) > 1 && s.VLArbHigh+s.VLArbLow != "":
+		return b, experiments.At("switch.vlarb_low", errors.New("does not go with faults that come or go during the run: packets may be dropped while they cross a switch"))
 	case x.Recovery.Retries > 0 && x.Recovery.Timeout <= 0:
 		return b, &param.ParamError{Key: "recovery.timeout", Value: x.Recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}

@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 		{"MLID", []string{"MLID: a term\n  Multicast local identifier"}},
 		{"mlid", []string{"MLID: a term"}},
 		{"CTS", []string{"CTS: a term"}},
-		{"islip", []string{"islip: one of the allocators"}},
+		{"islip", []string{"islip: an allocator", `written   switch.allocator = "islip"`}},
 		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
 	} {
 		var b strings.Builder

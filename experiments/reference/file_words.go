@@ -25,7 +25,7 @@ func addSettings(add func(meaning), used map[string][]string) {
 			add(meaning{word: t.Header(), what: "a table of experiment files", doc: t.Doc, kinds: kind})
 			for _, p := range t.Params {
 				key := t.Header() + "." + p.Key
-				add(meaning{word: key, what: "a setting", doc: p.Doc, facts: append(append(facts(p), values(key, t.Choices, p.Key)...), examples(used, key)...), kinds: kind})
+				add(meaning{word: key, what: "a setting", doc: p.Doc, facts: append(append(facts(p), values(t.Choices, p.Key)...), examples(used, key)...), kinds: kind})
 			}
 			for _, c := range t.Choices {
 				for _, e := range c.Entries {
@@ -33,7 +33,7 @@ func addSettings(add func(meaning), used map[string][]string) {
 						key := t.Header() + "." + p.Key
 						add(meaning{
 							word: key, what: fmt.Sprintf("a setting of %s %q", c.Registry, e.Name),
-							doc: p.Doc, facts: append(append(facts(p), values(key, nil, "")...), examples(used, key)...), kinds: kind,
+							doc: p.Doc, facts: append(append(facts(p), values(t.Choices, p.Key)...), examples(used, key)...), kinds: kind,
 						})
 					}
 				}
@@ -82,25 +82,13 @@ func facts(p param.Param) []string {
 	return list
 }
 
-// namedByString are the categories of weft list that plain strings name an entry of.
-var namedByString = map[string]string{"switch.allocator": "allocators", "workload.algorithm": "collectives"}
-
 // values lists what a setting can name: the entries of a registry.
-func values(key string, choices []experiments.ChoiceDescription, inTable string) []string {
+func values(choices []experiments.ChoiceDescription, inTable string) []string {
 	var names []string
 	for _, c := range choices {
 		if c.Key == inTable {
 			for _, e := range c.Entries {
 				names = append(names, e.Name)
-			}
-		}
-	}
-	if category := namedByString[key]; category != "" {
-		for _, c := range experiments.Registered() {
-			if c.Name == category {
-				for _, e := range c.Entries {
-					names = append(names, e.Name)
-				}
 			}
 		}
 	}
@@ -132,26 +120,18 @@ func examples(used map[string][]string, key string) []string {
 
 // addNames adds what files can name: kinds, and the entries of registries.
 func addNames(add func(meaning)) {
-	where := map[string][]string{} // keys that name an entry of a registry
 	for _, k := range experiments.DescribeKinds() {
 		for _, t := range k.Tables {
 			for _, c := range t.Choices {
 				for _, e := range c.Entries {
 					add(meaning{word: e.Name, what: article(c.Registry), doc: e.Doc, facts: append(entryFacts(e), fmt.Sprintf("written %s.%s = %q", t.Header(), c.Key, e.Name)), kinds: []string{k.Name}})
-					where[e.Name] = append(where[e.Name], k.Name)
 				}
 			}
 		}
 	}
-	for _, c := range experiments.Registered() {
-		for _, e := range c.Entries {
-			if c.Name == "kinds" {
-				add(meaning{word: e.Name, what: "a kind of experiment", doc: e.Doc, facts: []string{
-					fmt.Sprintf("written kind = %q", e.Name), "settings weft list kinds " + e.Name, "begin weft init " + e.Name}})
-			} else if len(where[e.Name]) == 0 {
-				add(meaning{word: e.Name, what: "one of the " + c.Name, doc: e.Doc, facts: entryFacts(e)})
-			}
-		}
+	for _, k := range experiments.DescribeKinds() {
+		add(meaning{word: k.Name, what: "a kind of experiment", doc: k.Doc, facts: []string{
+			fmt.Sprintf("written kind = %q", k.Name), "settings weft list kinds " + k.Name, "begin weft init " + k.Name}})
 	}
 }
 

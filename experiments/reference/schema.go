@@ -160,9 +160,10 @@ func tableSchema(t *experiments.TableDescription) object {
 		for _, e := range c.Entries {
 			entries = append(entries, e.Name)
 		}
-		choice := properties[c.Key].(object)
-		delete(choice, "pattern")
-		choice["type"], choice["enum"] = "string", entries
+		if choice, here := properties[c.Key].(object); here {
+			delete(choice, "pattern")
+			choice["type"], choice["enum"] = "string", entries
+		}
 		for _, e := range c.Entries {
 			for _, p := range e.Params {
 				s := settingSchema(p)

@@ -43,7 +43,7 @@ func TestSchema(t *testing.T) {
 		return validate(schema, schema, value, "")
 	}
 	files := 0
-	for _, pattern := range []string{"../examples/*.toml", "../papers/*/*.toml", "starts/*.toml", "../../cmd/weft/testdata/*.toml"} {
+	for _, pattern := range []string{"../examples/*.toml", "../papers/*/*.toml", "starts/*.toml", "../../cmd/command/testdata/*.toml"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

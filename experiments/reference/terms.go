@@ -22,7 +22,7 @@ func addTerms(add func(meaning)) {
 func Glossary(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Glossary\n\nTerms and abbreviations as weft uses them; `weft explain TERM` prints one. Keys, columns and\n" +
-		"verdicts are explained by the same command. This page is generated (`go test ./cmd/weft -run Glossary -update`).\n\n")
+		"verdicts are explained by the same command. This page is generated (`go test ./cmd/command -run Glossary -update`).\n\n")
 	for _, t := range terms {
 		fmt.Fprintf(&b, "- **%s**: %s.\n", t.word, t.doc)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	Register("age", "oldest packet first, wherever its ports are free", Traits{Ages: true, Maximal: true, Wait: product}, newAge)
+	Register("age", "oldest packet first, wherever its ports are free", Traits{Ages: true, Maximal: true, Wait: product}, struct{}{}, newAge)
 }
 
 // age is age-based arbitration (Dally and Towles, Principles and Practices of
@@ -32,7 +32,7 @@ type age struct {
 	order []int // requests
 }
 
-func newAge(env Env) Allocator {
+func newAge(_ struct{}, env Env) Allocator {
 	return &age{newMatched(env.Ports), make([]int, 0, env.Ports*env.VCs)}
 }
 

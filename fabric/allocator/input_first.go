@@ -8,7 +8,7 @@ const InputFirst = "input-first"
 
 func init() {
 	Register(InputFirst, "round robins, inputs put one virtual channel forward, outputs choose",
-		Traits{Iterates: true, Wait: product}, newInputFirst)
+		Traits{Iterates: true, Wait: product}, struct{}{}, newInputFirst)
 }
 
 // inputFirst is the input-first separable allocator (Dally and Towles, Principles and
@@ -28,7 +28,7 @@ type inputFirst struct {
 	forward, chosen []int    // request + 1; 0: none. By input, and by output
 }
 
-func newInputFirst(env Env) Allocator {
+func newInputFirst(_ struct{}, env Env) Allocator {
 	n := env.Ports
 	a := &inputFirst{iterated: newIterated(env), env: env, grant: make([]uint16, n), vc: make([]uint16, n), forward: make([]int, n), chosen: make([]int, n)}
 	a.round = a.play

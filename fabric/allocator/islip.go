@@ -13,7 +13,7 @@ func init() {
 				return env.Ports
 			}
 			return 0
-		}}, newISLIP)
+		}}, struct{}{}, newISLIP)
 }
 
 // islip is iSLIP (McKeown, "The iSLIP scheduling algorithm for input-queued
@@ -41,7 +41,7 @@ type islip struct {
 	grantAt, chosenAt []int    // their distances from the pointers
 }
 
-func newISLIP(env Env) Allocator {
+func newISLIP(_ struct{}, env Env) Allocator {
 	n := env.Ports
 	a := &islip{
 		iterated: newIterated(env), env: env, grant: make([]uint16, n), accept: make([]uint16, n), vc: make([]uint16, n),

@@ -4,7 +4,7 @@ import "github.com/weft-sim/weft/sim/snapshot"
 
 func init() {
 	Register("matrix", "matrix arbiters, the least recently served first: inputs put one virtual channel forward, outputs choose",
-		Traits{Iterates: true, Wait: product}, newMatrix)
+		Traits{Iterates: true, Wait: product}, struct{}{}, newMatrix)
 }
 
 // matrix is the input-first separable allocator with matrix arbiters (Dally and Towles,
@@ -34,7 +34,7 @@ type matrix struct {
 	forward, chosen []int   // request + 1; 0: none. By input, and by output
 }
 
-func newMatrix(env Env) Allocator {
+func newMatrix(_ struct{}, env Env) Allocator {
 	n := env.Ports
 	a := &matrix{iterated: newIterated(env), env: env, served: make([]int64, n*n), sent: make([]int64, n*env.VCs), forward: make([]int, n), chosen: make([]int, n)}
 	a.round = a.play

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	allocator.Register("longest-queue", "for tests: the longest queue first", allocator.Traits{Queues: true, Maximal: true}, newLongestQueue)
+	allocator.Register("longest-queue", "for tests: the longest queue first", allocator.Traits{Queues: true, Maximal: true}, struct{}{}, newLongestQueue)
 }
 
 // longestQueue lets the longest queues cross first, of equal ones the lower input.
@@ -26,7 +26,7 @@ type longestQueue struct {
 	order []int
 }
 
-func newLongestQueue(env allocator.Env) allocator.Allocator {
+func newLongestQueue(_ struct{}, env allocator.Env) allocator.Allocator {
 	return &longestQueue{env, make([]int, 0, env.Ports*env.VCs)}
 }
 
@@ -82,7 +82,7 @@ func TestAllocatorSeesQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, b := fabric.DefaultConfig(), &burst{}
-	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = "longest-queue", 1, 1
+	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = allocator.Named("longest-queue"), 1, 1
 	f, err := core.New(topo.Graph(), config, table, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,13 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	}
 }
 
-// TestAllocatorKnowsItsSwitch: allocators are told of their switch and of the seed.
+// told is the configuration of an allocator with a setting.
+type told struct {
+	Share float64 `toml:"share" doc:"for tests" min:"0" max:"1"`
+}
+
+// TestAllocatorKnowsItsSwitch: allocators are told of their switch, the seed and their settings,
+// which stand beside their name.
 func TestAllocatorKnowsItsSwitch(t *testing.T) {
 	topo, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{3} })
 	if err != nil {
@@ -109,12 +115,13 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made []allocator.Env
-	allocator.Register("told", "for tests: notes what it is told", allocator.Traits{Queues: true, Maximal: true}, func(env allocator.Env) allocator.Allocator {
-		made = append(made, env)
-		return newLongestQueue(env)
+	var shares []float64
+	allocator.Register("told", "for tests: notes what it is told", allocator.Traits{Queues: true, Maximal: true}, told{0.5}, func(c told, env allocator.Env) allocator.Allocator {
+		made, shares = append(made, env), append(shares, c.Share)
+		return newLongestQueue(struct{}{}, env)
 	})
 	config := fabric.DefaultConfig()
-	config.Switch.Allocator = "told"
+	config.Switch.Allocator = allocator.Named("told")
 	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +130,18 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 			t.Errorf("switch %d of the run with seed 7 is told %+v", s, env)
 		}
 	}
-	if len(made) != 3 {
-		t.Errorf("%d allocators for 3 switches", len(made))
+	if err := config.Switch.Allocator.Choose("told"); err != nil {
+		t.Fatal(err)
+	}
+	config.Switch.Allocator.Config().(*told).Share = 0.25
+	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{0.5, 0.5, 0.5, 0.25, 0.25, 0.25}; len(made) != 6 || !slices.Equal(shares, want) {
+		t.Errorf("%d allocators for 3 switches and 3 others have shares %v, want %v", len(made), shares, want)
+	}
+	config.Switch.Allocator.Config().(*told).Share = 2
+	if _, err := core.New(topo.Graph(), config, r, 7); err == nil || err.Error() != "switch.share = 2: want 0 to 1" {
+		t.Errorf("a share of 2: %v", err)
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Registry holds every allocator that experiment files can name. Allocators have no
-// settings of their own.
+// Registry holds every allocator that experiment files can name.
 var Registry = param.NewRegistry[Env, Allocator]("allocator")
 
 // Traits are what an allocator needs and promises; package allocatortest checks the
@@ -35,9 +34,15 @@ type Traits struct {
 // traits belongs to the registry.
 var traits = map[string]Traits{}
 
-// Register adds an allocator under name.
-func Register(name, doc string, of Traits, build func(Env) Allocator) {
-	param.Register(Registry, name, doc, struct{}{}, func(_ struct{}, env Env) (Allocator, error) { return build(env), nil })
+// Choice is a setting that names an allocator, whose settings stand beside it.
+type Choice = param.Choice[Env, Allocator]
+
+// Named is the choice of an allocator with its defaults.
+func Named(name string) Choice { return param.Choose(Registry, name) }
+
+// Register adds an allocator under name; [param.Register] has the tags of its settings.
+func Register[C any](name, doc string, of Traits, defaults C, build func(C, Env) Allocator) {
+	param.Register(Registry, name, doc, defaults, func(c C, env Env) (Allocator, error) { return build(c, env), nil })
 	traits[name] = of
 }
 

@@ -4,7 +4,7 @@ import "github.com/weft-sim/weft/sim/snapshot"
 
 func init() {
 	Register("wavefront", "waves of crosspoints behind a priority diagonal that moves on in every step (Tamir and Chi 1993)",
-		Traits{Maximal: true, Wait: product}, newWavefront)
+		Traits{Maximal: true, Wait: product}, struct{}{}, newWavefront)
 }
 
 // wavefront is the wrapped wave front arbiter (Tamir and Chi, "Symmetric crossbar
@@ -31,7 +31,7 @@ type wavefront struct {
 	next       []int32 // by request: the next one of its diagonal, + 1
 }
 
-func newWavefront(env Env) Allocator {
+func newWavefront(_ struct{}, env Env) Allocator {
 	n := env.Ports
 	return &wavefront{
 		matched: newMatched(n), ports: n, vcs: env.VCs,

@@ -10,7 +10,8 @@ var neverTuned bool
 // without: iSLIP and input-first are played out by allocateSwitch itself, on the records
 // of ports.
 func newAllocators(n *network) ([]allocator.Allocator, error) {
-	name := n.config.Switch.Allocator
+	chosen := &n.config.Switch.Allocator
+	name := chosen.Name()
 	if (name == allocator.ISLIP || name == allocator.InputFirst) && !neverTuned {
 		return nil, nil
 	}
@@ -18,7 +19,7 @@ func newAllocators(n *network) ([]allocator.Allocator, error) {
 	for s := range n.switches {
 		env := allocator.Env{Ports: max(1, int(n.switches[s].ports)), VCs: n.vcs, Iterations: n.config.Switch.Iterations, Switch: s, Seed: n.seed}
 		var err error
-		if bySwitch[s], err = allocator.Registry.New(name, env); err != nil {
+		if bySwitch[s], err = chosen.Build(env); err != nil {
 			return nil, err
 		}
 	}
@@ -35,7 +36,7 @@ type registered struct {
 
 func newRegistered(d *domain) *registered {
 	n := len(d.matcher.requests)
-	return &registered{allocator.TraitsOf(d.config.Switch.Allocator), make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
+	return &registered{allocator.TraitsOf(d.config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
 }
 
 // allocate lets the allocator of a switch choose among some requests, and sends

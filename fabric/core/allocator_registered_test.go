@@ -19,7 +19,7 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	for name, first := range map[string]topology.TerminalID{"age": 1, "islip": 0} {
 		config, s := fabric.DefaultConfig(), &script{}
-		config.Switch.Allocator = name
+		config.Switch.Allocator = allocator.Named(name)
 		s.send(0, fabric.PacketSpec{Birth: 1, Dst: 2, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
@@ -46,7 +46,7 @@ func TestRegisteredAllocators(t *testing.T) {
 			n := dragonflyNetwork(t, "min", 2, 4, 2)
 			terminals := n.topo.Graph().Terminals()
 			config, meter := fabric.DefaultConfig(), core.NewMeter(1<<40)
-			config.Switch.Allocator = name
+			config.Switch.Allocator = allocator.Named(name)
 			f := n.fabric(t, config)
 			source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1)
 			f.Attach(source, meter)

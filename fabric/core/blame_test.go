@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -93,7 +94,7 @@ var timings = map[string]func(*fabric.Config){
 	},
 	"fraction":    func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
 	"routing":     func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
-	"input-first": func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+	"input-first": func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
 	"cut-through": func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 	"cut, stages": func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
 	"hold":        func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.Hold = "cut-through", true },

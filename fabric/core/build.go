@@ -33,6 +33,9 @@ func (f *Fabric) ask(routing fabric.Routing) {
 	if r, ok := routing.(fabric.EscapeRouting); ok {
 		f.escape = newEscape(&f.network, r)
 	}
+	if f.config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
+		f.needs.Queues = true
+	}
 }
 
 // layOutSwitches numbers the switches and their queues.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -37,7 +38,7 @@ func convoyCase(t testing.TB, r *sim.Stream) (n network, config fabric.Config, l
 	s.VCAllocCycles, s.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped}[r.IntN(2)]
 	s.CreditsPerCycle = []int{1, 1, 0, 2}[r.IntN(4)]
 	s.Iterations = 1 + r.IntN(2)
-	s.Allocator = []string{"islip", "islip", "input-first"}[r.IntN(3)]
+	s.Allocator = allocator.Named([]string{"islip", "islip", "input-first"}[r.IntN(3)])
 	if r.IntN(4) == 0 {
 		s.OutputBufferFlits = 1 + r.IntN(12)
 	}

@@ -61,6 +61,7 @@ type domain struct {
 	sink       fabric.Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
 	view       fabric.View
+	decides    fabric.Routing // the routing, or what tells it about packets
 
 	// What is handed to others, here so that it does not escape to the heap with every
 	// call: to the source, the routing, and the sink.
@@ -86,9 +87,10 @@ func newDomain(f *Fabric) *domain {
 	d := &domain{
 		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, sent: fabric.Never, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
 		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
-		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator == allocator.InputFirst),
+		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator.Name() == allocator.InputFirst),
 	}
 	d.openView()
+	d.inform()
 	if f.unit != nil {
 		d.unit = f.unit.of()
 	}

@@ -34,7 +34,7 @@ type crew struct {
 	threads   int
 	others    sync.WaitGroup // threads but the caller's; here so that Advance allocates nothing
 	lookahead int64          // cycles of a window
-	barrier   *barrier
+	barrier   *sim.Barrier
 	tasks     []task  // by domain
 	window    int64   // number of the present one
 	domainOf  []uint8 // by switch
@@ -110,8 +110,11 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 // divideInto makes so many idle domains of the switches, in place of those before, for
 // a crew of threads.
 func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
-	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads, f.openWindow), tasks: make([]task, domains), domainOf: domainOf}
+	f.crew = crew{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
+		if f.labels != nil {
+			f.labels.divided()
+		}
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
 		if f.unit != nil {
 			f.packets.trains = make([]*trainChunk, maxChunks)
@@ -145,6 +148,7 @@ func (f *Fabric) handOn() {
 	for _, d := range f.domains {
 		d.network, d.extras = f.network, f.extras
 		d.openView()
+		d.inform()
 	}
 }
 
@@ -244,7 +248,7 @@ func (f *Fabric) openWindow() {
 // work is a thread's share of Advance.
 func (f *Fabric) work(me int) {
 	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
-		f.barrier.wait(true) // all domains have sent what arrives in this window
+		f.barrier.WaitThen(f.openWindow) // all domains have sent what arrives in this window
 		until = f.until
 		f.each(me, number, func(i int) {
 			d := f.domains[i]
@@ -254,7 +258,7 @@ func (f *Fabric) work(me int) {
 				d.observer.opens()
 			}
 		})
-		f.barrier.wait(false) // all have taken it
+		f.barrier.Wait() // all have taken it
 		f.each(me, number+1, func(i int) {
 			f.domains[i].simulate(until)
 			f.domains[i].send(f.window, until)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -43,9 +44,9 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, UGAL-G", dragonfly("ugal-g"), func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 		}, 1},
-		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 2},
-		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 2},
-		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "matrix" }, 2},
+		{"dragonfly, wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("wavefront") }, 2},
+		{"dragonfly, age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("age") }, 2},
+		{"dragonfly, matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("matrix") }, 2},
 		{"dragonfly, packets", dragonfly("val"), packets, 6},
 		{"dragonfly, packets, UGAL-L", dragonfly("ugal-l"), packets, 4},
 		{"dragonfly, packets, Q-adaptive", dragonfly("q-adaptive"), packets, 4},

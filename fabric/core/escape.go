@@ -56,6 +56,9 @@ func (e *escape) decide(d *domain, sw *switchState, local uint32, v *inVC) bool 
 	h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
 	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
 	h.State = v.state & routingBits
+	if d.needs.Packets {
+		d.describe(v.packet>>packetBits, h)
+	}
 	hop := e.routing.Reroute(&d.view, h)
 	h.Flits, d.summed = 0, 0
 	port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&d.allVCs

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -240,10 +239,4 @@ func (f *Fabric) Passing() (passing, reaching int64) {
 func Learned(latency, hops []float64) bool {
 	r := &runner{course: course{slices: latency, hops: hops}}
 	return r.hasSettled(true)
-}
-
-// TakeTurns has one thread of a crew beside kernels go on alone again and again.
-func TakeTurns(cleanup func(func())) {
-	cleanup(func() { nextTempo = (*tempo).next })
-	nextTempo = func(_ *tempo, alone bool, _ time.Time, _ int64, _ time.Duration, _ int) bool { return !alone }
 }

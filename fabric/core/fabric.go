@@ -63,6 +63,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		f.combined = headFlit
 	}
 	f.ask(routing)
+	f.labels = newLabels(&f.network)
 	f.layOutSwitches()
 	f.wire(timings)
 	if r, ok := routing.(fabric.Learner); ok {
@@ -85,6 +86,13 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		f.horizon += f.unit.reach(f)
 	}
 	f.divideInto(make([]uint8, len(f.switches)), 1, 1, fabric.Never)
+	if config.Switch.Marks() {
+		m, err := newMarker(f)
+		if err != nil {
+			return nil, err
+		}
+		f.observe(m)
+	}
 	return f, nil
 }
 

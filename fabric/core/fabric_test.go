@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -22,7 +23,7 @@ func TestConservation(t *testing.T) {
 	base.Switch.BufferFlits = 8
 	for name, set := range map[string]func(*fabric.Config){
 		"default":      func(*fabric.Config) {},
-		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = "input-first" },
+		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
 		"iterations":   func(c *fabric.Config) { c.Switch.Iterations = 3 },
 		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
@@ -250,9 +251,9 @@ func TestSettingsAreChecked(t *testing.T) {
 	}{
 		"too few VCs":     {func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
 		"no buffer":       {func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
-		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = "magic" }, "age, input-first, islip, matrix, wavefront"},
-		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = "wavefrond" }, `did you mean "wavefront"?`},
-		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = "wavefront", 2 }, "switch.iterations = 2: want 1"},
+		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("magic") }, "age, input-first, islip, matrix, wavefront"},
+		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("wavefrond") }, `did you mean "wavefront"?`},
+		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named("wavefront"), 2 }, "switch.iterations = 2: want 1"},
 		"unknown channel": {func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{"lokal": {}} }, "terminal, local, global"},
 		"latency": {func(c *fabric.Config) {
 			c.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 1500}}

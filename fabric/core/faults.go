@@ -33,6 +33,9 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 	if len(plan.Eras) == 0 || len(plan.Eras) != len(plan.Routing) || plan.Eras[0].From != 0 {
 		panic("core: a fault plan without an era, or a routing for every era, from cycle 0 on")
 	}
+	if f.unit != nil {
+		return fmt.Errorf("packets as the unit cannot be discarded on their way: set fabric.unit = \"flit\", or let faults last for the whole run and cut nobody off")
+	}
 	if f.sensing != nil && len(plan.Eras) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
@@ -43,9 +46,6 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 		if err := checkRouting(f.graph, r); err != nil {
 			return err
 		}
-	}
-	if f.unit != nil {
-		f.unit.readyForFaults(f)
 	}
 	x := &faults{fabric: f, plan: plan, down: plan.Eras[0].Down, whole: plan.Eras[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
 	if plan.AfterWarmup {
@@ -242,9 +242,6 @@ func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bo
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			v := sw.queue(local)
-			if d.unit != nil && failed[sw.port0+int32(d.matcher.places[local].port)] {
-				d.unit.onFailedChannels(d, sw, local, v, c)
-			}
 			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
 				x.doom(v.packet >> packetBits)
 			}

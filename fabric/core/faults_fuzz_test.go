@@ -151,7 +151,7 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 	config.Switch.VCAllocCycles = r.IntN(2)
 	config.Switch.RouteCycles, config.Switch.Pipeline = r.IntN(3), []string{fabric.Serial, fabric.Overlapped, fabric.Overlapped}[r.IntN(3)]
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
-	config.Switch.Allocator = allocators[r.IntN(len(allocators))]
+	config.Switch.Allocator = allocator.Named(allocators[r.IntN(len(allocators))])
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
 	trace := r.IntN(4) == 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
@@ -143,12 +144,12 @@ func goldenCases() []goldenCase {
 		{"saturated", dragonfly("min"), func(c *fabric.Config) { c.Switch.BufferFlits = 4 }, 1, mixed{1}, 0xa5964151b5448807, 0xab24b1e4ec026b27},
 		{"wormhole", dragonfly("val"), func(c *fabric.Config) { c.Switch.BufferFlits = 5 }, 0.5, mixed{6}, 0x510152eb18ca7797, 0x549fb7f91600ddb1},
 		{"cut-through", dragonfly("val"), func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.BufferFlits = "cut-through", 9 }, 0.5, mixed{6}, 0x8ffbc439b76456d8, 0x7f959a45af3c0e5c},
-		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = "input-first" }, 0.8, mixed{2}, 0x8559758818e68847, 0x8559758818e68847},
+		{"input-first", dragonfly("min"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") }, 0.8, mixed{2}, 0x8559758818e68847, 0x8559758818e68847},
 		{"iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCs = 3, 6 }, 0.6, mixed{3}, 0xea3ab202f5866690, 0xb2f98a686b713028},
-		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "input-first" }, 0.6, mixed{3}, 0xc3fbf197f69fc14e, 0xd05aa2cc7f7a988e},
-		{"wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "wavefront" }, 0.6, mixed{3}, 0x233d96cd2edac8fc, 0x29baf2752d300631},
-		{"age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = "age" }, 0.6, mixed{3}, 0xeb1830541f04692b, 0xd1182ed8a708de64},
-		{"matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, "matrix" }, 0.6, mixed{3}, 0xf70fd52dceace60, 0x3802418f691feab6},
+		{"input-first iterations", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, allocator.Named("input-first") }, 0.6, mixed{3}, 0xc3fbf197f69fc14e, 0xd05aa2cc7f7a988e},
+		{"wavefront", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("wavefront") }, 0.6, mixed{3}, 0x233d96cd2edac8fc, 0x29baf2752d300631},
+		{"age", dragonfly("val"), func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("age") }, 0.6, mixed{3}, 0xeb1830541f04692b, 0xd1182ed8a708de64},
+		{"matrix", dragonfly("val"), func(c *fabric.Config) { c.Switch.Iterations, c.Switch.Allocator = 2, allocator.Named("matrix") }, 0.6, mixed{3}, 0xf70fd52dceace60, 0x3802418f691feab6},
 		{"fractional speedup", dragonfly("min"), func(c *fabric.Config) { c.Switch.Speedup = 1.5 }, 0.7, mixed{2}, 0x701a002ab1bb0250, 0x701a002ab1bb0250},
 		{"output buffers", dragonfly("min"), func(c *fabric.Config) { c.Switch.OutputBufferFlits, c.Switch.BufferFlits = 2, 8 }, 0.9, mixed{4}, 0x13ef5f0361e8156d, 0xeb830614d67960a6},
 		{"slow channels", dragonfly("min"), func(c *fabric.Config) {

@@ -109,8 +109,7 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
 		f.gatherObservers()
 		return
 	}
-	r := &kernelRun{Fabric: f, kernels: kernels, company: company, next: make([]nextTime, len(kernels)), recess: recess{call: make(chan struct{}, f.threads)}}
-	r.opens = r.together
+	r := &kernelRun{Fabric: f, kernels: kernels, company: company, next: make([]nextTime, len(kernels))}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), company.Next(i))
 		f.tasks[i].next.Store(f.window + 1)
@@ -145,8 +144,6 @@ type kernelRun struct {
 	company Company
 	next    []nextTime // by domain
 	first   sim.Time   // of them; sim.MaxTime: the run is over
-	opens   func()     // together
-	recess  recess
 }
 
 // nextTime is that of the first thing that a domain has to do or has for others, in a
@@ -179,7 +176,7 @@ func (r *kernelRun) open() {
 func (r *kernelRun) work(me int) {
 	clock := r.config.Fabric.Clock
 	for {
-		r.meet(me) // all domains have sent what arrives from now on
+		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
 		if r.first == sim.MaxTime {
 			return
 		}

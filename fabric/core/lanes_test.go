@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -300,7 +301,7 @@ func TestVictimOnItsOwnLane(t *testing.T) {
 func TestLanesRegistered(t *testing.T) {
 	for _, name := range []string{"wavefront", "islip", "input-first"} {
 		config := laneConfig("", "0:128,1:64", 0)
-		config.Switch.Allocator = name
+		config.Switch.Allocator = allocator.Named(name)
 		if got := shares(t, config, []float64{2, 2}, 64*3000); math.Abs(float64(got.packets[1])-1000) > 2 {
 			t.Errorf("%s: %v", name, got.packets)
 		}

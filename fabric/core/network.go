@@ -50,9 +50,10 @@ type network struct {
 // extras is what not every network has. Domains have observers and replication of their
 // own.
 type extras struct {
-	observer  observer   // nil: nobody looks
-	faults    *faults    // nil: none
-	multicast *multicast // nil: off
+	labels    *packetRecords[label] // nil: none
+	observer  observer              // nil: nobody looks
+	faults    *faults               // nil: none
+	multicast *multicast            // nil: off
 }
 
 func (n *network) pace(o *outPort) *pace { return check.At(n.paces, uint32(o.pace)) }

@@ -85,7 +85,7 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	s.next = birth + o.process.NextGap(&s.births, &s.state)
 	spec.Dst = o.pattern.Destination(t, &s.contents)
 	spec.Flits = int32(o.sizes.Draw(&s.contents))
-	spec.Tag, spec.VCs, spec.MLID = 0, 0, 0
+	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy = 0, 0, 0, 0, 0
 	return true
 }
 

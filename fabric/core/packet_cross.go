@@ -35,7 +35,7 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		// been put together of shorter ones waits until all that was written before is
 		// in the cache.
 		var c transit
-		c.packet, c.granted, c.first = v.packet>>packetBits, d.steps.wide(t.number), max(o.nextFree, t.depart)
+		c.granted, c.first = d.steps.wide(t.number), max(o.nextFree, t.depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
 		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.out, int32(lowestOV(v.hop, vcs))
 		c.follow(u, d, pace.interval)
@@ -44,13 +44,10 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		}
 		vc := uint32(v.out) - output*vcs
 		u.send(d, sw, output, v, v.packet, &c)
-		credits := u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
+		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
 		if n == 1 {
 			u.leave(d, sw, local, v, t.number, d.combined == 0)
 			continue
-		}
-		if u.flights != nil {
-			u.flights[sw.queue0+int32(local)] = newFlight(u, d, &c, credits)
 		}
 		if u.timed {
 			u.holdUntil(d, sw, local, port, output, c.crossed)
@@ -95,7 +92,6 @@ func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, pa
 
 // transit is a packet on its way through a switch.
 type transit struct {
-	packet  int32 `snap:"-"`
 	in      train // how it comes
 	granted int64 // step
 	crossed int64 // step in which its last flit crosses

@@ -29,7 +29,6 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		if r.heads > 0 || i < len(r.branches)-1 {
 			packet = d.copyPacket(packet>>packetBits)<<packetBits | packet&(1<<packetBits-1)
 		}
-		copied.packet = packet >> packetBits
 		u.send(d, sw, b.output, v, packet, &copied)
 	}
 	c.follow(u, d, 0) // as far as the input goes

@@ -54,11 +54,6 @@ func (w *followed) tailsArrive(d *domain, c int64) {
 	}
 }
 
-// forget drops the tails of packets that are discarded.
-func (w *followed) forget(doomed []bool) {
-	w.tails.Remove(func(e *flit) bool { return doomed[e.packet>>packetBits] })
-}
-
 // tailCrosses tells the observer that the tail of the packet at the front of a queue
 // crosses to an output.
 func (w *followed) tailCrosses(d *domain, sw *switchState, local, output uint32, step uint32) {

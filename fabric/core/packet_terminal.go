@@ -42,9 +42,6 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if wholeCycle(o.nextFree) < c { // idle since
 		o.nextFree = c << intervalShift
 	}
-	if u.starts != nil {
-		u.starts[t] = o.nextFree
-	}
 	pace := d.pace(o)
 	tail, latency := wholeCycle(o.nextFree+int64(n-1)*pace.interval), int64(pace.latency)
 	p := d.train(te.packet) // field by field: see cross

@@ -42,8 +42,6 @@ type packetUnit struct {
 	streams []streams     // by mask word
 	flows   [][]flow      // by port; nil unless watched
 	quiet   []int64       // likewise: nothing of a port moves before this cycle
-	flights []flight      // by queue; nil unless something can fail
-	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
 	followed *followed // nil without observers
 

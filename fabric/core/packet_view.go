@@ -12,7 +12,6 @@ import (
 type flow struct {
 	ramp
 	kind    flowKind
-	packet  int32 `snap:"-"`
 	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 
@@ -131,7 +130,7 @@ func (u *packetUnit) upToDate(d *domain) {
 }
 
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided int32, r *ramp, first int32) {
+func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *ramp, first int32) {
 	if r.flits == first {
 		return
 	}
@@ -143,7 +142,7 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided i
 	flows := append(u.flows[port], flow{})
 	w := &flows[len(flows)-1]
 	r.copyTo(&w.ramp)
-	w.kind, w.packet, w.decided = kind, packet, decided
+	w.kind, w.decided = kind, decided
 	u.flows[port] = flows
 }
 
@@ -157,7 +156,7 @@ func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
 	r.flits, r.ov = p.flits, -1
 	p.limit(u, &r, 0)
 	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
-	u.add(d, sw.port0+int32(head.hop>>16), arriving, head.packet>>packetBits, decided, &r, 1)
+	u.add(d, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
 }
 
 // departs notes a packet whose head crosses to an output.
@@ -174,7 +173,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	}
 	var crosses, leaves ramp
 	c.crosses(u, d, ov, &crosses)
-	u.add(d, port, crossing, c.packet, decided, &crosses, 1)
+	u.add(d, port, crossing, decided, &crosses, 1)
 	if !d.needs.Queues || decided < 0 {
 		return
 	}
@@ -183,7 +182,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	}
 	c.leaves(u, d, ov, &leaves)
 	leaves.delay(cycle)
-	u.add(d, port, leaving, c.packet, decided, &leaves, 0)
+	u.add(d, port, leaving, decided, &leaves, 0)
 }
 
 // complete counts all flits of a port of some kinds, whenever they move.

@@ -105,14 +105,11 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		snapshot.Array(a, "ends of channels", f.unit.credits, archivePortCredits)
 		snapshot.Array(a, "words of queues", f.unit.streams, snapshot.Value)
-		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, x.flow) })
+		snapshot.Array(a, "ports that are watched", f.unit.flows, snapshot.Value)
 	}
 	a.Mark("terminals")
 	for t := range f.terminals {
 		x.terminal(&f.terminals[t])
-	}
-	if f.unit != nil {
-		x.flights()
 	}
 	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
@@ -237,6 +234,12 @@ func (x *archiver) packetTable() {
 func (x *archiver) record(id int32) {
 	d := x.f.domains[0]
 	x.packetRecord(d.packet(id))
+	if x.f.labels != nil {
+		l := x.f.labels.open(id)
+		snapshot.Int(x.Archive, &l.level)
+		snapshot.Bool(x.Archive, &l.marked)
+		snapshot.Int(x.Archive, &l.entropy)
+	}
 	if x.f.unit != nil {
 		snapshot.Value(x.Archive, d.train(id))
 	}

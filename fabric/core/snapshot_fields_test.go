@@ -29,7 +29,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
 	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
 	snapshottest.Names[succession](t, "before", "after", "through", "hears", "at")
-	snapshottest.Names[extras](t, "faults", "observer", "multicast")
+	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
 	snapshottest.Names[faults](t, "origin", "now", "known", "letters", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
@@ -44,9 +44,11 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "trains", "used")
+	snapshottest.Names[label](t, "level", "marked", "entropy")
+	snapshottest.Names[marker](t, "policies", "leaving", "bystander") // the last two count within a step
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "ramps", "events",
-		"flights", "starts", "slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"quiet", // found again
 		"swept", // none before the first cycle after
 		"followed",
@@ -61,8 +63,9 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                                 // counts at the beginning of a window
 		"touched", "woken", "departing", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"mail", "sent", // handed over when cycles have been simulated
-		"routesAhead", // follows from the settings
-		"convoys",     // are disbanded before
+		"routesAhead", "plain", "vcSpecial", // follow from the settings
+		"convoys", // are disbanded before
+		"decides", // is found again
 		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "crew", "source", "checkAt",
 		"conductor") // made before

@@ -155,7 +155,7 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 			continue
 		}
 		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
-		hop := d.routing.Route(&d.view, h)
+		hop := d.decides.Route(&d.view, h)
 		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&d.allVCs
 		if port >= uint32(sw.ports) || vcs == 0 {
 			if d.faults != nil && hop == fabric.Discard {

@@ -147,7 +147,7 @@ func (d *domain) prepare(t int32, te *terminal, c int64) bool {
 		}
 	}
 	if te.allowed == 0 {
-		te.allowed, te.state = d.depart(t, te.dst)
+		te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
 	}
 	waited := int64(uint32(c) - te.born)
 	enters := max(free, c-waited+int64(d.config.Terminal.InjectionCycles))
@@ -168,7 +168,7 @@ func (d *domain) succeed(t int32, te *terminal, o *outPort) {
 		if decided := next - d.lead; decided > d.cycle {
 			next = decided
 		} else if d.departing {
-			te.allowed, te.state = d.depart(t, te.dst)
+			te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
 		}
 	}
 	d.wakeAt(t, te, next)
@@ -270,6 +270,9 @@ func (d *domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
 	id := d.takePacket()
 	p := d.packet(id)
 	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
+	if d.labels != nil {
+		*d.labels.open(id) = label{level: spec.Level, entropy: spec.Entropy}
+	}
 	te.packet, te.dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
 	te.state, te.allowed = 0, uint16(d.injection)
 	if spec.VCs != 0 {
@@ -286,7 +289,7 @@ func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 		need = te.left
 	}
 	if te.allowed == 0 {
-		te.allowed, te.state = d.depart(t, te.dst)
+		te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
 	}
 	// Twice the set: the second copy begins behind the last channel.
 	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
@@ -304,10 +307,13 @@ func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 
 // depart asks the routing about a packet of terminal t: where it may leave, and the
 // routing's state of it.
-func (d *domain) depart(t, dst int32) (allowed uint16, state uint32) {
+func (d *domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
 	*h = fabric.Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
+	if d.needs.Packets {
+		h.Src, h.Level, h.Entropy = topology.TerminalID(t), l.level, l.entropy
+	}
 	d.view.At(&d.departures[t])
 	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
 	d.view.At(nil)
@@ -358,6 +364,9 @@ func (d *domain) deliver(e *flit) {
 	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), d.cycle
 	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&fabric.NonMinimal|p.wait&wentAround != 0
 	delivery.Multicast = e.dst < 0
+	if d.labels != nil {
+		delivery.Marked = d.labels.at(id).marked
+	}
 	if delivery.Multicast {
 		d.releaseCopy(id)
 	} else {

@@ -25,13 +25,16 @@ type laneQueue struct {
 	packets []lanePacket // the first ones have left
 }
 
-// lanePacket is a packet that waits. 32 bytes.
+// lanePacket is a packet that waits. 40 bytes.
 type lanePacket struct {
 	birth int64
 	tag   uint64 `snap:"-"`
 	dst   topology.TerminalID
 	flits int32
 	state uint32 // routing's
+
+	level   uint8
+	entropy uint16
 }
 
 // mostWaiting is the number of packets that a terminal takes from its source before they
@@ -82,7 +85,7 @@ func (f *Fabric) InjectionLanes(src, dst topology.TerminalID) uint32 {
 	if f.injection != 0 {
 		return f.injection
 	}
-	lanes, _ := f.owner(src).depart(int32(src), int32(dst))
+	lanes, _ := f.owner(src).depart(int32(src), int32(dst), label{})
 	return uint32(lanes)
 }
 
@@ -116,7 +119,7 @@ func (d *domain) fetchByLane(t int32, te *terminal) bool {
 	}
 	p := l.take(choice.Lane, ovs)
 	l.arbiter.Send(choice, int64(p.flits)*int64(d.config.Fabric.FlitBytes))
-	d.begin(t, te, &fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag})
+	d.begin(t, te, &fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag, Level: p.level, Entropy: p.entropy})
 	te.allowed, te.state = 1<<choice.Lane, p.state
 	if d.listens != nil {
 		d.listens.Departed(topology.TerminalID(t), p.tag)
@@ -136,10 +139,10 @@ func (d *domain) fillLanes(t int32, te *terminal, l *laneQueues) {
 			}
 			return
 		}
-		p := lanePacket{birth: spec.Birth, tag: spec.Tag, dst: spec.Dst, flits: spec.Flits}
+		p := lanePacket{birth: spec.Birth, tag: spec.Tag, dst: spec.Dst, flits: spec.Flits, level: spec.Level, entropy: spec.Entropy}
 		lanes := uint16(d.injection)
 		if lanes == 0 {
-			lanes, p.state = d.depart(t, int32(p.dst))
+			lanes, p.state = d.depart(t, int32(p.dst), label{level: spec.Level, entropy: spec.Entropy})
 		}
 		l.add(lanes, p)
 	}

@@ -76,7 +76,7 @@ func (h *Host) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec)
 	for class := High; ; class-- {
 		if birth := p.waiting[class].oldest(); birth <= until && birth < h.stop {
 			q := p.waiting[class].take()
-			*spec = fabric.PacketSpec{Birth: q.birth, Dst: q.Dst, Flits: int32(q.Flits), Tag: q.Tag<<1 | uint64(class)}
+			*spec = fabric.PacketSpec{Birth: q.birth, Dst: q.Dst, Flits: int32(q.Flits), Tag: q.Tag<<1 | uint64(class), Level: q.Level, Entropy: q.Entropy}
 			if p.sender != nil {
 				p.sender.Departed(p, &q.Packet)
 			}
@@ -96,7 +96,7 @@ func (h *Host) Deliver(d *fabric.Delivery) {
 	p := &h.ports[d.Dst]
 	p.arrival = Arrival{
 		Src: d.Src, Flits: int(d.Flits), Class: Class(d.Tag & 1), Tag: d.Tag >> 1,
-		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops,
+		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked,
 	}
 	p.program.Arrived(p, &p.arrival)
 }

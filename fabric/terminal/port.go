@@ -33,8 +33,8 @@ func (p *Port) cycle() int64 { return max(p.host.first, p.engine.Now()) }
 // terminal.injection_cycles later, at least one cycle, if nothing is before it. After
 // the end of the run nothing is sent.
 func (p *Port) Send(packet Packet) {
-	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 {
-		panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63", p.id, packet, len(p.host.ports)-1)})
+	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 || packet.Level > 15 {
+		panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63, a level up to 15", p.id, packet, len(p.host.ports)-1)})
 	}
 	now := p.cycle()
 	if now >= p.host.stop {
@@ -107,7 +107,7 @@ func (q *queue) take() queued {
 func (q *queue) appendState(b []byte) []byte {
 	b = AppendUint64(b, uint64(q.len()))
 	for _, packet := range q.packets[q.first:] {
-		for _, x := range []uint64{uint64(packet.birth), uint64(packet.Dst), uint64(packet.Flits), uint64(packet.Class), packet.Tag} {
+		for _, x := range []uint64{uint64(packet.birth), uint64(packet.Dst), uint64(packet.Flits), uint64(packet.Class), packet.Tag, uint64(packet.Entropy)<<8 | uint64(packet.Level)} {
 			b = AppendUint64(b, x)
 		}
 	}
@@ -118,13 +118,13 @@ func (q *queue) restoreState(b []byte) ([]byte, error) {
 	n, b, err := TakeUint64(b)
 	*q = queue{}
 	for ; n > 0 && err == nil; n-- {
-		var x [5]uint64
+		var x [6]uint64
 		for i := range x {
 			if x[i], b, err = TakeUint64(b); err != nil {
 				return b, err
 			}
 		}
-		q.put(queued{Packet{topology.TerminalID(x[1]), int(x[2]), Class(x[3]), x[4]}, int64(x[0])})
+		q.put(queued{Packet{topology.TerminalID(x[1]), int(x[2]), Class(x[3]), x[4], uint8(x[5]), uint16(x[5] >> 8)}, int64(x[0])})
 	}
 	return b, err
 }

@@ -35,8 +35,8 @@ type Program interface {
 // taken a packet, whose head leaves as soon as there is a credit.
 type Sender interface{ Departed(p *Port, sent *Packet) }
 
-// Class is the priority of a packet at its terminal. In the network all packets are
-// alike.
+// Class is the priority of a packet at its terminal. In the network that is [Packet].Level,
+// for routings that go by it.
 type Class uint8
 
 const (
@@ -50,6 +50,10 @@ type Packet struct {
 	Flits int                 // at least 1
 	Class Class
 	Tag   uint64 // below 2^63; comes with the arrival
+	// Level is its class of service in the network, 0 to 15, and Entropy chooses its path,
+	// if the routing goes by them.
+	Level   uint8
+	Entropy uint16
 }
 
 // Arrival is a packet that has arrived whole.
@@ -60,7 +64,7 @@ type Arrival struct {
 	Tag         uint64
 	Born, Enter sim.Time // when it was sent, and its head entered the network
 	Hops        int      // switches crossed
-	Marked      bool     // by congestion on its way; no switch marks yet
+	Marked      bool     // by a port on its way (switch.marking)
 	Trimmed     bool     // of its payload by a switch; none does yet
 }
 

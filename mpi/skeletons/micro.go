@@ -84,16 +84,13 @@ func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 
 // OSUAlltoall configures the test of collectives.
 type OSUAlltoall struct {
-	Bytes      sim.Bytes `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
-	Algorithm  string    `toml:"algorithm" doc:"a registered collective"`
-	Iterations int       `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
-	Segment    bool      `toml:"segment" doc:"alltoalls by leaders: they work in a segment of shared memory; otherwise ranks and leaders exchange messages"`
-	AtOnce     bool      `toml:"at_once" doc:"alltoalls by leaders, and alltoall-lss behind its handshakes: all large blocks are posted at once, not one a step"`
-	Leaders    int       `toml:"leaders" doc:"alltoall-plp: leaders a node; 0: as its rule says" unit:"leaders" min:"0"`
+	Bytes      sim.Bytes                                             `toml:"bytes" doc:"size of a block, or of the vector" min:"0B"`
+	Algorithm  param.Choice[collectives.Env, collectives.Collective] `toml:"algorithm" doc:"collective that is run; its settings stand beside it"`
+	Iterations int                                                   `toml:"iterations" doc:"repetitions, each a phase" min:"1"`
 }
 
 func init() {
-	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{Bytes: 1024, Algorithm: "alltoall-pairwise", Iterations: 3, Segment: collectives.DefaultLeaders.Segment}, newOSUAlltoall)
+	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{Bytes: 1024, Algorithm: param.Choose(collectives.Registry, "alltoall-pairwise"), Iterations: 3}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.
@@ -106,19 +103,7 @@ type osuAlltoall struct {
 func (o osuAlltoall) Leaders() int { return o.leaders }
 
 func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
-	config, err := collectives.Registry.Config(c.Algorithm)
-	if err != nil {
-		return nil, err
-	}
-	switch settings := config.(type) {
-	case *collectives.LeaderSettings:
-		settings.Segment, settings.AtOnce = c.Segment, c.AtOnce
-	case *collectives.PLPSettings:
-		settings.Segment, settings.AtOnce, settings.Leaders = c.Segment, c.AtOnce, c.Leaders
-	case *collectives.LSSSettings:
-		settings.AtOnce = c.AtOnce
-	}
-	a, err := collectives.Registry.Build(c.Algorithm, config, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
+	a, err := c.Algorithm.Build(collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: c.Bytes})
 	if err != nil {
 		return nil, err
 	}

@@ -89,8 +89,8 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
 	s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
 	allocators := allocator.Registry.Names()
-	s.Allocator = allocators[stream.IntN(len(allocators))]
-	if !allocator.TraitsOf(s.Allocator).Iterates {
+	s.Allocator = allocator.Named(allocators[stream.IntN(len(allocators))])
+	if !allocator.TraitsOf(s.Allocator.Name()).Iterates {
 		s.Iterations = 1
 	}
 	if stream.IntN(2) == 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -192,4 +193,24 @@ func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counter
 		t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
 	}
 	return len(flits)
+}
+
+// Mark has the ports of a trial mark packets, with settings that it draws; false, if its routing
+// does not go with that.
+func (tr *Trial) Mark() bool {
+	if _, escapes := tr.routing.(fabric.EscapeRouting); escapes {
+		return false
+	}
+	stream := sim.NewStream(tr.seed, "marks", 0)
+	choice := &tr.config.Switch.Marking
+	if err := choice.Choose([]string{"threshold", "red"}[stream.IntN(2)]); err != nil {
+		panic(err)
+	}
+	switch c := choice.Config().(type) {
+	case *marking.Threshold:
+		*c = marking.Threshold{Flits: 1 + stream.IntN(20), Every: 1 + stream.IntN(3), Roots: stream.IntN(2) == 0}
+	case *marking.RED:
+		*c = marking.RED{From: stream.IntN(8), To: 8 + stream.IntN(20), Probability: stream.Float64(), Weight: []float64{1, 0.25}[stream.IntN(2)]}
+	}
+	return true
 }

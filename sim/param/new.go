@@ -30,11 +30,9 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	if err != nil {
 		return zero, err
 	}
-	fields := map[string]reflect.Value{}
-	EachSetting(config, func(f reflect.StructField, v reflect.Value) { fields[f.Tag.Get("toml")] = v })
 	var problems []error
 	for _, s := range settings {
-		if v, known := fields[s.Key]; !known {
+		if v, known := settingOf(config, s.Key); !known {
 			problems = append(problems, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, keysOf(config))})
 		} else if err := assign(v, s.Value); err != nil {
 			problems = append(problems, &ParamError{s.Key, s.Value, err.Error()})
@@ -64,6 +62,27 @@ func (r *Registry[E, T]) LeftOut(name string) string {
 	return fmt.Sprintf("it left out: %s %q does not use it here", r.kind, name)
 }
 
+// settingOf is the setting of a configuration, or of what it has chosen, with a key.
+func settingOf(config any, key string) (found reflect.Value, known bool) {
+	var chosen []any
+	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+		if f.Tag.Get("toml") == key {
+			found, known = v, true
+		} else if c, ok := v.Addr().Interface().(Chooser); ok {
+			if c.Config() == nil && c.Choose(c.Name()) != nil {
+				return
+			}
+			chosen = append(chosen, c.Config())
+		}
+	})
+	for _, config := range chosen {
+		if !known {
+			found, known = settingOf(config, key)
+		}
+	}
+	return found, known
+}
+
 // keysOf lists the settings of a configuration.
 func keysOf(config any) string {
 	var keys []string
@@ -78,6 +97,12 @@ func keysOf(config any) string {
 // loss, or to text that it reads. The error says what is wanted.
 func assign(v reflect.Value, value any) error {
 	wanted := fmt.Errorf("a value of type %s", typeName(v))
+	if c, ok := v.Addr().Interface().(Chooser); ok {
+		if name, ok := value.(string); ok {
+			return c.Choose(name)
+		}
+		return wanted
+	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok { // no bare numbers where there are units
 		if s, ok := value.(string); ok {
 			return text.UnmarshalText([]byte(s))

@@ -207,6 +207,11 @@ func eachFieldOf(v reflect.Value, visit func(reflect.StructField, reflect.Value)
 }
 
 func typeName(v reflect.Value) string {
+	if v.CanAddr() {
+		if _, ok := v.Addr().Interface().(Chooser); ok {
+			return "name"
+		}
+	}
 	switch v.Interface().(type) {
 	case sim.Time:
 		return "time"
@@ -296,16 +301,20 @@ func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.K
 // choices) and, if those hold, its own Validate method. All problems are
 // returned together, each a *ParamError.
 func Validate(config any) error {
-	var problems []error
+	var problems, chosen []error
 	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		problems = append(problems, checkTags(f, v)...)
+		if c, ok := v.Addr().Interface().(Chooser); !ok {
+			problems = append(problems, checkTags(f, v)...)
+		} else if c.Config() != nil {
+			chosen = append(chosen, Validate(c.Config()))
+		}
 	})
 	if len(problems) == 0 {
 		if c, ok := config.(interface{ Validate() error }); ok {
-			return c.Validate()
+			problems = []error{c.Validate()}
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, chosen...)...)
 }
 
 func checkTags(f reflect.StructField, v reflect.Value) []error {

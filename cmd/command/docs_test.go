@@ -1,0 +1,290 @@
+package command
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/reference"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
+
+const root = "../.."
+
+// TestReference: docs/reference.html is what the registries say.
+func TestReference(t *testing.T) {
+	var b bytes.Buffer
+	if err := experiments.Reference(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "docs", "reference.html"), b.Bytes())
+}
+
+// TestGlossaryPage: docs/glossary.md is what weft explain says.
+func TestGlossaryPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := reference.Glossary(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "docs", "glossary.md"), b.Bytes())
+}
+
+// TestWords: README.md and docs/*.md together have at most so many words, counted as by
+// wc -w. A page that gains a paragraph has another one shortened.
+func TestWords(t *testing.T) {
+	const most = 45_000
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(strings.Fields(string(text)))
+	}
+	if words > most {
+		t.Errorf("README.md and docs/*.md have %d words, at most %d are allowed", words, most)
+	}
+}
+
+// golden compares with a file of the repository, or rewrites it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is out of date: run go test ./cmd/command -update; first difference\n%s", path, firstDifference(string(got), string(want)))
+	}
+}
+
+// firstDifference shows the first line that differs.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, a[i], strings.Join(b[i:min(i+1, len(b))], ""))
+		}
+	}
+	return fmt.Sprintf("line %d: missing", len(a)+1)
+}
+
+// TestDocumentedCommands runs every weft command in the shell blocks of the
+// documentation, in one folder per document, in its quick variant.
+func TestDocumentedCommands(t *testing.T) {
+	documents, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		documents = nil
+	}
+	documents = append(documents, filepath.Join(root, "README.md"))
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(document), func(t *testing.T) {
+			inFolder(t, documentedFiles(string(text)))
+			for _, command := range shellCommands(string(text)) {
+				if status, _, stderr := weft(t, command...); status != exitSuccess {
+					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
+				}
+			}
+		})
+	}
+}
+
+// documentedFiles are the toml blocks of a document that begin with the name of a
+// file, in a line of prose: "`name.toml`:".
+func documentedFiles(document string) map[string]string {
+	files := map[string]string{}
+	name, inside := "", false
+	for line := range strings.Lines(document) {
+		switch trimmed := strings.TrimSpace(line); {
+		case trimmed == "```toml" && name != "":
+			inside = true
+		case strings.HasPrefix(trimmed, "```"):
+			name, inside = "", false
+		case inside:
+			files[name] += line
+		case strings.HasSuffix(trimmed, ".toml`:"):
+			parts := strings.Split(trimmed, "`")
+			name = parts[len(parts)-2]
+		case trimmed != "":
+			name = ""
+		}
+	}
+	return files
+}
+
+// shellCommands lists the arguments of the weft commands in sh blocks. Sweeps
+// run in their quick variant. Commands with shell syntax are left to the tests
+// of those documents.
+func shellCommands(document string) [][]string {
+	var commands [][]string
+	inside := false
+	for line := range strings.Lines(document) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			inside = line == "```sh"
+			continue
+		}
+		line, _, _ = strings.Cut(line, "  #")
+		rest, isWeft := strings.CutPrefix(strings.TrimPrefix(line, "./"), "weft ")
+		arguments, plain := shellWords(rest)
+		if !inside || !isWeft || !plain {
+			continue
+		}
+		if (arguments[0] == "run" || arguments[0] == "reproduce") && !slices.Contains(arguments, "--quick") {
+			arguments = append(arguments, "--quick")
+		}
+		commands = append(commands, arguments)
+	}
+	return commands
+}
+
+// shellWords divides a command line as a shell does; plain is false if it has more than
+// words and quotes.
+func shellWords(line string) (words []string, plain bool) {
+	quote, word, open := rune(0), "", false
+	for _, c := range line + " " {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word += string(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case c == ' ' || c == '\n':
+			if open {
+				words = append(words, word)
+			}
+			word, open = "", false
+		case strings.ContainsRune("|>$&;\\*", c):
+			return nil, false
+		default:
+			word, open = word+string(c), true
+		}
+	}
+	return words, true
+}
+
+// TestShellCommands: what counts as a command.
+func TestShellCommands(t *testing.T) {
+	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=[\"c d\"]'  # note\nweft list | head\n./weft version\n```\nweft no\n")
+	if len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDocumentedFiles: what counts as a file.
+func TestDocumentedFiles(t *testing.T) {
+	got := documentedFiles("Write `a.toml`:\n\n```toml\nkind = 1\n```\n\nOther:\n```toml\nx = 2\n```\n")
+	if len(got) != 1 || got["a.toml"] != "kind = 1\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestExamples: every example runs in its quick variant, draws its figures,
+// and loads in full.
+func TestExamples(t *testing.T) {
+	names := experiments.Embedded("examples")
+	if len(names) < 4 {
+		t.Fatalf("examples: %v", names)
+	}
+	for _, name := range append(names, experiments.Embedded("papers")...) {
+		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if testing.Short() {
+		names = []string{"examples/torus"}
+	}
+	for _, name := range names {
+		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {
+			t.Errorf("%s: status %d\n%s", name, status, stderr)
+		}
+	}
+}
+
+// TestGolden: the numbers of one small experiment, to the last digit. A change
+// means that results have moved, which docs/CHANGELOG.md has to explain.
+func TestGolden(t *testing.T) {
+	status, stdout, stderr := weft(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
+	if status != exitSuccess {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	golden(t, filepath.Join("testdata", "golden.csv"), []byte(stdout))
+}
+
+// TestDocumentedSchedule runs the GOAL schedule of docs/mpi.md on the machines that
+// its experiment names. On LogGOPS rank 1 ends at 1000 + o + L + o + 4095*G, with
+// the default o = 1500, L = 2500, G = 6.
+func TestDocumentedSchedule(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "mpi.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(start string) string {
+		_, after, _ := strings.Cut(string(text), "```"+start)
+		inside, _, _ := strings.Cut(after, "```")
+		return inside
+	}
+	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
+	if status, _, stderr := weft(t, "run", "pair.toml", "--out", "o"); status != exitSuccess {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	ranks, err := os.ReadFile("o/ranks.csv")
+	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
+		t.Errorf("%v\n%s", err, ranks)
+	}
+}
+
+// TestGallery: every picture of the gallery is a figure of the experiment that it is
+// named after, and stands under its name; the gallery shows all of them.
+func TestGallery(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
+	if err != nil || len(pictures) < 10 {
+		t.Fatalf("%d pictures (%v)", len(pictures), err)
+	}
+	for _, picture := range pictures {
+		name := strings.TrimSuffix(filepath.Base(picture), ".svg")
+		example, figure, _ := strings.Cut(name, "--")
+		before, _, shown := strings.Cut(string(text), "(gallery/"+name+".svg)")
+		if last := before[strings.LastIndex(before, "`examples/")+1:]; !shown || !strings.HasPrefix(last, "examples/"+example+"`") {
+			t.Errorf("%s does not stand in the gallery under examples/%s", name, example)
+		}
+		f, err := experiments.Open("examples/"+example, experiments.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !slices.ContainsFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.File == figure }) {
+			t.Errorf("examples/%s has no figure %s", example, figure)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestInterruptedInput: every command ends when it is told to, whatever it is waiting for
+// or computing. Here that is an input that never comes: the other end of the pipe is
+// opened once the command reads, and then nothing is written. It ends with status 1,
+// says so, and leaves nothing.
+func TestInterruptedInput(t *testing.T) {
+	for _, args := range []string{
+		"run pipe", "run pipe --out -", "check pipe", "topology pipe", "multicast pipe", "plot pipe", "compare pipe x.csv", "bench --compare=pipe,x.csv",
+		"topology x.toml --set topology.type=ibsim --set topology.path=pipe",
+		"check x.toml --set topology.type=file --set topology.path=pipe",
+		"run x.toml --set topology.type=ibnetdiscover --set topology.path=pipe",
+		"multicast --topology pipe --groups x.csv", "multicast --topology pipe --groups x.csv -o tables",
+		"report folder", "slurm-task pipe 0",
+	} {
+		t.Run(args, func(t *testing.T) {
+			inFolder(t, map[string]string{"x.toml": strings.Replace(small, "dims = [4, 4]\n", "", 1), "x.csv": "a\n"})
+			if err := os.Mkdir("folder", 0o777); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"pipe", "folder/manifest.json"} {
+				if err := syscall.Mkfifo(name, 0o600); err != nil {
+					t.Skip(err)
+				}
+			}
+			before := left(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var stdout, stderr bytes.Buffer
+			ended := make(chan int)
+			go func() { ended <- run(ctx, strings.Fields(args), &stdout, &stderr) }()
+			pipe := "pipe"
+			if strings.HasPrefix(args, "report") {
+				pipe = "folder/manifest.json"
+			}
+			end, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer end.Close()
+			cancel()
+			if status := <-ended; status != exitFailure || !strings.Contains(stderr.String(), "interrupted") || stdout.Len() > 0 {
+				t.Errorf("status %d: %s%s", status, &stdout, &stderr)
+			}
+			if after := left(t); after != before {
+				t.Errorf("left %s", after)
+			}
+		})
+	}
+}
+
+// TestSignals: SIGINT and SIGTERM end the process that waits for its input.
+func TestSignals(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		inFolder(t, nil)
+		if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+			t.Skip(err)
+		}
+		p, err := os.StartProcess(self, []string{"weft", "check", "pipe"}, &os.ProcAttr{Env: append(os.Environ(), asCommand+"=1"), Files: []*os.File{nil, nil, nil}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := os.OpenFile("pipe", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		state, err := p.Wait()
+		end.Close()
+		if err != nil || state.ExitCode() != exitFailure {
+			t.Errorf("%v: %v, %v", signal, state, err)
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// weft runs the command in an empty folder and returns what it left.
+func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	status = run(t.Context(), args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+// inFolder changes to a new folder with the given files.
+func inFolder(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// left lists the files below the present folder.
+func left(t *testing.T) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+const small = `
+kind = "traffic"
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[measure]
+warmup = 200
+window = 400
+[sweep]
+"traffic.load" = [0.1, 0.2]
+[[plot]]
+file = "latency"
+x = "offered_load"
+y = "latency_mean_ns"
+`
+
+// TestBadInput: each mistake gives a message with its place and what is
+// allowed, exit status 2, and nothing is written.
+func TestBadInput(t *testing.T) {
+	replace := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	for _, c := range []struct {
+		name, text string
+		args       []string
+		want       string
+	}{
+		{"misspelt key", replace("dims", "dmis"), nil, `x.toml:5:1: topology.dmis is not a key of [topology] (did you mean "dims"?): allowed are dims, terminals, type`},
+		{"load of 1.7", replace("[0.1, 0.2]", "[0.1, 1.7]"), nil, `x.toml:12:1: traffic.load = 1.7: want 0 to 1`},
+		{"p = 0", "[topology]\ntype = \"dragonfly\"\np = 0\n", nil, `x.toml:3:1: topology.p = 0: want 1 to 4096`},
+		{"unknown routing", replace(`"dor"`, `"door"`), nil, `x.toml:7:1: routing.type = "door": unknown routing (did you mean "dor"?): known are`},
+		{"routing that the topology cannot carry", replace(`"dor"`, `"min"`), nil, `x.toml:7:1: routing.type routing "min" needs a topology with groups; torus has none`},
+		{"too few VCs", small + "[switch]\nvcs = 1\n", nil, `x.toml:18:1: switch.vcs = 1: want at least 2, which routing "dor" needs to be free from deadlock here; --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same: can deadlock: a cycle of 4 channels (exact)
+  switch `},
+		{"routing that can deadlock", replace(`"dor"`, "\"dor\"\nvc_rule = \"none\""), nil, `x.toml:7:1: routing.type = "dor" can deadlock: a cycle of 4 channels (exact); --allow-deadlock, or fabric.allow_deadlock = true, runs it all the same
+  switch `},
+		{"packet that no buffer holds", small + "[traffic]\npacket_flits = 9\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", nil, `x.toml:21:1: switch.buffer_flits = 8: want at least 9: under cut-through a packet goes on only where it fits whole`},
+		{"not TOML", "kind = traffic\n", nil, `x.toml:1:8: not valid TOML: `},
+		{"unwritable folder", small, []string{"--out", "x.toml/below"}, `result folder x.toml/below: cannot be made: not a directory`},
+		{"no such channel class", small + "[channel.global]\nlatency = \"5ns\"\n", nil, `x.toml:17:1: channel.global = (a table): want a channel class of this topology: `},
+		{"time that is not whole cycles", small + "[channel.terminal]\nlatency = \"1.5ns\"\n", nil, `x.toml:18:1: channel.terminal.latency = 1.5ns: want whole cycles of 1ns, at least one`},
+		{"window that no run reaches", small, []string{"--set", "measure.window=9223372036854775807"}, `--set measure.window=9223372036854775807: measure.window = 9223372036854775807: want 0 to 1000000000000`},
+		{"bad --set", small, []string{"--set", "traffic.load=high"}, `--set traffic.load=high: traffic.load = "high": want a number`},
+		{"unknown flag", small, []string{"--jbos", "2"}, `weft: unknown flag: --jbos; see weft run --help`},
+		{"resume without folder", small, []string{"--out", "-", "--resume"}, `weft: --resume needs a result folder; --out - has none`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inFolder(t, map[string]string{"x.toml": c.text})
+			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
+			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
+			}
+			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
+				t.Errorf("more than one problem:\n%s", stderr)
+			}
+			if got := left(t); got != "x.toml" {
+				t.Errorf("left %s", got)
+			}
+		})
+	}
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "takes FILE..., and got nothing") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestSeveralBadFiles: the problems of all files come together.
+func TestSeveralBadFiles(t *testing.T) {
+	inFolder(t, map[string]string{"a.toml": "x = 1\n", "b.toml": "[traffic]\nload = 2\n"})
+	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
+	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
+		t.Errorf("status %d:\n%s", status, stderr)
+	}
+	if err := os.WriteFile("c.toml", []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
+	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
+		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
+	}
+}
+
+// TestManualPages: every command has a page that says what its help says, and nothing
+// in a page begins a line that troff would take for itself.
+func TestManualPages(t *testing.T) {
+	inFolder(t, nil)
+	if status, _, stderr := weft(t, "man", "-o", "share"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	files := left(t)
+	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
+		if !strings.Contains(files, "share/man1/"+name) {
+			t.Errorf("no %s in %s", name, files)
+		}
+	}
+	for name := range strings.FieldsSeq(files) {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(page)) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .PP .TP .RS .RE .nf .fi", word) || strings.HasPrefix(word, "'") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	page, err := os.ReadFile("share/man1/weft-run.1")
+	if err != nil || !strings.Contains(string(page), "\\fB\\-j, \\-\\-jobs int\\fR\npoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
+		t.Errorf("%v\n%s", err, page)
+	}
+	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestInitIsNew: a file that exists is left alone.
+func TestInitIsNew(t *testing.T) {
+	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
+	if status, _, stderr := weft(t, "init", "traffic", "-o", "mine.toml"); status != exitUsage || !strings.Contains(stderr, "is there already") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestRun: a result folder has the files of the documentation; standard output
+// has the same rows.
+func TestRun(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	status, stdout, stderr := weft(t, "run", "small.toml")
+	if status != exitSuccess || stdout != "" {
+		t.Fatalf("status %d: %s%s", status, stdout, stderr)
+	}
+	want := "journal latency.data.csv latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
+	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
+		t.Errorf("left %s", got)
+	}
+	results, err := os.ReadFile("results/small/results.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
+	if status != exitSuccess || stderr != "" || stdout != string(results) {
+		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
+	}
+	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf"); status != exitSuccess {
+		t.Errorf("plot: status %d: %s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "acepted_load"); status != exitUsage || !strings.Contains(stderr, `(did you mean "accepted_load"?)`) {
+		t.Errorf("plot: status %d: %s", status, stderr)
+	}
+}
+
+// TestAllowDeadlock: what is refused above runs with the flag, and a network
+// that does lock up ends with the wait-for cycle. Rings of eight switches with
+// two-flit buffers do at once.
+func TestAllowDeadlock(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
+	if status != exitSuccess || !strings.Contains(stderr, `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if status, stdout, stderr := weft(t, "check", "x.toml", "--set", "routing.vc_rule=none"); status != exitUsage || stdout != "" {
+		t.Errorf("check: status %d: %s%s", status, stdout, stderr)
+	}
+	status, _, stderr = weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
+		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
+	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestAllowDeadlockInFile: the same by a key of the file; the results and the report say
+// that the network can deadlock, and by which cycle, also where all points of an earlier
+// run are kept.
+func TestAllowDeadlockInFile(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": strings.Replace(small, `"dor"`, "\"dor\"\nvc_rule = \"none\"", 1) + "[fabric]\nallow_deadlock = true\n"})
+	for _, more := range [][]string{nil, {"--resume"}} {
+		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--out", "x", "--quiet"}, more...)...)
+		if status != exitSuccess || strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) != (more == nil) {
+			t.Errorf("%v: status %d: %s", more, status, stderr)
+		}
+		text, err := os.ReadFile("x/manifest.json")
+		if err != nil || !strings.Contains(string(text), `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`) {
+			t.Errorf("%v: manifest: %v\n%s", more, err, text)
+		}
+	}
+	if status, _, stderr := weft(t, "report", "x", "-o", "x.html"); status != exitSuccess {
+		t.Fatalf("report: status %d: %s", status, stderr)
+	}
+	page, err := os.ReadFile("x.html")
+	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
+		t.Errorf("report: %v", err)
+	}
+}
+
+// asked is a context that does something when it is asked whether it has ended, before it
+// answers.
+type asked struct {
+	context.Context
+	do func()
+}
+
+func (a asked) Err() error {
+	a.do()
+	return a.Context.Err()
+}
+
+// TestInterrupted: Ctrl-C ends with status 1 and the way to go on. It comes when the first
+// point begins.
+func TestInterrupted(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, err bytes.Buffer
+	status := run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
+	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
+		t.Errorf("status %d: %s", status, err.String())
+	}
+	if status, _, stderr := weft(t, "run", "small.toml", "--resume"); status != exitSuccess {
+		t.Errorf("resume: status %d: %s", status, stderr)
+	}
+}
+
+// TestInformation: the commands that only print.
+func TestInformation(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	for _, c := range []struct{ args, want string }{
+		{"version", "weft "},
+		{"list", "topologies\n"},
+		{"list routings", "  dor "},
+		{"list topologies torus", "dims = [8, 8]"},
+		{"list kinds traffic", "latency_p99_ns"},
+		{"check small.toml", "small.toml: valid, 2 points, 0 warnings\n  deadlock     free from deadlock: "},
+		{"check small.toml", "\n  verdict      can run\n"},
+		{"check small.toml --set sweep.traffic.load=[0.1,1.0] --set traffic.pattern=transpose", "\n  verdict      can run; 1 point offers more than the channels can carry, and will be saturated\n"},
+		{"check small.toml --set sweep.traffic.pattern=[uniform,transpose]", "small.toml: valid, 4 points, 0 warnings\n"},
+		{"check small.toml --resolved", "\n[measure]\nwarmup = 200\n"},
+		{"explain traffic.load", "traffic.load: a setting\n  Offered load."},
+		{"init traffic", "\n[topology]\ntype = \"dragonfly\""},
+		{"schema", "\"$schema\": \"http://json-schema.org/draft-07/schema#\""},
+		{"man run", ".TH WEFT\\-RUN 1"},
+		{"man experiment", "\\fBload\\fR\noffered load; default 0.1"},
+		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
+		{"topology small.toml --format dot", "graph "},
+		{"completion bash", "bash completion"},
+		{"--help", "Usage:"},
+	} {
+		if status, stdout, stderr := weft(t, strings.Fields(c.args)...); status != exitSuccess || !strings.Contains(stdout, c.want) {
+			t.Errorf("weft %s: status %d\n%s%s", c.args, status, stdout, stderr)
+		}
+	}
+	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
+		file := filepath.Join(t.TempDir(), "net")
+		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
+			t.Errorf("%s: %s", format, stderr)
+		}
+		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
+			t.Errorf("%s read back: %s%s", format, stdout, stderr)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"list rotuings", `nothing is called "rotuings" (did you mean "routings"?)`},
+		{"list routings mni", `(did you mean "min"?)`},
+		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
+		{"reproduce nothing", `no experiment "nothing"`},
+		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
+		{"frobnicate", `unknown command "frobnicate" for "weft"`},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
+		}
+	}
+	if got := left(t); got != "small.toml" {
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestNextCommand: a run ends with the verdicts and the command that shows them; with
+// --quiet no command says anything but warnings and errors.
+func TestNextCommand(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	last := regexp.MustCompile(`\n(\d+ (steady|undecided|saturated)(, )?)+; next: weft report 'o o'\n$`)
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o o"); status != exitSuccess || !last.MatchString(stderr) {
+		t.Errorf("status %d: %q", status, stderr)
+	}
+	for _, args := range [][]string{
+		{"run", "small.toml", "--out", "o o", "--force"}, {"report", "o o"}, {"plot", "o o/results.csv"},
+		{"compare", "o o/results.csv", "o o/results.csv"},
+	} {
+		if status, _, stderr := weft(t, append(args, "--quiet")...); status != exitSuccess || stderr != "" {
+			t.Errorf("%v --quiet: status %d: %q", args, status, stderr)
+		}
+	}
+}
+
+// TestReproduce: one artifact from its file to the verdicts, in its quick
+// variant.
+func TestReproduce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates 1056 terminals")
+	}
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dragonfly/fig8b", "--quick", "--out", "r")
+	verdicts, err := os.ReadFile("r/verdicts.csv")
+	if err != nil {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
+	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
+		t.Errorf("verdicts:\n%s", verdicts)
+	}
+	missed := strings.Contains(string(verdicts), ",missed,")
+	if want := map[bool]int{false: exitSuccess, true: exitFailure}[missed]; status != want || !strings.Contains(stdout, "WC MIN") {
+		t.Errorf("status %d, want %d\n%s%s", status, want, stdout, stderr)
+	}
+	for _, name := range []string{"results.csv", "manifest.json", "fig8b.svg"} {
+		if _, err := os.Stat(filepath.Join("r", "dragonfly", "fig8b", name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReproduceDswitch: the whole of a small artifact, with the seed of its
+// file.
+func TestReproduceDswitch(t *testing.T) {
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "dswitch/theorem2", "--quick", "--out", "r")
+	if status != exitSuccess || strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "4 targets: 3 met, 1 refuted; of those met 3 simulated") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if page, err := os.ReadFile("r/report.html"); err != nil || !strings.Contains(string(page), "3 met") {
+		t.Errorf("report: %v", err)
+	}
+	resolved, err := os.ReadFile("r/dswitch/theorem2/resolved.toml")
+	if err != nil || !strings.Contains(string(resolved), "seed = 1\n") {
+		t.Errorf("%v\n%s", err, resolved)
+	}
+}

@@ -1,0 +1,84 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// mergeCommand joins the shares that weft run --shard has left.
+func (a *app) mergeCommand() *cobra.Command {
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "merge FILE SHARE...",
+		Short: "Put the shares of a sweep together",
+		Long: `Put the shares of a sweep together that weft run --shard has computed, on any
+machines. FILE and its options are those of the shares; SHARE is the result folder of
+one. The folder that comes out is the one that weft run would have left. Points that
+[sweep.refine] adds hang on the results of all others and are computed now.`,
+		Example: `  weft run my.toml --shard 1/2 --out share-1
+  weft run my.toml --shard 2/2 --out share-2
+  weft merge my.toml share-1 share-2 --out results/my`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
+			return a.merge(c.Context(), args[0], args[1:], &flags)
+		},
+	}
+	flags.register(c)
+	flags.registerAllowDeadlock(c)
+	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR` (default results/NAME)")
+	return c
+}
+
+func (a *app) merge(ctx context.Context, name string, shares []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	if flags.out == "-" {
+		return usagef("--out -: want a result folder")
+	}
+	files, err := flags.open(ctx, []string{name})
+	if err != nil {
+		return err
+	}
+	a.warn(files)
+	folders, err := resultFolders(files, flags.out)
+	if err != nil {
+		return err
+	}
+	if err := flags.checkFolders(folders); err != nil {
+		return err
+	}
+	f, dir := files[0], folders[0]
+	outcome, err := a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) {
+		return f.Merge(ctx, e, shares)
+	})
+	switch {
+	case errors.Is(err, experiments.ErrInterrupted):
+		return a.interrupted(outcome, f, dir)
+	case err != nil:
+		return err
+	}
+	a.next(outcome, dir, flags)
+	if len(outcome.Failures) > 0 {
+		return &statusError{status: exitFailure}
+	}
+	return nil
+}
+
+// interrupted says how to go on.
+func (a *app) interrupted(outcome *experiments.Outcome, f *experiments.File, dir string) error {
+	kept := ""
+	if outcome.Kept > 0 {
+		kept = fmt.Sprintf(", and %d as far as they are", outcome.Kept)
+	}
+	fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s%s; go on with the same command and --resume\n",
+		outcome.Finished, outcome.Points, f.Name, dir, kept)
+	return &statusError{status: exitFailure}
+}

@@ -1,0 +1,138 @@
+package command
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/booksim"
+)
+
+const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycles,accepted_flits_per_node_cycle\n"
+
+// peerConfig is the configuration of a curve that comes with weft.
+func peerConfig(t *testing.T, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(booksim.Own(), name+".cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// inFolders is inFolder for files in folders.
+func inFolders(t *testing.T, files map[string]string) {
+	t.Helper()
+	inFolder(t, nil)
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReproduceBookSim: a folder with a curve that BookSim2 measured, of which one
+// point is made 10 % slower, and one of a network that weft has not got. Of the
+// first curve the measured values are those of
+// experiments/booksim/curves/mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1.csv.
+func TestReproduceBookSim(t *testing.T) {
+	config := peerConfig(t, "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1")
+	inFolders(t, map[string]string{
+		"good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
+		"good/flat.cfg": "topology = flatfly;", "good/flat.csv": peerHeader + "0.1,stable,20,0.1\n",
+		"good/vcs.cfg": strings.Replace(config, "num_vcs = 2", "num_vcs = 17", 1), "good/vcs.csv": peerHeader + "0.1,stable,20,0.1\n",
+		"good/notes.csv": "case,seconds\na,1\n",
+		"bad/mesh.cfg":   config, "bad/mesh.csv": peerHeader + "0.05,stable,29.8,0.0498229\n",
+		"wrong/mesh.cfg": config + "num_vc = 3;\n", "wrong/mesh.csv": peerHeader + "0.05,stable,many,0.05\n",
+	})
+	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "good", "--quick", "--out", "r")
+	verdicts, err := os.ReadFile("r/booksim/verdicts.csv")
+	if err != nil || status != exitSuccess {
+		t.Fatalf("status %d: %v\n%s", status, err, stderr)
+	}
+	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
+	for i, want := range []string{"curve,source,offered_load,metric,booksim2_mean,", "flat,flat.csv,,,", "mesh,mesh.csv,0.05,latency,27.051,27.051,27.051,1,", "mesh,mesh.csv,0.05,accepted,0.049823,", "vcs,vcs.csv,,,"} {
+		if i >= len(rows) || !strings.HasPrefix(rows[i], want) {
+			t.Fatalf("verdicts:\n%s", verdicts)
+		}
+	}
+	for i, want := range map[int]string{1: "not-run,\"topology = flatfly: not mapped", 2: ",agrees,", 3: ",agrees,", 4: "not-run,weft refuses it: switch.vcs"} {
+		if !strings.Contains(rows[i], want) {
+			t.Errorf("no %s in %s", want, rows[i])
+		}
+	}
+	if !strings.Contains(stdout, "not-run") || !strings.Contains(stderr, "good/notes.csv: warning: no table of curves") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 2 not run") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if _, err := os.Stat(filepath.Join("r", "booksim", "mesh", "results.csv")); err != nil {
+		t.Error(err)
+	}
+	if status, stdout, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "bad", "--quick", "--out", "s"); status != exitFailure || strings.Count(stdout, "differs") != 1 {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	status, _, stderr = weft(t, "reproduce", "booksim", "--data", "wrong", "--out", "w")
+	if status != exitUsage || !strings.Contains(stderr, `num_vc is not a setting of BookSim2 (did you mean "num_vcs"?)`) || !strings.Contains(stderr, `wrong/mesh.csv:2: avg_packet_latency_cycles = "many"`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	// Beside a curve that cannot be read the others are judged.
+	inFolders(t, map[string]string{
+		"part/mesh.cfg": config, "part/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
+		"part/cut.cfg": config, "part/cut.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n0.1,stab",
+		"part/alone.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n", "good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
+	})
+	status, stdout, stderr = weft(t, "reproduce", "booksim", "--data", "part", "--quick", "--out", "p")
+	if status != exitUsage || strings.Count(stdout, "unreadable") != 2 || !strings.Contains(stderr, "part/cut.csv:3: 2 cells, want 4") ||
+		!strings.Contains(stderr, "there is no part/alone.cfg beside it") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable; ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if status, _, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "part", "--quick", "--out", "q"); status != exitSuccess || strings.Contains(stderr, "part/cut.csv") {
+		t.Errorf("status %d for a curve without problems: %s", status, stderr)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"reproduce booksim/cut --data part --out w", "part/cut.csv:3: 2 cells"},
+		{"reproduce booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
+		{"reproduce booksim --data nowhere", "nowhere: cannot be read: no such file"},
+		{"reproduce dragonfly --data good", "--data good: is a folder of curves for weft reproduce booksim"},
+		{"reproduce booksim dragonfly", "booksim has verdicts of its own: name it without papers"},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
+		}
+	}
+	if _, err := os.Stat("w"); err == nil {
+		t.Error("a folder is left of a run that was refused")
+	}
+}
+
+// TestReproduceBookSimNetworks: the networks of BookSim2 that no curve of weft's own
+// has run, the fat tree and UGAL with its channels that can deadlock.
+func TestReproduceBookSimNetworks(t *testing.T) {
+	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3;"
+	inFolders(t, map[string]string{
+		"d/tree.cfg": "topology = fattree; k = 2; n = 3; routing_function = nca; num_vcs = 2;" + short, "d/tree.csv": peerHeader + "0.9,saturated,,0.5\n",
+		"d/ugal.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = ugal; num_vcs = 3; vc_buf_size = 64;" + short, "d/ugal.csv": peerHeader + "0.2,saturated,,0.2\n",
+	})
+	_, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
+	if strings.Contains(stdout, "not-run") || strings.Count(stdout, "not-judged") != 2 {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestReproduceBookSimDeadlock: BookSim2's UGAL on its dragonfly uses virtual channels that
+// weft's certificate refuses; a dragonfly under minimal routing has no cycle and goes on.
+func TestReproduceBookSimDeadlock(t *testing.T) {
+	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3; vc_buf_size = 64; num_vcs = 3;"
+	inFolders(t, map[string]string{
+		"d/ugal.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = ugal;" + short, "d/ugal.csv": peerHeader + "0.6,deadlock,,\n",
+		"d/min.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = min;" + short, "d/min.csv": peerHeader + "0.6,deadlock,nan,0\n",
+	})
+	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
+	if status != exitFailure || !strings.Contains(stderr, "1 agree, 1 differ, 0 not judged, 0 not run;") || !strings.Contains(stdout, "weft refuses the network: ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}

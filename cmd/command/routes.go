@@ -1,0 +1,242 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/routes"
+)
+
+// routesFlags are the options of weft routes.
+type routesFlags struct {
+	fileFlags
+	config   string
+	manager  string
+	lanes    int
+	engines  []string
+	patterns []string
+	jobs     string
+	draws    int
+	dumps    bool
+	hottest  int
+	out      string
+}
+
+func (a *app) routesCommand() *cobra.Command {
+	var flags routesFlags
+	c := &cobra.Command{
+		Use:   "routes FILE.toml|FILE",
+		Short: "Compute the routes of OpenSM on a network: as it is configured, or by several engines side by side",
+		Long: `Compute the routes of OpenSM, InfiniBand's subnet manager, on the network of an
+experiment file or of a file that holds one (ibnetdiscover output, ibsim netlist,
+weft's JSON form).
+
+With --opensm alone, the routes are those that OpenSM would write with that
+configuration file: by the first engine of routing_engine that does not refuse the
+network. Where all refuse, OpenSM takes minhop without a word; weft says why and
+ends with status 1. With -o, DIR gets the tables: lft (a line for each switch: GUID,
+LID, and the output port for LID 1, 2, ...), sl (a line for each adapter LID: the
+service level to every adapter LID) and sl2vl.
+
+With --engine, or without --opensm, engines are compared under patterns of traffic:
+hops, loads of the cables when every adapter sends at its full rate, service levels,
+virtual lanes, deadlock, and the hottest cables. With --jobs, the jobs of a file load the
+cables instead, and the table of jobs tells what each gets beside the others and alone.
+HOSTS are names with ranges in brackets, as Slurm writes them (n[001-016],login1), or
+block:16, spread:16 or random:16 for so many hosts that no job before has. With -o, DIR
+gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cable
+(cables.csv), a histogram (histogram.csv) and a picture of it (histogram.svg).`,
+		Example: `  weft routes ibnetdiscover.txt --opensm opensm.conf -o tables
+  weft routes ibnetdiscover.txt --engine ftree,updn,dfsssp --pattern permutation -o compared
+  weft routes ibnetdiscover.txt --engine all --jobs jobs.txt
+  weft routes examples/torus --engine all`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			configured := flags.config != "" && len(flags.engines) == 0
+			for _, name := range []string{"pattern", "hottest", "jobs", "draws"} {
+				if configured && c.Flags().Changed(name) {
+					return usagef("--%s compares engines: add --engine", name)
+				}
+			}
+			if flags.dumps && (!configured || flags.out == "") {
+				return usagef("--dumps goes with --opensm and -o")
+			}
+			if !slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes) {
+				return usagef("--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes)
+			}
+			request, err := a.routesRequest(c.Context(), args[0], &flags)
+			if err != nil {
+				return err
+			}
+			if configured {
+				return a.configuredRoutes(c.Context(), request, &flags)
+			}
+			return a.compareRoutes(c.Context(), request, &flags)
+		},
+	}
+	flags.fileFlags.register(c)
+	c.Flags().StringVar(&flags.config, "opensm", "", "configuration `FILE` of OpenSM, such as opensm.conf")
+	c.Flags().StringVar(&flags.manager, "sm", "", "`NAME` of the host that the subnet manager runs on (default: the configuration's guid, else H0, else the first)")
+	c.Flags().IntVar(&flags.lanes, "lanes", 8, "data virtual lanes of the ports: 1, 2, 4, 8 or 15")
+	c.Flags().StringSliceVar(&flags.engines, "engine", nil, "`ENGINE` to compare, or all; may be repeated")
+	choices(c, "engine", append(routes.Engines(), "all")...)
+	c.Flags().StringSliceVar(&flags.patterns, "pattern", nil, "`PATTERN` of traffic that loads the cables, see weft list patterns; may be repeated (default: uniform, all to all, unless there are --jobs)")
+	c.Flags().StringVar(&flags.jobs, "jobs", "", "`FILE` of jobs that load the cables together, a line each: NAME HOSTS [PATTERN [LOAD]]")
+	c.Flags().IntVar(&flags.draws, "draws", 1, "times that patterns which depend on chance are drawn: loads are means")
+	choices(c, "pattern", routes.Patterns()...)
+	c.Flags().IntVar(&flags.hottest, "hottest", 5, "cables with the most load that are listed for each engine")
+	c.Flags().BoolVar(&flags.dumps, "dumps", false, "write OpenSM's own forms of the tables, too")
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")
+	return c
+}
+
+// routesRequest reads the network and the configuration.
+func (a *app) routesRequest(ctx context.Context, name string, flags *routesFlags) (*routes.Request, error) {
+	network, err := a.network(ctx, name, &flags.fileFlags, -1)
+	if err != nil {
+		return nil, err
+	}
+	request := &routes.Request{Network: network.Topology, Manager: flags.manager, Lanes: flags.lanes}
+	if request.Config, err = routes.ReadConfig(flags.config); err != nil {
+		return nil, &statusError{exitUsage, err}
+	}
+	for _, w := range request.Config.Warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
+	return request, nil
+}
+
+// configuredRoutes computes what one OpenSM would write.
+func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+	begin := experiments.ProcessorSeconds()
+	outcome, err := experiments.Interruptible(ctx, request.Configure)
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	seconds := experiments.ProcessorSeconds() - begin
+	if err := outcome.Refused(); err != nil {
+		return &statusError{exitFailure, err}
+	}
+	if flags.out != "" {
+		files, err := outcome.Files(flags.dumps)
+		if err != nil {
+			return err
+		}
+		if err := writeFolder(flags.out, files, routes.FileNames); err != nil {
+			return err
+		}
+	}
+	if len(request.Config.Engines) == 0 {
+		fmt.Fprintf(a.stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
+	}
+	fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
+	outcome.Describe(a.stdout)
+	return nil
+}
+
+// writeFolder writes files into a folder and removes those of an earlier run that are
+// not among them.
+func writeFolder(dir string, files map[string][]byte, known []string) error {
+	if err := experiments.MakeFolder(dir); err != nil {
+		return err
+	}
+	for _, name := range known {
+		path := filepath.Join(dir, name)
+		if content, wanted := files[name]; wanted {
+			if err := experiments.WriteFile(path, content); err != nil {
+				return err
+			}
+		} else if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// demands are what loads the cables.
+func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.Demand, err error) {
+	patterns := flags.patterns
+	if len(patterns) == 0 && flags.jobs == "" {
+		patterns = []string{"uniform"}
+	}
+	if flags.draws < 1 || flags.draws > 10_000 {
+		return nil, fmt.Errorf("--draws %d: want 1 to 10000", flags.draws)
+	}
+	for _, name := range patterns {
+		d, err := routes.PatternDemand(request.Network, name, flags.draws)
+		if err != nil {
+			return nil, err
+		}
+		demands = append(demands, d)
+	}
+	if flags.jobs != "" {
+		jobs, err := routes.ReadJobsFile(flags.jobs, request.Network, 1)
+		if err != nil {
+			return nil, err
+		}
+		demands = append(demands, routes.JobDemand(jobs))
+	}
+	return demands, nil
+}
+
+// compareRoutes holds engines side by side.
+func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+	engines := flags.engines
+	if len(engines) == 0 || slices.Contains(engines, "all") {
+		engines = routes.Engines()
+	}
+	for _, name := range engines {
+		if !slices.Contains(routes.Engines(), name) {
+			return usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
+		}
+	}
+	demands, err := flags.demands(request)
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	c, err := experiments.Interruptible(ctx, func() (*routes.Comparison, error) {
+		return request.Compare(engines, demands, experiments.ProcessorSeconds)
+	})
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	if flags.out != "" {
+		files, err := c.Files()
+		if err != nil {
+			return err
+		}
+		if err := writeFolder(flags.out, files, routes.ComparisonFiles); err != nil {
+			return err
+		}
+	}
+	for _, e := range c.Engines {
+		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
+	}
+	if err := aligned(a.stdout, c.Table()); err != nil {
+		return err
+	}
+	if jobs := c.Jobs(); jobs != nil {
+		fmt.Fprintln(a.stdout)
+		if err := aligned(a.stdout, jobs); err != nil {
+			return err
+		}
+	}
+	if flags.hottest > 0 {
+		c.Describe(a.stdout, flags.hottest)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package command
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// opensmData is a file of the tables that OpenSM computed.
+func opensmData(t *testing.T, name ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// unzipped reads a compressed file.
+func unzipped(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRoutesAsConfigured: the tables of a configuration are OpenSM's, byte for byte;
+// paths in it are relative to it; what refuses gives way to what is listed, and to
+// nothing else.
+func TestRoutesAsConfigured(t *testing.T) {
+	mesh, tree := opensmData(t, "nets", "mesh_5x5_2.net.gz"), opensmData(t, "nets", "ft2_8.net.gz")
+	config, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func(fabric, name string) string { return unzipped(t, opensmData(t, "runs", fabric, name+".gz")) }
+	torus := map[string]string{"sl2vl": kept("mesh_5x5_2", "torus-2QoS.sl2vl"), "sl": kept("mesh_5x5_2", "torus-2QoS.sl"),
+		"lft": kept("mesh_5x5_2", "dor.lft")} // the same by index.tsv
+	updn, lmc, lash := kept("mesh_5x5_2", "updn_roots.lft"), kept("ft2_8", "dfsssp_lmc1.lft"), kept("mesh_5x5_2", "lash_start1.sl")
+	inFolders(t, map[string]string{
+		"conf/torus.conf": "routing_engine torus-2QoS\nqos TRUE\ntorus_config torus\n", "conf/torus": string(config),
+		"conf/list.conf": "routing_engine ftree, updn\nroot_guid_file roots\nno_such_key 1\n", "conf/roots": string(roots),
+		"conf/ftree.conf":  "routing_engine ftree\nlog_flags 0x83 # nothing to do with tables\n",
+		"conf/lmc.conf":    "routing_engine dfsssp\nlmc 1\nqos TRUE\n",
+		"conf/guid.conf":   "guid 0x123\n",
+		"conf/wrong.conf":  "routing_engine updown\nlmc 9\nroot_guid_file none\nhop_weights_file weights\n",
+		"conf/lashes.conf": "routing_engine lash\nqos TRUE\nlash_start_vl 1\n",
+	})
+	equal := func(dir, name, want string) {
+		t.Helper()
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || string(got) != want {
+			t.Errorf("%s/%s differs from OpenSM's (%v)\n%s", dir, name, err, firstDifference(string(got), want))
+		}
+	}
+	run := func(args ...string) (string, string) {
+		t.Helper()
+		status, stdout, stderr := weft(t, append([]string{"routes"}, args...)...)
+		if status != exitSuccess {
+			t.Fatalf("%v: status %d\n%s", args, status, stderr)
+		}
+		return stdout, stderr
+	}
+	run(mesh, "--opensm", "conf/torus.conf", "-o", "torus", "--dumps")
+	for name, want := range torus {
+		equal("torus", name, want)
+	}
+	stdout, stderr := run(mesh, "--opensm", "conf/list.conf", "-o", "torus")
+	equal("torus", "lft", updn)
+	equal("torus", "sl2vl", "-\n")
+	if !strings.Contains(stdout, "refused    ftree: Fabric rank is 1") || !strings.Contains(stdout, "engine     updn") || !strings.Contains(stderr, `list.conf:3: unknown key "no_such_key"`) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if _, err := os.Stat("torus/opensm-lfts.dump"); err == nil {
+		t.Error("a dump of an earlier run is left")
+	}
+
+	run(tree, "--opensm", "conf/lmc.conf", "-o", "lmc")
+	equal("lmc", "lft", lmc)
+	equal("lmc", "sl2vl", "all ports: 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n")
+	run(mesh, "--opensm", "conf/lashes.conf", "-o", "lash")
+	equal("lash", "sl", lash)
+
+	status, _, stderr := weft(t, "routes", mesh, "--opensm", "conf/ftree.conf", "-o", "none")
+	if _, err := os.Stat("none"); status != exitFailure || err == nil || !strings.Contains(stderr, "more than one root") || !strings.Contains(stderr, "minhop as its last resort") {
+		t.Errorf("status %d, folder %v\n%s", status, err, stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{mesh, "--opensm", "conf/wrong.conf"}, []string{`wrong.conf:1: routing_engine: no routing engine "updown"`, "wrong.conf:2: lmc", "wrong.conf:3: root_guid_file: conf/none", "wrong.conf:4: hop_weights_file"}},
+		{[]string{mesh, "--opensm", "conf/guid.conf"}, []string{"guid 0x0000000000000123: no adapter port"}},
+		{[]string{mesh, "--opensm", "conf/ftree.conf", "--sm", "nobody"}, []string{`nobody`, `such as "H0"`}},
+		{[]string{mesh, "--opensm", "conf/ftree.conf", "--pattern", "uniform"}, []string{"add --engine"}},
+		{[]string{mesh, "--engine", "updown"}, []string{"--engine updown: want dfsssp"}},
+		{[]string{mesh, "--engine", "dor", "--pattern", "storm"}, []string{"--pattern"}},
+		{[]string{"conf/none.net", "--opensm", "conf/ftree.conf"}, []string{"none.net"}},
+		{[]string{mesh, "--engine", "dor", "--jobs", "conf/lmc.conf"}, []string{"lmc.conf:1: no host \"dfsssp\""}},
+		{[]string{mesh, "--engine", "dor", "--jobs", "conf/none"}, []string{"conf/none: cannot be read"}},
+		{[]string{mesh, "--engine", "dor", "--draws", "0"}, []string{"--draws 0: want 1 to 10000"}},
+		{[]string{mesh, "--lanes", "3"}, []string{"--lanes 3: want 1, 2, 4, 8 or 15"}},
+	} {
+		status, _, stderr := weft(t, append([]string{"routes"}, c.args...)...)
+		for _, want := range c.want {
+			if status != exitUsage || !strings.Contains(stderr, want) {
+				t.Errorf("%v: status %d, no %q in\n%s", c.args, status, want, stderr)
+			}
+		}
+	}
+}
+
+// TestRoutesCompared: on a ring of four switches with a host each, two cables lead each
+// way round. dor goes the shorter way; to the opposite switch every port is as near,
+// and the lowest decides. The channels of a ring close a cycle as soon as paths of two
+// hops go all the way round it. ftree refuses.
+func TestRoutesCompared(t *testing.T) {
+	inFolder(t, map[string]string{"ring.toml": "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n"})
+	status, stdout, stderr := weft(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
+	if status != exitSuccess {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	table, err := os.ReadFile("out/engines.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
+		t.Errorf("%s", table)
+	}
+	for _, name := range []string{"cables.csv", "hottest.csv", "histogram.csv", "hottest.svg", "histogram.svg"} {
+		if content, err := os.ReadFile(filepath.Join("out", name)); err != nil || len(content) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if _, err := os.Stat("out/jobs.csv"); err == nil {
+		t.Error("a table of jobs without jobs")
+	}
+	again, _ := os.ReadFile("out/cables.csv")
+	if _, _, _ = weft(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2"); true {
+		twice, _ := os.ReadFile("out2/cables.csv")
+		if !bytes.Equal(again, twice) {
+			t.Error("a second run differs")
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run experiment files and write results, figures and provenance",
+		Long: `Run experiment files. Each result folder holds results.csv (byte-identical
+whatever --jobs), performance.csv, manifest.json, resolved.toml and the figures
+that the file asks for. Files that come with weft are found by name:
+
+  weft run examples/quickstart
+
+An interrupted run goes on with --resume. Keys of the file are set with --set; a
+value is TOML, or a string if it is not, and so are the elements of a list. Put an
+argument with brackets, spaces or quotes in single quotes: shells have uses for them.`,
+		Example: `  weft run my.toml --out day1
+  weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
+  weft run examples/torus --set 'sweep.traffic.pattern=[uniform, tornado]'
+  weft run examples/torus --quick --out - --format jsonl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.command = commandLine(c, args)
+			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.snapshotEvery > 0
+			return a.run(c.Context(), args, &flags)
+		},
+	}
+	flags.register(c)
+	flags.registerAllowDeadlock(c)
+	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
+	c.Flags().BoolVar(&flags.noFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
+	c.Flags().DurationVar(&flags.snapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
+	c.Flags().StringVar(&flags.saveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
+	c.Flags().StringVar(&flags.fromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
+	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
+	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
+	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
+	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
+	choices(c, "executor", "local", "slurm")
+	return c
+}
+
+func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	files, err := flags.open(ctx, names)
+	if err != nil {
+		return err
+	}
+	a.warn(files)
+	folders, err := resultFolders(files, flags.out)
+	if err != nil {
+		return err
+	}
+	if s := flags.share; s.Of > 0 && flags.out == "" {
+		for i := range folders {
+			folders[i] += fmt.Sprintf(".share-%d-of-%d", s.Index, s.Of)
+		}
+	}
+	if err := flags.checkFolders(folders); err != nil {
+		return err
+	}
+	if err := errors.Join(a.checkKept(files, flags), flags.checkWarm(files)); err != nil {
+		return err
+	}
+	if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
+		return err
+	}
+	failed := false
+	for i, f := range files {
+		outcome, err := a.execute(ctx, f, folders[i], flags)
+		switch {
+		case errors.Is(err, experiments.ErrInterrupted) && folders[i] != "":
+			return a.interrupted(outcome, f, folders[i])
+		case err != nil:
+			return err
+		}
+		a.next(outcome, folders[i], flags)
+		failed = failed || len(outcome.Failures) > 0
+	}
+	if failed {
+		return &statusError{status: exitFailure}
+	}
+	return nil
+}
+
+// resultFolders names the result folder of each file: "" for standard output.
+func resultFolders(files []*experiments.File, out string) ([]string, error) {
+	folders := make([]string, len(files))
+	taken := map[string]string{}
+	for i, f := range files {
+		switch {
+		case out == "-" && len(files) > 1:
+			return nil, usagef("--out - takes one file: the tables of %d would run into each other", len(files))
+		case out == "-":
+			continue
+		case out == "":
+			folders[i] = filepath.Join("results", f.Stem())
+		case len(files) == 1:
+			folders[i] = out
+		default:
+			folders[i] = filepath.Join(out, f.Stem())
+		}
+		if other, both := taken[folders[i]]; both {
+			return nil, usagef("%s and %s would both be written to %s; run them one by one with --out", other, f.Name, folders[i])
+		}
+		taken[folders[i]] = f.Name
+	}
+	return folders, nil
+}
+
+// checkFolders finds the folders that hold other results, before anything is
+// computed for any of them.
+func (f *runFlags) checkFolders(folders []string) error {
+	const most = 3
+	var occupied []error
+	for _, dir := range folders {
+		if dir == "" {
+			continue
+		}
+		if err := experiments.CheckFolder(dir, f.resume, f.force); err != nil {
+			occupied = append(occupied, err)
+		}
+	}
+	if more := len(occupied) - most; more > 0 {
+		occupied = append(occupied[:most], fmt.Errorf("and %d more folders", more))
+	}
+	return errors.Join(occupied...)
+}
+
+// checkKept finds out, where that is asked for, whether points can be kept while they are
+// computed: files whose points all begin again after a kill are refused, and of others it
+// says how many do.
+func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
+	if !flags.wantsKept {
+		return nil
+	}
+	for _, f := range files {
+		var first *experiments.Point
+		begin := 0
+		for _, p := range f.Points {
+			if f.BeginsAgain(p) == "" {
+				continue
+			}
+			if begin++; first == nil {
+				first = p
+			}
+		}
+		switch {
+		case begin == len(f.Points):
+			return usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", f.Kind(), f.Name, f.BeginsAgain(first))
+		case begin > 0:
+			fmt.Fprintf(a.stderr, "%s: warning: --snapshot-every: of %d points %d begin again after a kill, such as point %d (%s): %s\n", f.Name, len(f.Points), begin, first.Index, f.Describe(first), f.BeginsAgain(first))
+		}
+	}
+	return nil
+}
+
+// checkWarm finds out whether all files can write warm networks, or go on from those in a
+// file, where that is asked for.
+func (f *runFlags) checkWarm(files []*experiments.File) error {
+	if f.saveWarm+f.fromWarm == "" {
+		return nil
+	}
+	if len(files) != 1 {
+		return usagef("--snapshot and --from take one file, not %d", len(files))
+	}
+	if !files[0].Warms() {
+		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot%s", files[0].Kind(), files[0].NoWarmup())
+	}
+	if f.fromWarm != "" {
+		return files[0].CheckWarm(f.fromWarm)
+	}
+	return nil
+}
+
+// execute runs one file and writes its figures; dir "" means standard output.
+func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
+	return a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) { return f.Execute(ctx, e) })
+}
+
+// compute runs or merges one file, shows its progress, and says what came out.
+func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command,
+		NoFork: flags.noFork, SnapshotEvery: flags.snapshotEvery, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
+	if flags.executor == "slurm" {
+		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
+		if !flags.quiet {
+			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
+		}
+	}
+	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
+	e.Progress = progress.update
+	outcome, err := do(e)
+	progress.finish()
+	if outcome == nil || errors.Is(err, experiments.ErrInterrupted) {
+		return outcome, err
+	}
+	for _, x := range outcome.Failures {
+		fmt.Fprintf(a.stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
+	}
+	if err != nil {
+		return outcome, err // such as a figure that cannot be drawn
+	}
+	if dir == "" {
+		text, err := outcome.Results.Encode(flags.formats[0])
+		if err != nil {
+			return outcome, err
+		}
+		return outcome, a.print(string(text))
+	}
+	if !flags.quiet {
+		for _, why := range slices.Sorted(maps.Keys(outcome.OnOneThread)) {
+			fmt.Fprintf(a.stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
+		}
+		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
+		if outcome.Reused > 0 {
+			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
+		}
+		if e.Shard.Of > 0 {
+			fmt.Fprintf(a.stderr, "%s, share %s; put the shares together with weft merge\n", summary, e.Shard)
+			return outcome, nil
+		}
+		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
+		if links := outcome.Tables["links"]; links != nil {
+			a.printHottest(f, links)
+		}
+	}
+	return outcome, nil
+}
+
+// next ends a run: how many points have each verdict, and the command that shows them.
+func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
+	if flags.quiet || dir == "" || flags.share.Of > 0 || outcome.Finished == 0 {
+		return
+	}
+	states := outcome.Results.CountStates()
+	if states != "" {
+		states += "; "
+	}
+	fmt.Fprintf(a.stderr, "%snext: weft report %s\n", states, shellWord(dir))
+}
+
+// printHottest names the channel that carried the most.
+func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
+	index, c, ok := experiments.Hottest(links)
+	if !ok {
+		return
+	}
+	at := ""
+	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
+		at = " (" + f.Describe(f.Points[i]) + ")"
+	}
+	load := fmt.Sprintf("%.3g flits a cycle", c.Load)
+	if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
+		load = "full"
+	}
+	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
+}

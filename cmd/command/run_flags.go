@@ -1,0 +1,123 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+type runFlags struct {
+	fileFlags
+	out           string
+	formats       []string // of tables
+	jobs, threads int
+	resume, quiet bool
+	noFork        bool
+	snapshotEvery time.Duration
+	wantsKept     bool   // snapshotEvery is given
+	saveWarm      string // file for warm networks
+	fromWarm      string // likewise, to go on from
+	force         bool
+	shard         string
+	share         experiments.Shard // what shard says
+	command       []string          // the command line
+	executor      string
+	chunk         int
+	sbatch        []string
+	poll          time.Duration
+}
+
+// registerExecution adds the options that say how points are computed.
+func (f *runFlags) registerExecution(c *cobra.Command) {
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	f.cache.register(c)
+	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
+	choices(c, "format", experiments.TableFormats...)
+	quietFlag(c, &f.quiet)
+}
+
+// quietFlag is --quiet of a command.
+func quietFlag(c *cobra.Command, quiet *bool) {
+	c.Flags().BoolVar(quiet, "quiet", false, "nothing on standard error but warnings and errors")
+}
+
+// check refuses impossible options.
+func (f *runFlags) check() error {
+	if f.jobs < 0 {
+		return usagef("--jobs %d: want at least 1, or 0 for one a core", f.jobs)
+	}
+	if f.threads < 1 {
+		return usagef("--threads %d: want at least 1", f.threads)
+	}
+	if f.resume && f.out == "-" {
+		return usagef("--resume needs a result folder; --out - has none")
+	}
+	if f.force && f.out == "-" {
+		return usagef("--force needs a result folder; --out - has none")
+	}
+	if f.resume && f.force {
+		return usagef("--resume keeps what --force replaces: give one of them")
+	}
+	if f.snapshotEvery < 0 {
+		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
+	}
+	if f.wantsKept && f.out == "-" {
+		return usagef("--snapshot-every needs a result folder; --out - has none")
+	}
+	if f.saveWarm+f.fromWarm != "" {
+		switch {
+		case f.executor == "slurm":
+			return usagef("--snapshot and --from are for runs on this machine: leave them out with --executor slurm")
+		case f.saveWarm != "" && f.resume:
+			return usagef("--snapshot needs all points to be computed: leave out --resume")
+		case f.saveWarm != "" && f.fromWarm != "":
+			return usagef("--snapshot would write what --from reads: give one of them")
+		}
+	}
+	if f.shard != "" {
+		share, err := experiments.ParseShard(f.shard)
+		switch {
+		case err != nil:
+			return usagef("--shard %v", err)
+		case f.out == "-":
+			return usagef("--shard needs a result folder; --out - has none")
+		case f.executor == "slurm":
+			return usagef("--shard is for other batch systems: leave it out with --executor slurm")
+		}
+		f.share = share
+	}
+	switch f.executor {
+	case "", "local":
+		if f.chunk != 0 || len(f.sbatch) > 0 {
+			return usagef("--chunk and --sbatch are for --executor slurm")
+		}
+	case "slurm":
+		if f.out == "-" {
+			return usagef("--executor slurm needs a result folder; --out - has none")
+		}
+		if f.chunk < 0 {
+			return usagef("--chunk %d: want at least 1", f.chunk)
+		}
+		if f.poll <= 0 {
+			return usagef("--poll %v: want more than nothing", f.poll)
+		}
+	default:
+		return usagef("--executor %s: want local or slurm", f.executor)
+	}
+	for _, format := range f.formats {
+		if !slices.Contains(experiments.TableFormats, format) {
+			return usagef("--format %s: want csv or jsonl", format)
+		}
+	}
+	if f.out == "-" && len(f.formats) != 1 {
+		return usagef("--format %s: --out - takes one format", strings.Join(f.formats, ","))
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// realSlurm, if set, makes the tests use the Slurm of this machine: make
+// test-slurm.
+const realSlurm = "WEFT_TEST_SLURM"
+
+const slurmSweep = `
+title = "Slurm"
+kind = "traffic"
+[topology]
+type = "mesh"
+dims = [3, 3]
+[measure]
+warmup = 200
+window = 400
+[routing]
+type = "dor"
+[sweep]
+"traffic.load" = [0.1, 0.2, 0.3, 0.4, 0.5]
+`
+
+// fakeSlurm puts an sbatch, squeue and scancel in PATH that run the tasks of an
+// array at once, but for those in lose, which vanish the first time.
+func fakeSlurm(t *testing.T, lose string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, script := range map[string]string{
+		"sbatch": `#!/bin/sh
+for a; do
+	case $a in --array=*) list=${a#--array=} ;; --partition=none) echo "invalid partition" >&2; exit 1 ;; esac
+	script=$a
+done
+echo "$list" >> "$FAKE/arrays"
+for part in $(echo "$list" | tr , ' '); do
+	for i in $(seq "${part%-*}" "${part#*-}"); do
+		case " $LOSE " in *" $i "*) [ -e "$FAKE/lost$i" ] || { touch "$FAKE/lost$i"; continue; } ;; esac
+		SLURM_ARRAY_TASK_ID=$i sh "$script" > "$FAKE/out$i" 2>&1
+	done
+done
+echo 7
+`,
+		"squeue":  "#!/bin/sh\necho '{\"jobs\": []}'\n",
+		"scancel": "#!/bin/sh\necho \"$@\" >> \"$FAKE/cancelled\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("FAKE", folder)
+	t.Setenv("LOSE", lose)
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return folder
+}
+
+// weftProcess runs weft in a process of its own, as tasks do.
+func weftProcess(t *testing.T, args ...string) (out string, status int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(asCommand, "1")
+	c := exec.CommandContext(t.Context(), self, args...)
+	text, err := c.CombinedOutput()
+	if err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), c.ProcessState.ExitCode()
+}
+
+func sweepFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sweep.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The points of a job array make the same results.csv as those of one process,
+// also where tasks were lost. Five points, two a task: tasks 0, 1, 2.
+func TestSlurmResultsAreTheSame(t *testing.T) {
+	lost := ""
+	if os.Getenv(realSlurm) == "" {
+		lost = "1"
+		folder := fakeSlurm(t, lost)
+		defer func() {
+			if arrays, _ := os.ReadFile(filepath.Join(folder, "arrays")); string(arrays) != "0-2\n1\n" {
+				t.Errorf("arrays submitted: %q, want 0-2, then 1", arrays)
+			}
+		}()
+	}
+	file, dir := sweepFile(t, slurmSweep), t.TempDir()
+	local, cluster := filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
+	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
+	if status != exitSuccess {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	if lost != "" && !strings.Contains(out, "1 tasks were lost and are submitted again") {
+		t.Errorf("nothing is said of the lost task: %s", out)
+	}
+	want, err := os.ReadFile(filepath.Join(local, "results.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(cluster, "results.csv"))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("results.csv of the cluster (%v):\n%s\nof one process:\n%s", err, got, want)
+	}
+	if _, err := os.Stat(filepath.Join(cluster, "slurm")); err == nil {
+		t.Error("the folder of the tasks is left behind")
+	}
+}
+
+// A task that is lost again and again is given up; its points are the failures,
+// the others are there, and a later run computes the rest.
+func TestSlurmGivesUp(t *testing.T) {
+	if os.Getenv(realSlurm) != "" {
+		t.Skip("needs tasks that get lost")
+	}
+	folder := fakeSlurm(t, "")
+	script := "#!/bin/sh\necho 7\n"
+	if err := os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
+	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
+	if status != exitFailure || strings.Count(out, "its Slurm task was lost 3 times") != 5 {
+		t.Errorf("status %d: %s", status, out)
+	}
+	out, status = weftProcess(t, "run", file, "--out", dir, "--resume", "--quiet")
+	if status != exitSuccess {
+		t.Errorf("resumed: status %d: %s", status, out)
+	}
+}
+
+// What Slurm refuses, and what is missing, is said in a line, with status 2 and
+// nothing left behind.
+func TestSlurmRefusals(t *testing.T) {
+	file := sweepFile(t, slurmSweep)
+	dir := filepath.Join(t.TempDir(), "r")
+	if os.Getenv(realSlurm) == "" {
+		fakeSlurm(t, "")
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--executor", "slurm", "--sbatch=--partition=none", "--out", dir}, "sbatch refuses: "},
+		{[]string{"--executor", "slurm", "--out", "-"}, "needs a result folder"},
+		{[]string{"--executor", "slurm", "--chunk", "-1", "--out", dir}, "--chunk -1: want at least 1"},
+		{[]string{"--executor", "pbs", "--out", dir}, "want local or slurm"},
+		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
+	} {
+		out, status := weftProcess(t, append([]string{"run", file}, c.args...)...)
+		if status != exitUsage || !strings.Contains(out, c.want) {
+			t.Errorf("%v: status %d, %q; want status 2 and %q", c.args, status, out, c.want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%v: a result folder is left behind", c.args)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if out, status := weftProcess(t, "run", file, "--executor", "slurm", "--out", dir); status != exitUsage || !strings.Contains(out, "sbatch is not in PATH") {
+		t.Errorf("without sbatch: status %d, %q", status, out)
+	}
+}
+
+// An interrupted run cancels its array and keeps what was finished.
+func TestSlurmInterrupted(t *testing.T) {
+	if os.Getenv(realSlurm) != "" {
+		t.Skip("the fake one tells what was cancelled")
+	}
+	folder := fakeSlurm(t, "1 2")
+	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
+	// The lost tasks stay in the queue: what is not known is when Slurm will run them. The
+	// signal comes with the first look at the queue that finds two points in the journal, and
+	// once: a second one would end the process at once.
+	script := `#!/bin/sh
+if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ] && mkdir "$FAKE/told" 2> /dev/null; then kill -INT $PPID; fi
+echo '{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": null, "array_task_string": "1-2%2"}]}'
+`
+	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("RESULTS", dir)
+	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
+	if status != exitFailure || !strings.Contains(out, "interrupted: 2 of 5 points") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if text, _ := os.ReadFile(filepath.Join(folder, "cancelled")); string(text) != "7\n" {
+		t.Errorf("cancelled %q, want job 7", text)
+	}
+}

@@ -1,0 +1,196 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+)
+
+func (a *app) topologyCommand() *cobra.Command {
+	var flags fileFlags
+	var format, out, lfts, diff, algorithm string
+	var tables []string
+	point := -1
+	c := &cobra.Command{
+		Use:   "topology FILE.toml|FILE|DIR",
+		Short: "Describe the network of an experiment file or a network file, draw it, or write it in another form",
+		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
+JSON form, the output of ibnetdiscover, ibdiagnet's db_csv, or a netlist of ibsim.
+Pictures (svg, png, pdf) show levels, groups or coordinates as the family has them. Of
+the result folder DIR of a run with measure.links, the picture shows the load of every
+channel at one point: that with the highest load, or --point.
+
+--lfts writes the forwarding tables of the experiment's routing as OpenSM dumps
+them; its option lfts_file, with routing_engine file, loads them.
+
+--diff says what has changed in a later network: switches and hosts by GUID or
+name, cables, their speeds; and, with the routes of both, which pairs of hosts have
+lost their path or take another. Routes are those of two experiment files, of a
+routing named with --routing, or of two files of tables.`,
+		Example: `  weft topology examples/fat-tree
+  weft topology examples/fat-tree --set topology.k=4 -o tree.svg
+  weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
+  weft topology ibnetdiscover.txt -o cluster.json
+  weft topology examples/fat-tree --set routing.up=hashed --lfts fat-tree.lfts
+  weft topology monday.txt --diff today.txt --tables monday.lfts,today.lfts`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if diff != "" {
+				return a.diff(c.Context(), args[0], diff, &flags, tables, algorithm)
+			}
+			if algorithm != "" || tables != nil {
+				return usagef("--routing and --tables are for --diff")
+			}
+			if format == "" && out != "" {
+				ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
+				if !slices.Contains(network.Formats(), ending) {
+					return usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(network.Formats(), "|"))
+				}
+				format = ending
+			}
+			n, err := a.network(c.Context(), args[0], &flags, point)
+			if err != nil {
+				return err
+			}
+			if lfts != "" {
+				if err := a.writeTables(c.Context(), n, lfts); err != nil || out == "" && format == "" {
+					return err
+				}
+			}
+			text, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+				var b bytes.Buffer
+				if format == "" {
+					n.Describe(&b)
+					return b.Bytes(), nil
+				}
+				err := n.Write(&b, format)
+				return b.Bytes(), err
+			})
+			switch {
+			case errors.Is(err, experiments.ErrInterrupted):
+				return err
+			case err != nil:
+				return &usageError{err}
+			case out != "":
+				return writeOutput(out, text)
+			}
+			_, err = a.stdout.Write(text)
+			return err
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)")
+	choices(c, "format", network.Formats()...)
+	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
+	c.Flags().StringVar(&diff, "diff", "", "the network `LATER`, to say what has changed")
+	c.Flags().StringVar(&algorithm, "routing", "", "routing whose paths --diff compares")
+	c.Flags().StringSliceVar(&tables, "tables", nil, "`BEFORE,AFTER`: files of forwarding tables whose paths --diff compares")
+	c.Flags().StringVar(&lfts, "lfts", "", "`FILE` to write the routing's forwarding tables to")
+	return c
+}
+
+// diff says what has changed from one network to another.
+func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, tables []string, algorithm string) error {
+	if tables != nil && len(tables) != 2 {
+		return usagef("--tables %s: want two files, those of the networks before and after", strings.Join(tables, ","))
+	}
+	if tables != nil && algorithm != "" {
+		return usagef("--tables and --routing: want one of them")
+	}
+	var networks [2]*network.Network
+	for i, name := range []string{before, after} {
+		var err error
+		if networks[i], err = a.network(ctx, name, flags, -1); err != nil {
+			return err
+		}
+	}
+	difference, err := experiments.Interruptible(ctx, func() (*network.Change, error) {
+		return networks[0].Diff(networks[1], tables, algorithm)
+	})
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	difference.Write(a.stdout)
+	return nil
+}
+
+// writeTables writes the forwarding tables of a network's routing.
+func (a *app) writeTables(ctx context.Context, n *network.Network, path string) error {
+	var warnings []string
+	text, err := experiments.Interruptible(ctx, func() ([]byte, error) {
+		var b bytes.Buffer
+		var err error
+		warnings, err = n.WriteTables(&b)
+		return b.Bytes(), err
+	})
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return err
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
+	return writeOutput(path, text)
+}
+
+// network builds the network of an experiment file, or of a point of a result
+// folder, or reads one.
+func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*network.Network, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		if flags.quick || len(flags.set) > 0 || flags.seed.given {
+			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
+		}
+		return experiments.Interruptible(ctx, func() (*network.Network, error) {
+			folder, err := experiments.ReadFolder(name)
+			if err != nil {
+				return nil, err
+			}
+			return network.OfFolder(folder, point)
+		})
+	}
+	if point >= 0 {
+		return nil, usagef("--point is for result folders; %s is none", name)
+	}
+	if err == nil && filepath.Ext(name) != ".toml" {
+		n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Import(name) })
+		if errors.Is(err, experiments.ErrInterrupted) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, &statusError{exitUsage, err}
+		}
+		for _, w := range n.Warnings {
+			fmt.Fprintf(a.stderr, "warning: %s\n", w)
+		}
+		return n, nil
+	}
+	files, err := flags.open(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Of(files[0], files[0].Points[0]) })
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return n, nil
+}

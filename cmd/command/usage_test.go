@@ -1,0 +1,204 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUsage: mistakes in the command line have a message without the words of
+// the libraries, status 2, and nothing is written.
+func TestUsage(t *testing.T) {
+	const table = "point,traffic.load,seed,replications,offered_load,latency_mean_ns,saturated\n0,0.1,1,1,0.1,5,false\n"
+	inFolder(t, map[string]string{"x.toml": small, "quick.toml": small + "[quick]\n\"traffic.lod\" = 1\n", "empty.toml": "# nothing\n",
+		"a.csv": table, "b.csv": strings.Replace(table, ",5,", ",6,", 1), "bare.csv": "offered_load,latency_mean_ns\n0.1,5\n",
+		"bench.csv": "workload,ns_per_unit\na,1\n", "other.csv": "workload,ns_per_unit\nb,1\n"})
+	before := left(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run"}, "weft: weft run takes FILE..., and got nothing; see weft run --help\n"},
+		{[]string{"plot", "a.csv", "b.csv"}, "weft: weft plot takes RESULTS.csv, and got 2; see weft plot --help\n"},
+		{[]string{"version", "x"}, "weft: weft version takes no arguments, and got 1; see weft version --help\n"},
+		{[]string{"rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are atlas, bench, check, compare, completion, "},
+		{[]string{"help", "rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are "},
+		{[]string{"completion", "tcsh"}, "weft: unknown command \"tcsh\" for \"weft completion\": there are bash, fish, powershell, zsh\n"},
+		{[]string{"run", "x.toml", "--seed", "-5"}, "weft: --seed -5: want an integer from 0 to 9223372036854775807\n"},
+		{[]string{"run", "x.toml", "--jobs", "1.5"}, "weft: --jobs 1.5: want an integer\n"},
+		{[]string{"run", "x.toml", "--jobs", "-1"}, "weft: --jobs -1: want at least 1, or 0 for one a core\n"},
+		{[]string{"run", "x.toml", "--threads", "0"}, "weft: --threads 0: want at least 1\n"},
+		{[]string{"run", "x.toml", "--out", ""}, "weft: --out is empty: name a folder, or leave it out\n"},
+		{[]string{"run", "x.toml", "quick.toml", "--out", "-"}, "weft: --out - takes one file: the tables of 2 would run into each other\n"},
+		{[]string{"run", ""}, "\"\": cannot be read: the name is empty\n"},
+		{[]string{"run", "empty.toml"}, "empty.toml: the file is empty: name at least a kind or a [topology]\n"},
+		{[]string{"check", "quick.toml"}, "quick.toml:18:1: traffic.lod is not a key of [traffic] (did you mean \"load\"?)"},
+		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, scatter, bar, histogram, cdf, percentile, box, heat\n"},
+		{[]string{"plot", "a.csv", "--y-max", "-1"}, "weft: y_max = -1: want at least 0\n"},
+		{[]string{"plot", "a.csv", "--y-max", "nan"}, "weft: y_max = NaN: want at least 0\n"},
+		{[]string{"plot", "a.csv", "--y-max", "inf"}, "weft: y_max = +Inf: want a number\n"},
+		{[]string{"plot", "a.csv", "-o", "none/a.svg"}, "weft: -o none/a.svg: cannot be written: no such file or directory\n"},
+		{[]string{"topology", "x.toml", "-o", "none/a.dot"}, "weft: -o none/a.dot: cannot be written: no such file or directory\n"},
+		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json|svg|png|pdf, or a name that ends like one of them\n"},
+		{[]string{"compare", "a.csv", "bare.csv"}, "weft: a.csv and bare.csv: first table: rows differ in traffic.load: match by it too"},
+		{[]string{"compare", "a.csv", "b.csv", "--metric", "saturated"}, "weft: a.csv and b.csv: first table: column \"saturated\" has no numbers\n"},
+		{[]string{"compare", "a.csv", "b.csv"}, "weft: no difference could be judged: the tables hold neither confidence intervals nor replications of latency_mean_ns"},
+		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "new"}, "a.csv:1: neither ibnetdiscover output, "},
+		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "a.csv"}, "result folder a.csv: cannot be made: not a directory\n"},
+		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "-"}, "weft: --out -: the table is on standard output already"},
+		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "--set", "a=1", "--jobs", "2"}, "weft: --jobs, --set: for experiment files, not for --topology and --groups\n"},
+		{[]string{"bench", "--threads", "0"}, "weft: --threads 0: want at least 1\n"},
+		{[]string{"bench", "--compare", "bench.csv,other.csv"}, "weft: bench.csv and other.csv have no workload in common\n"},
+		{[]string{"bench", "--compare", "bench.csv,bench.csv", "alltoall-240"}, "weft: --compare runs nothing: leave out alltoall-240\n"},
+	} {
+		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
+			if err := os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, _, stderr := weft(t, c.args...)
+		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
+			t.Errorf("weft %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
+		}
+		if got := left(t); got != before {
+			t.Errorf("weft %q left %s", c.args, got)
+		}
+	}
+	// Equal tables differ in nothing, whatever is known about their spread.
+	if status, _, stderr := weft(t, "compare", "b.csv", "b.csv"); status != exitSuccess {
+		t.Errorf("a table against itself: status %d: %s", status, stderr)
+	}
+	if status, stdout, _ := weft(t, "--version"); status != exitSuccess || !strings.HasPrefix(stdout, "weft ") {
+		t.Errorf("--version: status %d: %s", status, stdout)
+	}
+	if status, _, stderr := weft(t, "topology", "x.toml", "-o", "net.json"); status != exitSuccess {
+		t.Errorf("-o net.json: %s", stderr)
+	}
+	if status, stdout, _ := weft(t, "topology", "net.json"); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\n") {
+		t.Errorf("net.json: status %d: %s", status, stdout)
+	}
+}
+
+// TestShellCompletion: names and values are completed, not only files.
+func TestShellCompletion(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small, "a.csv": "point,offered_load\n0,0.1\n"})
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", "examples/quick"}, "examples/quickstart\n"},
+		{[]string{"reproduce", "dragonfly/fig8"}, "dragonfly/fig8a\ndragonfly/fig8b\n"},
+		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
+		{[]string{"bench", "lu"}, "lu-16384\n"},
+		{[]string{"plot", "--style", ""}, "line\nscatter\nbar\nhistogram\n"},
+		{[]string{"explain", "latency_p9"}, "latency_p95_ns\nlatency_p99_ns\n"},
+		{[]string{"init", "m"}, "mpi\nmulticast-latency\nmulticast-routing\n"},
+		{[]string{"man", "ru"}, "run\n"},
+		{[]string{"run", "x.toml", "--set", "routing.th"}, "routing.threshold=\n"},
+		{[]string{"run", "x.toml", "--set", "sweep.traffic.pattern=tr"}, "sweep.traffic.pattern=transpose\n"},
+		{[]string{"run", "examples/alltoall", "--set", "job.machine="}, "job.machine=fabric\njob.machine=loggops\njob.machine=loggp\n"},
+		{[]string{"plot", "a.csv", "--x", "off"}, "offered_load\n"},
+		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
+	} {
+		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
+			t.Errorf("%q: status %d: %s", c.args, status, stdout)
+		}
+	}
+}
+
+// fullWriter takes so many bytes.
+type fullWriter int
+
+func (n *fullWriter) Write(p []byte) (int, error) {
+	if int(*n) < len(p) {
+		return 0, errors.New("no space left on device")
+	}
+	*n -= fullWriter(len(p))
+	return len(p), nil
+}
+
+// TestFullOutput: no command succeeds whose output got lost.
+func TestFullOutput(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	for _, args := range []string{"list", "list routings", "check x.toml", "topology x.toml", "topology x.toml --format dot", "version", "--help", "run x.toml --quiet --out -"} {
+		room := fullWriter(3)
+		var stderr bytes.Buffer
+		status := run(t.Context(), strings.Fields(args), &room, &stderr)
+		if status != exitFailure || stderr.String() != "standard output: no space left on device\n" {
+			t.Errorf("weft %s: status %d: %s", args, status, stderr.String())
+		}
+	}
+}
+
+// TestBlockedFolder: a result folder in which a file cannot be replaced is left
+// as it was, and the message names the file.
+func TestBlockedFolder(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	if err := os.MkdirAll("o/results.csv/x", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
+	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
+		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
+	}
+}
+
+// TestBadInputFiles: problems of a file that an experiment names stand under the key
+// that names it.
+func TestBadInputFiles(t *testing.T) {
+	inFolder(t, map[string]string{
+		"net.toml":  "[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n",
+		"net.json":  "{\n",
+		"goal.toml": "kind = \"mpi\"\n[workload]\ntype = \"goal\"\nfile = \"x.goal\"\n",
+		"x.goal":    "num_ranks 1\nrank 0 {\n\u00e4: calc 5\n}\n",
+	})
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
+		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",
+	} {
+		if status, _, stderr := weft(t, "check", file); status != exitUsage || !strings.HasPrefix(stderr, want) {
+			t.Errorf("status %d: %s\nwant %s", status, stderr, want)
+		}
+	}
+}
+
+// TestHelpExamples: the examples of the help texts name commands and options that
+// there are.
+func TestHelpExamples(t *testing.T) {
+	root := newRoot(io.Discard, io.Discard)
+	for _, c := range root.Commands() {
+		if c.Example == "" {
+			continue
+		}
+		own := false // a line is about the command itself, others about what goes with it
+		for line := range strings.Lines(c.Example) {
+			line, _, _ = strings.Cut(line, " > ")
+			args, _ := shellWords(line)
+			of, rest, err := newRoot(io.Discard, io.Discard).Find(args[1:])
+			if args[0] != "weft" || err != nil || !of.HasParent() {
+				t.Errorf("%s: example %q: %v", c.Name(), line, err)
+				continue
+			}
+			own = own || of.Name() == c.Name()
+			if err := of.ParseFlags(rest); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			if of.Args != nil {
+				if err := of.Args(of, of.Flags().Args()); err != nil {
+					t.Errorf("%q: %v", line, err)
+				}
+			}
+		}
+		if !own {
+			t.Errorf("%s: no example of its own", c.Name())
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package command
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// TestPrintedVerdicts: misses first, by paper, no line longer than the terminal; what was not run
+// is counted and not listed; what the rows met rest on is counted.
+func TestPrintedVerdicts(t *testing.T) {
+	row := func(paper, verdict, rests, note string) experiments.Verdict {
+		return experiments.Verdict{Target: experiments.Target{Paper: paper, Artifact: "fig1", Case: "a case of some length that is cut at words", Metric: "latency_mean", Value: 2, Unit: "us"},
+			Measured: 2.123456789, Half: math.NaN(), Verdict: verdict, RestsOn: rests, Note: note}
+	}
+	verdicts := []experiments.Verdict{
+		row("b", experiments.Met, experiments.Simulated, ""),
+		row("b", experiments.Missed, experiments.Simulated, strings.Repeat("long remark ", 20)),
+		row("a", experiments.Met, experiments.Formula, ""),
+		row("a", experiments.NotRun, experiments.Simulated, "no row has this"),
+		row("a", experiments.Missed, experiments.Simulated, ""),
+	}
+	verdicts[0].Quick = true
+	var out strings.Builder
+	if err := printVerdicts(&out, verdicts, 50); err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for _, line := range strings.Split(out.String(), "\n") {
+		if len(line) > 50 {
+			t.Errorf("%d columns: %q", len(line), line)
+		}
+		if line != "" && !strings.HasPrefix(line, " ") {
+			heads = append(heads, line)
+		}
+	}
+	if got := strings.Join(heads, "; "); got != "missed: a; missed: b; met: a; met: b" {
+		t.Errorf("printed %s:\n%s", got, out.String())
+	}
+	if text := out.String(); strings.Contains(text, "no row has this") || !strings.Contains(text, "2.1235 us of 2 us") || !strings.Contains(text, "(simulated, quick)") {
+		t.Errorf("printed\n%s", text)
+	}
+	if got, want := countVerdicts(verdicts), "5 targets: 2 met, 2 missed, 1 not-run; of those met 1 simulated, 1 formula"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

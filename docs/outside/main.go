@@ -1,0 +1,6 @@
+// Command lab is weft with a topology, a routing, a pattern and a program of its own.
+package main
+
+import "github.com/weft-sim/weft/cmd/command"
+
+func main() { command.Main() }

@@ -1,0 +1,116 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/terminal"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// heeding sends a packet at a time, and the next one a while after its acknowledgement: a long
+// while, if the packet has been marked.
+type heeding struct {
+	env      *terminal.Env
+	contents sim.Stream
+}
+
+func init() {
+	param.Register(terminal.Registry, "heeding", "for tests of marks", struct{}{}, func(_ struct{}, env terminal.Env) (fabric.Workload, error) {
+		return terminal.NewHost(env, true, []string{"unmarked", "marked"}, func(t topology.TerminalID) terminal.Program {
+			return &heeding{&env, sim.NewStream(env.Seed, "heeding", int(t))}
+		}), nil
+	})
+	longRuns["marks"] = longRun{"traffic", marked, "measure.window=200000", []string{"program.csv"}}
+}
+
+func (h *heeding) Start(p *terminal.Port) { h.Timer(p) }
+
+func (h *heeding) Timer(p *terminal.Port) {
+	p.Send(terminal.Packet{Dst: h.env.Pattern.Destination(p.Terminal(), &h.contents), Flits: h.env.Sizes.Draw(&h.contents)})
+}
+
+func (h *heeding) Arrived(p *terminal.Port, a *terminal.Arrival) {
+	mark := uint64(0)
+	if a.Marked {
+		mark = 1
+	}
+	if a.Class == terminal.Low {
+		p.Record(int(mark), a.Born)
+		p.Send(terminal.Packet{Dst: a.Src, Flits: 1, Class: terminal.High, Tag: mark})
+		return
+	}
+	p.SetTimer(p.Now() + 3*sim.Nanosecond + sim.Time(a.Tag)*40*sim.Nanosecond)
+}
+
+func (h *heeding) Pending() sim.Time { return sim.MaxTime }
+
+func (h *heeding) AppendState(b []byte) []byte { return terminal.AppendUint64(b, h.contents.State()) }
+
+func (h *heeding) RestoreState(b []byte) ([]byte, error) {
+	state, b, err := terminal.TakeUint64(b)
+	h.contents = sim.StreamFrom(state)
+	return b, err
+}
+
+const marked = `
+[topology]
+type = "fat-tree"
+k = 4
+n = 3
+[routing]
+type = "nca"
+[program]
+type = "heeding"
+[switch]
+flow_control = "cut-through"
+hold = true
+mark_flits = 4
+mark_from_flits = 2
+mark_to_flits = 12
+[traffic]
+packet_flits = [2, 5]
+[measure]
+warmup = 500
+window = 3000
+[sweep]
+"fabric.unit" = ["flit", "packet"]
+"switch.marking" = ["threshold", "red", "none"]
+`
+
+// TestMarksReachPrograms: programs are told of marks by both policies, and of none without one;
+// results do not depend on threads, nor, where all times are whole cycles, on the unit.
+func TestMarksReachPrograms(t *testing.T) {
+	var want string
+	for threads := 1; threads <= 3; threads++ {
+		f := load(t, marked, experiments.Options{})
+		o := execute(t, f, experiments.Execution{Threads: threads})
+		counts := numbers(t, o.Tables["program"], "count")
+		if len(counts) != 12 { // two measures of six points
+			t.Fatalf("%d rows", len(counts))
+		}
+		for point := range 6 {
+			unmarked, marks := counts[2*point], counts[2*point+1]
+			if none := point%3 == 2; unmarked == 0 || (marks == 0) != none {
+				t.Errorf("point %d: %g packets without a mark, %g with one", point, unmarked, marks)
+			}
+			if unit := counts[2*(point%3)]; unmarked != unit {
+				t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
+			}
+		}
+		var text strings.Builder
+		if err := o.Tables["program"].Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = text.String()
+		}
+		if text.String() != want {
+			t.Errorf("%d threads:\n%s\nwant\n%s", threads, text.String(), want)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package core_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
+)
+
+// TestMarksOnAnyNetwork: the same packets are marked on any number of threads, after a
+// snapshot and with either unit, on random networks with random policies.
+func TestMarksOnAnyNetwork(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	packets, units, trials := 0, 0, 0
+	for seed := uint64(0); trials < 8; seed++ {
+		tr, whole := routingtest.DrawTrial(t, seed), routingtest.DrawUnitTrial(t, 1000+seed)
+		if !tr.Mark() || !whole.Mark() {
+			continue
+		}
+		trials++
+		packets += checkSnapshot(t, tr, seed, attached)
+		units += whole.CheckUnits(t, 400)
+		whole.SetUnit(fabric.UnitPacket)
+		packets += checkSnapshot(t, whole, seed, attached)
+	}
+	if packets < 1000 || units < 1000 {
+		t.Errorf("%d and %d packets are not a test", packets, units)
+	}
+}
+
+// mark sets a policy of a switch.
+func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C) {
+	t.Helper()
+	if err := s.Marking.Choose(policy); err != nil {
+		t.Fatal(err)
+	}
+	*s.Marking.Config().(*C) = settings
+}
+
+// TestMarksByHand: two terminals of a switch send ten packets of a flit each to a third, which
+// takes a flit a cycle. Of those that come in cycle k, counted from 0, both cross in it, and
+// leave from the next cycle on: 2(k+1) have come, k-1 have left before, from cycle 1 on, so that
+// 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked; one of three: 4.
+func TestMarksByHand(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
+	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		for every, want := range map[int]int{1: 14, 3: 4} {
+			config := fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.FlowControl, config.Switch.Hold, config.Fabric.Unit = 1, fabric.CutThrough, true, unit
+			mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 6, Every: every, Roots: true})
+			s := &script{}
+			for birth := range int64(10) {
+				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
+				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
+			}
+			f := n.fabric(t, config)
+			if err := f.Attach(s, s); err != nil {
+				t.Fatal(err)
+			}
+			f.Advance(60)
+			marked := 0
+			for _, d := range s.delivered {
+				if d.Marked {
+					marked++
+					if d.Birth < 3 {
+						t.Errorf("unit %s: the packet of terminal %d born in cycle %d is marked", unit, d.Src, d.Birth)
+					}
+				}
+			}
+			if len(s.delivered) != 20 || marked != want {
+				t.Errorf("unit %s, one of %d: %d of %d packets marked, want %d of 20", unit, every, marked, len(s.delivered), want)
+			}
+		}
+	}
+}
+
+// labelled sends uniform traffic whose level and entropy follow from its ends.
+type labelled struct{ *core.OpenLoop }
+
+func labelFor(src, dst topology.TerminalID) (level uint8, entropy uint16) {
+	return uint8(src+dst) % 16, uint16(1000*src + dst)
+}
+
+func (l labelled) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	ok := l.OpenLoop.Next(t, until, spec)
+	if ok {
+		spec.Level, spec.Entropy = labelFor(t, spec.Dst)
+	}
+	return ok
+}
+
+// byLabel gives packets virtual channels by their level, and holds what it is told of them to
+// what they were sent with.
+type byLabel struct {
+	fabric.Routing
+	t            *testing.T
+	told, marked *atomic.Int64
+}
+
+func (b byLabel) Needs() fabric.Needs {
+	n := fabric.NeedsOf(b.Routing)
+	n.Packets = true
+	return n
+}
+
+func (b byLabel) check(h *fabric.Head) {
+	if level, entropy := labelFor(h.Src, h.Dst); h.Level != level || h.Entropy != entropy {
+		b.t.Errorf("a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
+	}
+	b.told.Add(1)
+	if h.Marked {
+		b.marked.Add(1)
+	}
+}
+
+func (b byLabel) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	b.check(h)
+	hop := b.Routing.Route(v, h)
+	hop.VCs = 1 << (int(h.Level) % v.VCs())
+	return hop
+}
+
+// TestLabelsTravel: a routing is told who sent a packet, and of the level, the entropy and the
+// mark that it has, at every switch: with stages one after the other and overlapping, flits and
+// packets, any number of threads; the same packets arrive in the same cycles.
+func TestLabelsTravel(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
+	terminals := n.topo.Graph().Terminals()
+	for name, set := range map[string]func(*fabric.Config){
+		"wormhole":           func(*fabric.Config) {},
+		"stages":             func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.RouteCycles = 1, 1 },
+		"lanes of terminals": func(c *fabric.Config) { c.Terminal.VLArbLow, c.Switch.FlowControl = "0:1,1:2,2:1", fabric.CutThrough },
+		"packets as the unit": func(c *fabric.Config) {
+			c.Switch.FlowControl, c.Switch.Hold, c.Fabric.Unit = fabric.CutThrough, true, fabric.UnitPacket
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first receivers
+			for threads := 1; threads <= 3; threads++ {
+				config := fabric.DefaultConfig()
+				config.Switch.VCs, config.Switch.BufferFlits = 3, 8
+				set(&config)
+				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4, Every: 1})
+				var told, marked atomic.Int64
+				own := network{n.topo, byLabel{n.routing, t, &told, &marked}}
+				f, got := own.fabric(t, config), make(receivers, terminals)
+				f.Split(threads)
+				source := labelled{core.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), fixed(3), 1)}
+				if err := f.Attach(source, got); err != nil {
+					t.Fatal(err)
+				}
+				f.Advance(500)
+				hops, arrived := int64(0), 0
+				for _, all := range got {
+					arrived += len(all)
+					for _, d := range all {
+						hops += int64(d.Hops)
+					}
+				}
+				if told.Load() < hops || arrived < 500 || marked.Load() == 0 {
+					t.Errorf("%d packets crossed %d switches; the routing was told of %d, %d of them marked", arrived, hops, told.Load(), marked.Load())
+				}
+				if first == nil {
+					first = got
+				}
+				for i := range got {
+					if !slices.Equal(got[i], first[i]) {
+						t.Errorf("terminal %d hears of other packets on %d threads", i, threads)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMarkingRefused: what marks do not go with is refused with its reason.
+func TestMarkingRefused(t *testing.T) {
+	config := fabric.DefaultConfig()
+	mark(t, &config.Switch, "red", marking.RED{From: 8, To: 8, Weight: 1})
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
+	if _, err := core.New(n.topo.Graph(), config, n.routing, 1); err == nil || err.Error() != "switch.mark_to_flits = 8: want more than mark_from_flits" {
+		t.Errorf("red from 8 to 8 flits: %v", err)
+	}
+	config = fabric.DefaultConfig()
+	config.Switch.Marking = marking.Named("threshold")
+	if err := config.CheckMulticast(); err == nil || err.Error() != `switch.marking = threshold: want "none" with multicast packets, whose copies share one mark` {
+		t.Errorf("multicast: %v", err)
+	}
+	escapes := newNetwork(t, "mesh", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
+	if _, err := core.New(escapes.topo.Graph(), config, escapes.routing, 1); err == nil {
+		t.Error("a routing with escape channels is not refused")
+	}
+}
