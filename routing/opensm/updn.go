@@ -38,15 +38,10 @@ func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 	d := directed{s: s, start: up, forbidden: [2]direction{down, up}}
 	d.rank = s.ranks(roots)
 	d.between = func(from, to int32) direction {
-		switch from, to := d.rank[from], d.rank[to]; {
-		case to < from:
-			return up
-		case to > from:
-			return down
-		case from == 0:
-			return up
+		if step := d.byRank(from, to); step != level {
+			return step
 		}
-		if s.guid(from) > s.guid(to) {
+		if d.rank[from] == 0 || s.guid(from) > s.guid(to) {
 			return up
 		}
 		return down
@@ -117,15 +112,7 @@ func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
 	}
 	d := directed{s: s, start: down, forbidden: [2]direction{up, down}}
 	d.rank = s.ranks(leaves)
-	d.between = func(from, to int32) direction {
-		switch from, to := d.rank[from], d.rank[to]; {
-		case to < from:
-			return up
-		case to > from:
-			return down
-		}
-		return level
-	}
+	d.between = d.byRank
 	b := balancer{s: s, o: o}
 	return b.route("dnup", d.hops(func(int32) bool { return false }, nil))
 }
@@ -147,6 +134,17 @@ type directed struct {
 	start     direction                      // in which a search begins
 	forbidden [2]direction                   // a step of the second must not follow one of the first
 	between   func(from, to int32) direction // of a step
+}
+
+// byRank is the direction of a step to a lower or higher rank, level between equal ones.
+func (d *directed) byRank(from, to int32) direction {
+	switch from, to := d.rank[from], d.rank[to]; {
+	case to < from:
+		return up
+	case to > from:
+		return down
+	}
+	return level
 }
 
 // hops is the matrix of the legal paths: a search from each destination. Where
