@@ -52,7 +52,7 @@ func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	paths.byTurns(env, 1)
-	return &table{paths}, checkVCs("table", paths.classes, env)
+	return &table{paths}, CheckVCs("table", paths.classes, env)
 }
 
 // Widened implements [Widener]: all shortest paths.

@@ -6,6 +6,54 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// leastOccupied is the port, relative to first, with the fewest credits outstanding
+// over all of its virtual channels; of several one at random, all equally likely.
+func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random *sim.Stream) uint16 {
+	best, least, equal := ports[0], v.OutstandingAll(first+topology.PortID(ports[0])), 1
+	for _, local := range ports[1:] {
+		switch n := v.OutstandingAll(first + topology.PortID(local)); {
+		case n < least:
+			best, least, equal = local, n, 1
+		case n == least:
+			if equal++; random.IntN(equal) == 0 {
+				best = local
+			}
+		}
+	}
+	return best
+}
+
+// UGALQueues are the settings of UGAL outside of groups: what is compared, and where.
+type UGALQueues struct {
+	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
+	Threshold  int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
+	Candidates int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
+	Decision   string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
+	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+}
+
+func defaultQueues() UGALQueues {
+	return UGALQueues{Sensing: "waiting", Candidates: 1, Decision: "greedy", DecidedAt: "terminal"}
+}
+
+// queueReader is what a routing with these settings tells the fabric.
+type queueReader struct {
+	queues UGALQueues
+	sense  sensing
+}
+
+func newQueueReader(queues UGALQueues) queueReader {
+	return queueReader{queues, senses[queues.Sensing]}
+}
+
+// Needs implements [fabric.Needer].
+func (q queueReader) Needs() fabric.Needs {
+	needs := q.sense.needs()
+	needs.Departs = q.queues.DecidedAt == "terminal"
+	needs.Greedy = q.queues.Decision == "greedy" && !needs.Departs
+	return needs
+}
+
 // sensing is what the UGAL family takes for the length of an output's queue.
 type sensing uint8
 

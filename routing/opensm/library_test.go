@@ -1,4 +1,4 @@
-package sssp
+package opensm
 
 import (
 	"slices"
@@ -11,27 +11,27 @@ import (
 // smallest key, and every parent is at most as large as its children.
 func TestHeap(t *testing.T) {
 	r := sim.NewStream(1, "heap", 0)
-	h := NewHeap(40)
-	h.Clear()
+	h := newHeap(40)
+	h.clear()
 	keys := map[int32]uint64{}
 	for range 5000 {
 		v := int32(r.IntN(40))
 		key, in := keys[v]
-		if h.Has(v) != in {
-			t.Fatalf("vertex %d: Has %t, want %t", v, h.Has(v), in)
+		if h.has(v) != in {
+			t.Fatalf("vertex %d: Has %t, want %t", v, h.has(v), in)
 		}
 		switch {
 		case !in:
 			keys[v] = uint64(r.IntN(30))
-			h.Insert(v, keys[v])
+			h.insert(v, keys[v])
 		case r.IntN(3) == 0:
-			h.Remove(v)
+			h.remove(v)
 			delete(keys, v)
 		case r.IntN(2) == 0 && key > 0:
 			keys[v] = key - 1
-			h.Lower(v, key-1)
+			h.lower(v, key-1)
 		default:
-			least := h.Pop()
+			least := h.pop()
 			var all []uint64
 			for _, k := range keys {
 				all = append(all, k)
@@ -46,8 +46,8 @@ func TestHeap(t *testing.T) {
 				t.Fatalf("entry %d is out of place", i)
 			}
 		}
-		if h.Len() != len(keys) {
-			t.Fatalf("%d entries, want %d", h.Len(), len(keys))
+		if h.size() != len(keys) {
+			t.Fatalf("%d entries, want %d", h.size(), len(keys))
 		}
 	}
 }
@@ -55,15 +55,26 @@ func TestHeap(t *testing.T) {
 // Of equal keys the child with the highest index rises: with four vertices of one key
 // under a root, popping the root puts the last to the top and leaves it there.
 func TestHeapTies(t *testing.T) {
-	h := NewHeap(6)
-	h.Fill(6) // all keys are Infinity
+	h := newHeap(6)
+	h.fill([]int32{0, 1, 2, 3, 4, 5}) // all keys are Infinity
 	var order []int32
-	for h.Len() > 0 {
-		order = append(order, h.Pop())
+	for h.size() > 0 {
+		order = append(order, h.pop())
 	}
 	// No child is strictly smaller than what takes the root's place, so each pop brings
 	// the last element up: 0, then 5, 4, 3, 2, 1.
 	if want := []int32{0, 5, 4, 3, 2, 1}; !slices.Equal(order, want) {
 		t.Errorf("popped %v, want %v", order, want)
+	}
+}
+
+// The first numbers of random() without a seed are in every C library's lore:
+// 1804289383, 846930886, 1681692777 with glibc.
+func TestCRandom(t *testing.T) {
+	r := newCRandom(1)
+	for i, want := range []int{1804289383, 846930886, 1681692777, 1714636915, 1957747793} {
+		if got := r.next(); got != want {
+			t.Errorf("number %d is %d, want %d", i, got, want)
+		}
 	}
 }
