@@ -28,7 +28,7 @@ THREADS := Threads|TestForks$$
 # in that, the most costly first; those of others, and those of memory, in the usual one.
 CHECKED := ./fabric/core ./routing/... ./fabric/... ./sim/...
 UNCHECKED = $(shell $(GO) list ./... | grep -vE '/weft/(sim|fabric|routing)(/|$$)')
-CHOSEN  := Threads|^Test(FailingUnits|Convoys|Blame|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|SnapshotsOfTracesWithFaults|Conformance|RandomNetworks|RandomFabrics|AroundFaults)$$
+CHOSEN  := Threads|^Test(FlitRuns|Blame|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|SnapshotsOfTracesWithFaults|Conformance|RandomNetworks|RandomFabrics|AroundFaults)$$
 MEMORY  := Allocates|RegisteredAllocators|^TestArray$$
 
 # The number by which tests choose cases, of those that differ little: the commit's.

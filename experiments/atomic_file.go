@@ -101,6 +101,14 @@ func removeTemporary(dir string) {
 	}
 }
 
+// WriteBelow is [WriteFile], and makes the folder of the file.
+func WriteBelow(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return WriteFile(path, content)
+}
+
 // whole writes a content that is there.
 func whole(content []byte) func(*os.File) error {
 	return func(f *os.File) error {

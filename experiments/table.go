@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -72,6 +74,24 @@ func (t *Table) Write(w io.Writer) error {
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// WriteFile writes the table as a CSV file, and makes its folder.
+func (t *Table) WriteFile(path string) error {
+	var b bytes.Buffer
+	if err := t.Write(&b); err != nil {
+		return err
+	}
+	return WriteBelow(path, b.Bytes())
+}
+
+// WriteAligned writes the table for reading.
+func (t *Table) WriteAligned(w io.Writer) error {
+	a := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{t.Columns}, t.Rows...) {
+		fmt.Fprintln(a, strings.Join(row, "\t"))
+	}
+	return a.Flush()
 }
 
 // computed tells whether a spreadsheet would compute a cell: it begins with =, +, -

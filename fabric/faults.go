@@ -14,12 +14,12 @@ import "github.com/weft-sim/weft/fabric/topology"
 // bandwidth on the way. Credits on a failed link are not lost: links agree on
 // them anew when they come back.
 type FaultPlan struct {
-	// Eras tells what is down when, from cycle 0 on.
-	Eras []topology.Era
-	// AfterWarmup tells that all eras but the first count their cycles from the end of the
+	// Periods tells what is down when, from cycle 0 on.
+	Periods []topology.Period
+	// AfterWarmup tells that all periods but the first count their cycles from the end of the
 	// warm-up of [core.Fabric.Run]; the first lasts until then.
 	AfterWarmup bool
-	// Routing is the routing of each era (len = len(Eras)), all of the same
+	// Routing is the routing of each period (len = len(Periods)), all of the same
 	// algorithm and with the same virtual channels. The first is the fabric's.
 	Routing []Routing
 	// Reroute is the number of cycles from a change until the routing goes by

@@ -84,7 +84,7 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 		r.escape = newUpDown(&near.portSets)
 	}
 	r.need = r.escape.vcs()
-	return r, checkVCs(name, r.VCs(), env)
+	return r, CheckVCs(name, r.VCs(), env)
 }
 
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.

@@ -56,11 +56,11 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 		for class := range min(classes, maxVCs) {
 			r.sets[vcs][class] = oneVC(uint32(class), vcs)
 			if set.SpreadVCs {
-				r.sets[vcs][class] = classVCs(class, classes, vcs)
+				r.sets[vcs][class] = ClassVCs(class, classes, vcs)
 			}
 		}
 	}
-	return r, checkVCs(name, classes, env)
+	return r, CheckVCs(name, classes, env)
 }
 
 // VCs implements [fabric.Routing].
@@ -231,4 +231,67 @@ func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 			yield(hop, head.State, 0)
 		})
 	})
+}
+
+// DimWARConfig holds the settings of routing "dimwar".
+type DimWARConfig struct{ DerouteSettings }
+
+func init() {
+	Register("dimwar", "DimWAR: dimension order on HyperX, with a deroute in a dimension where that is shorter by the queues", Use{On: AllToAll},
+		DimWARConfig{DerouteSettings{"credits", true}}, newDimWAR)
+}
+
+// newDimWAR makes DimWAR, dimensionally ordered, weighted adaptive routing (McDonald, Isaev, Flores,
+// Davis and Kim, "Practical and efficient incremental adaptive routing for HyperX
+// networks", SC 2019): see [deroutes] for the choice. A packet takes the dimensions in
+// order; in each it goes to its coordinate by one hop, or by two over any other.
+//
+// Deadlock: deroutes use the first of two VC classes, aligning hops the second. Sort the
+// channels by dimension, deroutes first: a deroute is followed by the aligning hop of
+// its dimension, and that by channels of higher dimensions. Two virtual channels
+// whatever the number of dimensions; more are divided between the classes.
+//
+// The text of the paper was not at hand: this is after its abstract and the
+// description in the atlas's reference data. The decision falls as a packet reaches
+// the front of its buffer.
+func newDimWAR(config DimWARConfig, env Env) (fabric.Routing, error) {
+	return newDeroutes("dimwar", ruleDimWAR, 2, config.DerouteSettings, env)
+}
+
+// OmniWARConfig holds the settings of routing "omniwar".
+type OmniWARConfig struct {
+	Deroutes int `toml:"deroutes" doc:"most deroutes of a packet, each of them a virtual channel; -1: as many as switch.vcs leaves, or one for each dimension" min:"-1" max:"15"`
+	DerouteSettings
+}
+
+func init() {
+	Register("omniwar", "OmniWAR: minimal adaptive on HyperX in any order of dimensions, with deroutes while virtual channels are left for them", Use{On: AllToAll},
+		OmniWARConfig{-1, DerouteSettings{"credits", false}}, newOmniWAR)
+}
+
+// newOmniWAR makes OmniWAR, omni-dimensional, weighted adaptive routing (McDonald, Isaev, Flores, Davis
+// and Kim, SC 2019): see [deroutes] for the choice. A packet takes its dimensions in any
+// order and may be derouted in any dimension in which it is not aligned, but not in the
+// one in which it just has been, while more VC classes are left than it has dimensions
+// to align.
+//
+// Deadlock: hops are numbered, and the class rises at each. A packet on hop number i
+// (from 0) with a dimensions to align has at least a classes left: n+m virtual
+// channels for n dimensions and m deroutes. That no dimension is derouted in twice
+// running is for performance.
+//
+// The text of the paper was not at hand: this is after its abstract and the
+// description in the atlas's reference data. The decision falls as a packet reaches
+// the front of its buffer.
+func newOmniWAR(config OmniWARConfig, env Env) (fabric.Routing, error) {
+	n := len(env.Topology.(topology.Hamming).Dims())
+	m := config.Deroutes
+	switch {
+	case m >= 0:
+	case env.VCs != 0:
+		m = max(0, env.VCs-n)
+	default:
+		m = max(0, min(n, maxVCs-n))
+	}
+	return newDeroutes("omniwar", ruleOmniWAR, n+m, config.DerouteSettings, env)
 }

@@ -72,7 +72,7 @@ func newFatPaths(config FatPathsConfig, env Env) (fabric.Routing, error) {
 		most = max(most, paths.hops)
 	}
 	whole.need(most)
-	return r, checkVCs(name, whole.classes, env)
+	return r, CheckVCs(name, whole.classes, env)
 }
 
 // layerWithout is what a layer has not got of a graph: all cables but a random share,

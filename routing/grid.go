@@ -232,3 +232,145 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 
 // Graph implements [fabric.GraphRouting].
 func (w *gridWalk) Graph() *topology.Graph { return w.graph }
+
+// dimensionWalk leads packets in dimension order between any two switches of a grid or
+// a HyperX.
+type dimensionWalk interface {
+	// next moves a packet towards switch target. fresh says that it starts a new
+	// journey even if it came along the dimension that it goes on in. class is the VC
+	// class within the journey; ok is false at the target.
+	next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool)
+	// explore lists what next could do, with probabilities that add up to 1; it
+	// returns false at the target.
+	explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool
+	// classes is the number of VC classes of a journey.
+	classes() int
+	// apart is the number of hops between two switches.
+	apart(s, t topology.SwitchID) int
+	// homes is the switch of each terminal.
+	homes() []topology.SwitchID
+	Graph() *topology.Graph
+	// axes and came are for [Staged] routings.
+	axes() *axes
+	came(in topology.PortID) uint8
+	UnusedSettings() []string
+}
+
+// newDimensionWalk is the walk of routing name on the topology of env, which is a grid
+// or a HyperX; rule is that of rings.
+func newDimensionWalk(name string, env Env, rule string) (dimensionWalk, error) {
+	if _, ok := env.Topology.(topology.Hamming); ok {
+		return newHammingWalk(name, env)
+	}
+	return newGridWalk(name, env, rule)
+}
+
+// reversed is env with the dimensions of its topology in the opposite order.
+func reversed(env Env) Env {
+	switch x := env.Topology.(type) {
+	case topology.Hamming:
+		env.Topology = reversedHamming{x, backwards(x.Dims())}
+	case topology.Grid:
+		env.Topology = reversedGrid{x, backwards(x.Dims())}
+	}
+	return env
+}
+
+func backwards(dims []int) []int {
+	other := make([]int, len(dims))
+	for d, size := range dims {
+		other[len(dims)-1-d] = size
+	}
+	return other
+}
+
+type reversedGrid struct {
+	topology.Grid
+	dims []int
+}
+
+func (x reversedGrid) Dims() []int      { return x.dims }
+func (x reversedGrid) Wraps(d int) bool { return x.Grid.Wraps(len(x.dims) - 1 - d) }
+func (x reversedGrid) Coordinate(s topology.SwitchID, d int) int {
+	return x.Grid.Coordinate(s, len(x.dims)-1-d)
+}
+func (x reversedGrid) Towards(s topology.SwitchID, d int, up bool) topology.PortID {
+	return x.Grid.Towards(s, len(x.dims)-1-d, up)
+}
+
+type reversedHamming struct {
+	topology.Hamming
+	dims []int
+}
+
+func (x reversedHamming) Dims() []int { return x.dims }
+func (x reversedHamming) Coordinate(s topology.SwitchID, d int) int {
+	return x.Hamming.Coordinate(s, len(x.dims)-1-d)
+}
+func (x reversedHamming) To(s topology.SwitchID, d, to int) (topology.PortID, int) {
+	return x.Hamming.To(s, len(x.dims)-1-d, to)
+}
+
+// Directions of channels between switches that have ranks, in the order in which paths use
+// them.
+const (
+	climbs uint32 = iota
+	crosses
+	descends
+	directions
+)
+
+// turns numbers virtual-channel classes by the turns of a path instead of its hops, on
+// networks whose switches have ranks ([topology.Ranked]): the class rises where a packet
+// climbs or crosses after it has crossed or descended.
+//
+// Deadlock: sort the channels of a class: those that climb by the rank that they lead to,
+// then those that cross, then those that descend by the rank that they leave, downwards. A
+// packet takes them in this order, one that crosses at most, before its class rises; so no
+// chain of dependencies returns to where it began. On the Megafly and the orthogonal fat
+// tree minimal paths need one class, detours two, as the Megafly's authors say (Flajslik,
+// Borch and Parker, ISC 2018).
+type turns struct{ direction []uint8 } // len = ports
+
+// newTurns reads the ranks.
+func newTurns(x topology.Ranked) *turns {
+	g := x.Graph()
+	t := &turns{make([]uint8, g.NumPorts())}
+	for p := range topology.PortID(g.NumPorts()) {
+		peer, ok := g.PeerPort(p)
+		if !ok {
+			continue
+		}
+		switch here, there := x.Rank(g.PortSwitch[p]), x.Rank(g.PortSwitch[peer]); {
+		case there == here:
+			t.direction[p] = uint8(crosses)
+		case there < here:
+			t.direction[p] = uint8(descends)
+		}
+	}
+	return t
+}
+
+// step is the class of a hop by port p, and the state after it. made is that before it, 0 at
+// the source: class and last direction.
+func (t *turns) step(made uint32, p topology.PortID) (class, after uint32) {
+	last, next := made%directions, uint32(t.direction[p])
+	class = made / directions
+	if next < last || next == crosses && last == crosses {
+		class++
+	}
+	return class, class*directions + next
+}
+
+// byTurns changes the classes of paths that lead over so many legs, each from leaf to leaf,
+// if env's switches have ranks and that takes fewer of them. It is called when the number of
+// hops has been set. Paths of a file, and those around faults, keep their hop numbers: they
+// need not climb and descend.
+func (p *hopPaths) byTurns(env Env, legs int) {
+	ranked, ok := env.Topology.(topology.Ranked)
+	if !ok || p.HopVCs != "numbered" || p.NextHops != "" || p.down != nil || legs >= p.classes {
+		return
+	}
+	p.turns, p.classes = newTurns(ranked), legs // each leg: one class, as Ranked says
+	p.assign()
+}

@@ -150,7 +150,7 @@ func level(state uint32) uint32 { return state & levelMask >> levelShift }
 // vcSet is the set of virtual channels of a level.
 func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 	if w.spread {
-		return classVCs(int(level), w.classes, vcs)
+		return ClassVCs(int(level), w.classes, vcs)
 	}
 	return oneVC(level, vcs)
 }

@@ -110,7 +110,7 @@ func (p *hopPaths) assign() {
 			case p.counted == 0:
 				p.sets[vcs][class] = allVCs(vcs)
 			case p.SpreadVCs && class < p.classes:
-				p.sets[vcs][class] = classVCs(class, p.classes, vcs)
+				p.sets[vcs][class] = ClassVCs(class, p.classes, vcs)
 			default:
 				p.sets[vcs][class] = oneVC(uint32(class), vcs)
 			}

@@ -39,7 +39,7 @@ func newLegWalk(name string, set PathSettings, env Env) (*legWalk, error) {
 	}
 	w.need(max(w.hops, w.longestDetour()))
 	w.byTurns(env, 2)
-	return w, checkVCs(name, w.classes, env)
+	return w, CheckVCs(name, w.classes, env)
 }
 
 // longestDetour is the most hops from a leaf over another to a third one; 0 where

@@ -27,7 +27,7 @@ func (r *lft) checked(name string, env Env) (*lft, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return r, checkVCs("lft", r.vcs, env)
+	return r, CheckVCs("lft", r.vcs, env)
 }
 
 // maxNamed bounds the messages about pairs and circles.

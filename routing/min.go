@@ -43,7 +43,7 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	}
 	walk.classes = config.FirstVC + 2
 	m := &minimal{walk, uint32(config.FirstVC)}
-	return m, errors.Join(checkVCs("min", m.VCs(), env), walk.joins("min", false))
+	return m, errors.Join(CheckVCs("min", m.VCs(), env), walk.joins("min", false))
 }
 
 func (m *minimal) VCs() int { return m.classes }

@@ -85,7 +85,7 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 		}
 		r.nodes = append(r.nodes, n)
 	}
-	return r, checkVCs("nca", r.VCs(), env)
+	return r, CheckVCs("nca", r.VCs(), env)
 }
 
 // numberLeaves numbers the switches with terminals from 0 (-1: no terminals)

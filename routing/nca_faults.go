@@ -53,7 +53,7 @@ func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing
 			}
 		})
 	})
-	return r, checkVCs("nca", r.VCs(), env)
+	return r, CheckVCs("nca", r.VCs(), env)
 }
 
 // eachCable visits the cables of a switch to others that are in order.

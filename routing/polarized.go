@@ -79,7 +79,7 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 			r.near[s] = append(r.near[s], neighborSwitch{topology.PortID(p), int32(paths.graph.PortSwitch[peer]) * int32(paths.leaves)})
 		}
 	}
-	return r, checkVCs(name, paths.classes, env)
+	return r, CheckVCs(name, paths.classes, env)
 }
 
 // UnusedSettings implements [param.Skipper].

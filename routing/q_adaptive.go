@@ -94,7 +94,7 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 	if fabric.StateBits-1-q.stamp < 12 {
 		return nil, &param.ParamError{Key: "topology", Value: q.slots, Want: "at most 128 terminals a switch for routing \"q-adaptive\""}
 	}
-	return q, checkVCs("q-adaptive", qClasses, env)
+	return q, CheckVCs("q-adaptive", qClasses, env)
 }
 
 // VCs implements [fabric.Routing].

@@ -2,7 +2,10 @@ package routing
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -51,9 +54,9 @@ func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
 // maxVCs is the number of virtual channels that the switch can have.
 const maxVCs = 16
 
-// checkVCs reports that routing name needs more virtual channels than env
+// CheckVCs reports that routing name needs more virtual channels than env
 // grants or than there can be.
-func checkVCs(name string, need int, env Env) error {
+func CheckVCs(name string, need int, env Env) error {
 	switch {
 	case need > maxVCs:
 		return fmt.Errorf("routing %q needs %d virtual channels on this topology; a channel can have %d", name, need, maxVCs)
@@ -79,10 +82,10 @@ func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 // there are fewer.
 func oneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
 
-// classVCs is the set of virtual channels of class c when vcs channels are
+// ClassVCs is the set of virtual channels of class c when vcs channels are
 // divided evenly among so many classes; with fewer channels than classes, the
 // highest classes share the last channel.
-func classVCs(c, classes, vcs int) uint32 {
+func ClassVCs(c, classes, vcs int) uint32 {
 	if vcs < classes {
 		return oneVC(uint32(c), vcs)
 	}
@@ -98,4 +101,90 @@ func spread(key uint32, n int) int {
 	key *= 0xc2b2ae35
 	key ^= key >> 16
 	return int(uint64(key) * uint64(n) >> 32)
+}
+
+// Registry holds every routing that experiment files can name.
+var Registry = param.NewRegistry[Env, fabric.Routing]("routing")
+
+// Need is what a routing asks of a topology; the zero Need asks for nothing but
+// the graph.
+type Need = param.Need[Env]
+
+// Has is the need of a capability: an interface of the topology beyond its graph.
+// what is its name in messages, as in "needs a topology with groups".
+func Has[Capability topology.Topology](what string) Need {
+	return Need{What: what, Met: func(env Env) bool { _, ok := env.Topology.(Capability); return ok }}
+}
+
+// The capabilities of package topology.
+var (
+	Groups      = Has[topology.Grouped]("groups")
+	Coordinates = Has[topology.Grid]("coordinates")
+	Levels      = Has[topology.Tree]("levels")
+	AllToAll    = Has[topology.Hamming]("all-to-all dimensions")
+)
+
+// Use says where a routing can be used.
+type Use struct {
+	// On is what it needs of the topology. A name may be registered once for each
+	// need, with settings of its own: val is one routing on groups and another on
+	// coordinates.
+	On Need
+	// Faults tells that it can be built for a network with faults ([Env].Down).
+	Faults bool
+	// NetworkDecides tells that the routing makes no promise of freedom from
+	// deadlock: it depends on the network, and the certificate tells.
+	NetworkDecides bool
+}
+
+// Register adds a routing under name; see [param.RegisterFor] for the tags of the
+// configuration. One more is deadlocks:"none|flat": choices with which the routing
+// can deadlock, for demonstrations. Networks with faults are refused here for
+// routings that do not go around them.
+func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {
+	param.RegisterFor(Registry, use.On, name, doc, defaults, func(config C, env Env) (fabric.Routing, error) {
+		if env.Down != nil && !use.Faults {
+			return nil, refuseFaults(name, env)
+		}
+		return build(config, env)
+	})
+	if use.Faults && !slices.Contains(aroundFaults, name) {
+		aroundFaults = append(aroundFaults, name)
+	}
+	if use.NetworkDecides {
+		networkDecides = append(networkDecides, name)
+	}
+}
+
+// networkDecides belongs to the registry.
+var networkDecides []string
+
+// NetworkDecides tells whether routing name is registered as one that can deadlock on
+// some networks.
+func NetworkDecides(name string) bool { return slices.Contains(networkDecides, name) }
+
+// aroundFaults belongs to the registry.
+var aroundFaults []string
+
+// AroundFaults lists the routings that can be built for some networks with faults
+// ([Env].Down), in alphabetical order.
+func AroundFaults() []string { return slices.Sorted(slices.Values(aroundFaults)) }
+
+// refuseFaults reports that routing name cannot go around what is down.
+func refuseFaults(name string, env Env) error {
+	topology := ""
+	if env.TopologyName != "" {
+		topology = " on topology " + env.TopologyName
+	}
+	return fmt.Errorf("routing %q does not route around faults%s (%s); routings that can: %s", name, topology, env.Down.Describe(), strings.Join(AroundFaults(), ", "))
+}
+
+// Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name
+// needs.
+func (env Env) Lacks(name string, needs []string) error {
+	topology := env.TopologyName
+	if topology == "" {
+		topology = "this topology"
+	}
+	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, strings.Join(needs, " or "), topology)
 }

@@ -1,9 +1,187 @@
 package routing
 
 import (
+	"fmt"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
+
+// foundHeads numbers the heads that are found on the way to a goal: 0, 1, 2, ...
+type foundHeads struct {
+	slots []stageSlot // by switch
+	keys  []foundKey  // by number
+}
+
+// stageSlot is the last head of a switch that was found on the way to a goal.
+type stageSlot struct {
+	goal   int32 // + 1
+	number int32
+}
+
+type foundKey struct {
+	stageKey
+	before int32 // head of the same switch; -1: none
+}
+
+// reset forgets all heads.
+func (f *foundHeads) reset() { f.keys = f.keys[:0] }
+
+// number is that of a head; fresh tells that it is a new one.
+func (f *foundHeads) number(goal int, k stageKey) (number int32, fresh bool) {
+	before := int32(-1)
+	slot := &f.slots[k.at]
+	if slot.goal == int32(goal)+1 {
+		before = slot.number
+		for n := before; n >= 0; n = f.keys[n].before {
+			if f.keys[n].stageKey == k {
+				return n, false
+			}
+		}
+	}
+	number = int32(len(f.keys))
+	*slot = stageSlot{int32(goal) + 1, number}
+	f.keys = append(f.keys, foundKey{k, before})
+	return number, true
+}
+
+// apart gives the next number to a head that is not to be found.
+func (f *foundHeads) apart(k stageKey) { f.keys = append(f.keys, foundKey{k, -1}) }
+
+// Stages implements [Staged]: up, from any switch on the way down to a leaf.
+func (r *nca) Stages() (fabric.Routing, []Stage) {
+	_, sample := numberLeaves(r.graph)
+	if len(sample) < 2 {
+		return r, nil
+	}
+	wide := *r
+	wide.byHash = [2]bool{}
+	reaches := func(s topology.SwitchID, leaf int) bool {
+		n := &r.nodes[s]
+		return n.leaf == int32(leaf) || n.row >= 0 && r.down[int(n.row)+leaf].count > 0
+	}
+	climbs := make([]topology.TerminalID, r.graph.Switches()) // for each switch: one that is not below it, -1: none
+	for s := range climbs {
+		climbs[s] = -1
+		for leaf, t := range sample {
+			if !reaches(topology.SwitchID(s), leaf) {
+				climbs[s] = t
+				break
+			}
+		}
+	}
+	up := Stage{
+		Goals: 1,
+		Start: func(_ int, s topology.SwitchID) (uint32, bool) { return 0, climbs[s] >= 0 },
+		Head: func(_ int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+			return climbs[s], state
+		},
+		Ends: func(_ int, s topology.SwitchID) (ends, goesOn bool) { return true, climbs[s] >= 0 },
+	}
+	below := r.below(sample)
+	down := Stage{
+		Goals:    len(sample),
+		Switches: func(goal int) []topology.SwitchID { return below[goal] },
+		Start: func(goal int, s topology.SwitchID) (uint32, bool) {
+			return 0, reaches(s, goal) && r.nodes[s].leaf != int32(goal)
+		},
+		Enters: func(goal int, s topology.SwitchID, _ uint32) bool { return r.nodes[s].leaf != int32(goal) },
+		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+			return sample[goal], state
+		},
+		Ends: toDestination,
+	}
+	return &wide, []Stage{up, down}
+}
+
+// below lists, for each leaf, the switches that have it below them.
+func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
+	above := make([][]topology.SwitchID, len(sample))
+	for s, n := range r.nodes {
+		if n.row < 0 {
+			continue
+		}
+		for leaf, d := range r.down[n.row:][:len(sample)] {
+			if d.count > 0 {
+				above[leaf] = append(above[leaf], topology.SwitchID(s))
+			}
+		}
+	}
+	return above
+}
+
+// anyWay is a routing that leaves at every switch by any port, on the virtual channels of
+// the hop's number, for as many hops as there are classes. Its dependencies include those
+// of every routing that numbers hops alike, whatever the state of the network or a packet's
+// ends have it choose: it stands for adaptive routings whose walks have no goals to
+// follow. It is walked, not run.
+type anyWay struct {
+	graph   *topology.Graph
+	classes int
+	set     func(class, vcs int) uint32
+}
+
+// numberedStages are the stages of a routing whose hops are numbered from 0 on and use the
+// virtual channels of set for their numbers: one, which ends nowhere.
+func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uint32) (fabric.Routing, []Stage) {
+	r := &anyWay{g, classes, set}
+	return r, []Stage{{
+		Goals: 1,
+		Start: func(int, topology.SwitchID) (uint32, bool) { return 0, true },
+		Head:  func(_ int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) { return 0, state },
+		Ends:  toDestination,
+		Counts: &Counts{31, func(vcs int, count uint32) (uint32, uint32) {
+			if int(count) >= classes {
+				return 0, 0
+			}
+			return set(int(count), vcs), count + 1
+		}},
+	}}
+}
+
+// VCs implements [fabric.Routing].
+func (r *anyWay) VCs() int { return r.classes }
+
+// InjectionVCs implements [fabric.Routing].
+func (r *anyWay) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+// Route implements [fabric.Routing].
+func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
+	panic(fmt.Sprintf("routing: %T leads nowhere", r))
+}
+
+// Explore implements [fabric.Explorer].
+func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if int(h.State) >= r.classes {
+		return
+	}
+	first, end := r.graph.Ports(h.Switch)
+	for p := first; p < end; p++ {
+		if _, ok := r.graph.PeerPort(p); ok {
+			yield(fabric.Hop{Port: p, VCs: r.set(int(h.State), vcs)}, h.State+1, 0)
+		}
+	}
+}
+
+// Stages implements [Staged].
+func (r *polarized) Stages() (fabric.Routing, []Stage) { return r.hopPaths.numberedStages(r) }
+
+// Stages implements [Staged].
+func (u *ugalPF) Stages() (fabric.Routing, []Stage) { return u.hopPaths.numberedStages(u) }
+
+// numberedStages are those of a routing r whose hops go by the numbers of p, however it
+// chooses among ports.
+func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
+	if p.counted == 0 || p.turns != nil {
+		return r, nil
+	}
+	return numberedStages(p.graph, p.classes, func(class, vcs int) uint32 { return p.sets[vcs][class] })
+}
+
+// Stages implements [Staged].
+func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
+	return numberedStages(q.graph, qClasses, func(class, vcs int) uint32 { return q.vcSet(uint32(class), vcs) })
+}
 
 // stage is that of packets which follow the table to their destination, starting in a
 // state; none start if it is none. keep are the bits of the state that matter, hops those

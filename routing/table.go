@@ -52,7 +52,7 @@ func newTable(config TableConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	paths.byTurns(env, 1)
-	return &table{paths}, checkVCs("table", paths.classes, env)
+	return &table{paths}, CheckVCs("table", paths.classes, env)
 }
 
 // Widened implements [Widener]: all shortest paths.
@@ -109,7 +109,7 @@ func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, f
 	})
 }
 
-// widen makes the classes those of hops: paths of several eras have more turns.
+// widen makes the classes those of hops: paths of several periods have more turns.
 func (r *table) widen(vcs int) {
 	r.turns = nil
 	r.need(max(r.hops, vcs))

@@ -124,7 +124,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	if u.anyRouter && env.Down != nil {
 		return nil, &param.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
 	}
-	return u, errors.Join(checkVCs(name, u.vcs, env), walk.joins(name, true))
+	return u, errors.Join(CheckVCs(name, u.vcs, env), walk.joins(name, true))
 }
 
 func (u *ugal) VCs() int { return u.vcs }

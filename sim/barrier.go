@@ -14,8 +14,6 @@ type Barrier struct {
 	arrived atomic.Int32
 	phase   atomic.Uint32
 	look    atomic.Int64 // before sleeping, in nanoseconds
-	most    int64        // of look
-	lost    atomic.Int64 // see Lost
 	mutex   sync.Mutex
 	over    *sync.Cond
 }
@@ -25,12 +23,8 @@ type Barrier struct {
 // both goroutines a place on one processor. After a long sleep, others seem to use the
 // processors, too, and it looks for ten microseconds only; after a short one for a little
 // more again.
-//
-// ShortLook suits work that allocates, whose collector wants a processor now and then;
-// LongLook work that does not.
 const (
-	ShortLook  = 100 * time.Microsecond
-	LongLook   = 400 * time.Microsecond
+	mostLook   = 400 * time.Microsecond
 	leastLook  = 10 * time.Microsecond
 	shortSleep = 500 * time.Microsecond
 	longSleep  = 2 * time.Millisecond
@@ -40,25 +34,15 @@ const (
 // microseconds.
 const looksAtOnce = 2000
 
-// shortWait is how often it does so while it waits for others that have a little more to do.
-const shortWait = 15
-
-// NewBarrier makes a barrier for n goroutines that look for so long before they sleep.
-func NewBarrier(n int, most time.Duration) *Barrier {
-	b := &Barrier{n: int32(n), most: int64(most)}
+// NewBarrier makes a barrier for n goroutines.
+func NewBarrier(n int) *Barrier {
+	b := &Barrier{n: int32(n)}
 	b.over = sync.NewCond(&b.mutex)
 	if n <= runtime.GOMAXPROCS(0) {
-		b.look.Store(b.most)
+		b.look.Store(int64(mostLook))
 	}
 	return b
 }
-
-// Lost is how much time goroutines have lost in all in long waits, from some tens of
-// microseconds on: since others had no processor.
-func (b *Barrier) Lost() time.Duration { return time.Duration(b.lost.Load()) }
-
-// Waiting is the number of goroutines that have come.
-func (b *Barrier) Waiting() int { return int(b.arrived.Load()) }
 
 // Wait returns when all have come.
 func (b *Barrier) Wait() { b.WaitThen(nil) }
@@ -79,12 +63,9 @@ func (b *Barrier) WaitThen(do func()) {
 		return
 	}
 	look, came := b.look.Load(), time.Now()
-	for looks := 0; look > 0; looks++ {
+	for look > 0 {
 		for range looksAtOnce {
 			if b.phase.Load() != phase {
-				if looks >= shortWait {
-					b.lost.Add(int64(time.Since(came)))
-				}
 				return
 			}
 		}
@@ -98,12 +79,11 @@ func (b *Barrier) WaitThen(do func()) {
 		b.over.Wait()
 	}
 	b.mutex.Unlock()
-	b.lost.Add(int64(time.Since(came)))
 	if look == 0 {
 		return
 	}
 	if slept := time.Since(began); slept < shortSleep {
-		b.look.Store(min(b.most, look+int64(leastLook)/4))
+		b.look.Store(min(int64(mostLook), look+int64(leastLook)/4))
 	} else if slept > longSleep {
 		b.look.Store(int64(leastLook))
 	}

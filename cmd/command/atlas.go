@@ -74,9 +74,9 @@ func (a *app) atlasList(ctx context.Context, terminals, radix int, rank string, 
 	}
 	table := atlas.ListTable(all)
 	if out != "" {
-		return writeTable(filepath.Join(out, "list.csv"), table)
+		return table.WriteFile(filepath.Join(out, "list.csv"))
 	}
-	return aligned(a.stdout, table)
+	return table.WriteAligned(a.stdout)
 }
 
 // atlasPairs certifies pairs, and measures them.
@@ -106,9 +106,9 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	}
 	table := atlas.EntryTable(entries)
 	if flags.out == "" {
-		return aligned(a.stdout, table)
+		return table.WriteAligned(a.stdout)
 	}
-	if err := writeTable(filepath.Join(flags.out, "atlas.csv"), table); err != nil {
+	if err := table.WriteFile(filepath.Join(flags.out, "atlas.csv")); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -120,10 +120,10 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	if measure {
 		command += " --measure"
 	}
-	if err := writeBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
+	if err := experiments.WriteBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
 		return err
 	}
-	return writeBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
+	return experiments.WriteBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
 }
 
 // drawEntry writes the picture of a network.
@@ -136,21 +136,18 @@ func drawEntry(e *atlas.Entry, dir string) error {
 	if err := (&network.Network{Topology: t}).Write(&b, "svg"); err != nil {
 		return fmt.Errorf("%s: %w", e.Family, err)
 	}
-	return writeBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
+	return experiments.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
 }
 
 // atlasMeasure runs the measurements of an entry.
 func (a *app) atlasMeasure(ctx context.Context, e *atlas.Entry, flags *runFlags) error {
+	session := a.session(ctx, flags)
 	for _, m := range e.Measurements() {
-		file, err := peerFile(m.Name+".toml", m.Text, false, flags)
+		file, err := session.Load(m.Name+".toml", m.Text, false)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		outcome, err := a.execute(ctx, file, filepath.Join(flags.out, m.Name), flags)
-		if errors.Is(err, experiments.ErrInterrupted) {
-			fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", m.Name)
-			return &statusError{status: exitFailure}
-		}
+		outcome, err := session.Run(m.Name, file, filepath.Join(flags.out, m.Name))
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package command
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -12,6 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/atlas"
+	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
 )
 
@@ -48,23 +54,23 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
 			if err := flags.check(); err != nil {
 				return err
 			}
-			if subnet, err := namesSubnet(args, data); subnet || err != nil {
-				if err != nil {
-					return err
-				}
-				return a.reproduceSubnet(c.Context(), args, data, flags.out)
-			}
-			peer, err := namesPeer(args, data)
+			reference, err := a.reference(c.Context(), args, data, &flags)
 			if err != nil {
 				return err
 			}
-			switch peer {
-			case peerName:
-				return a.reproducePeer(c.Context(), args, data, &flags)
-			case atlasName:
-				return a.reproduceAtlas(c.Context(), args, data, &flags)
+			if reference, err = reference.Select(args); err != nil {
+				return &usageError{err}
 			}
-			return a.reproduce(c, args, &flags)
+			outcome, err := a.session(c.Context(), &flags).Judge(reference)
+			switch {
+			case err != nil:
+				return err
+			case outcome.Unreadable:
+				return &statusError{status: exitUsage}
+			case outcome.Failed:
+				return &statusError{status: exitFailure}
+			}
+			return nil
 		},
 	}
 	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with atlas: of the form of its reference")
@@ -74,97 +80,115 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
 	return c
 }
 
-// paperFiles finds the experiment files of the named papers and artifacts; of
-// all papers without names.
-func paperFiles(names []string) ([]string, error) {
-	all := experiments.Embedded("papers")
-	if len(names) == 0 {
-		return all, nil
-	}
-	var files []string
-	for _, name := range names {
-		found := false
-		for _, file := range all {
-			short := strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml")
-			if short == name || strings.HasPrefix(short, name+"/") {
-				found = true
-				if !slices.Contains(files, file) {
-					files = append(files, file)
-				}
-			}
-		}
-		if !found {
-			var known []string
-			for _, file := range all {
-				known = append(known, strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml"))
-			}
-			return nil, usagef("no experiment %q: there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	return files, nil
+// references are what weft is held against beside papers.
+var references = map[string]struct {
+	open  func(data string) (*judge.Reference, error)
+	needs string // what --data has to be; "": weft has data of its own
+}{
+	"atlas":   {atlas.Open, ""},
+	"booksim": {booksim.Open, ""},
+	"opensm":  {opensmruns.Open, "tables that OpenSM computed"},
 }
 
-func (a *app) reproduce(c *cobra.Command, names []string, flags *runFlags) error {
-	paths, err := paperFiles(names)
-	if err != nil {
-		return err
-	}
-	files, err := flags.open(c.Context(), paths)
-	if err != nil {
-		return err
-	}
-	a.warn(files)
-	folders := make([]string, len(files))
-	for i, path := range paths {
-		folders[i] = filepath.Join(flags.out, strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml"))
-	}
-	if err := flags.checkFolders(folders); err != nil {
-		return err
-	}
-	if err := a.preflightRun(c.Context(), files, folders, flags.resume); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
-	var verdicts []experiments.Verdict
-	failed := false
-	for i, f := range files {
-		dir := folders[i]
-		outcome, err := a.execute(c.Context(), f, dir, flags)
-		if errors.Is(err, experiments.ErrInterrupted) {
-			fmt.Fprintf(a.stderr, "interrupted in %s; go on with the same command and --resume\n", f.Name)
-			return &statusError{status: exitFailure}
+// reference is what the names speak of: one of the references, or the papers.
+func (a *app) reference(ctx context.Context, names []string, data string, flags *runFlags) (*judge.Reference, error) {
+	found := ""
+	for i, name := range names {
+		first, _, _ := strings.Cut(name, "/")
+		if references[first].open == nil {
+			first = ""
 		}
+		if i > 0 && first != found {
+			return nil, usagef("%s has verdicts of its own: name it alone", cmp.Or(found, first))
+		}
+		found = first
+	}
+	known := slices.Sorted(maps.Keys(references))
+	switch r := references[found]; {
+	case found == "" && data != "":
+		return nil, usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(known, ", "))
+	case found == "":
+		return a.papers(ctx, flags), nil
+	case r.needs != "" && data == "":
+		return nil, usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.needs)
+	default:
+		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.open(data) })
+	}
+}
+
+// session runs experiments for judgements.
+func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
+	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(),
+		Execute: func(f *experiments.File, dir string) (*experiments.Outcome, error) {
+			return a.execute(ctx, f, dir, flags)
+		}}
+}
+
+// paperName is how a paper's experiment file is named: PAPER/ARTIFACT.
+func paperName(path string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml")
+}
+
+// papers are the experiments of all papers.
+func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
+	files := map[string]*experiments.File{} // by the name of the entry
+	var verdicts []experiments.Verdict
+	section := &judge.Section{File: "verdicts.csv", Columns: experiments.VerdictTable(nil).Columns}
+	section.Columns = section.Columns[:len(section.Columns)-2]
+	for _, path := range experiments.Embedded("papers") {
+		name := paperName(path)
+		section.Entries = append(section.Entries, &judge.Entry{Name: name, Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
+			file := files[name]
+			outcome, err := s.Run(file.Name, file, filepath.Join(flags.out, name))
+			if err != nil {
+				return nil, false, err
+			}
+			found := file.Verdicts(outcome.Results, outcome.Tables)
+			verdicts = append(verdicts, found...)
+			return judge.RowsOf(experiments.VerdictTable(found)), len(outcome.Failures) > 0, nil
+		}})
+	}
+	section.Prepare = func(entries []*judge.Entry) error {
+		paths, folders := make([]string, len(entries)), make([]string, len(entries))
+		for i, e := range entries {
+			paths[i], folders[i] = "papers/"+e.Name+".toml", filepath.Join(flags.out, e.Name)
+		}
+		all, err := flags.open(ctx, paths)
 		if err != nil {
 			return err
 		}
-		failed = failed || len(outcome.Failures) > 0
-		verdicts = append(verdicts, f.Verdicts(outcome.Results, outcome.Tables)...)
+		a.warn(all)
+		if err := flags.checkFolders(folders); err != nil {
+			return err
+		}
+		if err := a.preflightRun(ctx, all, folders, flags.resume); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
+		for i, e := range entries {
+			files[e.Name] = all[i]
+		}
+		return nil
 	}
-	table := experiments.VerdictTable(verdicts)
-	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
+	section.Conclude = func(_ *experiments.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
+		if err := a.writeReport(ctx, flags.out); err != nil {
+			return judge.Conclusion{}, err
+		}
+		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || experiments.AnyMissed(verdicts)}, printVerdicts(a.stdout, verdicts, widthOf(a.stdout))
+	}
+	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}
+}
+
+// writeReport writes the page of all results in a folder to report.html there.
+func (a *app) writeReport(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, "report.html")
+	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report.Make([]string{dir}, path) })
+	switch {
+	case errors.Is(err, experiments.ErrInterrupted):
 		return err
-	}
-	if err := experiments.WriteFile(filepath.Join(flags.out, "verdicts.csv"), b.Bytes()); err != nil {
-		return err
-	}
-	page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
-		return report.Make([]string{flags.out}, filepath.Join(flags.out, "report.html"))
-	})
-	if errors.Is(err, experiments.ErrInterrupted) {
-		return err
-	}
-	if err != nil {
+	case err != nil:
 		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
-	} else if err := experiments.WriteFile(filepath.Join(flags.out, "report.html"), page); err != nil {
-		return err
+		return nil
 	}
-	if err := printVerdicts(a.stdout, verdicts, widthOf(a.stdout)); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.stderr, countVerdicts(verdicts))
-	if failed || experiments.AnyMissed(verdicts) {
-		return &statusError{status: exitFailure}
-	}
-	return nil
+	return experiments.WriteFile(path, page)
 }

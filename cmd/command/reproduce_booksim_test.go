@@ -93,19 +93,42 @@ func TestReproduceBookSim(t *testing.T) {
 	if status, _, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "part", "--quick", "--out", "q"); status != exitSuccess || strings.Contains(stderr, "part/cut.csv") {
 		t.Errorf("status %d for a curve without problems: %s", status, stderr)
 	}
-	for _, c := range []struct{ args, want string }{
-		{"reproduce booksim/cut --data part --out w", "part/cut.csv:3: 2 cells"},
-		{"reproduce booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
-		{"reproduce booksim --data nowhere", "nowhere: cannot be read: no such file"},
-		{"reproduce dragonfly --data good", "--data good: is a folder of curves for weft reproduce booksim"},
-		{"reproduce booksim dragonfly", "booksim has verdicts of its own: name it without papers"},
-	} {
-		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
-		}
+	refused(t, "booksim/cut --data part --out w", "part/cut.csv:3: 2 cells")
+}
+
+// refused checks that weft reproduce refuses arguments, and leaves no folder w.
+func refused(t *testing.T, args, want string) {
+	t.Helper()
+	if status, _, stderr := weft(t, append([]string{"reproduce"}, strings.Fields(args)...)...); status != exitUsage || !strings.Contains(stderr, want) {
+		t.Errorf("weft reproduce %s: status %d\n%s", args, status, stderr)
 	}
 	if _, err := os.Stat("w"); err == nil {
-		t.Error("a folder is left of a run that was refused")
+		t.Errorf("weft reproduce %s: a folder is left of a run that was refused", args)
+	}
+}
+
+// TestReproduceRefuses: names and folders of all references.
+func TestReproduceRefuses(t *testing.T) {
+	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, nil)
+	for _, c := range []struct{ args, want string }{
+		{"booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
+		{"atlas/nothing", `no curve "nothing" in the atlas of weft: there are targets, `},
+		{"opensm/none --data " + data, `no run "none" in ` + data + ": there are single_8, ft2_8, "},
+		{"nothing", `no experiment "nothing": there are alltoall/`},
+		{"booksim --data nowhere", "nowhere: cannot be read: no such file"},
+		{"atlas --data nowhere", "nowhere: holds neither targets.csv nor"},
+		{"opensm --data nowhere", "index.tsv: cannot be read"},
+		{"opensm", "opensm needs --data DIR, a folder of tables that OpenSM computed"},
+		{"dragonfly --data nowhere", "--data nowhere: is a folder for weft reproduce atlas, booksim, opensm"},
+		{"booksim dragonfly", "booksim has verdicts of its own: name it alone"},
+		{"dragonfly opensm", "opensm has verdicts of its own: name it alone"},
+		{"atlas booksim", "atlas has verdicts of its own: name it alone"},
+	} {
+		refused(t, c.args+" --out w", c.want)
 	}
 }
 

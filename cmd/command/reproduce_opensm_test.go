@@ -43,22 +43,5 @@ func TestReproduceOpenSM(t *testing.T) {
 	if status, _, stderr := weft(t, "reproduce", "opensm/single_8", "--data", "part", "--out", "q"); status == exitUsage {
 		t.Errorf("status %d for a fabric without problems: %s", status, stderr)
 	}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"opensm/ft2_8", "--data", "part", "--out", "none"}, "ft2_8.net: is not there"},
-		{[]string{"opensm"}, "needs --data DIR"},
-		{[]string{"opensm", "dragonfly"}, "name it alone"},
-		{[]string{"opensm/none", "--data", data}, `no run "opensm/none"`},
-		{[]string{"opensm", "--data", "."}, "index.tsv: cannot be read"},
-	} {
-		status, _, stderr := weft(t, append([]string{"reproduce"}, c.args...)...)
-		if status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: status %d, %s; want %d and %q", c.args, status, stderr, exitUsage, c.want)
-		}
-	}
-	if _, err := os.Stat("none"); err == nil {
-		t.Error("a folder is left of a run that was refused")
-	}
+	refused(t, "opensm/ft2_8 --data part --out w", "ft2_8.net: is not there")
 }

@@ -226,12 +226,12 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 	for _, e := range c.Engines {
 		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
 	}
-	if err := aligned(a.stdout, c.Table()); err != nil {
+	if err := c.Table().WriteAligned(a.stdout); err != nil {
 		return err
 	}
 	if jobs := c.Jobs(); jobs != nil {
 		fmt.Fprintln(a.stdout)
-		if err := aligned(a.stdout, jobs); err != nil {
+		if err := jobs.WriteAligned(a.stdout); err != nil {
 			return err
 		}
 	}

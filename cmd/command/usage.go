@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,9 +168,9 @@ func experimentNames([]string) []string {
 
 // paperNames are the papers and their artifacts, and what can stand in their place.
 func paperNames([]string) []string {
-	names := []string{peerName}
+	names := slices.Sorted(maps.Keys(references))
 	for _, file := range experiments.Embedded("papers") {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "papers/"), ".toml")
+		name := paperName(file)
 		paper, _, _ := strings.Cut(name, "/")
 		names = append(names, paper, name)
 	}

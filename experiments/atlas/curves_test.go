@@ -179,7 +179,11 @@ func TestReadRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Read(os.DirFS(dir), "data"); err == nil || !strings.Contains(err.Error(), c.want) {
+		r, err := Open(dir)
+		if err == nil {
+			err = r.Check()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.files, err, c.want)
 		}
 	}

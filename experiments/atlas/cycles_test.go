@@ -75,7 +75,7 @@ func TestCycles(t *testing.T) {
 				t.Fatal(err)
 			}
 			x = topology.NewFileNetwork(n.graph)
-			table, err := r.read("graphs/" + c.network.Settings + ".nexthop.gz")
+			table, err := r.data("graphs/" + c.network.Settings + ".nexthop.gz")
 			if err != nil {
 				t.Fatal(err)
 			}

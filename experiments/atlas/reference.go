@@ -1,16 +1,12 @@
 package atlas
 
 import (
-	"compress/gzip"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
@@ -49,7 +45,7 @@ type Target struct {
 // Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
 // Any of the tables may be missing, not all. name is what the folder is called in messages.
 // Numbers and curves with problems have them as their Faults. The error is of type
-// experiments.Problems: nothing can be judged, and why.
+// experiments.Problems: there is no table.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
 	there := 0
@@ -86,108 +82,31 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 		r.readCurves()
 	}
 	r.setNoise()
-	if faults := r.FaultsOf(r.Targets, r.pointers()); len(faults) > 0 && !r.readable() {
-		return nil, faults
-	}
 	return r, nil
-}
-
-// pointers are the curves.
-func (r *Reference) pointers() []*Curve {
-	all := make([]*Curve, len(r.Curves))
-	for i := range all {
-		all[i] = &r.Curves[i]
-	}
-	return all
-}
-
-// readable tells whether anything is.
-func (r *Reference) readable() bool {
-	return slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.Faults) == 0 }) ||
-		slices.ContainsFunc(r.Curves, func(c Curve) bool { return len(c.Faults) == 0 })
-}
-
-// FaultsOf are the problems of some numbers and curves, and of the seeds.
-func (r *Reference) FaultsOf(targets []Target, curves []*Curve) experiments.Problems {
-	all := []experiments.Problems{r.seedFaults}
-	for i := range targets {
-		all = append(all, targets[i].Faults)
-	}
-	for _, c := range curves {
-		all = append(all, c.Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // table reads the named columns of a CSV table; false if there is none. A row that cannot be
 // read, or the one that stands for a whole table, comes with its problems.
 func (r *Reference) table(file string, columns []string, row func(line int, cells []string, faults experiments.Problems)) bool {
-	at := path.Join(r.name, file)
-	fault := func(cells []string, line int, place, message string) {
-		row(line, cells, experiments.Problems{{At: place, Message: message}})
+	t, problem := judge.OpenTable(r.folder, r.name, file, ',', columns...)
+	if problem != nil {
+		whole := make([]string, len(columns))
+		whole[0] = file
+		row(1, whole, experiments.Problems{problem})
+		return true
 	}
-	whole := make([]string, len(columns))
-	whole[0] = file
-	content, err := r.read(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if t == nil {
 		return false
-	}
-	var t *judge.Table
-	if err == nil {
-		t, err = judge.Open(content)
-	}
-	switch {
-	case errors.Is(err, io.EOF):
-		fault(whole, 1, at, "an empty file; want a CSV table with the columns "+strings.Join(columns, ", "))
-		return true
-	case err != nil:
-		fault(whole, 1, at, "cannot be read: "+err.Error())
-		return true
-	}
-	if missing := t.Missing(columns...); len(missing) > 0 {
-		fault(whole, 1, at+":1", fmt.Sprintf("has no column %s; want %s", strings.Join(missing, ", "), strings.Join(columns, ", ")))
-		return true
 	}
 	for {
 		problem, more := t.Next()
 		if !more {
 			return true
 		}
-		cells := make([]string, len(columns))
-		for k, name := range columns {
-			cells[k] = t.Cell(name)
+		var faults experiments.Problems
+		if problem != nil {
+			faults = append(faults, problem)
 		}
-		if problem != "" {
-			fault(cells, t.Line, fmt.Sprintf("%s:%d", at, t.Line), problem)
-			continue
-		}
-		row(t.Line, cells, nil)
+		row(t.Line, t.Cells(columns...), faults)
 	}
-}
-
-// largestFile bounds what is read of a file, unpacked.
-const largestFile = 64 << 20
-
-// read is the text of a file of the folder, unpacked if its name ends in .gz.
-func (r *Reference) read(file string) (string, error) {
-	f, err := r.folder.Open(file)
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return "", p.Err // callers name the file
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var from io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		if from, err = gzip.NewReader(f); err != nil {
-			return "", err
-		}
-	}
-	content, err := io.ReadAll(io.LimitReader(from, largestFile+1))
-	if err == nil && len(content) > largestFile {
-		err = fmt.Errorf("holds more than %d bytes, the most that is read", largestFile)
-	}
-	return string(content), err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -37,7 +38,7 @@ func dataErrorf(format string, args ...any) error { return &dataError{fmt.Errorf
 
 // data is the text of a file of the folder that an entry needs.
 func (r *Reference) data(file string) (string, error) {
-	text, err := r.read(file)
+	text, err := judge.ReadFile(r.folder, file)
 	if err != nil {
 		return "", dataErrorf("%s: cannot be read: %w", path.Join(r.name, file), err)
 	}

@@ -7,49 +7,41 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
 )
-
-// Verdict is what is found of a target.
-type Verdict struct {
-	*Target
-	Own     string // weft's number, as it is compared
-	Verdict string
-	Note    string
-}
 
 // JudgeTargets computes every number that can be. Exact numbers must be met in all digits
 // given. So must bounds that follow from a formula; of a cut that was found and of a bound
 // of a whole family, weft's may be on the right side only. Published numbers that are counts
 // of networks are met too; others are not judged.
-func (r *Reference) JudgeTargets() []Verdict {
+func (r *Reference) JudgeTargets() []judge.Row {
 	networks := map[string]*subject{} // by instance
-	verdicts := make([]Verdict, len(r.Targets))
+	rows := make([]judge.Row, len(r.Targets))
 	for i := range r.Targets {
-		verdicts[i] = r.judgeTarget(&r.Targets[i], networks)
+		rows[i] = r.judgeTarget(&r.Targets[i], networks)
 	}
-	return verdicts
+	return rows
 }
 
-func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict {
-	v := Verdict{Target: t, Verdict: judge.NotJudged}
+func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) judge.Row {
+	own, verdict, note := r.own(t, networks)
+	return judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
+}
+
+// own is weft's number for a target, as it is compared, and the verdict on it.
+func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, note string) {
 	if len(t.Faults) > 0 {
-		v.Verdict, v.Note = judge.Unreadable, judge.Note(t.Faults)
-		return v
+		return "", judge.Unreadable, judge.Note(t.Faults)
 	}
 	if law, ok := laws[t.ID]; ok {
 		if problem := law(); problem != nil {
-			v.Verdict, v.Note = judge.Differs, problem.Error()
-		} else {
-			v.Verdict, v.Own, v.Note = judge.Agrees, t.Value, "a formula: holds on weft's networks of several sizes"
+			return "", judge.Differs, problem.Error()
 		}
-		return v
+		return t.Value, judge.Agrees, "a formula: holds on weft's networks of several sizes"
 	}
 	metric, ok := metrics[t.Metric]
 	if !ok {
-		v.Note = "a statement, or a number of no network"
-		return v
+		return "", judge.NotJudged, "a statement, or a number of no network"
 	}
 	key := t.Topology + "\n" + t.Instance
 	n := networks[key]
@@ -58,38 +50,34 @@ func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) Verdict
 		n, err = r.instance(t)
 		switch {
 		case errors.As(err, new(errNoInstance)):
-			v.Note = err.Error()
-			return v
+			return "", judge.NotJudged, err.Error()
 		case errors.Is(err, fs.ErrNotExist):
-			v.Verdict, v.Note = judge.NotRun, "the folder has no such graph"
-			return v
+			return "", judge.NotRun, "the folder has no such graph"
 		case err != nil:
-			v.fail(err)
-			return v
+			return "", uncomputed(err), err.Error()
 		}
 		networks[key] = n
 	}
 	text, x, err := metric(r, n)
 	if err != nil {
-		v.fail(err)
-		return v
+		return "", uncomputed(err), err.Error()
 	}
-	v.Own, v.Verdict = text, judge.Agrees
-	if text == "" {
-		v.Own = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
-	}
+	verdict = judge.Agrees
 	if !agrees(t, text, x) {
-		v.Verdict = judge.Differs
+		verdict = judge.Differs
 	}
-	return v
+	if text == "" {
+		text = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
+	}
+	return text, verdict, ""
 }
 
-// fail notes why a number could not be computed: because of a file, or of weft.
-func (v *Verdict) fail(err error) {
-	v.Verdict, v.Note = judge.NotRun, err.Error()
+// uncomputed is the verdict on a number that cannot be computed: because of a file, or of weft.
+func uncomputed(err error) string {
 	if errors.As(err, new(*dataError)) && !errors.Is(err, fs.ErrNotExist) {
-		v.Verdict = judge.Unreadable
+		return judge.Unreadable
 	}
+	return judge.NotRun
 }
 
 // digits is the number of digits behind the point of a number as it is written.
@@ -111,13 +99,4 @@ func agrees(t *Target, text string, x float64) bool {
 		return x <= want
 	}
 	return math.Abs(x-want) <= 0.5*math.Pow(10, -float64(digits(t.Value)))*(1+1e-6)+1e-12
-}
-
-// TargetTable is the content of targets.csv of a judgement.
-func TargetTable(verdicts []Verdict) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"id", "topology", "instance", "metric", "kind", "reference", "weft", "verdict", "note"}}
-	for _, v := range verdicts {
-		t.Rows = append(t.Rows, []string{v.ID, v.Topology, v.Instance, v.Metric, v.Kind, v.Value, v.Own, v.Verdict, v.Note})
-	}
-	return t
 }

@@ -16,14 +16,14 @@ func TestTargets(t *testing.T) {
 	}
 	kinds := map[string]map[string]int{}
 	for _, v := range r.JudgeTargets() {
-		kind, _, _ := strings.Cut(v.Kind, " ")
+		kind, _, _ := strings.Cut(v.Cells[4], " ")
 		if kinds[kind] == nil {
 			kinds[kind] = map[string]int{}
 		}
 		kinds[kind][v.Verdict]++
-		if absent := strings.Contains(v.Instance, "graphs/jellyfish_n98_r11.edges.gz"); v.Verdict == judge.Differs ||
+		if absent := strings.Contains(v.Cells[2], "graphs/jellyfish_n98_r11.edges.gz"); v.Verdict == judge.Differs ||
 			(kind == "exact" || kind == "bound" || kind == "computed") && v.Verdict != judge.Agrees && !absent {
-			t.Errorf("%s: reference %s, weft %s: %s %s", v.ID, v.Value, v.Own, v.Verdict, v.Note)
+			t.Errorf("%q: %s %s", v.Cells, v.Verdict, v.Note)
 		}
 	}
 	t.Log(kinds)
@@ -60,7 +60,7 @@ func TestInstances(t *testing.T) {
 	} {
 		target := Target{ID: "x", Topology: c.topology, Instance: c.instance, Metric: c.metric, Value: c.value}
 		if v := r.judgeTarget(&target, map[string]*subject{}); v.Verdict != judge.Agrees {
-			t.Errorf("%s, %s: %s, want %s: %s %s", c.instance, c.metric, v.Own, c.value, v.Verdict, v.Note)
+			t.Errorf("%s, %s: %s, want %s: %s %s", c.instance, c.metric, v.Cells[6], c.value, v.Verdict, v.Note)
 		}
 	}
 }

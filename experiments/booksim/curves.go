@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"path"
@@ -73,17 +72,14 @@ const (
 
 var wanted = []string{loadColumn, statusColumn, latencyColumn, acceptedColumn}
 
-// largestFile bounds what is read of a file.
-const largestFile = 64 << 20
-
 // ReadFolder reads all tables of curves in a folder and the configurations beside
 // them. Tables without any of the columns of a curve are left aside, and named in
 // ignored. name is what the folder is called in messages. A curve with problems has them as
-// its Faults. The error is of type experiments.Problems: no curve could be read, and why.
+// its Faults. The error is of type experiments.Problems: there is no curve.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return nil, nil, experiments.Problems{{At: name, Message: "cannot be read: " + reason(err)}}
+		return nil, nil, experiments.Problems{{At: name, Message: "cannot be read: " + judge.Reason(err).Error()}}
 	}
 	r := &reader{folder: folder, name: name, configs: map[string]config{}}
 	for _, entry := range entries {
@@ -99,20 +95,8 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 	if len(curves) == 0 {
 		return nil, nil, experiments.Problems{{At: name, Message: fmt.Sprintf("holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))}}
 	}
-	if faults := FaultsOf(curves); !slices.ContainsFunc(curves, func(c Curve) bool { return len(c.Faults) == 0 }) {
-		return nil, nil, faults
-	}
 	slices.SortStableFunc(curves, func(a, b Curve) int { return strings.Compare(a.Name, b.Name) })
 	return curves, ignored, nil
-}
-
-// FaultsOf are the problems of some curves.
-func FaultsOf(curves []Curve) experiments.Problems {
-	var all []experiments.Problems
-	for i := range curves {
-		all = append(all, curves[i].Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // reader reads a folder.
@@ -128,64 +112,19 @@ type config struct {
 	faults experiments.Problems
 }
 
-func problem(at, format string, args ...any) *experiments.Problem {
-	return &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)}
-}
-
-// read is the text of a file of the folder.
-func (r *reader) read(file string) (text string, faults experiments.Problems) {
-	info, err := fs.Stat(r.folder, file)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
-	if err == nil && info.Size() > largestFile {
-		err = fmt.Errorf("it has %d bytes; want at most %d", info.Size(), largestFile)
-	}
-	var content []byte
-	if err == nil {
-		content, err = fs.ReadFile(r.folder, file)
-	}
-	if err != nil {
-		return "", experiments.Problems{problem(path.Join(r.name, file), "cannot be read: %s", reason(err))}
-	}
-	return string(content), nil
-}
-
-// reason is an error without the path, which the message names already.
-func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
 // curveName is a name that can be one of a file and of a folder.
 var curveName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}$`)
 
 // table reads a table of curves; any is false if the file is something else. Problems that
 // are of no curve by name are of the one that the file is called after.
 func (r *reader) table(file string) (curves []Curve, any bool) {
-	at := path.Join(r.name, file)
 	whole := Curve{Name: strings.TrimSuffix(file, ".csv"), File: file}
-	content, faults := r.read(file)
-	if whole.Faults = faults; faults != nil {
-		return []Curve{whole}, true
-	}
-	t, err := judge.Open(content)
-	if errors.Is(err, io.EOF) {
+	t, fault := judge.OpenTable(r.folder, r.name, file, ',', wanted...)
+	if t != nil && len(t.Missing(wanted...)) == len(wanted) {
 		return nil, false
 	}
-	if err != nil {
-		whole.Faults = experiments.Problems{problem(at, "%v", err)}
-		return []Curve{whole}, true
-	}
-	missing := t.Missing(wanted...)
-	if len(missing) == len(wanted) {
-		return nil, false
-	}
-	if len(missing) > 0 {
-		whole.Faults = experiments.Problems{problem(place(at, 1), "has no column %s; a curve has %s", strings.Join(missing, ", "), strings.Join(wanted, ", "))}
+	if fault != nil {
+		whole.Faults = experiments.Problems{fault}
 		return []Curve{whole}, true
 	}
 	of := map[string]int{} // curves by name
@@ -193,7 +132,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		i, there := of[name]
 		if !there {
 			i, of[name] = len(curves), len(curves)
-			c := r.config(name, place(at, t.Line))
+			c := r.config(name, t)
 			curves = append(curves, Curve{Name: name, File: file, Config: c.Config, Faults: slices.Clone(c.faults)})
 		}
 		return &curves[i]
@@ -208,22 +147,22 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 			name = t.Cell(curveColumn)
 		}
 		if !curveName.MatchString(name) {
-			if cut == "" {
-				cut = fmt.Sprintf("%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
+			if cut == nil {
+				cut = t.Problem("%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
 			}
-			whole.Faults = append(whole.Faults, problem(place(at, t.Line), "%s", cut))
+			whole.Faults = append(whole.Faults, cut)
 			continue
 		}
 		c := curve(name)
-		if cut != "" {
-			c.Faults = append(c.Faults, problem(place(at, t.Line), "%s", cut))
+		if cut != nil {
+			c.Faults = append(c.Faults, cut)
 			continue
 		}
-		p, faults := point(place(at, t.Line), t)
+		p, faults := point(t)
 		p.line = t.Line
 		for _, q := range c.Points {
 			if len(faults) == 0 && q.Load == p.Load && q.Seed == p.Seed {
-				faults = append(faults, problem(place(at, t.Line), "repeats the load and the seed of line %d", q.line))
+				faults = append(faults, t.Problem("repeats the load and the seed of line %d", q.line))
 			}
 		}
 		if c.Faults = append(c.Faults, faults...); len(faults) == 0 {
@@ -231,7 +170,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		}
 	}
 	if len(curves) == 0 && len(whole.Faults) == 0 {
-		whole.Faults = experiments.Problems{problem(at, "holds no point")}
+		whole.Faults = experiments.Problems{{At: t.At, Message: "holds no point"}}
 	}
 	if len(whole.Faults) > 0 {
 		curves = append(curves, whole)
@@ -243,9 +182,9 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 var noNumber = []string{"", "-", "nan", "-nan", "inf"}
 
 // point reads a row.
-func point(at string, t *judge.Table) (p Point, faults experiments.Problems) {
+func point(t *judge.Table) (p Point, faults experiments.Problems) {
 	fault := func(column, want string) {
-		faults = append(faults, problem(at, "%s = %s: want %s", column, shown(t.Cell(column)), want))
+		faults = append(faults, t.Problem("%s = %s: want %s", column, shown(t.Cell(column)), want))
 	}
 	number := func(name string, most float64, want string) float64 {
 		x, err := strconv.ParseFloat(t.Cell(name), 64)
@@ -280,18 +219,22 @@ func point(at string, t *judge.Table) (p Point, faults experiments.Problems) {
 	return p, faults
 }
 
-// config reads the configuration of a curve, once.
-func (r *reader) config(name, at string) config {
+// config reads the configuration of a curve, once; t is at the first row of it.
+func (r *reader) config(name string, t *judge.Table) config {
 	if c, there := r.configs[name]; there {
 		return c
 	}
-	c, file := config{}, name+".cfg"
-	if _, err := fs.Stat(r.folder, file); errors.Is(err, fs.ErrNotExist) {
-		c.faults = experiments.Problems{problem(at, "is of curve %s, and there is no %s beside it", name, path.Join(r.name, file))}
-	} else if text, faults := r.read(file); faults != nil {
-		c.faults = faults
-	} else if parsed, err := ParseConfig(path.Join(r.name, file), text); !errors.As(err, &c.faults) {
-		c.Config = parsed
+	c, at := config{}, path.Join(r.name, name+".cfg")
+	text, err := judge.ReadFile(r.folder, name+".cfg")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.faults = experiments.Problems{t.Problem("is of curve %s, and there is no %s beside it", name, at)}
+	case err != nil:
+		c.faults = experiments.Problems{{At: at, Message: "cannot be read: " + err.Error()}}
+	default:
+		if parsed, err := ParseConfig(at, text); !errors.As(err, &c.faults) {
+			c.Config = parsed
+		}
 	}
 	r.configs[name] = c
 	return c

@@ -56,6 +56,15 @@ func TestReadFolder(t *testing.T) {
 	}
 }
 
+// readable is what is wrong with a folder if no curve can be judged.
+func readable(files map[string]string) error {
+	r, err := open(folder(files), "data")
+	if err == nil {
+		err = r.Check()
+	}
+	return err
+}
+
 func TestReadFolderProblems(t *testing.T) {
 	one := func(table string) map[string]string { return map[string]string{"a.cfg": mesh, "a.csv": table} }
 	for _, c := range []struct {
@@ -78,12 +87,12 @@ func TestReadFolderProblems(t *testing.T) {
 		{map[string]string{"a.cfg": "num_vc = 1;", "a.csv": header + "0.1,stable,20,0.1\n"}, `data/a.cfg:1: num_vc is not a setting of BookSim2`},
 		{one("\xff\xfea\x00"), `data/a.csv: not a CSV table: the file is UTF-16`},
 	} {
-		_, _, err := ReadFolder(folder(c.files), "data")
+		err := readable(c.files)
 		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.files, err, c.want)
 		}
 	}
-	_, _, err := ReadFolder(folder(map[string]string{"a.cfg": "x_y = 1;", "a.csv": header + "2,fine,20,0.1\n"}), "data")
+	err := readable(map[string]string{"a.cfg": "x_y = 1;", "a.csv": header + "2,fine,20,0.1\n"})
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("not all problems of all files together: %v", err)
 	}
@@ -95,8 +104,9 @@ func FuzzReadFolder(f *testing.F) {
 	f.Add("curve,seed," + header + "a,1,0.1,saturated,,0.1\n")
 	f.Add("a,b\n\"")
 	f.Fuzz(func(t *testing.T, table string) {
-		curves, _, err := ReadFolder(folder(map[string]string{"a.cfg": mesh, "a.csv": table}), "data")
-		if err != nil {
+		files := map[string]string{"a.cfg": mesh, "a.csv": table}
+		curves, _, _ := ReadFolder(folder(files), "data")
+		if err := readable(files); err != nil {
 			for _, problem := range err.(experiments.Problems) {
 				if !strings.HasPrefix(problem.At, "data") {
 					t.Errorf("problem %v names no place", problem)

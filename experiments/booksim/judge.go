@@ -109,12 +109,12 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 			rows = append(rows, Row{Verdict: judge.NotRun, Note: run.Why.Error()})
 		}
 	} else {
-		columns, err := Measured(run.Results)
-		if err != nil {
-			return nil, err
-		}
 		for _, load := range c.LoadsThatMove() {
-			rows = append(rows, c.judgeLoad(load, run.Results, columns)...)
+			both, err := c.judgeLoad(load, run.Results)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, both...)
 		}
 	}
 	rows = append(rows, c.judgeDeadlocks(run)...)
@@ -126,7 +126,7 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 
 // judgeLoad judges latency and accepted load. A latency beyond saturation grows with the
 // length of the run, or is that of the packets that came through, in either program.
-func (c *Curve) judgeLoad(load float64, results *experiments.Table, columns [3][]float64) []Row {
+func (c *Curve) judgeLoad(load float64, results *experiments.Table) ([]Row, error) {
 	s := c.Shares
 	if s == (Shares{}) {
 		s = shares
@@ -141,12 +141,19 @@ func (c *Curve) judgeLoad(load float64, results *experiments.Table, columns [3][
 			}
 		}
 	}
-	for i, x := range columns[0] {
-		if math.Abs(x-load) <= 1e-9 {
-			latency.Own, accepted.Own = append(latency.Own, columns[1][i]), append(accepted.Own, columns[2][i])
-			if results.State(i) == core.Saturated {
-				ownGrow++
-			}
+	own, err := results.Where(map[string]string{"offered_load": loadText(load)})
+	if err != nil {
+		return nil, err
+	}
+	if latency.Own, err = own.Numbers("latency_mean_ns"); err != nil {
+		return nil, err
+	}
+	if accepted.Own, err = own.Numbers("accepted_load"); err != nil {
+		return nil, err
+	}
+	for i := range own.Rows {
+		if own.State(i) == core.Saturated {
+			ownGrow++
 		}
 	}
 	latency.compare(s.Latency, c.Noise[load])
@@ -162,7 +169,7 @@ func (c *Curve) judgeLoad(load float64, results *experiments.Table, columns [3][
 	} else {
 		accepted.compare(s.Accepted, 0)
 	}
-	return []Row{latency, accepted}
+	return []Row{latency, accepted}, nil
 }
 
 // judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's
@@ -223,17 +230,6 @@ func MoreSeeds(rows []Row, seeds int) (loads []float64) {
 	return loads
 }
 
-// Measured are the loads of the rows of an experiment's results, with their latencies in
-// cycles and accepted loads.
-func Measured(results *experiments.Table) (columns [3][]float64, err error) {
-	for i, name := range []string{"offered_load", "latency_mean_ns", "accepted_load"} {
-		if columns[i], err = results.Numbers(name); err != nil {
-			return columns, err
-		}
-	}
-	return columns, nil
-}
-
 // Replaced are the rows with those that were judged again in their places.
 func Replaced(rows, again []Row) []Row {
 	all := slices.Clone(rows)
@@ -275,29 +271,29 @@ func (c *Curve) At(loads []float64) {
 	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return !slices.Contains(loads, p.Load) })
 }
 
-// Table is the content of verdicts.csv: for every load of every curve the means with
-// the least and the most of the seeds, the difference of the means and what is
-// allowed, in percent of BookSim2's.
-func Table(rows []Row) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"curve", "source", "offered_load", "metric",
-		"booksim2_mean", "booksim2_least", "booksim2_most", "booksim2_seeds", "weft_mean", "weft_least", "weft_most", "weft_seeds",
-		"difference_percent", "allowed_percent", "verdict", "note"}}
-	for _, r := range rows {
-		cells := []string{r.Curve, r.File, "", r.Metric, "", "", "", "", "", "", "", "", "", "", r.Verdict, r.Note}
-		if r.Load > 0 {
-			cells[2] = strconv.FormatFloat(r.Load, 'g', -1, 64)
-		}
-		r.Peer.cells(cells[4:8])
-		r.Own.cells(cells[8:12])
-		if len(r.Peer) > 0 && len(r.Own) > 0 {
-			peer, _ := r.Peer.moments()
-			own, _ := r.Own.moments()
-			cells[12], cells[13] = rounded(100*(own/peer-1)), rounded(100*r.Allowed/peer)
-		}
-		t.Rows = append(t.Rows, cells)
+// Columns are those of verdicts.csv: for every load of every curve the means with the least and
+// the most of the seeds, the difference of the means and what is allowed, in percent of
+// BookSim2's.
+var Columns = []string{"curve", "source", "offered_load", "metric",
+	"booksim2_mean", "booksim2_least", "booksim2_most", "booksim2_seeds", "weft_mean", "weft_least", "weft_most", "weft_seeds",
+	"difference_percent", "allowed_percent"}
+
+func (r *Row) verdict() judge.Row {
+	cells := []string{r.Curve, r.File, "", r.Metric, "", "", "", "", "", "", "", "", "", ""}
+	if r.Load > 0 {
+		cells[2] = loadText(r.Load)
 	}
-	return t
+	r.Peer.cells(cells[4:8])
+	r.Own.cells(cells[8:12])
+	if len(r.Peer) > 0 && len(r.Own) > 0 {
+		peer, _ := r.Peer.moments()
+		own, _ := r.Own.moments()
+		cells[12], cells[13] = rounded(100*(own/peer-1)), rounded(100*r.Allowed/peer)
+	}
+	return judge.Row{Cells: cells, Verdict: r.Verdict, Note: r.Note}
 }
+
+func loadText(load float64) string { return strconv.FormatFloat(load, 'g', -1, 64) }
 
 // cells are the mean, least, most and number of a sample.
 func (s sample) cells(into []string) {

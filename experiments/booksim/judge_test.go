@@ -34,6 +34,15 @@ func TestHalfWidth(t *testing.T) {
 	}
 }
 
+// tableOf is the content of verdicts.csv.
+func tableOf(rows []Row) *experiments.Table {
+	var all []judge.Row
+	for _, r := range rows {
+		all = append(all, r.verdict())
+	}
+	return judge.TableOf(Columns, all)
+}
+
 // TestJudge: a point is judged by its share or its interval, whichever is wider. The
 // two runs here at load 0.1 do not vary at all: 3 % of 100 cycles and 1.5 % of 0.1
 // are allowed. At 0.2, {100, 102} here and a single 150 there: sqrt(2 (1 + 1/2)) *
@@ -56,7 +65,7 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, row := range Table(rows).Rows {
+	for _, row := range tableOf(rows).Rows {
 		got = append(got, row[2]+" "+row[3]+" "+row[12]+" "+row[13]+" "+row[14])
 	}
 	want := []string{
@@ -76,7 +85,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("note %q", rows[4].Note)
 	}
 	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
-	if len(rows) != 1 || rows[0].Verdict != judge.NotRun || Table(rows).Rows[0][15] != "no such topology" {
+	if len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology" {
 		t.Errorf("without results: %+v", rows)
 	}
 	if _, err := c.Judge(Run{Results: &experiments.Table{Columns: []string{"a"}}}); err == nil {
@@ -159,7 +168,7 @@ func TestDeadlocks(t *testing.T) {
 		if err != nil || len(rows) != 3 || rows[2].Metric != "deadlock" || rows[2].Verdict != x.verdict || !strings.Contains(rows[2].Note, x.note) {
 			t.Errorf("%v: %+v\nwant %s: %s", err, rows, x.verdict, x.note)
 		}
-		if cells := Table(rows).Rows[2]; cells[2] != "0.6" || cells[12] != "" || cells[13] != "" {
+		if cells := tableOf(rows).Rows[2]; cells[2] != "0.6" || cells[12] != "" || cells[13] != "" {
 			t.Errorf("%v", cells)
 		}
 	}

@@ -1,7 +1,6 @@
 package booksim
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -155,12 +154,8 @@ var updateValidation = flag.Bool("update-validation", false, "rewrite docs/valid
 // documentation.
 func writeValidation(t *testing.T, rows []Row) {
 	t.Helper()
-	var b bytes.Buffer
-	if err := Table(rows).Write(&b); err != nil {
-		t.Fatal(err)
-	}
 	docs := filepath.Join("..", "..", "docs")
-	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.csv"), b.Bytes()); err != nil {
+	if err := tableOf(rows).WriteFile(filepath.Join(docs, "validation-longpackets.csv")); err != nil {
 		t.Fatal(err)
 	}
 	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}

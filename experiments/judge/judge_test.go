@@ -1,22 +1,22 @@
 package judge
 
 import (
-	"errors"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/weft-sim/weft/experiments"
 )
 
 // TestTable: a row that is cut, or no row at all, leaves those after it.
 func TestTable(t *testing.T) {
-	table, err := Open("\ufeffa, b\n1,2\n3\n4,\"5\"x\n 6 ,7\n8,\"9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if missing := table.Missing("b", "c"); len(missing) != 1 || missing[0] != "c" {
-		t.Errorf("missing %v", missing)
+	folder := fstest.MapFS{"a.csv": {Data: []byte("\ufeffa, b\n1,2\n3\n4,\"5\"x\n 6 ,7\n8,\"9")}, "empty.csv": {}, "wide.csv": {Data: []byte("\xff\xfea\x00")}, "sub/x": {}}
+	table, err := OpenTable(folder, "data", "a.csv", ',', "b", "c")
+	if err == nil || err.Error() != "data/a.csv:1: has no column c; want b, c" {
+		t.Error(err)
 	}
 	var got []string
 	for {
@@ -24,16 +24,18 @@ func TestTable(t *testing.T) {
 		if !more {
 			break
 		}
-		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == ""))
+		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
 	}
 	if want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := Open(""); !errors.Is(err, io.EOF) {
-		t.Error(err)
+	for file, want := range map[string]string{"empty.csv": "data/empty.csv: an empty file; want a table with the columns a", "sub": "data/sub: cannot be read: it is no regular file", "wide.csv": "data/wide.csv: not a CSV table: the file is UTF-16"} {
+		if _, err := OpenTable(folder, "data", file, ',', "a"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Error(err)
+		}
 	}
-	if _, err := Open("\xff\xfea\x00"); err == nil {
-		t.Error("UTF-16 is read")
+	if table, err := OpenTable(folder, "data", "none", ',', "a"); table != nil || err != nil {
+		t.Error(err)
 	}
 }
 
@@ -51,5 +53,62 @@ func TestCount(t *testing.T) {
 	p := &experiments.Problem{At: "a.csv:2", Message: "is cut"}
 	if all := Merged(experiments.Problems{p}, experiments.Problems{p, {Message: "other"}}); len(all) != 2 || Note(all) != "a.csv:2: is cut (and 1 more)" {
 		t.Errorf("%v", all)
+	}
+}
+
+// session judges a reference of three curves: one agrees, one differs, and the data of one
+// cannot be read; names select of them.
+func session(t *testing.T, names ...string) (outcome Outcome, stdout, stderr, table string, err error) {
+	t.Helper()
+	entry := func(name, verdict string, faults experiments.Problems) *Entry {
+		return &Entry{Name: name, Unreadable: verdict == Unreadable, Faults: func() experiments.Problems { return faults },
+			Judge: func(*Session) ([]Row, bool, error) {
+				if name == "b/2" { // found late
+					faults = experiments.Problems{{At: "graph", Message: "is cut"}}
+				}
+				return []Row{{Cells: []string{name}, Verdict: verdict}}, false, nil
+			}}
+	}
+	r := &Reference{Name: "x", Place: "data", Entry: "curve", Warnings: []string{"a warning"}, Sections: []*Section{{File: "verdicts.csv", Columns: []string{"curve"}, Entries: []*Entry{
+		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, experiments.Problems{{At: "c.csv:2", Message: "is cut"}}),
+	}}}}
+	if r, err = r.Select(names); err != nil {
+		return outcome, "", "", "", err
+	}
+	var out, problems strings.Builder
+	s := &Session{Out: t.TempDir(), Stdout: &out, Stderr: &problems}
+	outcome, err = s.Judge(r)
+	text, _ := os.ReadFile(filepath.Join(s.Out, "x", "verdicts.csv"))
+	return outcome, out.String(), strings.ReplaceAll(problems.String(), s.Out, "OUT"), string(text), err
+}
+
+// TestSession: entries are judged in the order of their names, once; those that cannot be read
+// leave the others, and alone are an error.
+func TestSession(t *testing.T) {
+	for _, c := range []struct {
+		names, rows, stderr string
+		outcome             Outcome
+	}{
+		{"x", "a,agrees, b/1,differs, b/2,agrees, c,unreadable,", "a warning c.csv:2: is cut graph: is cut x: 2 agree, 1 differ, 0 not judged, 0 not run, 1 unreadable; OUT/x/verdicts.csv", Outcome{true, true}},
+		{"x/b/1 x/a x/b/1", "b/1,differs, a,agrees,", "a warning x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{Failed: true}},
+		{"x/b", "b/1,differs, b/2,agrees,", "a warning graph: is cut x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{true, true}},
+		{"x/a", "a,agrees,", "a warning x: 1 agree, 0 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{}},
+	} {
+		outcome, stdout, stderr, table, err := session(t, strings.Fields(c.names)...)
+		if want := "curve,verdict,note " + c.rows; err != nil || strings.Join(strings.Fields(table), " ") != want || strings.Join(strings.Fields(stderr), " ") != c.stderr || outcome != c.outcome {
+			t.Errorf("%s: %v %+v\n%s\n%s", c.names, err, outcome, table, stderr)
+		}
+		if !strings.HasPrefix(stdout, "curve  verdict") {
+			t.Errorf("%s: printed\n%s", c.names, stdout)
+		}
+	}
+	if _, _, _, table, err := session(t, "x/c"); err == nil || err.Error() != "c.csv:2: is cut" || table != "" {
+		t.Errorf("%v\n%s", err, table)
+	}
+	if _, _, _, _, err := session(t, "x/a", "x/d"); err == nil || err.Error() != `no curve "d" in data: there are a, b/1, b/2, c` {
+		t.Error(err)
+	}
+	if err := (&Reference{Place: "data", Entry: "curve"}).Check(); err == nil || err.Error() != "data: holds no curve" {
+		t.Error(err)
 	}
 }

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 // Table is a CSV table that is read row by row, with columns by name.
 type Table struct {
+	At      string // the file, in messages
 	reader  *csv.Reader
 	columns map[string]int
 	width   int
@@ -19,22 +23,42 @@ type Table struct {
 	Line    int // of the row
 }
 
-// Open reads the header of a table. The error is [io.EOF] for an empty file.
-func Open(text string) (*Table, error) {
-	t := &Table{reader: csv.NewReader(input.Text(strings.NewReader(text))), columns: map[string]int{}, Line: 1}
+// OpenTable reads the header of a table in a folder of that name, with cells separated by a comma or a tab. The
+// table is nil where there is no such file, or none that can be read; else the problem may be of
+// columns that it lacks.
+func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string) (*Table, *experiments.Problem) {
+	at := path.Join(name, file)
+	text, err := ReadFile(folder, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, &experiments.Problem{At: at, Message: "cannot be read: " + err.Error()}
+	}
+	t := &Table{At: at, reader: csv.NewReader(input.Text(strings.NewReader(text))), columns: map[string]int{}, Line: 1}
+	t.reader.Comma, t.reader.LazyQuotes = separator, separator == '\t'
 	t.reader.FieldsPerRecord = -1 // Next says which rows are cut
 	header, err := t.reader.Read()
+	list := strings.Join(wanted, ", ")
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, err
+		return t, &experiments.Problem{At: at, Message: "an empty file; want a table with the columns " + list}
 	case err != nil:
-		return nil, fmt.Errorf("not a CSV table: %w", err)
+		return nil, &experiments.Problem{At: at, Message: "not a CSV table: " + err.Error()}
 	}
 	t.width = len(header)
 	for i, name := range header {
 		t.columns[strings.TrimSpace(name)] = i
 	}
+	if missing := t.Missing(wanted...); len(missing) > 0 {
+		return t, t.Problem("has no column %s; want %s", strings.Join(missing, ", "), list)
+	}
 	return t, nil
+}
+
+// Problem is one of the row.
+func (t *Table) Problem(format string, args ...any) *experiments.Problem {
+	return &experiments.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
 }
 
 // Missing are the columns that the table has not got, of those named.
@@ -53,28 +77,28 @@ func (t *Table) Has(name string) bool {
 	return there
 }
 
-// Next reads a row; false at the end. problem says why the row cannot be read, "" if it
+// Next reads a row; false at the end. The problem says why the row cannot be read, nil if it
 // can: the rows after it can be, as a rule.
-func (t *Table) Next() (problem string, ok bool) {
+func (t *Table) Next() (problem *experiments.Problem, ok bool) {
 	row, err := t.reader.Read()
 	if errors.Is(err, io.EOF) {
-		return "", false
+		return nil, false
 	}
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
 		t.Line, t.row = parse.StartLine, nil
-		return "not a row of a CSV table: " + parse.Err.Error(), true
+		return t.Problem("not a row of a CSV table: %v", parse.Err), true
 	}
 	if err != nil {
 		t.Line, t.row = t.Line+1, nil
 		t.reader = csv.NewReader(strings.NewReader("")) // no more can be read
-		return err.Error(), true
+		return t.Problem("%v", err), true
 	}
 	t.Line, _ = t.reader.FieldPos(0)
 	if t.row = row; len(row) != t.width {
-		return fmt.Sprintf("%d cells, want %d: the line is cut, or of another table", len(row), t.width), true
+		return t.Problem("%d cells, want %d: the line is cut, or of another table", len(row), t.width), true
 	}
-	return "", true
+	return nil, true
 }
 
 // Cell is a cell of the row, without blanks around it; "" where the row or the table has none.
@@ -83,4 +107,38 @@ func (t *Table) Cell(name string) string {
 		return strings.TrimSpace(t.row[i])
 	}
 	return ""
+}
+
+// Cells are those of some columns.
+func (t *Table) Cells(names ...string) []string {
+	cells := make([]string, len(names))
+	for i, name := range names {
+		cells[i] = t.Cell(name)
+	}
+	return cells
+}
+
+// largestFile bounds what is read of a file, unpacked.
+const largestFile = 64 << 20
+
+// ReadFile is the text of a file of a folder, compressed or not. The error does not name the file.
+func ReadFile(folder fs.FS, file string) (string, error) {
+	info, err := fs.Stat(folder, file)
+	switch {
+	case err != nil:
+		return "", Reason(err)
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is no regular file")
+	}
+	content, err := input.ReadInputIn(folder, file, largestFile)
+	return string(content), err
+}
+
+// Reason is an error without the path, which messages have already.
+func Reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }

@@ -1,9 +1,9 @@
-// Package judge is what the judgements of weft by the data of other programs share: one
-// vocabulary of verdicts, how they are counted, and tables of which a row that cannot be
-// read does not stop the others.
+// Package judge holds weft against data: the numbers of papers, and curves, numbers and tables
+// of other programs. All are a [Reference] of named entries, whose rows of verdicts a [Session]
+// selects, runs, writes and counts.
 //
-// What is judged has entries: a curve, a number, the tables of a run. An entry keeps the
-// problems of its own files; it is [Unreadable] then, and all others are judged.
+// An entry keeps the problems of its own files; it is [Unreadable] then, and all others are
+// judged.
 package judge
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/weft-sim/weft/experiments"
 )
 
-// Verdicts.
+// Verdicts on the data of other programs; those on papers are [experiments.VerdictNames].
 const (
 	Agrees     = "agrees"
 	Differs    = "differs"
-	NotJudged  = "not-judged" // nothing to compare, or more noise than a judgement allows
-	NotRun     = "not-run"    // weft has no counterpart, or its run failed
-	Unreadable = "unreadable" // the data of the entry has problems
+	NotJudged  = "not-judged"       // nothing to compare, or more noise than a judgement allows
+	NotRun     = experiments.NotRun // weft has no counterpart, or its run failed
+	Unreadable = "unreadable"       // the data of the entry has problems
 )
 
-var verdicts = []string{Agrees, Differs, NotJudged, NotRun, Unreadable}
+var verdicts = append([]string{Agrees, Differs, NotJudged, Unreadable}, experiments.VerdictNames()...)
 
 // Count says how often each verdict was reached.
 type Count map[string]int

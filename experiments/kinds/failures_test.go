@@ -43,6 +43,10 @@ func TestFailuresRefused(t *testing.T) {
 			`x.toml:13:1: routing.type = "dor" does not route around faults (the link from switch 0 port 1 to switch 1 port 2); routings that do: ` + strings.Join(routing.AroundFaults(), ", ")}},
 		{"blame", "blame = true\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
 			`x.toml:10:1: measure.blame does not go with faults that come or go during the run: packets that are dropped have no latency to divide`}},
+		{"packets", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[fabric]\nunit = \"packet\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:14:1: fabric.unit = "packet" does not go with faults that come or go during the run, or cut terminals off: "flit" does`}},
+		{"lanes", "[switch]\nvcs = 4\nvlarb_low = \"0:1,1:1,2:1,3:1\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:12:1: switch.vlarb_low does not go with faults that come or go during the run: packets may be dropped while they cross a switch`}},
 		{"credit sensing", "[switch]\ncredit_sensing = \"on\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
 			`x.toml:11:1: switch.credit_sensing = "on" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`}},
 		{"timeout", "[fault.a]\nfraction = 0.1\nat = 5\n[recovery]\nretries = 1\ntimeout = \"0ns\"\n", []string{

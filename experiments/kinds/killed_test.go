@@ -49,12 +49,12 @@ type longRun struct {
 // longRuns has some of each kind whose points are kept.
 var longRuns = map[string]longRun{
 	"traffic": {"traffic", longPoints, "measure.window=200000", []string{"links.csv"}},
-	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", "window = 700", "window = 3000").Replace(ownFaults) + `
+	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16", "window = 700", "window = 3000").Replace(ownFaults) + `
 [traffic]
 load = 0.4
 packet_flits = [2, 5]
 [sweep]
-"fabric.unit" = ["flit", "packet"]
+"switch.hold" = [false, true]
 `, "measure.window=200000", nil},
 	"observed": {"traffic", strings.NewReplacer("[measure]", "[measure]\nblame = true\nlevels = true", "[sweep]", "[trace]\npackets = 60\nchoose = \"slowest\"\n[sweep]").Replace(longPoints),
 		"measure.window=200000", []string{"blame.csv", "congestion.csv", "levels.csv", "packets.csv"}},

@@ -75,13 +75,10 @@ var losses = strings.NewReplacer("retries = 3\ntimeout = \"300ns\"", "retries = 
 type = "bearing"
 [traffic]
 packet_flits = [2, 5]
-[sweep]
-"fabric.unit" = ["flit", "packet"]
 `
 
 // TestProgramsBearLosses: a program that does not bear losses is refused where there may be
-// some; one that sends again what was lost goes on, the same on any number of threads and with
-// either unit.
+// some; one that sends again what was lost goes on, the same on any number of threads.
 func TestProgramsBearLosses(t *testing.T) {
 	var want string
 	for threads := 1; threads <= 3; threads++ {
@@ -92,8 +89,8 @@ func TestProgramsBearLosses(t *testing.T) {
 			}
 		}
 		counts := numbers(t, o.Tables["program"], "count")
-		if len(counts) != 4 || counts[0] < 10_000 || counts[0] != counts[2] || counts[1] != counts[3] {
-			t.Errorf("%v packets without a mark, with one, and the same with packets as the unit", counts)
+		if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
+			t.Errorf("%v packets without a mark, with one", counts)
 		}
 		var text strings.Builder
 		if err := o.Tables["program"].Write(&text); err != nil {

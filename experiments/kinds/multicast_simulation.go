@@ -67,10 +67,10 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	}
 	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
 	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy, nil))
-	return s, s.fabric.Conduct(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
+	return s, s.fabric.AttachModel(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
 }
 
-// Before implements core.Conductor: what happens at the hosts, as far as it is known
+// Before implements core.HostModel: what happens at the hosts, as far as it is known
 // before cycle first, which is until the earliest time at which something that arrives in
 // it can be complete.
 func (s *latencySimulation) Before(first, end int64) int64 {

@@ -38,7 +38,7 @@ func (s *latencySimulation) archive(a *snapshot.Archive) {
 	if a.Err() != nil {
 		return
 	}
-	s.fabric.ArchiveConducted(a, s.watch, s.hosts)
+	s.fabric.ArchiveWithModel(a, s.watch, s.hosts)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
 		snapshot.Int(a, &e.Arg)
 		return 0

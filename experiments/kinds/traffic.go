@@ -161,18 +161,18 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
-	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &c.Switch, c.Fabric.Clock); err != nil {
+	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err != nil {
 		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)
 	}
-	if len(parts.Eras) > 1 && c.Measure.Blame {
+	if len(parts.Periods) > 1 && c.Measure.Blame {
 		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
 	}
 	if len(problems) == 0 {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
-		} else if len(parts.Eras) > 0 && !fabric.BearsLosses(parts.workload) {
+		} else if len(parts.Periods) > 0 && !fabric.BearsLosses(parts.workload) {
 			problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
 		}
 	}

@@ -90,16 +90,6 @@ fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
 "recovery.reroute" = [100, 1000000]
 fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
 `,
-	"own faults, packets": strings.Replace(ownFaults, "vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16\nhold = true", 1) + `
-[fabric]
-unit = "packet"
-[traffic]
-packet_flits = [2, 5]
-[sweep]
-"fault.cables.fraction" = [0, 0.2]
-"traffic.load" = [0.1, 0.4]
-fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
-`,
 	"own faults, found": strings.NewReplacer("warmup = 600", "warmup = 0", "window = 700", "window = 0\nbudget = 9000").Replace(ownFaults) + `
 [sweep]
 "fault.cables.seed" = [1, 2]

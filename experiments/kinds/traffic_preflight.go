@@ -36,7 +36,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range c.Faults().Describe(parts.Eras) {
+	for _, line := range c.Faults().Describe(parts.Periods) {
 		p.Note("faults", "%s", line)
 	}
 	o := parts.opened()
@@ -93,7 +93,7 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 	if !ok {
 		return nil, false, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	}
-	if len(parts.Eras) > 1 {
+	if len(parts.Periods) > 1 {
 		return nil, false, fmt.Errorf("faults come and go")
 	}
 	o := parts.opened()
@@ -106,8 +106,8 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 			return nil, false, fmt.Errorf("too many paths to follow all of them")
 		}
 	}
-	if len(parts.Eras) == 1 {
-		matrix = network.Joined(matrix, parts.Eras[0].Down, parts.topology.Graph())
+	if len(parts.Periods) == 1 {
+		matrix = network.Joined(matrix, parts.Periods[0].Down, parts.topology.Graph())
 	}
 	key := fmt.Sprintf("loads %v %s\n%s", even, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
 	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {

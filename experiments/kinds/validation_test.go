@@ -1,17 +1,17 @@
 package kinds
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/booksim"
 )
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation.csv and its figure (takes a minute)")
@@ -33,54 +33,26 @@ var peerCases = []peerCase{
 	{"mesh, 8 flits, speedup 1", "examples/booksim-mesh", "mesh_8x8_dor_uniform_8flit_vc2_buf16_speedup1", []string{"switch.speedup=1", "traffic.packet_flits=8"}},
 }
 
-// peerPoint is a measured point of the peer's curve.
-type peerPoint struct {
-	load, latency, accepted float64
-	saturated               bool
-}
-
-func (c peerCase) points(t *testing.T) []peerPoint {
+func (c peerCase) points(t *testing.T) []booksim.Point {
 	t.Helper()
-	name := filepath.Join("../booksim", "curves", c.curve+".csv")
-	f, err := os.Open(name)
+	curves, _, err := booksim.ReadFolder(booksim.Own(), "curves")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	table, err := experiments.ReadTable(name, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	column := func(name string) []float64 {
-		x, err := table.Numbers(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	load, latency, accepted := column("offered_flits_per_node_cycle"), column("avg_packet_latency_cycles"), column("accepted_flits_per_node_cycle")
-	status, err := table.Column("status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := make([]peerPoint, len(load))
-	for i := range points {
-		points[i] = peerPoint{load[i], latency[i], accepted[i], table.Rows[i][status] == "saturated"}
-	}
-	return points
+	return curves[slices.IndexFunc(curves, func(x booksim.Curve) bool { return x.File == c.curve+".csv" })].Points
 }
 
 // saturation is the highest accepted load of a curve.
-func saturation(points []peerPoint) float64 {
+func saturation(points []booksim.Point) float64 {
 	most := 0.0
 	for _, p := range points {
-		most = max(most, p.accepted)
+		most = max(most, p.Accepted)
 	}
 	return most
 }
 
 // run computes the case at the given loads.
-func (c peerCase) run(t *testing.T, window int, loads []float64) []peerPoint {
+func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point {
 	t.Helper()
 	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
 	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
@@ -100,9 +72,9 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []peerPoint {
 		return x
 	}
 	load, latency, accepted := number("offered_load"), number("latency_mean_ns"), number("accepted_load")
-	points := make([]peerPoint, len(load))
+	points := make([]booksim.Point, len(load))
 	for i := range points {
-		points[i] = peerPoint{load[i], latency[i], accepted[i], accepted[i] < 0.95*load[i]}
+		points[i] = booksim.Point{Load: load[i], Latency: latency[i], Accepted: accepted[i], Saturated: accepted[i] < 0.95*load[i]}
 	}
 	return points
 }
@@ -120,19 +92,19 @@ func TestAgainstBookSim(t *testing.T) {
 			limit := 0.8 * saturation(peer)
 			var loads []float64
 			for _, p := range peer {
-				if p.load <= limit {
-					loads = append(loads, p.load)
+				if p.Load <= limit {
+					loads = append(loads, p.Load)
 				}
 			}
 			for i, got := range c.run(t, 5000, loads) {
-				if d := got.latency/peer[i].latency - 1; math.Abs(d) > 0.03 {
-					t.Errorf("load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.load, got.latency, peer[i].latency, 100*d)
+				if d := got.Latency/peer[i].Latency - 1; math.Abs(d) > 0.03 {
+					t.Errorf("load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.Load, got.Latency, peer[i].Latency, 100*d)
 				}
 			}
 			last := peer[len(peer)-1]
-			got := c.run(t, 5000, []float64{last.load})[0]
-			if d := got.accepted/last.accepted - 1; math.Abs(d) > 0.05 {
-				t.Errorf("load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.load, got.accepted, last.accepted, 100*d)
+			got := c.run(t, 5000, []float64{last.Load})[0]
+			if d := got.Accepted/last.Accepted - 1; math.Abs(d) > 0.05 {
+				t.Errorf("load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.Load, got.Accepted, last.Accepted, 100*d)
 			}
 		})
 	}
@@ -149,21 +121,17 @@ func TestValidationTable(t *testing.T) {
 		peer := c.points(t)
 		var loads []float64
 		for _, p := range peer {
-			loads = append(loads, p.load)
+			loads = append(loads, p.Load)
 		}
-		for simulator, points := range [][]peerPoint{c.run(t, 10_000, loads), peer} {
+		for simulator, points := range [][]booksim.Point{c.run(t, 10_000, loads), peer} {
 			for _, p := range points {
 				table.Rows = append(table.Rows, []string{c.name, []string{"weft", "BookSim2"}[simulator],
-					fmt.Sprint(p.load), fmt.Sprintf("%.4f", p.accepted), fmt.Sprintf("%.2f", p.latency), fmt.Sprint(p.saturated)})
+					fmt.Sprint(p.Load), fmt.Sprintf("%.4f", p.Accepted), fmt.Sprintf("%.2f", p.Latency), fmt.Sprint(p.Saturated)})
 			}
 		}
 	}
-	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
-		t.Fatal(err)
-	}
 	docs := filepath.Join("..", "..", "docs")
-	if err := experiments.WriteFile(filepath.Join(docs, "validation.csv"), b.Bytes()); err != nil {
+	if err := table.WriteFile(filepath.Join(docs, "validation.csv")); err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range []string{"dragonfly", "mesh"} {

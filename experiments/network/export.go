@@ -52,9 +52,9 @@ func Of(f *experiments.File, p *experiments.Point) (*Network, error) {
 		n.routed = r.Network(p.Seed)
 	}
 	if f, ok := p.Config().(faultyConfig); ok {
-		var eras []topology.Era
-		if eras, err = f.Faults().Eras(t.Graph()); err == nil {
-			n.faults = f.Faults().Describe(eras)
+		var periods []topology.Period
+		if periods, err = f.Faults().Periods(t.Graph()); err == nil {
+			n.faults = f.Faults().Describe(periods)
 		}
 	}
 	return n, err

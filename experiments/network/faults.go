@@ -80,10 +80,10 @@ func (x *Faults) fingerprint() string {
 	return b.String()
 }
 
-// Eras divides time by the faults; none without faults. Where something fails after the
-// warm-up, all eras but the first count from the end of that. All that is wrong with
+// Periods divides time by the faults; none without faults. Where something fails after the
+// warm-up, all periods but the first count from the end of that. All that is wrong with
 // the tables is returned together.
-func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
+func (x *Faults) Periods(g *topology.Graph) ([]topology.Period, error) {
 	var before, all []topology.Failure
 	var problems []error
 	directory, later := topology.NewDirectory(g), x.AfterWarmup()
@@ -117,25 +117,25 @@ func (x *Faults) Eras(g *topology.Graph) ([]topology.Era, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	eras := topology.Eras(g, all)
+	periods := topology.Periods(g, all)
 	if len(later) == 0 {
-		return eras, nil
+		return periods, nil
 	}
-	first := topology.Era{Down: topology.NewDown(g)}
+	first := topology.Period{Down: topology.NewDown(g)}
 	if len(before) > 0 {
-		first = topology.Eras(g, before)[0]
+		first = topology.Periods(g, before)[0]
 	}
-	return append([]topology.Era{first}, eras...), nil
+	return append([]topology.Period{first}, periods...), nil
 }
 
-// checkReach refuses eras in which terminals cannot reach each other, unless
+// checkReach refuses periods in which terminals cannot reach each other, unless
 // packets between them are to be counted.
-func (x *Faults) checkReach(eras []topology.Era, g *topology.Graph) error {
+func (x *Faults) checkReach(periods []topology.Period, g *topology.Graph) error {
 	if x.Recovery.Unreachable == "count" {
 		return nil
 	}
-	for i, era := range eras {
-		pairs, src, dst := era.Down.Cut()
+	for i, period := range periods {
+		pairs, src, dst := period.Down.Cut()
 		if pairs == 0 {
 			continue
 		}
@@ -144,56 +144,56 @@ func (x *Faults) checkReach(eras []topology.Era, g *topology.Graph) error {
 			key = "fault." + x.names()[0]
 		}
 		return experiments.At(key, fmt.Errorf("leaves %d pairs of terminals without a path %s, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
-			pairs, x.from(eras, i), g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), era.Down.Describe()))
+			pairs, x.from(periods, i), g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), period.Down.Describe()))
 	}
 	return nil
 }
 
-// around builds a routing around faults: for every era the routing of its own,
+// around builds a routing around faults: for every period the routing of its own,
 // and all of them together; nil without faults.
-func (r *RoutingTable) around(eras []topology.Era, env routing.Env) (*routing.Eras, error) {
-	if name := r.Type.Name(); len(eras) > 0 && !slices.Contains(routing.AroundFaults(), name) {
-		worst := slices.MaxFunc(eras, func(a, b topology.Era) int { return a.Down.Links() - b.Down.Links() })
+func (r *RoutingTable) around(periods []topology.Period, env routing.Env) (*routing.Periods, error) {
+	if name := r.Type.Name(); len(periods) > 0 && !slices.Contains(routing.AroundFaults(), name) {
+		worst := slices.MaxFunc(periods, func(a, b topology.Period) int { return a.Down.Links() - b.Down.Links() })
 		return nil, experiments.At("routing.type", fmt.Errorf("= %q does not route around faults (%s); routings that do: %s",
 			name, worst.Down.Describe(), strings.Join(routing.AroundFaults(), ", ")))
 	}
-	return routing.BuildEras(env, eras, r.Type.Build)
+	return routing.BuildPeriods(env, periods, r.Type.Build)
 }
 
 // plan is what the fabric is told about faults; nil if there is nothing to
 // tell: the routing alone goes around faults that last for the whole run and
 // cut nobody off.
-func (x *Faults) plan(eras []topology.Era, routings *routing.Eras, clock sim.Time) *fabric.FaultPlan {
-	if len(eras) == 0 {
+func (x *Faults) plan(periods []topology.Period, routings *routing.Periods, clock sim.Time) *fabric.FaultPlan {
+	if len(periods) == 0 {
 		return nil
 	}
-	if pairs, _, _ := eras[0].Down.Cut(); len(eras) == 1 && pairs == 0 {
+	if pairs, _, _ := periods[0].Down.Cut(); len(periods) == 1 && pairs == 0 {
 		return nil
 	}
-	plan := &fabric.FaultPlan{Eras: eras, AfterWarmup: len(x.AfterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
-	for i := range eras {
+	plan := &fabric.FaultPlan{Periods: periods, AfterWarmup: len(x.AfterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
+	for i := range periods {
 		plan.Routing = append(plan.Routing, routings.During(i))
 	}
 	return plan
 }
 
-// from says when an era begins.
-func (x *Faults) from(eras []topology.Era, i int) string {
+// from says when a period begins.
+func (x *Faults) from(periods []topology.Period, i int) string {
 	since := ""
 	if i > 0 && len(x.AfterWarmup()) > 0 {
 		since = " after the warm-up"
 	}
-	return fmt.Sprintf("from cycle %d%s on", eras[i].From, since)
+	return fmt.Sprintf("from cycle %d%s on", periods[i].From, since)
 }
 
-// Describe says what is down in each era.
-func (x *Faults) Describe(eras []topology.Era) (lines []string) {
-	for i, era := range eras {
-		text := x.from(eras, i) + " " + era.Down.Describe()
-		if links := era.Down.Links(); links > 0 {
+// Describe says what is down in each period.
+func (x *Faults) Describe(periods []topology.Period) (lines []string) {
+	for i, period := range periods {
+		text := x.from(periods, i) + " " + period.Down.Describe()
+		if links := period.Down.Links(); links > 0 {
 			text += fmt.Sprintf("; %d links in all", links)
 		}
-		if pairs, _, _ := era.Down.Cut(); pairs > 0 {
+		if pairs, _, _ := period.Down.Cut(); pairs > 0 {
 			text += fmt.Sprintf("; %d pairs of terminals have no path", pairs)
 		}
 		lines = append(lines, text)
@@ -201,47 +201,51 @@ func (x *Faults) Describe(eras []topology.Era) (lines []string) {
 	return lines
 }
 
-// route builds a routing around the faults for all of their eras.
+// route builds a routing around the faults for all of their periods.
 func (x *Faults) route(r *RoutingTable, env routing.Env) (fabric.Routing, error) {
-	eras, err := x.Eras(env.Topology.Graph())
+	periods, err := x.Periods(env.Topology.Graph())
 	if err != nil {
 		return nil, err
 	}
-	return r.around(eras, env)
+	return r.around(periods, env)
 }
 
 // Routed is a routing of a network that may have faults.
 type Routed struct {
 	Routing fabric.Routing    // of all times, as the certificate needs it
 	first   fabric.Routing    // from cycle 0 on
-	Eras    []topology.Era    // none without faults
+	Periods []topology.Period // none without faults
 	faults  *fabric.FaultPlan // nil: nothing for the fabric to know of
 }
 
-// Build builds a routing, around the faults if there are any, for a switch of
-// some settings and a flit clock.
-func (x *Faults) Build(r *RoutingTable, env routing.Env, s *fabric.SwitchConfig, clock sim.Time) (b Routed, err error) {
+// Build builds a routing, around the faults if there are any, for a network of some settings.
+func (x *Faults) Build(r *RoutingTable, env routing.Env, config *fabric.Config) (b Routed, err error) {
 	if len(x.Tables) == 0 {
 		b.Routing, err = r.Type.Build(env)
 		b.first = b.Routing
 		return b, err
 	}
 	g := env.Topology.Graph()
-	if b.Eras, err = x.Eras(g); err != nil {
+	if b.Periods, err = x.Periods(g); err != nil {
 		return b, err
 	}
-	if err := x.checkReach(b.Eras, g); err != nil {
+	if err := x.checkReach(b.Periods, g); err != nil {
 		return b, err
 	}
-	routings, err := r.around(b.Eras, env)
+	routings, err := r.around(b.Periods, env)
 	if err != nil {
 		return b, err
 	}
 	b.Routing, b.first = routings, routings.During(0)
-	b.faults = x.plan(b.Eras, routings, clock)
+	b.faults = x.plan(b.Periods, routings, config.Fabric.Clock)
+	s := &config.Switch
 	switch {
-	case len(b.Eras) > 1 && s.SensesCredits(b.first):
+	case b.faults != nil && config.Fabric.Unit == fabric.UnitPacket:
+		return b, experiments.At("fabric.unit", fmt.Errorf("= %q does not go with faults that come or go during the run, or cut terminals off: \"flit\" does", config.Fabric.Unit))
+	case len(b.Periods) > 1 && s.SensesCredits(b.first):
 		return b, experiments.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
+	case len(b.Periods) > 1 && s.VLArbHigh+s.VLArbLow != "":
+		return b, experiments.At("switch.vlarb_low", errors.New("does not go with faults that come or go during the run: packets may be dropped while they cross a switch"))
 	case x.Recovery.Retries > 0 && x.Recovery.Timeout <= 0:
 		return b, &param.ParamError{Key: "recovery.timeout", Value: x.Recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}

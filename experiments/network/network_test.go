@@ -104,13 +104,13 @@ func TestCheckFit(t *testing.T) {
 }
 
 // All that is wrong with the tables of faults is said at once, each by its key.
-func TestErasNameEveryProblem(t *testing.T) {
+func TestPeriodsNameEveryProblem(t *testing.T) {
 	x := &Faults{Tables: map[string]FaultTable{
 		"a": {Switches: []string{"switch 9"}},
 		"b": {Links: []string{"switch 0 port 77"}},
 		"c": {Fraction: 0.2, At: 10, Until: 10},
 	}}
-	_, err := x.Eras(torus(t, 5).Graph())
+	_, err := x.Periods(torus(t, 5).Graph())
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -125,25 +125,25 @@ func TestErasNameEveryProblem(t *testing.T) {
 // two parts, switch 1 with switch 2 and the other three: 2*2*3 = 12 pairs have no path.
 // Traffic between joined terminals leaves each terminal of the first part one destination,
 // those of the second part two.
-func TestErasAndJoinedTraffic(t *testing.T) {
+func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	ring := torus(t, 5)
 	g := ring.Graph()
 	x := &Faults{Tables: map[string]FaultTable{"cut": {Links: []string{"switch 0 - switch 1", "switch 2 - switch 3"}, At: 10, Until: 20}}}
-	eras, err := x.Eras(g)
-	if err != nil || len(eras) != 3 {
-		t.Fatalf("%d eras, %v", len(eras), err)
+	periods, err := x.Periods(g)
+	if err != nil || len(periods) != 3 {
+		t.Fatalf("%d eras, %v", len(periods), err)
 	}
-	if pairs, _, _ := eras[1].Down.Cut(); eras[1].From != 10 || eras[2].From != 20 || pairs != 12 || eras[1].Down.Links() != 2 {
-		t.Errorf("from %d to %d, %d pairs, %d links", eras[1].From, eras[2].From, pairs, eras[1].Down.Links())
+	if pairs, _, _ := periods[1].Down.Cut(); periods[1].From != 10 || periods[2].From != 20 || pairs != 12 || periods[1].Down.Links() != 2 {
+		t.Errorf("from %d to %d, %d pairs, %d links", periods[1].From, periods[2].From, pairs, periods[1].Down.Links())
 	}
-	if text := x.Describe(eras)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
+	if text := x.Describe(periods)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
 		t.Error(text)
 	}
 	uniform, err := traffic.Patterns.New("uniform", traffic.Env{Topology: ring})
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined := Joined(uniform.(traffic.Matrix), eras[1].Down, g)
+	joined := Joined(uniform.(traffic.Matrix), periods[1].Down, g)
 	for src, want := range []float64{2, 1, 1, 2, 2} {
 		total, count := 0.0, 0
 		joined.Weights(topology.TerminalID(src), func(_ topology.TerminalID, w float64) { total, count = total+w, count+1 })

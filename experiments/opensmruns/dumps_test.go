@@ -2,6 +2,7 @@ package opensmruns
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,8 @@ func TestDumps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := f.Select([]string{"opensm/ft2_8/dfsssp"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, c, err := f.subnet(&runs[0])
+	i := slices.IndexFunc(f.Runs, func(r Run) bool { return r.Fabric == "ft2_8" && r.Variant == "dfsssp" })
+	s, c, err := f.subnet(&f.Runs[i])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package opensmruns
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // Run is a line of the index: what OpenSM made of a fabric with some options.
@@ -42,7 +42,6 @@ func (r *Run) fault(at, format string, args ...any) {
 type Folder struct {
 	Runs []Run
 	path string
-	name string // for messages
 }
 
 // columns of the index, each needed.
@@ -54,41 +53,16 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
 // the index. Runs with problems have them as their Faults. The error is of type
-// experiments.Problems: no run can be judged, and why, each with file and line.
+// experiments.Problems, each with file and line: there is no index, or nothing in it.
 func ReadFolder(path string) (*Folder, error) {
-	f := &Folder{path: path, name: path}
-	file := f.file("index.tsv")
-	text, err := input.ReadInput(file, input.MaxInput)
-	if err != nil {
-		return nil, experiments.Problems{{At: file, Message: fmt.Sprintf("cannot be read: %v; want a table of runs, see weft reproduce --help", err)}}
-	}
-	if problems := f.readIndex(file, string(text)); len(problems) > 0 {
-		return nil, problems
+	f := &Folder{path: path}
+	if err := f.readIndex(os.DirFS(path)); err != nil {
+		return nil, err
 	}
 	for i := range f.Runs {
 		f.checkFiles(&f.Runs[i])
 	}
-	if len(f.Runs) == 0 {
-		return nil, experiments.Problems{{At: file, Message: "holds no runs"}}
-	}
-	if !Readable(f.Runs) {
-		return nil, FaultsOf(f.Runs)
-	}
 	return f, nil
-}
-
-// Readable tells whether any of some runs can be judged.
-func Readable(runs []Run) bool {
-	return slices.ContainsFunc(runs, func(r Run) bool { return len(r.Faults) == 0 })
-}
-
-// FaultsOf are the problems of some runs.
-func FaultsOf(runs []Run) experiments.Problems {
-	var all []experiments.Problems
-	for i := range runs {
-		all = append(all, runs[i].Faults)
-	}
-	return judge.Merged(all...)
 }
 
 // file is the path of a file in the folder.
@@ -96,40 +70,34 @@ func (f *Folder) file(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
 }
 
-// readIndex reads the lines of the index; the problems are those of its header.
-func (f *Folder) readIndex(file, text string) (problems experiments.Problems) {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	column := map[string]int{}
-	for i, name := range strings.Split(strings.TrimRight(lines[0], "\r"), "\t") {
-		column[name] = i
+// readIndex reads the lines of the index; the error is one of its header.
+func (f *Folder) readIndex(folder fs.FS) error {
+	t, problem := judge.OpenTable(folder, f.path, "index.tsv", '\t', columns...)
+	if problem != nil {
+		return experiments.Problems{problem}
 	}
-	for _, name := range columns {
-		if _, there := column[name]; !there {
-			problems = append(problems, &experiments.Problem{At: file + ":1", Message: fmt.Sprintf("no column %s: want a table separated by tabs with the columns %s", name, strings.Join(columns, ", "))})
+	if t == nil {
+		return experiments.Problems{{At: f.file("index.tsv"), Message: "cannot be read: no such file or directory; want a table of runs, see weft reproduce --help"}}
+	}
+	cell := func(name string) string {
+		if text := t.Cell(name); text != "-" {
+			return text
 		}
-	}
-	if len(problems) > 0 {
-		return problems
+		return ""
 	}
 	seen := map[string]string{}
-	for i, line := range lines[1:] {
-		if line = strings.TrimRight(line, "\r"); line == "" {
-			continue
-		}
-		cells := strings.Split(line, "\t")
-		cell := func(name string) string {
-			if i := column[name]; i < len(cells) && cells[i] != "-" {
-				return cells[i]
-			}
-			return ""
+	for {
+		cut, more := t.Next()
+		if !more {
+			return nil
 		}
 		r := Run{Fabric: cell("fabric"), Variant: cell("variant"), Engine: cell("engine"), Options: cell("options"),
 			LFT: cell("lft_sha256"), Levels: cell("SLs_used"), SL: cell("sl_sha256"), SL2VL: cell("sl2vl"), SameAs: cell("same_as"),
-			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: file + ":" + strconv.Itoa(i+2)}
+			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: fmt.Sprintf("%s:%d", t.At, t.Line)}
 		first, twice := seen[r.Fabric+"/"+r.Variant]
 		switch {
-		case len(cells) < len(column):
-			r.fault(r.at, "%d cells, want %d: the line is cut", len(cells), len(column))
+		case cut != nil:
+			r.Faults = experiments.Problems{cut}
 		case !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant):
 			r.fault(r.at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
 		case r.SameAs != "" && !plainName.MatchString(r.SameAs):
@@ -142,7 +110,6 @@ func (f *Folder) readIndex(file, text string) (problems experiments.Problems) {
 		}
 		f.Runs = append(f.Runs, r)
 	}
-	return nil
 }
 
 // hash is how the index gives one.

@@ -15,17 +15,30 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Row is the verdict on a run: it agrees if every entry is equal, or if weft refuses for the
-// reason for which OpenSM did.
-type Row struct {
-	Run     Run
-	Verdict string
-	Note    string // what differs first, what is not compared, or the reason of a refusal
+// Open is the reference of a folder of runs.
+func Open(data string) (*judge.Reference, error) {
+	f, err := ReadFolder(data)
+	if err != nil {
+		return nil, err
+	}
+	section := &judge.Section{File: "verdicts.csv", Columns: []string{"fabric", "run", "engine", "options", "entries"}}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		section.Entries = append(section.Entries, &judge.Entry{Name: r.Fabric + "/" + r.Variant, Listed: r.Fabric, Unreadable: len(r.Faults) > 0,
+			Faults: func() experiments.Problems { return r.Faults },
+			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
+				row, err := experiments.Interruptible(s.Context, func() (judge.Row, error) { return f.Judge(r), nil })
+				return []judge.Row{row}, false, err
+			}})
+	}
+	return &judge.Reference{Name: "opensm", Place: f.path, Entry: "run", Sections: []*judge.Section{section}}, nil
 }
 
-// Judge repeats a run. It is unreadable where a fabric, a table or a file of options is.
-func (f *Folder) Judge(r *Run) Row {
-	verdict := Row{Run: *r, Verdict: judge.Unreadable}
+// Judge repeats a run. It agrees if every entry is equal, or if weft refuses for the reason for
+// which OpenSM did; the note says what differs first, what is not compared, or the reason. It is
+// unreadable where a fabric, a table or a file of options is.
+func (f *Folder) Judge(r *Run) judge.Row {
+	verdict := judge.Row{Cells: []string{r.Fabric, r.Variant, r.Engine, r.Options, strconv.Itoa(r.Entries)}, Verdict: judge.Unreadable}
 	if len(r.Faults) > 0 {
 		verdict.Note = judge.Note(r.Faults)
 		return verdict
@@ -305,39 +318,4 @@ func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (stri
 		}
 	}
 	return "", nil
-}
-
-// Table is the content of verdicts.csv: a line for each run.
-func Table(rows []Row) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"fabric", "run", "engine", "options", "entries", "verdict", "note"}}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{r.Run.Fabric, r.Run.Variant, r.Run.Engine, r.Run.Options, strconv.Itoa(r.Run.Entries), r.Verdict, r.Note})
-	}
-	return t
-}
-
-// Select leaves the runs that are named: opensm for all, opensm/FABRIC or
-// opensm/FABRIC/RUN. Names without a run are an error.
-func (f *Folder) Select(names []string) ([]Run, error) {
-	var some []Run
-	for _, name := range names {
-		found := false
-		for _, r := range f.Runs {
-			full := "opensm/" + r.Fabric + "/" + r.Variant
-			if full == name || strings.HasPrefix(full, name+"/") {
-				found = true
-				if !slices.ContainsFunc(some, func(s Run) bool { return s.at == r.at }) {
-					some = append(some, r)
-				}
-			}
-		}
-		if !found {
-			var known []string
-			for _, r := range f.Runs {
-				known = append(known, r.Fabric)
-			}
-			return nil, fmt.Errorf("no run %q in %s: its fabrics are %s", name, f.name, strings.Join(slices.Compact(known), ", "))
-		}
-	}
-	return some, nil
 }

@@ -25,7 +25,7 @@ import (
 // Every domain has a Blame of its own, the first that of the network. What belongs to a
 // port, a queue or a packet they share; each touches what is in its domain.
 type Blame struct {
-	bystander
+	unobserved
 
 	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread
 	// of its destination. It must not keep its arguments.

@@ -10,7 +10,7 @@ import (
 // four times as many as wanted. Every domain keeps its own channels; intervals end at the same
 // cycles in all of them. Cost: a pass over the virtual channels per interval.
 type ChannelSeries struct {
-	bystander
+	unobserved
 	parts  []*ChannelSeries // of the domains, with the network's first; in that only
 	f      *Fabric
 	wanted int

@@ -42,8 +42,8 @@ func (f *Fabric) ChannelFlits() []uint32 {
 		counts[i] = f.outVC[i].flits
 	}
 	for _, d := range f.domains {
-		if d.convoys != nil {
-			d.convoys.countFlits(d, counts)
+		if d.flitRuns != nil {
+			d.flitRuns.countFlits(d, counts)
 		}
 	}
 	return counts

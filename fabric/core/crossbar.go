@@ -28,7 +28,7 @@ func (d *domain) allocateSwitch(sw *switchState, t *stepTime) {
 		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.number)
 	}
 	if m := &d.matcher; m.askedInputs&sw.passIns|m.askedOutputs&sw.passOuts != 0 {
-		requests, rivalInputs, rivalOutputs = d.convoys.meet(d, sw, requests, t == &d.steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
+		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
 	}
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)

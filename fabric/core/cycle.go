@@ -42,13 +42,13 @@ func (d *domain) nextArrival() (cycle int64, any bool) {
 	}
 	cycle = sooner(fabric.Never, d.flits[toSwitches])
 	if d.unit != nil {
-		cycle = sooner(sooner(cycle, d.unit.events), d.unit.ramps[0])
+		cycle = sooner(sooner(cycle, d.unit.events), d.unit.schedules[0])
 		if d.unit.followed != nil {
 			cycle = sooner(cycle, d.unit.followed.tails)
 		}
 	}
-	if d.convoys != nil {
-		cycle = min(cycle, d.convoys.next(d.cycle))
+	if d.flitRuns != nil {
+		cycle = min(cycle, d.flitRuns.next(d.cycle))
 	}
 	if cycle == d.cycle+1 { // nothing is sooner
 		return cycle, true
@@ -141,8 +141,8 @@ func (d *domain) tick(c int64) {
 	} else {
 		d.arriveCredits(c)
 	}
-	if d.convoys != nil && d.convoys.begun {
-		d.convoys.arrive(d, c)
+	if d.flitRuns != nil && d.flitRuns.begun {
+		d.flitRuns.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)
@@ -259,7 +259,7 @@ func (d *domain) arriveAtSwitches(c int64) {
 		if d.large {
 			mem.PrefetchEach(&batch[0].queue, len(batch), unsafe.Sizeof(flit{}), unsafe.Pointer(&d.queues[0]), unsafe.Sizeof(inVC{}))
 			if d.unit != nil {
-				d.prefetchTrains(batch)
+				d.prefetchInflows(batch)
 			}
 		}
 		for i := range batch {

@@ -32,7 +32,7 @@ type domain struct {
 	touched    int32      // of no meaning
 	packetFree []int32
 
-	mail    []mail                 // by other domain
+	handed  []handed               // by other domain
 	sent    int64                  // cycle in which the first of what it has sent in the last window arrives; Never if there is none
 	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
@@ -53,7 +53,7 @@ type domain struct {
 	registered *registered // nil: iSLIP or input-first, played out here
 	hold       *holds      // nil: packets hold no ports
 	unit       *packetUnit // nil: flits are simulated
-	convoys    *convoys    // nil: every flit goes by itself
+	flitRuns   *flitRuns   // nil: every flit goes by itself
 
 	source     fabric.Source
 	prefetcher prefetcher               // the source, if it is one
@@ -111,9 +111,9 @@ func (d *domain) makeWheels(f *Fabric) {
 	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
 	d.credits[0] = sim.NewWheel[int32](f.horizon)
 	if domains > 1 {
-		d.mail = mem.Apart[mail](domains)
+		d.handed = mem.Apart[handed](domains)
 		for i := range domains {
-			d.mail[i][0].first, d.mail[i][1].first = fabric.Never, fabric.Never
+			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
 			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
 			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
 		}

@@ -16,7 +16,7 @@ import (
 // switch does reaches another one no earlier than a cycle and the channel between
 // them later. So all domains simulate a window of as many cycles as the fastest
 // channel between two of them takes, and one, without hearing of each other; what
-// they have sent to others by then is handed over behind the barrier (see mail.go). All arrivals of a cycle come
+// they have sent to others by then is handed over behind the barrier (see handed.go). All arrivals of a cycle come
 // before its decisions and may come in any order: so results do not depend on the
 // number of threads.
 //
@@ -24,17 +24,17 @@ import (
 // where one thread would be as fast, there is one domain. Its window never ends.
 //
 // What cannot wait for the end of a window, as faults do not, makes windows shorter: see
-// [faults.window] and [Conductor]. It is done while all threads wait.
+// [faults.window] and [HostModel]. It is done while all threads wait.
 //
 // There are more domains than threads, so that a thread that is through with its own,
 // or whose processor nobody else wants, can take over some of another's.
 
-// crew is the threads that simulate the domains of a network.
-type crew struct {
+// workers are the threads that simulate the domains of a network.
+type workers struct {
 	threads   int
 	others    sync.WaitGroup // threads but the caller's; here so that Advance allocates nothing
 	lookahead int64          // cycles of a window
-	barrier   *barrier
+	barrier   *sim.Barrier
 	tasks     []task  // by domain
 	window    int64   // number of the present one
 	domainOf  []uint8 // by switch
@@ -108,16 +108,16 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 }
 
 // divideInto makes so many idle domains of the switches, in place of those before, for
-// a crew of threads.
+// several threads.
 func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
-	f.crew = crew{threads: threads, lookahead: lookahead, barrier: newBarrier(threads, f.openWindow), tasks: make([]task, domains), domainOf: domainOf}
+	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
 		if f.labels != nil {
 			f.labels.divided()
 		}
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
 		if f.unit != nil {
-			f.packets.trains = make([]*trainChunk, maxChunks)
+			f.packets.inflows = make([]*inflowChunk, maxChunks)
 		}
 	}
 	f.domains = nil
@@ -224,7 +224,7 @@ func (f *Fabric) advance(cycles int64) {
 	f.work(0)
 	f.others.Wait()
 	f.cycle = f.end
-	f.deliverMail()
+	f.deliverHanded()
 	for i, d := range f.domains {
 		d.hear(f.domains, i)
 	}
@@ -239,8 +239,8 @@ func (f *Fabric) openWindow() {
 	if f.faults != nil && len(f.domains) > 1 {
 		f.until = f.faults.window(f.from, f.until)
 	}
-	if f.conductor != nil {
-		f.conduct()
+	if f.hostModel != nil {
+		f.consultModel()
 	}
 	f.window++
 }
@@ -248,7 +248,7 @@ func (f *Fabric) openWindow() {
 // work is a thread's share of Advance.
 func (f *Fabric) work(me int) {
 	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
-		f.barrier.wait(true) // all domains have sent what arrives in this window
+		f.barrier.WaitThen(f.openWindow) // all domains have sent what arrives in this window
 		until = f.until
 		f.each(me, number, func(i int) {
 			d := f.domains[i]
@@ -258,7 +258,7 @@ func (f *Fabric) work(me int) {
 				d.observer.opens()
 			}
 		})
-		f.barrier.wait(false) // all have taken it
+		f.barrier.Wait() // all have taken it
 		f.each(me, number+1, func(i int) {
 			f.domains[i].simulate(until)
 			f.domains[i].send(f.window, until)
@@ -278,7 +278,7 @@ func (d *domain) hear(domains []*domain, me int) {
 
 // each does the tasks of a number that no other thread does: those of the thread's
 // own domains and then, from the last on, those of the others.
-func (c *crew) each(me int, number int64, do func(domain int)) {
+func (c *workers) each(me int, number int64, do func(domain int)) {
 	domains := len(c.tasks)
 	first, own := me*domains/c.threads, (me+1)*domains/c.threads-me*domains/c.threads
 	for i := range domains {

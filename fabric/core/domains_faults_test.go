@@ -73,7 +73,7 @@ func TestThreadsFaults(t *testing.T) {
 			sameForThreads(t, func(t *testing.T, threads int) string {
 				n := c.network(t)
 				g := n.topo.Graph()
-				plan, err := buildEras(c.routing, n.topo, failing(g, c.routing == "nca" || c.routing == "table", uint64(i)))
+				plan, err := buildPeriods(c.routing, n.topo, failing(g, c.routing == "nca" || c.routing == "table", uint64(i)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +129,7 @@ func TestThreadsFaultsMeasured(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	sameForThreads(t, func(t *testing.T, threads int) string {
 		n := newNetwork(t, "dragonfly", "ugal-l", func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = 2, 4, 2, 5 })
-		plan, err := buildEras("ugal-l", n.topo, failing(n.topo.Graph(), false, 5))
+		plan, err := buildPeriods("ugal-l", n.topo, failing(n.topo.Graph(), false, 5))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -80,7 +79,7 @@ func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
 // TaskOrders are the domains out of 8 that the first of two threads simulates if the
 // second does not come, and what is left for the second then.
 func TaskOrders() (first, second []int) {
-	c := &crew{threads: 2, tasks: make([]task, 8)}
+	c := &workers{threads: 2, tasks: make([]task, 8)}
 	c.each(0, 0, func(domain int) { first = append(first, domain) })
 	c.each(1, 0, func(domain int) { second = append(second, domain) })
 	return first, second
@@ -134,7 +133,7 @@ func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
 
 // Moments counts what observers are told of.
 type Moments struct {
-	bystander
+	unobserved
 	Injects, Injected, Arrived, GrantedVC, GrantedSwitch, Delivered, Cycles int64
 }
 
@@ -216,20 +215,20 @@ func MostWaiting(cleanup func(func()), packets int) {
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
 
-// WithoutConvoys attaches a fabric that has no convoys.
-func (f *Fabric) WithoutConvoys(source fabric.Source, sink fabric.Sink) error {
-	neverConvoys = true
-	defer func() { neverConvoys = false }()
+// WithoutFlitRuns attaches a fabric that has no runs of flits.
+func (f *Fabric) WithoutFlitRuns(source fabric.Source, sink fabric.Sink) error {
+	neverFlitRuns = true
+	defer func() { neverFlitRuns = false }()
 	return f.Attach(source, sink)
 }
 
-// Passing is the number of convoys that pass a switch now, and of those that reach a
+// Passing is the number of runs of flits that pass a switch now, and of those that reach a
 // terminal.
 func (f *Fabric) Passing() (passing, reaching int64) {
 	for _, d := range f.domains {
-		if d.convoys != nil {
-			passing += d.convoys.passing
-			reaching += d.convoys.reaching
+		if d.flitRuns != nil {
+			passing += d.flitRuns.passing
+			reaching += d.flitRuns.reaching
 		}
 	}
 	return passing, reaching
@@ -240,10 +239,4 @@ func (f *Fabric) Passing() (passing, reaching int64) {
 func Learned(latency, hops []float64) bool {
 	r := &runner{course: course{slices: latency, hops: hops}}
 	return r.hasSettled(true)
-}
-
-// TakeTurns has one thread of a crew beside kernels go on alone again and again.
-func TakeTurns(cleanup func(func())) {
-	cleanup(func() { nextTempo = (*tempo).next })
-	nextTempo = func(_ *tempo, alone bool, _ time.Time, _ int64, _ time.Duration, _ int) bool { return !alone }
 }

@@ -20,11 +20,11 @@ type Fabric struct {
 	hold    *holds      // what those of domains are made of; nil: packets hold no ports
 	unit    *packetUnit // likewise; nil: flits are simulated
 	domains []*domain
-	crew
+	workers
 	cycle     int64 // that all domains have simulated
 	checkAt   int64 // cycle of the next check of all, in the checked build
 	source    fabric.Source
-	conductor Conductor // nil: none
+	hostModel HostModel // nil: none
 	Counters
 }
 

@@ -17,11 +17,11 @@ type faults struct {
 	plan           *fabric.FaultPlan //
 	down           *topology.Down    // now
 	whole          bool              // nothing was down at first
-	origin         int64             // cycle that the eras count from; Never: it has not come
-	now            int               // era
-	known          int               // era that the routing goes by
+	origin         int64             // cycle that the periods count from; Never: it has not come
+	now            int               // period
+	known          int               // period that the routing goes by
 	part           []int32           // components of known, by switch
-	letters        letterTable
+	sourcePackets  sourcePacketTable
 	senders        []sender // by terminal
 	doomed         []int32  // packets to be discarded at the beginning of this cycle
 }
@@ -30,13 +30,16 @@ type faults struct {
 // [Fabric.Attach]. Credit sensing, whose record of round trips a discarded
 // packet would leave open, is an error where something fails during the run.
 func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
-	if len(plan.Eras) == 0 || len(plan.Eras) != len(plan.Routing) || plan.Eras[0].From != 0 {
-		panic("core: a fault plan without an era, or a routing for every era, from cycle 0 on")
+	if len(plan.Periods) == 0 || len(plan.Periods) != len(plan.Routing) || plan.Periods[0].From != 0 {
+		panic("core: a fault plan without a period, or a routing for every period, from cycle 0 on")
 	}
-	if f.sensing != nil && len(plan.Eras) > 1 {
+	if f.unit != nil {
+		return fmt.Errorf("packets as the unit cannot be discarded on their way: set fabric.unit = \"flit\", or let faults last for the whole run and cut nobody off")
+	}
+	if f.sensing != nil && len(plan.Periods) > 1 {
 		return fmt.Errorf("credit sensing cannot follow packets that are discarded: set switch.credit_sensing = \"off\", or let faults last for the whole run")
 	}
-	if (f.lanes != nil || f.laneQueues != nil) && len(plan.Eras) > 1 {
+	if (f.lanes != nil || f.laneQueues != nil) && len(plan.Periods) > 1 {
 		return fmt.Errorf("arbitration between lanes cannot follow packets that are discarded while they cross a switch: leave out switch.vlarb_high and vlarb_low, or let faults last for the whole run")
 	}
 	for _, r := range plan.Routing {
@@ -44,10 +47,7 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 			return err
 		}
 	}
-	if f.unit != nil {
-		f.unit.readyForFaults(f)
-	}
-	x := &faults{fabric: f, plan: plan, down: plan.Eras[0].Down, whole: plan.Eras[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
+	x := &faults{fabric: f, plan: plan, down: plan.Periods[0].Down, whole: plan.Periods[0].Down.None(), senders: make([]sender, f.graph.Terminals())}
 	if plan.AfterWarmup {
 		x.origin = fabric.Never
 	}
@@ -86,7 +86,7 @@ func (x *faults) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return x.Routing.(fabric.Departer).Depart(v, h)
 }
 
-// ReadsWithin implements [fabric.RemoteReader] for the routings of all eras.
+// ReadsWithin implements [fabric.RemoteReader] for the routings of all periods.
 func (x *faults) ReadsWithin(domain []int) bool {
 	for _, routing := range x.plan.Routing {
 		if r, ok := routing.(fabric.RemoteReader); ok && !r.ReadsWithin(domain) {
@@ -96,11 +96,11 @@ func (x *faults) ReadsWithin(domain []int) bool {
 	return true
 }
 
-// learn lets switches and terminals go by the faults of an era.
-func (x *faults) learn(era int) {
-	x.known = era
-	x.Routing = x.plan.Routing[era]
-	x.part = x.plan.Eras[era].Down.Components()
+// learn lets switches and terminals go by the faults of a period.
+func (x *faults) learn(period int) {
+	x.known = period
+	x.Routing = x.plan.Routing[period]
+	x.part = x.plan.Periods[period].Down.Components()
 }
 
 // reachable tells whether terminals know of a path from src to dst.
@@ -117,17 +117,17 @@ func (f *Fabric) warmedUp() {
 	}
 }
 
-// changes is the first cycle of the era behind one, and heard the one in which the routing
+// changes is the first cycle of the period behind one, and heard the one in which the routing
 // goes by it; Never: there is none, or it is not known yet.
-func (x *faults) changes(era int) int64 {
-	if era+1 >= len(x.plan.Eras) || x.origin == fabric.Never {
+func (x *faults) changes(period int) int64 {
+	if period+1 >= len(x.plan.Periods) || x.origin == fabric.Never {
 		return fabric.Never
 	}
-	return x.origin + x.plan.Eras[era+1].From
+	return x.origin + x.plan.Periods[period+1].From
 }
 
-func (x *faults) heard(era int) int64 {
-	if c := x.changes(era); c < fabric.Never {
+func (x *faults) heard(period int) int64 {
+	if c := x.changes(period); c < fabric.Never {
 		return c + x.plan.Reroute
 	}
 	return fabric.Never
@@ -145,8 +145,8 @@ func (x *faults) tick(c int64) (discards bool) {
 	for x.changes(x.now) <= c {
 		x.now++
 		before := x.down
-		x.down = x.plan.Eras[x.now].Down
-		x.fabric.deliverMail()
+		x.down = x.plan.Periods[x.now].Down
+		x.fabric.deliverHanded()
 		x.failSince(before, x.down, c)
 	}
 	for x.heard(x.known) <= c {
@@ -159,7 +159,7 @@ func (x *faults) tick(c int64) (discards bool) {
 	if len(x.doomed) == 0 {
 		return false
 	}
-	x.fabric.deliverMail()
+	x.fabric.deliverHanded()
 	slices.Sort(x.doomed)
 	x.purge(slices.Compact(x.doomed), c)
 	x.doomed = x.doomed[:0]
@@ -242,9 +242,6 @@ func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bo
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
 		for local := range uint32(sw.ports) * uint32(d.vcs) {
 			v := sw.queue(local)
-			if d.unit != nil && failed[sw.port0+int32(d.matcher.places[local].port)] {
-				d.unit.onFailedChannels(d, sw, local, v, c)
-			}
 			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
 				x.doom(v.packet >> packetBits)
 			}

@@ -14,28 +14,28 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// buildEras builds a routing with its defaults for the eras of some failures.
-func buildEras(name string, topo topology.Topology, failures []topology.Failure) (*fabric.FaultPlan, error) {
-	plan := &fabric.FaultPlan{Eras: topology.Eras(topo.Graph(), failures)}
+// buildPeriods builds a routing with its defaults for the periods of some failures.
+func buildPeriods(name string, topo topology.Topology, failures []topology.Failure) (*fabric.FaultPlan, error) {
+	plan := &fabric.FaultPlan{Periods: topology.Periods(topo.Graph(), failures)}
 	config, err := routing.Registry.Config(name)
 	if err != nil {
 		return nil, err
 	}
-	eras, err := routing.BuildEras(routing.Env{Topology: topo, Seed: 1}, plan.Eras, func(env routing.Env) (fabric.Routing, error) {
+	periods, err := routing.BuildPeriods(routing.Env{Topology: topo, Seed: 1}, plan.Periods, func(env routing.Env) (fabric.Routing, error) {
 		return routing.Registry.Build(name, config, env)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i := range plan.Eras {
-		plan.Routing = append(plan.Routing, eras.During(i))
+	for i := range plan.Periods {
+		plan.Routing = append(plan.Routing, periods.During(i))
 	}
 	return plan, nil
 }
 
-func tableEras(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
+func tablePeriods(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
 	t.Helper()
-	plan, err := buildEras("table", topo, failures)
+	plan, err := buildPeriods("table", topo, failures)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +137,9 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 		}
 		failures = append(failures, fault)
 	}
-	plan, err := buildEras(name, topo, failures)
+	plan, err := buildPeriods(name, topo, failures)
 	if err != nil { // a fault that this routing cannot go around
-		name, plan = "table", tableEras(t, topo, failures)
+		name, plan = "table", tablePeriods(t, topo, failures)
 	}
 	plan.Reroute = int64(r.IntN(200))
 	if r.IntN(2) == 0 {

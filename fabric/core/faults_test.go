@@ -48,7 +48,7 @@ func between(g *topology.Graph, from, to topology.SwitchID) (ports []topology.Po
 // the default switch, whose stages take one cycle, and audits what is left.
 func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure, s *script, set func(*fabric.FaultPlan)) *core.Fabric {
 	t.Helper()
-	plan := tableEras(t, topo, failures)
+	plan := tablePeriods(t, topo, failures)
 	if set != nil {
 		set(plan)
 	}
@@ -195,7 +195,7 @@ func TestParallelLinks(t *testing.T) {
 // TestFaultsRefused: what faults during the run cannot be combined with.
 func TestFaultsRefused(t *testing.T) {
 	topo := ring(2)
-	plan := tableEras(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
+	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
 	config := fabric.DefaultConfig()
 	config.Switch.CreditSensing = "on"
 	f, err := core.New(topo.graph, config, plan.Routing[0], 1)
@@ -270,7 +270,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	b.AddLink(0, 1, 1)
 	b.AddLink(1, 2, 1)
 	topo := drawing{b.Freeze()}
-	plan := tableEras(t, topo, []topology.Failure{{Links: between(topo.graph, 1, 2), At: 20}})
+	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.graph, 1, 2), At: 20}})
 	f, err := core.New(topo.graph, pipelined(), plan.Routing[0], 1)
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
 	}
 	whole := d.whole(v)
 	if !whole && d.unit != nil {
-		d.unit.sleepUntil(d, sw, local, d.train(v.packet>>packetBits).tail)
+		d.unit.sleepUntil(d, sw, local, d.inflow(v.packet>>packetBits).tail)
 	}
 	return !whole
 }
@@ -78,7 +78,7 @@ func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
 func (d *domain) whole(v *inVC) bool {
 	id := v.packet >> packetBits
 	if d.unit != nil {
-		return d.train(id).tail <= d.cycle
+		return d.inflow(id).tail <= d.cycle
 	}
 	return v.count >= d.packet(id).flits
 }

@@ -24,7 +24,7 @@ func (f *Fabric) oldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.faults != nil {
-		oldest = min(oldest, f.faults.letters.oldestBirth())
+		oldest = min(oldest, f.faults.sourcePackets.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
@@ -40,7 +40,7 @@ func (f *Fabric) creditsUnderWay() bool {
 		if d.held != nil && d.held.Len() > 0 || d.unit != nil && d.unit.creditsUnderWay(d) {
 			return true
 		}
-		if d.convoys != nil && (len(d.convoys.credits) > 0 || d.convoys.creditNews.Len() > 0) {
+		if d.flitRuns != nil && (len(d.flitRuns.credits) > 0 || d.flitRuns.creditNews.Len() > 0) {
 			return true
 		}
 		for _, w := range d.credits {

@@ -13,8 +13,8 @@ import (
 // shares with those of its own terminals. Domains, with their kernels, are simulated in
 // windows as those of [Fabric.Run] are; windows in which nothing happens are left out.
 
-// Company is what happens between windows to models that share kernels with domains.
-type Company interface {
+// Models are what happens between windows to models that share kernels with domains.
+type Models interface {
 	// Take lets a domain's models take over what those of others had for them when the
 	// last window ended: others may have gone on.
 	Take(domain int)
@@ -97,22 +97,21 @@ func (d *domain) NextTick() sim.Time {
 func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock)) }
 
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
-// components they are, until none has anything left to do or the company ends it. The
-// company of a single one is asked whether to end when that has been stopped, and now
+// components they are, until none has anything left to do or the models end it. The
+// models of a single one are asked whether to end when that has been stopped, and now
 // and then.
-func (f *Fabric) RunKernels(kernels []*sim.Kernel, company Company) {
+func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]
 		f.openObservers()
-		for kernels[0].Run(sim.MaxTime) && !company.Stop() {
+		for kernels[0].Run(sim.MaxTime) && !models.Stop() {
 		}
 		f.gatherObservers()
 		return
 	}
-	r := &kernelRun{Fabric: f, kernels: kernels, company: company, next: make([]nextTime, len(kernels)), recess: recess{call: make(chan struct{}, f.threads)}}
-	r.opens = r.together
+	r := &kernelRun{Fabric: f, kernels: kernels, models: models, next: make([]nextTime, len(kernels))}
 	for i := range kernels {
-		r.next[i].at = min(kernels[i].Next(), company.Next(i))
+		r.next[i].at = min(kernels[i].Next(), models.Next(i))
 		f.tasks[i].next.Store(f.window + 1)
 	}
 	for me := 1; me < f.threads; me++ {
@@ -142,11 +141,9 @@ func (f *Fabric) gatherObservers() {
 type kernelRun struct {
 	*Fabric
 	kernels []*sim.Kernel
-	company Company
+	models  Models
 	next    []nextTime // by domain
 	first   sim.Time   // of them; sim.MaxTime: the run is over
-	opens   func()     // together
-	recess  recess
 }
 
 // nextTime is that of the first thing that a domain has to do or has for others, in a
@@ -159,12 +156,12 @@ type nextTime struct {
 // open finds the beginning of the next window, while all threads wait.
 func (r *kernelRun) open() {
 	r.first = sim.MaxTime
-	if r.company.Stop() {
+	if r.models.Stop() {
 		return
 	}
 	for i := range r.next {
-		if r.written { // nobody has anything for others any more, and convoys have come to an end
-			r.next[i].at = min(r.kernels[i].Next(), r.company.Next(i))
+		if r.written { // nobody has anything for others any more, and runs of flits have come to an end
+			r.next[i].at = min(r.kernels[i].Next(), r.models.Next(i))
 		}
 		r.first = min(r.first, r.next[i].at)
 	}
@@ -179,7 +176,7 @@ func (r *kernelRun) open() {
 func (r *kernelRun) work(me int) {
 	clock := r.config.Fabric.Clock
 	for {
-		r.meet(me) // all domains have sent what arrives from now on
+		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
 		if r.first == sim.MaxTime {
 			return
 		}
@@ -188,10 +185,10 @@ func (r *kernelRun) work(me int) {
 		r.each(me, window, func(i int) {
 			d := r.domains[i]
 			d.receive(r.domains, i, window-1)
-			r.company.Take(i)
+			r.models.Take(i)
 			r.kernels[i].Run(end - 1)
 			d.send(window, from+r.lookahead-1)
-			next := min(r.kernels[i].Next(), r.company.Next(i))
+			next := min(r.kernels[i].Next(), r.models.Next(i))
 			if d.sent < fabric.Never {
 				next = min(next, sim.Time(d.sent)*clock)
 			}

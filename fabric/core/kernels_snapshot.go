@@ -5,7 +5,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// stopTicks is the number of ticks after which a single kernel is stopped for its company
+// stopTicks is the number of ticks after which a single kernel is stopped for its models
 // to be asked, which may want to write the state: a program of few and large messages has
 // hardly any events.
 const stopTicks = 1 << 12
@@ -18,7 +18,7 @@ type Packets interface {
 }
 
 // Archive writes the state of a network that kernels drive, as [Fabric.AppendState] does,
-// or reads it into one that is attached and has not run. It is written by the company of
+// or reads it into one that is attached and has not run. It is written by the models of
 // [Fabric.RunKernels] when that is asked whether to end, at the time of the kernel that has
 // come furthest, after each domain's models have taken what others had for them. It is
 // read before the kernels are, which go on at or before the next cycle.
@@ -44,7 +44,7 @@ func (f *Fabric) mayArchive(a *snapshot.Archive) bool {
 // meet brings all domains to the last cycle that each of them is through with, where kernels
 // have come to a time, and lets all have what was sent to them.
 func (f *Fabric) meet(now sim.Time) {
-	f.deliverMail()
+	f.deliverHanded()
 	clock := f.config.Fabric.Clock
 	f.cycle = max(f.cycle, int64((now+clock-1)/clock)-1)
 	for _, d := range f.domains {

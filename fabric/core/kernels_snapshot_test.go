@@ -60,7 +60,7 @@ func (g *game) restore(b []byte) error {
 	return r.End()
 }
 
-// keptGames are games that are kept: with flits that go by themselves and in convoys, and
+// keptGames are games that are kept: with flits that go by themselves and in runs of flits, and
 // with packets as the unit.
 var keptGames = map[string]func(*fabric.Config){
 	"flits": func(*fabric.Config) {},

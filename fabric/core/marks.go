@@ -67,7 +67,7 @@ func (d *domain) inform() {
 // marker has the ports of a network mark packets. It is told of heads that cross as an
 // observer is, and changes nothing but their labels.
 type marker struct {
-	bystander
+	unobserved
 	policies []marking.Policy // by port
 	leaving  marking.Leaving
 }

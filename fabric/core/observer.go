@@ -5,7 +5,7 @@ import "github.com/weft-sim/weft/fabric"
 // observer looks at what happens in a domain and changes nothing. It is told of moments
 // in the lives of packets, and reads what else it wants from the domain. Where nobody
 // looks, a domain has none, which costs a test at each moment. A new observer embeds
-// [bystander], has the methods that it wants, and is given to [Fabric.observe].
+// [observer], has the methods that it wants, and is given to [Fabric.observe].
 type observer interface {
 	// part is the observer of a domain, which is told of what happens there. Only that
 	// of a network is asked, before the first cycle, for each domain.
@@ -59,22 +59,22 @@ type observer interface {
 	archive(x *archiver)
 }
 
-// bystander stands for moments that an observer takes no notice of.
-type bystander struct{}
+// observer stands for moments that an observer takes no notice of.
+type unobserved struct{}
 
-func (bystander) tailCrosses(*domain, *switchState, request, *stepTime, int64) {}
+func (unobserved) tailCrosses(*domain, *switchState, request, *stepTime, int64) {}
 
-func (bystander) opens()                           {}
-func (bystander) gather()                          {}
-func (bystander) begins(*domain)                   {}
-func (bystander) injects(*domain, int32)           {}
-func (bystander) sleeps(*domain, int32, Part)      {}
-func (bystander) resumes(*domain, int32, Part)     {}
-func (bystander) blocked(*domain, int32, *outPort) {}
-func (bystander) discarded(*domain, int32)         {}
-func (bystander) uncovered(*domain, int32)         {}
-func (bystander) endCycle(*domain)                 {}
-func (bystander) next() int64                      { return fabric.Never }
+func (unobserved) opens()                           {}
+func (unobserved) gather()                          {}
+func (unobserved) begins(*domain)                   {}
+func (unobserved) injects(*domain, int32)           {}
+func (unobserved) sleeps(*domain, int32, Part)      {}
+func (unobserved) resumes(*domain, int32, Part)     {}
+func (unobserved) blocked(*domain, int32, *outPort) {}
+func (unobserved) discarded(*domain, int32)         {}
+func (unobserved) uncovered(*domain, int32)         {}
+func (unobserved) endCycle(*domain)                 {}
+func (unobserved) next() int64                      { return fabric.Never }
 
 // observe adds an observer. Only before the first cycle, and before the network is
 // divided among threads.

@@ -2,20 +2,20 @@ package core
 
 import "slices"
 
-// An input serves one packet at a time and sends its credits in order, so that one ramp
+// An input serves one packet at a time and sends its credits in order, so that one schedule
 // at a time comes back to the sending end of a channel, on whichever virtual channel.
 // How many of its credits there are is found when somebody asks.
 
-// arriveCredits takes the ramps whose first credit comes back in cycle c.
+// arriveCredits takes the schedules whose first credit comes back in cycle c.
 func (u *packetUnit) arriveCredits(d *domain, c int64) {
-	for batch := u.ramps[0].Next(c); batch != nil; batch = u.ramps[0].Next(c) {
+	for batch := u.schedules[0].Next(c); batch != nil; batch = u.schedules[0].Next(c) {
 		if d.large {
 			u.prefetchCredits(d, batch)
 		}
 		for i := range batch {
 			r := &batch[i]
 			u.finish(d, r.port)
-			u.credits[r.port].ramp = *r
+			u.credits[r.port].flitSchedule = *r
 			if u.watched && r.port < d.terminalOut0 {
 				u.quiet[r.port] = 0
 			}
@@ -58,7 +58,7 @@ func (d *domain) arrived() int64 {
 	return (d.cycle + 1) << intervalShift
 }
 
-// finish counts all credits of a ramp.
+// finish counts all credits of a schedule.
 func (u *packetUnit) finish(d *domain, port int32) {
 	if r := &u.credits[port]; r.ov >= 0 {
 		d.outVC[r.ov].credits += r.flits - r.done
@@ -87,7 +87,7 @@ func (u *packetUnit) room(d *domain, port int32, set uint32, need int32) {
 
 // creditsUnderWay tells whether any credit has not come back.
 func (u *packetUnit) creditsUnderWay(d *domain) bool {
-	for _, w := range u.ramps {
+	for _, w := range u.schedules {
 		if w != nil && w.Len() > 0 {
 			return true
 		}

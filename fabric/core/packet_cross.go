@@ -19,7 +19,7 @@ import "github.com/weft-sim/weft/fabric"
 // since d(0) is at least a(0) + stages, and a(i) is a straight line from the first
 // flit to the last or, where the packet has come by channels of several rates, bent
 // upwards. So head and tail are known exactly from head and tail, hop by hop; see
-// [train] for those between. The output's room changes x, for the credits, and no d:
+// [inflow] for those between. The output's room changes x, for the credits, and no d:
 // [fabric.Config.Check] refuses bounds that small.
 func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *stepTime, advance bool) {
 	vcs := uint32(d.vcs)
@@ -29,13 +29,13 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(local-port*vcs+1)
 		}
-		pace, p := d.pace(o), d.train(v.packet>>packetBits)
+		pace, p := d.pace(o), d.inflow(v.packet>>packetBits)
 		n := p.flits
 		// Field by field, here and below: what is copied in pieces of 16 bytes as it has
 		// been put together of shorter ones waits until all that was written before is
 		// in the cache.
 		var c transit
-		c.packet, c.granted, c.first = v.packet>>packetBits, d.steps.wide(t.number), max(o.nextFree, t.depart)
+		c.granted, c.first = d.steps.wide(t.number), max(o.nextFree, t.depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
 		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.out, int32(lowestOV(v.hop, vcs))
 		c.follow(u, d, pace.interval)
@@ -44,13 +44,10 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 		}
 		vc := uint32(v.out) - output*vcs
 		u.send(d, sw, output, v, v.packet, &c)
-		credits := u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
+		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
 		if n == 1 {
 			u.leave(d, sw, local, v, t.number, d.combined == 0)
 			continue
-		}
-		if u.flights != nil {
-			u.flights[sw.queue0+int32(local)] = newFlight(u, d, &c, credits)
 		}
 		if u.timed {
 			u.holdUntil(d, sw, local, port, output, c.crossed)
@@ -66,7 +63,7 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 
 // send puts a packet, from the front of a queue or a copy of that one, onto its channel.
 func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
-	o, n, p := sw.outPort(output), c.in.flits, d.train(packet>>packetBits)
+	o, n, p := sw.outPort(output), c.in.flits, d.inflow(packet>>packetBits)
 	pace := d.pace(o)
 	latency := int64(pace.latency)
 	o.nextFree = c.last + pace.interval
@@ -95,17 +92,16 @@ func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, pa
 
 // transit is a packet on its way through a switch.
 type transit struct {
-	packet  int32 `snap:"-"`
-	in      train // how it comes
-	granted int64 // step
-	crossed int64 // step in which its last flit crosses
-	first   int64 // when its first flit leaves by the channel, in cycles << intervalShift
-	last    int64 // and its last
-	window  int64 // of the output's pace
-	lov     int32 // local output virtual channel
-	decided int32 // likewise: that its flits are counted under while they wait
-	late    bool  // the last flit leaves when it has come, not when the channel is free
-	pace    uint8 // of the output
+	in      inflow // how it comes
+	granted int64  // step
+	crossed int64  // step in which its last flit crosses
+	first   int64  // when its first flit leaves by the channel, in cycles << intervalShift
+	last    int64  // and its last
+	window  int64  // of the output's pace
+	lov     int32  // local output virtual channel
+	decided int32  // likewise: that its flits are counted under while they wait
+	late    bool   // the last flit leaves when it has come, not when the channel is free
+	pace    uint8  // of the output
 }
 
 // follow finds when the last flit of a packet crosses, and when it leaves by a channel
@@ -147,14 +143,14 @@ func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
 	}
 }
 
-// crosses makes an empty ramp that of when the flits of a packet cross. It is about an output virtual channel.
-func (c *transit) crosses(u *packetUnit, d *domain, ov int32, r *ramp) {
+// crosses makes an empty schedule that of when the flits of a packet cross. It is about an output virtual channel.
+func (c *transit) crosses(u *packetUnit, d *domain, ov int32, r *flitSchedule) {
 	r.start(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
 	c.limit(u, d, r, 0)
 }
 
 // leaves makes one of when they leave by the channel.
-func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *ramp) {
+func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *flitSchedule) {
 	r.start(c.in.flits, ov, c.first, c.pace)
 	if c.in.tail > d.cycle {
 		c.in.limit(u, r, d.steps.crossCycles<<intervalShift)
@@ -163,7 +159,7 @@ func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *ramp) {
 
 // limit limits what the flits of a packet do to so many cycles after they can cross, as
 // far as it is the channels that limit them.
-func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
+func (c *transit) limit(u *packetUnit, d *domain, r *flitSchedule, cycles int64) {
 	after := cycles << intervalShift
 	if c.in.tail > d.cycle {
 		c.in.limit(u, r, after)
@@ -174,7 +170,7 @@ func (c *transit) limit(u *packetUnit, d *domain, r *ramp, cycles int64) {
 }
 
 // limit limits what the flits of a packet do to a time after they have come.
-func (p *train) limit(u *packetUnit, r *ramp, after int64) {
+func (p *inflow) limit(u *packetUnit, r *flitSchedule, after int64) {
 	r.limit(u, p.tail<<intervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
 	if p.slow != p.pace {
 		r.limit(u, p.head+1<<intervalShift-1+after, p.pace) // from the cycle on that begins next
@@ -194,14 +190,14 @@ func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *ste
 	} else {
 		stored = max(stored, in.nextCredit)
 	}
-	var r ramp
+	var r flitSchedule
 	r.start(c.in.flits, upstream, stored, u.creditRate)
 	if c.in.flits > 1 {
 		c.limit(u, d, &r, s.allocCycles)
 	}
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << intervalShift)
-	sent := u.ramps[in.wheel&15].Place(r.time(u, 0))
+	sent := u.schedules[in.wheel&15].Place(r.time(u, 0))
 	r.copyTo(sent)
 	sent.port = in.upstream / int32(d.vcs)
 	return r.at[0]

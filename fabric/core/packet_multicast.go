@@ -13,7 +13,7 @@ import (
 // begins in step t: what follows is known, as in [packetUnit.cross].
 func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replication, t *stepTime) {
 	v, place := sw.queue(local), d.matcher.places[local]
-	c := transit{in: *d.train(v.packet >> packetBits), granted: d.steps.wide(t.number), window: fabric.Never, decided: -1}
+	c := transit{in: *d.inflow(v.packet >> packetBits), granted: d.steps.wide(t.number), window: fabric.Never, decided: -1}
 	branches := int64(0)
 	for i := range r.branches {
 		b := &r.branches[i]
@@ -29,7 +29,6 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		if r.heads > 0 || i < len(r.branches)-1 {
 			packet = d.copyPacket(packet>>packetBits)<<packetBits | packet&(1<<packetBits-1)
 		}
-		copied.packet = packet >> packetBits
 		u.send(d, sw, b.output, v, packet, &copied)
 	}
 	c.follow(u, d, 0) // as far as the input goes

@@ -38,7 +38,7 @@ func (f *Fabric) follow() {
 func (w *followed) headsArrive(d *domain, batch []flit) {
 	w.seen = w.seen[:0]
 	for _, e := range batch {
-		if p := d.train(e.packet >> packetBits); p.flits > 1 {
+		if p := d.inflow(e.packet >> packetBits); p.flits > 1 {
 			*w.tails.Place(p.tail) = flit{e.queue, e.packet &^ headFlit, e.dst, e.state}
 			e.packet &^= tailFlit
 		}
@@ -52,11 +52,6 @@ func (w *followed) tailsArrive(d *domain, c int64) {
 	for batch := w.tails.Next(c); batch != nil; batch = w.tails.Next(c) {
 		d.observer.arrived(d, batch)
 	}
-}
-
-// forget drops the tails of packets that are discarded.
-func (w *followed) forget(doomed []bool) {
-	w.tails.Remove(func(e *flit) bool { return doomed[e.packet>>packetBits] })
 }
 
 // tailCrosses tells the observer that the tail of the packet at the front of a queue
@@ -83,7 +78,7 @@ func (w *followed) hasWhole(d *domain, q *queued, queue int32) bool {
 	if q == &d.queues[queue].queued && d.isStreaming(queue) {
 		return w.passing[queue].tail <= d.cycle
 	}
-	return d.train(q.packet>>packetBits).tail <= d.cycle
+	return d.inflow(q.packet>>packetBits).tail <= d.cycle
 }
 
 // heldUp is in how many cycles from one to another the last thing that happens to a

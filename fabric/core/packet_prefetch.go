@@ -41,17 +41,17 @@ func (u *packetUnit) prefetchFlowsOf(port int32) {
 }
 
 // prefetchCredits asks for what the credits of a cycle are going to touch.
-func (u *packetUnit) prefetchCredits(d *domain, batch []ramp) {
-	n, size := len(batch), unsafe.Sizeof(ramp{})
+func (u *packetUnit) prefetchCredits(d *domain, batch []flitSchedule) {
+	n, size := len(batch), unsafe.Sizeof(flitSchedule{})
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&u.credits[0]), unsafe.Sizeof(portCredits{}))
 	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.out[0]), unsafe.Sizeof(outPort{}))
 	mem.PrefetchEach(&batch[0].ov, n, size, unsafe.Pointer(&d.outVC[0]), unsafe.Sizeof(outVC{}))
 }
 
-// prefetchTrains asks for the records of packets whose heads arrive.
-func (d *domain) prefetchTrains(batch []flit) {
+// prefetchInflows asks for the records of packets whose heads arrive.
+func (d *domain) prefetchInflows(batch []flit) {
 	for i := range batch {
-		mem.Prefetch(unsafe.Pointer(d.train(batch[i].packet >> packetBits)))
+		mem.Prefetch(unsafe.Pointer(d.inflow(batch[i].packet >> packetBits)))
 	}
 }
 

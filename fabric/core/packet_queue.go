@@ -155,7 +155,7 @@ func (u *packetUnit) arrive(d *domain, c int64) {
 	if u.timed && c-u.swept >= sweepEvery {
 		u.sweep(d, c)
 	}
-	if !u.ramps[0].Skip(c) {
+	if !u.schedules[0].Skip(c) {
 		u.arriveCredits(d, c)
 	}
 	if u.events.Skip(c) {
@@ -183,7 +183,7 @@ func (u *packetUnit) arrive(d *domain, c int64) {
 }
 
 // has tells whether credits or an event come in the cycle after this one.
-func (u *packetUnit) has(next int64) bool { return u.ramps[0].Has(next) || u.events.Has(next) }
+func (u *packetUnit) has(next int64) bool { return u.schedules[0].Has(next) || u.events.Has(next) }
 
 // queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
 // known to leave.

@@ -75,7 +75,7 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 			}
 			free := v.hop & uint32(o.free)
 			lov := output*vcs + uint32(bits.TrailingZeros32(free))
-			if free != 0 && free&(free-1) == 0 && sw.outVC(lov).credits >= d.train(v.packet>>packetBits).flits {
+			if free != 0 && free&(free-1) == 0 && sw.outVC(lov).credits >= d.inflow(v.packet>>packetBits).flits {
 				v.out = int32(lov) // chooseVC in most cases
 				*accepts.At(local) = v.out + 1
 			} else if !d.chooseVC(sw, local, v, free) {

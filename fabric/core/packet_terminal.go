@@ -42,12 +42,9 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 	if wholeCycle(o.nextFree) < c { // idle since
 		o.nextFree = c << intervalShift
 	}
-	if u.starts != nil {
-		u.starts[t] = o.nextFree
-	}
 	pace := d.pace(o)
 	tail, latency := wholeCycle(o.nextFree+int64(n-1)*pace.interval), int64(pace.latency)
-	p := d.train(te.packet) // field by field: see cross
+	p := d.inflow(te.packet) // field by field: see cross
 	p.head, p.tail, p.flits, p.pace, p.slow = o.nextFree+latency<<intervalShift, tail+latency, n, pace.slope, pace.slope
 	e := d.flits[toSwitches].Place(c + latency)
 	e.queue, e.packet, e.dst, e.state = o.dest+int32(vc), te.packet<<packetBits|headFlit|tailFlit, te.dst, te.state

@@ -14,7 +14,7 @@ import (
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *domain) bool {
-	return u.soon(d) && u.requestsPlainly(d) && !u.watched && u.flights == nil && u.followed == nil && d.multicast == nil && d.upcoming == nil && d.lanes == nil
+	return u.soon(d) && u.requestsPlainly(d) && !u.watched && u.followed == nil && d.multicast == nil && d.upcoming == nil && d.lanes == nil
 }
 
 // holdUntil has the packet at the front of a queue hold its ports up to a step, that of its

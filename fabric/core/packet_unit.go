@@ -19,7 +19,7 @@ import (
 //   - the tail crosses: an event here, which releases input, output and virtual
 //     channel and brings the next packet to the front;
 //   - credits go back: one event at the sender for the first of them, which hands
-//     over a [ramp] for all.
+//     over a [flitSchedule] for all.
 //
 // A head that cannot bid is asleep, in a list of what it waits for, until that
 // happens: a switch is visited when something can.
@@ -29,7 +29,7 @@ import (
 // middle of a packet is up to a cycle off for every hop, heads and tails are as for
 // flits but for that.
 type packetUnit struct {
-	slopes     []int64 // of ramps: by pace, then those below
+	slopes     []int64 // of schedules: by pace, then those below
 	creditRate uint8   // slope of what is stored on the credits' wires
 	stepRate   uint8   // slope of what is stored in the core
 	step       int     // of the present cycle, while a switch is evaluated
@@ -42,13 +42,11 @@ type packetUnit struct {
 	streams []streams     // by mask word
 	flows   [][]flow      // by port; nil unless watched
 	quiet   []int64       // likewise: nothing of a port moves before this cycle
-	flights []flight      // by queue; nil unless something can fail
-	starts  []int64       // likewise, by terminal: when its present packet began to leave
 
 	followed *followed // nil without observers
 
-	ramps  [16]*sim.Wheel[ramp] // as Fabric.credits
-	events *sim.Wheel[event]
+	schedules [16]*sim.Wheel[flitSchedule] // as Fabric.credits
+	events    *sim.Wheel[event]
 }
 
 // event is what happens at a queue or a port. 12 bytes.
@@ -74,7 +72,7 @@ func (u *packetUnit) at(cycle int64, kind eventKind, number, port int32) {
 // portCredits is the credits that are coming back to the sending end of a channel, in a
 // cache line.
 type portCredits struct {
-	ramp
+	flitSchedule
 	roomAt int64 // cycle of the next creditsCome; Never: none
 }
 
@@ -82,10 +80,10 @@ type portCredits struct {
 // has not, and whose tail crosses in this cycle.
 type streams struct{ under, tail uint64 }
 
-// train is how a packet comes in by its present channel: flit i arrives in the first
+// inflow is how a packet comes in by its present channel: flit i arrives in the first
 // cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
 // later. 32 bytes.
-type train struct {
+type inflow struct {
 	head  int64 // cycles << intervalShift
 	tail  int64 // cycle
 	flits int32
@@ -93,25 +91,25 @@ type train struct {
 	slow  uint8 // of the channel that the tail has been late from
 }
 
-type trainChunk [chunkPackets]train
+type inflowChunk [chunkPackets]inflow
 
-// openTrains makes the records of a chunk of packets.
-func (t *packetTable) openTrains(chunk int) {
-	if chunk >= len(t.trains) {
-		t.trains = append(t.trains, nil)
+// openInflows makes the records of a chunk of packets.
+func (t *packetTable) openInflows(chunk int) {
+	if chunk >= len(t.inflows) {
+		t.inflows = append(t.inflows, nil)
 	}
-	t.trains[chunk] = new(trainChunk)
+	t.inflows[chunk] = new(inflowChunk)
 }
 
-// train is how a packet comes in.
-func (d *domain) train(id int32) *train {
-	return &d.packets.trains[id>>chunkBits][id&(chunkPackets-1)]
+// inflow is how a packet comes in.
+func (d *domain) inflow(id int32) *inflow {
+	return &d.packets.inflows[id>>chunkBits][id&(chunkPackets-1)]
 }
 
 // flitsOf is the length of a packet.
 func (d *domain) flitsOf(id int32) int32 {
 	if d.unit != nil {
-		return d.train(id).flits
+		return d.inflow(id).flits
 	}
 	return d.packet(id).flits
 }
@@ -119,7 +117,7 @@ func (d *domain) flitsOf(id int32) int32 {
 // endsPacket tells whether the front of a queue is the last flit of its packet; of packets
 // as the unit it is the head.
 func (d *domain) endsPacket(packet int32) bool {
-	return packet&tailFlit != 0 && (d.unit == nil || d.train(packet>>packetBits).flits == 1)
+	return packet&tailFlit != 0 && (d.unit == nil || d.inflow(packet>>packetBits).flits == 1)
 }
 
 // newPacketUnit makes what f needs beyond its state for flits.
@@ -170,10 +168,10 @@ func (u *packetUnit) of() *packetUnit {
 
 // makeWheels gives the unit of one of the domains of f empty wheels.
 func (u *packetUnit) makeWheels(f *Fabric) {
-	u.ramps[0], u.events = sim.NewWheel[ramp](f.horizon), sim.NewWheel[event](f.horizon)
+	u.schedules[0], u.events = sim.NewWheel[flitSchedule](f.horizon), sim.NewWheel[event](f.horizon)
 	if domains := len(f.tasks); domains > 1 {
 		for i := range domains {
-			u.ramps[1+i] = sim.NewWheel[ramp](f.horizon + f.lookahead)
+			u.schedules[1+i] = sim.NewWheel[flitSchedule](f.horizon + f.lookahead)
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 
 // flow is a kind of movement of a packet's flits that changes what routings see.
 type flow struct {
-	ramp
+	flitSchedule
 	kind    flowKind
-	packet  int32 `snap:"-"`
 	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
 }
 
@@ -46,7 +45,7 @@ func (u *packetUnit) look(d *domain, p topology.PortID) {
 // nextMove is the first cycle in which another flit or credit of a port moves.
 func (u *packetUnit) nextMove(port int32) int64 {
 	next := fabric.Never
-	if r := &u.credits[port].ramp; r.ov >= 0 {
+	if r := &u.credits[port].flitSchedule; r.ov >= 0 {
 		next = r.time(u, r.done)
 	}
 	for i := range u.flows[port] {
@@ -59,7 +58,7 @@ func (u *packetUnit) nextMove(port int32) int64 {
 // mustBeQuiet checks that what is kept of a port is what its flits and credits give.
 func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
 	next := (d.cycle + 1) << intervalShift
-	if r := &u.credits[port].ramp; r.ov >= 0 && r.before(u, next) != r.done {
+	if r := &u.credits[port].flitSchedule; r.ov >= 0 && r.before(u, next) != r.done {
 		d.broken("credits of port %d have come that nobody has counted", port)
 	}
 	for i := range u.flows[port] {
@@ -131,7 +130,7 @@ func (u *packetUnit) upToDate(d *domain) {
 }
 
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided int32, r *ramp, first int32) {
+func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *flitSchedule, first int32) {
 	if r.flits == first {
 		return
 	}
@@ -142,22 +141,22 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, packet, decided i
 	u.quiet[port] = 0
 	flows := append(u.flows[port], flow{})
 	w := &flows[len(flows)-1]
-	r.copyTo(&w.ramp)
-	w.kind, w.packet, w.decided = kind, packet, decided
+	r.copyTo(&w.flitSchedule)
+	w.kind, w.decided = kind, decided
 	u.flows[port] = flows
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
 func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
-	p := d.train(head.packet >> packetBits)
+	p := d.inflow(head.packet >> packetBits)
 	if p.tail <= d.cycle {
 		return
 	}
-	var r ramp
+	var r flitSchedule
 	r.flits, r.ov = p.flits, -1
 	p.limit(u, &r, 0)
 	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
-	u.add(d, sw.port0+int32(head.hop>>16), arriving, head.packet>>packetBits, decided, &r, 1)
+	u.add(d, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
 }
 
 // departs notes a packet whose head crosses to an output.
@@ -172,9 +171,9 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 		ov = ov0 + c.lov
 		d.outVC[ov].credits--
 	}
-	var crosses, leaves ramp
+	var crosses, leaves flitSchedule
 	c.crosses(u, d, ov, &crosses)
-	u.add(d, port, crossing, c.packet, decided, &crosses, 1)
+	u.add(d, port, crossing, decided, &crosses, 1)
 	if !d.needs.Queues || decided < 0 {
 		return
 	}
@@ -183,7 +182,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 	}
 	c.leaves(u, d, ov, &leaves)
 	leaves.delay(cycle)
-	u.add(d, port, leaving, c.packet, decided, &leaves, 0)
+	u.add(d, port, leaving, decided, &leaves, 0)
 }
 
 // complete counts all flits of a port of some kinds, whenever they move.

@@ -5,9 +5,9 @@ import "sync/atomic"
 // packetTable holds the packets in the network, in chunks that never move: its
 // domains share it.
 type packetTable struct {
-	chunks []*packetChunk
-	trains []*trainChunk // by chunk; nil unless packets are the unit
-	used   atomic.Int32  // chunks
+	chunks  []*packetChunk
+	inflows []*inflowChunk // by chunk; nil unless packets are the unit
+	used    atomic.Int32   // chunks
 }
 
 type packetChunk [chunkPackets]packet
@@ -46,7 +46,7 @@ func (d *domain) addChunk() {
 	}
 	d.packets.chunks[n-1] = new(packetChunk)
 	if d.unit != nil {
-		d.packets.openTrains(int(n - 1))
+		d.packets.openInflows(int(n - 1))
 	}
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
 		d.packetFree = append(d.packetFree, i)

@@ -21,18 +21,11 @@ func (x *faults) purge(doomed []int32, c int64) {
 	for _, d := range f.domains {
 		d.cycle = c
 	}
-	if f.unit != nil {
-		p.begun = stopPackets(f, p)
-	}
 	for _, d := range f.domains {
 		p.flits(d)
 	}
 	for _, ov := range p.credits {
 		sender := f.sender(ov)
-		if f.unit != nil { // they are there
-			sender.unit.wakeFor(sender, ov/int32(f.vcs))
-			continue
-		}
 		o := &f.outVC[ov]
 		o.credits++
 		sender.creditReturned(o, ov)
@@ -68,15 +61,11 @@ type purge struct {
 	credits  []int32 // output virtual channels to hand a credit back to
 	released []*outPort
 	kept     []queued
-	begun    *begunPackets // where packets are the unit
 }
 
 // flits purges the channels and switches of a domain.
 func (p *purge) flits(d *domain) {
 	p.d, p.released = d, p.released[:0]
-	if d.unit != nil && d.unit.followed != nil {
-		d.unit.followed.forget(p.doomed)
-	}
 	for _, w := range d.flits {
 		if w != nil {
 			w.Remove(p.onChannel)
@@ -115,10 +104,6 @@ func (p *purge) terminals(d *domain) {
 
 // remove takes a flit away that came, or was to come, in a queue.
 func (p *purge) remove(packet, upstream int32) {
-	if p.begun != nil {
-		p.begun.remove(p, packet>>packetBits, upstream)
-		return
-	}
 	p.removed[packet>>packetBits]++
 	p.credits = append(p.credits, upstream)
 }
@@ -128,12 +113,9 @@ func (p *purge) onChannel(e *flit) bool {
 	if !p.doomed[e.packet>>packetBits] {
 		return false
 	}
-	switch {
-	case e.queue >= 0:
+	if e.queue >= 0 {
 		p.remove(e.packet, p.upstream(e.queue))
-	case p.begun != nil:
-		p.begun.removeTail(p, e)
-	default: // a terminal's credit is on its way in any case
+	} else { // a terminal's credit is on its way in any case
 		p.removed[e.packet>>packetBits]++
 	}
 	return true
@@ -174,11 +156,7 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		}
 		p.remove(q.packet, p.upstream(queue))
 		if d.needs.Queues && q.hop&(1<<16-1) != 0 {
-			waiting := int32(1)
-			if p.begun != nil {
-				waiting = p.begun.stored(p, q, queue)
-			}
-			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting -= waiting
+			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting--
 		}
 	})
 	d.refill(v, p.kept)
@@ -208,9 +186,7 @@ func (p *purge) letGo(sw *switchState, local uint32, v *inVC) {
 	d := p.d
 	in := &d.hold.ports[sw.port0+int32(d.matcher.places[local].port)]
 	out := &d.hold.ports[sw.port0+int32(v.hop>>16)]
-	if d.unit != nil {
-		d.unit.letGo(d, sw, local, in, out)
-	} else if d.holdsVC(sw, local, v) && (v.count == 0 || v.packet&headFlit == 0) {
+	if d.holdsVC(sw, local, v) && (v.count == 0 || v.packet&headFlit == 0) {
 		in.input, out.output = false, false
 	}
 }

@@ -27,8 +27,8 @@ type retry struct {
 	x       *faults
 	source  fabric.Source
 	sink    fabric.Sink
-	unused  []int32     // letters
-	pending int         // letters neither delivered nor given up
+	unused  []int32     // source packets
+	pending int         // source packets neither delivered nor given up
 	heard   [][]landing // by domain of the terminal
 	tally   fabric.FaultTally
 
@@ -44,10 +44,10 @@ type lost struct {
 
 // landing is the end of a transmission.
 type landing struct {
-	letter int32
-	src    topology.TerminalID
-	again  bool  // it had been delivered before
-	acked  int64 // cycle in which the acknowledgement is back
+	sourcePacket int32
+	src          topology.TerminalID
+	again        bool  // it had been delivered before
+	acked        int64 // cycle in which the acknowledgement is back
 }
 
 // sender is a terminal's list of timers, in order of their ends.
@@ -57,8 +57,8 @@ type sender struct {
 }
 
 type timer struct {
-	end    int64
-	letter int32
+	end          int64
+	sourcePacket int32
 }
 
 // faulty puts the retries between the terminals of a domain and their source and sink.
@@ -66,8 +66,8 @@ func (f *Fabric) faulty(d *domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
 	}
-	if !d.alone && f.faults.letters.chunks == nil {
-		f.faults.letters.chunks = make([]*[chunkPackets]letter, maxChunks) // must not move any more
+	if !d.alone && f.faults.sourcePackets.chunks == nil {
+		f.faults.sourcePackets.chunks = make([]*[chunkPackets]sourcePacket, maxChunks) // must not move any more
 	}
 	d.retry = &retry{domain: d, x: f.faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
 	d.source, d.sink = d.retry, d.retry
@@ -89,11 +89,11 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 			return false
 		}
 		if len(r.unused) == 0 {
-			r.unused = r.x.letters.more(r.unused)
+			r.unused = r.x.sourcePackets.more(r.unused)
 		}
 		id := r.unused[len(r.unused)-1]
 		r.unused = r.unused[:len(r.unused)-1]
-		*r.x.letters.at(id) = letter{spec: *spec}
+		*r.x.sourcePackets.at(id) = sourcePacket{spec: *spec}
 		r.pending++
 		if r.send(t, id, until, spec) {
 			return true
@@ -103,7 +103,7 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 
 // expired takes the timers of terminal t that have ended by a cycle until one
 // of them asks for another transmission.
-func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bool) {
+func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32, ok bool) {
 	s := &r.x.senders[t]
 	for s.first < len(s.timers) && s.timers[s.first].end <= until {
 		due := s.timers[s.first]
@@ -111,20 +111,20 @@ func (r *retry) expired(t topology.TerminalID, until int64) (letter int32, ok bo
 			s.timers = append(s.timers[:0], s.timers[s.first:]...)
 			s.first = 0
 		}
-		l := r.x.letters.at(due.letter)
+		l := r.x.sourcePackets.at(due.sourcePacket)
 		l.timed = false
 		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
-			r.settle(t, due.letter)
+			r.settle(t, due.sourcePacket)
 			continue
 		}
-		return due.letter, true
+		return due.sourcePacket, true
 	}
 	return 0, false
 }
 
-// send makes a letter's next transmission, if it has a path.
+// send makes a source packet's next transmission, if it has a path.
 func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.PacketSpec) bool {
-	l := r.x.letters.at(id)
+	l := r.x.sourcePackets.at(id)
 	l.tries++
 	if r.x.plan.Retries > 0 {
 		l.timed = true
@@ -145,8 +145,8 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 // Deliver implements [fabric.Sink].
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
-	l := r.x.letters.at(id)
-	e := landing{letter: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
+	l := r.x.sourcePackets.at(id)
+	e := landing{sourcePacket: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
 	if e.again {
 		r.tally.Duplicates++
 		r.tally.WastedFlits += int64(d.Flits)
@@ -174,19 +174,19 @@ func (r *retry) hear(other *retry, me int) {
 
 // lands tells that a transmission has arrived.
 func (r *retry) lands(t topology.TerminalID, e *landing) {
-	l := r.x.letters.at(e.letter)
+	l := r.x.sourcePackets.at(e.sourcePacket)
 	l.landed++
 	if !e.again {
 		l.delivered, l.acked = true, e.acked
 		r.pending--
 	}
-	r.settle(t, e.letter)
+	r.settle(t, e.sourcePacket)
 }
 
 // dropped tells that a transmission of terminal t has been discarded, while packets are.
 func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.tally.Dropped++
-	r.x.letters.at(id).landed++
+	r.x.sourcePackets.at(id).landed++
 	r.discarding = true
 	r.settle(t, id)
 	r.discarding = false
@@ -206,9 +206,9 @@ func (r *retry) tellLost(c int64) {
 	r.domain.cycle, r.lost = before, r.lost[:0]
 }
 
-// settle ends a letter of terminal t of which nothing is under way any more.
+// settle ends a source packet of terminal t of which nothing is under way any more.
 func (r *retry) settle(t topology.TerminalID, id int32) {
-	l := r.x.letters.at(id)
+	l := r.x.sourcePackets.at(id)
 	if l.sent > l.landed || l.timed {
 		return
 	}
@@ -223,7 +223,7 @@ func (r *retry) settle(t topology.TerminalID, id int32) {
 	}
 	if !l.delivered && r.domain.listener != nil {
 		if r.lost = append(r.lost, lost{t, l.spec}); !r.discarding {
-			r.tellLost(r.domain.cycle + 1)
+			r.tellLost(r.domain.cycle + 2) // the next cycle: a sender that tries again at once would never end
 		}
 	}
 	l.spec.Birth = fabric.Never

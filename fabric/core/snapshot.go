@@ -14,7 +14,7 @@ import (
 // its graph, settings, routing and seed, and its source. It does not depend on how the
 // network is divided among threads: packets are numbered, and what is on its way is
 // listed, by where they are. What observers have seen (blame, traces) is part of it, and
-// what a conductor keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
+// what a host model keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
 // in flight.
 func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 	a := snapshot.Writer()
@@ -38,10 +38,10 @@ func (f *Fabric) RestoreState(b []byte) error {
 // archiver writes or reads the state of a network.
 type archiver struct {
 	*snapshot.Archive
-	f       *Fabric
-	packets numbers // those that there are
-	letters numbers // those that are in use
-	sent    Packets // nil: tags are archived as they are
+	f             *Fabric
+	packets       numbers // those that there are
+	sourcePackets numbers // those that are in use
+	sent          Packets // nil: tags are archived as they are
 }
 
 // archive writes the state of f or reads it into f.
@@ -50,7 +50,7 @@ func (f *Fabric) archive(a *snapshot.Archive) *archiver { return f.archiveSent(a
 // archiveSent is archive where tags of packets name records of their source.
 func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	f.disband()
-	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, letters: numbers{what: "letters"}, sent: sent}
+	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.unit.upToDate(d)
 	}
@@ -59,7 +59,7 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 	snapshot.Value(a, &f.Counters)
 	x.lastWork()
 	moving := x.gather()
-	x.letterTable()
+	x.sourcePacketTable()
 	x.packetTable()
 	x.hardware()
 	x.faults()
@@ -105,14 +105,11 @@ func (x *archiver) hardware() {
 	if f.unit != nil {
 		snapshot.Array(a, "ends of channels", f.unit.credits, archivePortCredits)
 		snapshot.Array(a, "words of queues", f.unit.streams, snapshot.Value)
-		snapshot.Array(a, "ports that are watched", f.unit.flows, func(a *snapshot.Archive, p *[]flow) { snapshot.List(a, p, x.flow) })
+		snapshot.Array(a, "ports that are watched", f.unit.flows, snapshot.Value)
 	}
 	a.Mark("terminals")
 	for t := range f.terminals {
 		x.terminal(&f.terminals[t])
-	}
-	if f.unit != nil {
-		x.flights()
 	}
 	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
@@ -208,7 +205,7 @@ func (x *archiver) gather() *moving {
 		f.domains[0].broken("%d packets are found of %d", x.packets.count, f.InFlight())
 	}
 	if f.faults != nil {
-		x.numberLetters()
+		x.numberSourcePackets()
 	}
 	return m
 }
@@ -218,7 +215,7 @@ func (x *archiver) gather() *moving {
 func (d *domain) unsent(id int32) {
 	d.packet(id).wait = 0
 	if d.unit != nil {
-		*d.train(id) = train{flits: d.packet(id).flits}
+		*d.inflow(id) = inflow{flits: d.packet(id).flits}
 	}
 }
 
@@ -244,6 +241,6 @@ func (x *archiver) record(id int32) {
 		snapshot.Int(x.Archive, &l.entropy)
 	}
 	if x.f.unit != nil {
-		snapshot.Value(x.Archive, d.train(id))
+		snapshot.Value(x.Archive, d.inflow(id))
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// numberLetters numbers the letters of a network that is written: by the packets that carry
+// numberSourcePackets numbers the source packets of a network that is written: by the packets that carry
 // them, then by the packets that wait for their lanes, then by the timers that run for them.
-func (x *archiver) numberLetters() {
-	n, f := &x.letters, x.f
-	n.among(int(f.faults.letters.used.Load()) * chunkPackets)
+func (x *archiver) numberSourcePackets() {
+	n, f := &x.sourcePackets, x.f
+	n.among(int(f.faults.sourcePackets.used.Load()) * chunkPackets)
 	for _, id := range x.packets.ids {
 		n.see(int32(f.packet(id).tag))
 	}
@@ -24,12 +24,12 @@ func (x *archiver) numberLetters() {
 	for t := range f.faults.senders {
 		s := &f.faults.senders[t]
 		for _, timer := range s.timers[s.first:] {
-			n.see(timer.letter)
+			n.see(timer.sourcePacket)
 		}
 	}
 }
 
-// tag archives the tag of a packet, which in a network with faults is its letter.
+// tag archives the tag of a packet, which in a network with faults is its source packet.
 func (x *archiver) tag(tag *uint64) {
 	if x.sent != nil {
 		x.sent.ArchiveTag(x.Archive, tag)
@@ -40,21 +40,21 @@ func (x *archiver) tag(tag *uint64) {
 		return
 	}
 	id := int32(*tag)
-	if x.letters.id(x.Archive, &id); x.Reading() {
+	if x.sourcePackets.id(x.Archive, &id); x.Reading() {
 		*tag = uint64(id)
 	}
 }
 
-// letterTable archives the letters. Domain 0 has those that are not in use, and what is
+// sourcePacketTable archives the source packets. Domain 0 has those that are not in use, and what is
 // counted; which domain has them makes no difference.
-func (x *archiver) letterTable() {
+func (x *archiver) sourcePacketTable() {
 	if x.f.faults == nil {
 		return
 	}
-	r, letters := x.f.domains[0].retry, &x.f.faults.letters
-	x.letters.table(x.Archive, func() { r.unused = letters.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, letters.at(id)) })
+	r, sourcePackets := x.f.domains[0].retry, &x.f.faults.sourcePackets
+	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.at(id)) })
 	if x.Reading() {
-		r.unused = slices.DeleteFunc(r.unused, x.letters.read)
+		r.unused = slices.DeleteFunc(r.unused, x.sourcePackets.read)
 	}
 }
 
@@ -76,7 +76,7 @@ func (x *archiver) faults() {
 	for t := range faults.senders {
 		s := &faults.senders[t]
 		timers := s.timers[s.first:]
-		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.letters.id(a, &t.letter) })
+		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.sourcePackets.id(a, &t.sourcePacket) })
 		if a.Reading() {
 			*s = sender{timers: timers}
 		}
@@ -91,7 +91,7 @@ func (x *archiver) faults() {
 	if a.Reading() && a.Err() == nil {
 		first := f.domains[0]
 		first.doomed, first.retry.pending, first.retry.tally = doomed, pending, tally
-		faults.down = faults.plan.Eras[faults.now].Down
+		faults.down = faults.plan.Periods[faults.now].Down
 		faults.learn(faults.known)
 	}
 }

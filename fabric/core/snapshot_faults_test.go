@@ -16,7 +16,7 @@ import (
 type failingRun struct {
 	network network
 	routing string
-	timing  string // of timings; or "packets", the unit; or "lanes", by which terminals send
+	timing  string // of timings; or "lanes", by which terminals send
 	flits   int
 	retries int
 	seed    uint64
@@ -31,9 +31,6 @@ func failingRuns(t testing.TB) []failingRun {
 		{random, "table", "pipelined", 7, 2, 1},
 		{random, "table", "default", 1, 0, 2},
 		{dragonfly, "ugal-l", "cut, stages", 4, 3, 3},
-		{tree, "nca", "packets", 3, 2, 4},
-		{random, "table", "packets", 7, 0, 5},
-		{dragonfly, "ugal-l", "packets", 4, 3, 6},
 		{random, "table", "lanes", 3, 2, 7},
 	}
 }
@@ -52,7 +49,7 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	if c.timing == "lanes" { // which cannot follow faults that come or go
 		failures = []topology.Failure{{Switches: []topology.SwitchID{3}}}
 	}
-	plan, err := buildEras(c.routing, c.network.topo, failures)
+	plan, err := buildPeriods(c.routing, c.network.topo, failures)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +57,6 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 6
 	switch c.timing {
-	case "packets":
-		packets(&config)
-		config.Switch.BufferFlits = 16
 	case "lanes":
 		config.Switch.FlowControl, config.Switch.VCs, config.Switch.BufferFlits, config.Switch.OutputBufferFlits = fabric.CutThrough, 8, 8, 2
 		config.Switch.VLArbLow = "0:1,1:2,2:1,3:1,4:1,5:1,6:1,7:1"

@@ -17,7 +17,7 @@ type moving struct {
 	credits                 []filed[int32]
 	held                    []filed[heldCredit]
 	behind                  []filed[int32]
-	ramps                   []filed[ramp]
+	schedules               []filed[flitSchedule]
 	events                  []filed[event]
 	tails                   []filed[flit]  // of packets as the unit, for observers
 	wakes                   []filed[int32] // of terminals, which an earlier one has made void
@@ -57,11 +57,11 @@ func order[T any](list []filed[T], place func(*T) int64) {
 	})
 }
 
-func placeOfFlit(e *flit) int64       { return int64(e.queue) }
-func placeOfOV(ov *int32) int64       { return int64(*ov) }
-func placeOfHeld(h *heldCredit) int64 { return int64(h.port) }
-func placeOfRamp(r *ramp) int64       { return int64(r.port) }
-func placeOfEvent(e *event) int64     { return int64(e.kind)<<32 | int64(e.number) }
+func placeOfFlit(e *flit) int64             { return int64(e.queue) }
+func placeOfOV(ov *int32) int64             { return int64(*ov) }
+func placeOfHeld(h *heldCredit) int64       { return int64(h.port) }
+func placeOfSchedule(r *flitSchedule) int64 { return int64(r.port) }
+func placeOfEvent(e *event) int64           { return int64(e.kind)<<32 | int64(e.number) }
 
 // take fills m with what is in the wheels of f.
 func (m *moving) take(f *Fabric) {
@@ -76,7 +76,7 @@ func (m *moving) take(f *Fabric) {
 		}
 	}
 	if f.unit != nil {
-		m.ramps = collect(f, func(d *domain) []*sim.Wheel[ramp] { return d.unit.ramps[:] })
+		m.schedules = collect(f, func(d *domain) []*sim.Wheel[flitSchedule] { return d.unit.schedules[:] })
 		m.events = collect(f, func(d *domain) []*sim.Wheel[event] { return []*sim.Wheel[event]{d.unit.events} })
 		if f.domains[0].unit.followed != nil {
 			m.tails = collect(f, func(d *domain) []*sim.Wheel[flit] { return []*sim.Wheel[flit]{d.unit.followed.tails} })
@@ -88,7 +88,7 @@ func (m *moving) take(f *Fabric) {
 	order(m.credits, placeOfOV)
 	order(m.held, placeOfHeld)
 	order(m.behind, placeOfOV)
-	order(m.ramps, placeOfRamp)
+	order(m.schedules, placeOfSchedule)
 	order(m.events, placeOfEvent)
 	order(m.tails, placeOfFlit)
 }
@@ -112,10 +112,10 @@ func (x *archiver) wheels(m *moving) {
 	snapshot.List(a, &m.credits, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
 	snapshot.List(a, &m.held, func(a *snapshot.Archive, e *filed[heldCredit]) { x.at(&e.cycle); snapshot.Value(a, &e.item) })
 	snapshot.List(a, &m.behind, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
-	snapshot.List(a, &m.ramps, func(a *snapshot.Archive, e *filed[ramp]) { x.at(&e.cycle); snapshot.Value(a, &e.item) })
+	snapshot.List(a, &m.schedules, func(a *snapshot.Archive, e *filed[flitSchedule]) { x.at(&e.cycle); snapshot.Value(a, &e.item) })
 	snapshot.List(a, &m.events, func(a *snapshot.Archive, e *filed[event]) { x.at(&e.cycle); snapshot.Value(a, &e.item) })
 	snapshot.List(a, &m.tails, func(_ *snapshot.Archive, e *filed[flit]) { x.at(&e.cycle); x.flit(&e.item) })
-	if x.f.conductor != nil {
+	if x.f.hostModel != nil {
 		snapshot.List(a, &m.wakes, func(a *snapshot.Archive, e *filed[int32]) { x.at(&e.cycle); snapshot.Int(a, &e.item) })
 	}
 }
@@ -144,8 +144,8 @@ func (m *moving) file(f *Fabric) {
 	for _, e := range m.behind {
 		*f.ofEnd(e.item / int32(f.vcs)).behind.until.Place(e.cycle) = e.item
 	}
-	for _, e := range m.ramps {
-		*f.ofEnd(e.item.port).unit.ramps[0].Place(e.cycle) = e.item
+	for _, e := range m.schedules {
+		*f.ofEnd(e.item.port).unit.schedules[0].Place(e.cycle) = e.item
 	}
 	for _, e := range m.events {
 		d := f.ofQueue
@@ -179,7 +179,7 @@ func (d *domain) toPresent() {
 		begin(d.behind.until, d.cycle)
 	}
 	if d.unit != nil {
-		for _, w := range d.unit.ramps {
+		for _, w := range d.unit.schedules {
 			begin(w, d.cycle)
 		}
 		begin(d.unit.events, d.cycle)

@@ -2,7 +2,7 @@ package core
 
 import "github.com/weft-sim/weft/sim/snapshot"
 
-// numbers gives records that a state names, as packets and letters, numbers in the order in
+// numbers gives records that a state names, as packets and source packets, numbers in the order in
 // which they are seen. Ids follow from how the network is divided among threads, numbers
 // do not; a state that has been read has the numbers for ids.
 type numbers struct {

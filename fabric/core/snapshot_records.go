@@ -92,34 +92,9 @@ func (x *archiver) laneQueue(q *laneQueue) {
 // nothing that counts.
 func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 	if p.ov < 0 && !a.Reading() {
-		p.ramp = ramp{ov: -1}
+		p.flitSchedule = flitSchedule{ov: -1}
 	}
 	snapshot.Value(a, p)
-}
-
-func (x *archiver) flow(a *snapshot.Archive, w *flow) {
-	if x.f.faults != nil { // which alone ask whose flits these are
-		x.packets.idOrNone(a, &w.packet)
-	}
-	snapshot.Value(a, w)
-}
-
-// flights archives what discarding packets needs: how those are under way that are.
-func (x *archiver) flights() {
-	a, f, u := x.Archive, x.f, x.f.unit
-	if u.flights == nil {
-		return
-	}
-	x.underWay(func(queue int32) {
-		w := &u.flights[queue]
-		x.packets.id(a, &w.packet)
-		snapshot.Value(a, w)
-	})
-	for t := range f.terminals {
-		if te := &f.terminals[t]; te.packet >= 0 && te.flags&begun != 0 {
-			snapshot.Int(a, &u.starts[t])
-		}
-	}
 }
 
 // underWay visits the queues from which packets as the unit cross.

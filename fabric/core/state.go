@@ -112,7 +112,7 @@ type switchState struct {
 	queue0 int32 // number of the first queue, a multiple of 64
 	port0  int32
 	ports  int32
-	// Ports, modulo 64, that convoys pass by.
+	// Ports, modulo 64, that runs of flits pass by.
 	passIns, passOuts uint64
 }
 

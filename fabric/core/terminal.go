@@ -72,7 +72,7 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*domain) fabric.Sink) {
 		f.terminals[t] = terminal{wake: fabric.Never, packet: -1, vc: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
-	f.openConvoys()
+	f.openFlitRuns()
 }
 
 // prefetcher is implemented by sources that can be told which terminals are
@@ -226,8 +226,8 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 		o.nextFree = c << intervalShift
 	}
 	o.nextFree += d.pace(o).interval
-	if d.convoys != nil && te.left > fewestFlits {
-		d.convoys.leave(d, t, te, o)
+	if d.flitRuns != nil && te.left > fewestFlits {
+		d.flitRuns.leave(d, t, te, o)
 	}
 	if te.left > 0 {
 		d.wakeAt(t, te, wholeCycle(o.nextFree))

@@ -13,7 +13,7 @@ import (
 // follow packets of its terminals, as many as are wanted of all, and keeps those that
 // arrive here. Which of all are wanted is found in the end.
 type Tracer struct {
-	bystander
+	unobserved
 	parts   []*Tracer // of the domains, with the network's first; in that only
 	plan    TracePlan
 	meter   *Meter
@@ -215,7 +215,7 @@ func (tr *Tracer) delivered(d *domain, id int32, delivery *fabric.Delivery) {
 	*tr.live.at(id) = nil
 	t.Delivery = *delivery
 	if d.faults != nil { // whose retries have numbered the packet
-		t.Tag = d.faults.letters.at(int32(t.Tag)).spec.Tag
+		t.Tag = d.faults.sourcePackets.at(int32(t.Tag)).spec.Tag
 	}
 	for i := range delivery.Hops {
 		hop := t.path.at(i)

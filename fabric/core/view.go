@@ -17,7 +17,7 @@ func (d *domain) openView() {
 
 // look brings up to date what is read of a port.
 func (v *view) look(p topology.PortID) {
-	if v.d.convoys != nil {
+	if v.d.flitRuns != nil {
 		v.d.misuse("reads queues and does not declare it: fabric.Needs has Queues and, where credits are all, Credits")
 	}
 	if u := v.d.unit; u != nil {

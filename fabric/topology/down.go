@@ -158,16 +158,16 @@ type Failure struct {
 	Until    int64      // first cycle after it; 0: never
 }
 
-// Era is a span of time with the same things down, up to the next era.
-type Era struct {
+// Period is a span of time with the same things down, up to the next period.
+type Period struct {
 	From int64 // cycle
 	Down *Down
 }
 
-// Eras divides time by failures; the first era begins in cycle 0. What several
+// Periods divides time by failures; the first period begins in cycle 0. What several
 // failures cover is down until the last of them ends. No failures give no
-// eras. Cost: eras * (ports + failures).
-func Eras(g *Graph, failures []Failure) []Era {
+// periods. Cost: periods * (ports + failures).
+func Periods(g *Graph, failures []Failure) []Period {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func Eras(g *Graph, failures []Failure) []Era {
 		}
 	}
 	slices.Sort(times)
-	var eras []Era
+	var periods []Period
 	for _, from := range slices.Compact(times) {
 		d := NewDown(g)
 		for _, f := range failures {
@@ -193,7 +193,7 @@ func Eras(g *Graph, failures []Failure) []Era {
 				d.FailSwitch(s)
 			}
 		}
-		eras = append(eras, Era{from, d})
+		periods = append(periods, Period{from, d})
 	}
-	return eras
+	return periods
 }

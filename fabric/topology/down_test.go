@@ -24,13 +24,13 @@ func square() *Graph {
 
 // TestEras: faults that overlap end with the last of them. Cable 0-1 is down in
 // [10,30) and, with all cables of switch 1, in [20,40).
-func TestEras(t *testing.T) {
+func TestPeriods(t *testing.T) {
 	g := square()
 	cable, err := NewDirectory(g).Links("switch 0 - switch 1")
 	if err != nil || len(cable) != 1 {
 		t.Fatal(cable, err)
 	}
-	eras := Eras(g, []Failure{{Links: cable, At: 10, Until: 30}, {Switches: []SwitchID{1}, At: 20, Until: 40}})
+	periods := Periods(g, []Failure{{Links: cable, At: 10, Until: 30}, {Switches: []SwitchID{1}, At: 20, Until: 40}})
 	for i, want := range []struct {
 		from  int64
 		links int
@@ -44,16 +44,16 @@ func TestEras(t *testing.T) {
 		{30, 2, true, 2 * 4, "switch 1"},
 		{40, 0, false, 0, "nothing is down"},
 	} {
-		e := eras[i]
+		e := periods[i]
 		pairs, _, _ := e.Down.Cut()
 		if e.From != want.from || e.Down.Links() != want.links || e.Down.Switch(1) != want.down || pairs != want.pairs || e.Down.Describe() != want.text {
 			t.Errorf("era %d: from %d, %d links, switch 1 down %v, %d pairs, %q; want %+v", i, e.From, e.Down.Links(), e.Down.Switch(1), pairs, e.Down.Describe(), want)
 		}
 	}
-	if len(eras) != 5 {
-		t.Errorf("%d eras, want 5", len(eras))
+	if len(periods) != 5 {
+		t.Errorf("%d eras, want 5", len(periods))
 	}
-	if Eras(g, nil) != nil {
+	if Periods(g, nil) != nil {
 		t.Error("eras without failures")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -304,7 +304,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := Registry.Build(name, c, env)
-		if errors.As(err, new(*sssp.InfinityError)) {
+		if errors.As(err, new(*opensm.InfinityError)) {
 			continue // wants a connected network
 		}
 		if err != nil {

@@ -1,6 +1,8 @@
 package opensm
 
-import "fmt"
+import (
+	"fmt"
+)
 
 func init() {
 	register(Engine{
@@ -106,7 +108,8 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	b.pairs = make([]int, available+1)
 	b.pairs[0] = all * (all - 1)
 	b.pairs[0] -= b.t.Subnet.adapterPorts() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
-	layer := newDependencies(b.t.Subnet)
+	channels := newChannels(b.t.Subnet)
+	layer := newDependencies(b.t.Subnet, channels)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {
 			if b.path = b.t.follow(n, lid, b.path); len(b.path) > 0 {
@@ -118,7 +121,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 		last := i == available-1
 		next := (*dependencies)(nil)
 		if !last {
-			next = newDependencies(b.t.Subnet)
+			next = newDependencies(b.t.Subnet, channels)
 		}
 		search := newCycleSearch(layer)
 		for search.run() {
@@ -152,5 +155,245 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 		b.pairs[number+1] += weight
 		layer.withdraw(b.path, weight)
 		next.add(b.path, bundle, weight)
+	}
+}
+
+// dependencies is the channel dependency graph of one layer of dfsssp. Channels
+// are indices in Subnet.Links. They are also in an unbalanced binary tree by their
+// ends, whose shape depends on the order of insertion and decides where the search
+// for cycles begins.
+type dependencies struct {
+	*channels
+	s     *Subnet
+	edges []edge
+	uses  []bundleUse
+	// By channel (len = links):
+	there       []bool
+	out         [][]int32 // edges in order of insertion
+	left, right []int32   // in the tree, -1 none
+	root        int32     // -1 none
+	edgeAt      []int32   // by dependency: edge, -1 none
+}
+
+// edge is a dependency of one channel on another.
+type edge struct {
+	from, to    int32
+	weight      int   // pairs that use it
+	removed     int   // of these, moved to another layer
+	first, last int32 // list of uses, -1 empty
+}
+
+// bundleUse is an element of the list of bundles that use an edge.
+type bundleUse struct{ bundle, next int32 }
+
+func newDependencies(s *Subnet, c *channels) *dependencies {
+	n := len(s.Links)
+	d := &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), left: make([]int32, n), right: make([]int32, n), root: -1, edgeAt: make([]int32, c.slots)}
+	for _, list := range [][]int32{d.left, d.right, d.edgeAt} {
+		for i := range list {
+			list[i] = -1
+		}
+	}
+	return d
+}
+
+// key is a channel's place in the order of the tree: LIDs and ports of both ends.
+func (d *dependencies) key(l int32) uint64 {
+	link := d.s.Links[l]
+	back := d.s.Links[link.Back]
+	return uint64(d.s.SwitchLID[link.From])<<48 | uint64(link.Port)<<32 | uint64(d.s.SwitchLID[link.Peer])<<16 | uint64(back.Port)
+}
+
+// insert puts a channel into the tree.
+func (d *dependencies) insert(l int32) {
+	d.there[l] = true
+	if d.root < 0 {
+		d.root = l
+		return
+	}
+	key := d.key(l)
+	for at := d.root; ; {
+		next := &d.left[at]
+		if key > d.key(at) {
+			next = &d.right[at]
+		}
+		if *next < 0 {
+			*next = l
+			return
+		}
+		at = *next
+	}
+}
+
+// add enters a bundle of so many pairs.
+func (d *dependencies) add(path []int32, bundle int32, pairs int) {
+	for i, l := range path {
+		if !d.there[l] {
+			d.insert(l)
+		}
+		if i == 0 {
+			continue
+		}
+		slot := &d.edgeAt[d.at(path[i-1], l)]
+		if *slot < 0 {
+			*slot = int32(len(d.edges))
+			d.edges = append(d.edges, edge{from: path[i-1], to: l, first: -1, last: -1})
+			d.out[path[i-1]] = append(d.out[path[i-1]], *slot)
+		}
+		e := &d.edges[*slot]
+		e.weight += pairs
+		use := int32(len(d.uses))
+		d.uses = append(d.uses, bundleUse{bundle, -1})
+		if e.first < 0 {
+			e.first = use
+		} else {
+			d.uses[e.last].next = use
+		}
+		e.last = use
+	}
+}
+
+// withdraw notes that so many pairs have left the edges of a path.
+func (d *dependencies) withdraw(path []int32, pairs int) {
+	for i := 1; i < len(path); i++ {
+		if slot := d.edgeAt[d.at(path[i-1], path[i])]; slot >= 0 {
+			d.edges[slot].removed += pairs
+		}
+	}
+}
+
+// remove takes an edge out.
+func (d *dependencies) remove(number int32) {
+	e := &d.edges[number]
+	out := d.out[e.from]
+	for i, other := range out {
+		if other == number {
+			d.out[e.from] = append(out[:i], out[i+1:]...)
+			break
+		}
+	}
+	d.edgeAt[d.at(e.from, e.to)] = -1
+}
+
+// empty forgets who uses the edges of a channel.
+func (d *dependencies) empty(l int32) {
+	for _, e := range d.out[l] {
+		edge := &d.edges[e]
+		edge.weight, edge.removed, edge.first, edge.last = 0, 0, -1, -1
+	}
+}
+
+// State of a channel in the search for cycles.
+const (
+	unvisited = iota
+	onStack
+	finished
+)
+
+// cycleSearch looks for cycles depth first, from the channels in pre-order of the
+// tree, by the edges in order of insertion.
+//
+// It keeps no stack but, as OpenSM, for each channel the one before it. Channels of
+// a cycle that was broken are unvisited again and keep theirs; one of them that a
+// new search begins at leads back into channels that are finished, whose lists of
+// pairs are empty.
+type cycleSearch struct {
+	d       *dependencies
+	state   []uint8
+	before  []int32 // by channel, -1 none
+	order   []int32 // channels in pre-order
+	place   []int32 // by channel: index in order
+	from    int     // no unvisited channel is before order[from]
+	current int32   // where the search is, -1 at the end
+}
+
+func newCycleSearch(d *dependencies) *cycleSearch {
+	c := &cycleSearch{d: d, state: make([]uint8, len(d.there)), before: make([]int32, len(d.there)), place: make([]int32, len(d.there)), current: d.root}
+	var pending []int32
+	if d.root >= 0 {
+		pending = append(pending, d.root)
+	}
+	for len(pending) > 0 {
+		l := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		c.before[l] = -1
+		c.place[l] = int32(len(c.order))
+		c.order = append(c.order, l)
+		if d.right[l] >= 0 {
+			pending = append(pending, d.right[l])
+		}
+		if d.left[l] >= 0 {
+			pending = append(pending, d.left[l])
+		}
+	}
+	return c
+}
+
+// run goes on until it finds a cycle, whose first channel is then current, or there
+// are none left.
+func (c *cycleSearch) run() bool {
+	for c.current >= 0 {
+		c.state[c.current] = onStack
+		next := c.next(c.current, unvisited, onStack)
+		switch {
+		case next >= 0 && c.state[next] == onStack:
+			c.current = next
+			return true
+		case next >= 0:
+			c.before[next] = c.current
+			c.current = next
+		default:
+			c.state[c.current] = finished
+			c.d.empty(c.current)
+			if back := c.before[c.current]; back >= 0 {
+				c.before[c.current] = -1
+				c.current = back
+			} else {
+				c.current = c.start()
+			}
+		}
+	}
+	return false
+}
+
+// start is the first unvisited channel, -1 if there is none.
+func (c *cycleSearch) start() int32 {
+	for ; c.from < len(c.order); c.from++ {
+		if c.state[c.order[c.from]] == unvisited {
+			return c.order[c.from]
+		}
+	}
+	return -1
+}
+
+// next is the first channel behind an edge that is in one of two states, -1 if none
+// is.
+func (c *cycleSearch) next(l int32, a, b uint8) int32 {
+	for _, e := range c.d.out[l] {
+		if to := c.d.edges[e].to; c.state[to] == a || c.state[to] == b {
+			return to
+		}
+	}
+	return -1
+}
+
+// weakest is the edge of the cycle that the fewest pairs are left on, the first of
+// equals. The channels of the cycle become unvisited.
+func (c *cycleSearch) weakest() int32 {
+	best, left := int32(-1), 0
+	for l := c.current; ; {
+		next := c.next(l, onStack, onStack)
+		if next < 0 {
+			return best
+		}
+		e := c.d.edgeAt[c.d.at(l, next)]
+		if n := c.d.edges[e].weight - c.d.edges[e].removed; best < 0 || n < left {
+			best, left = e, n
+		}
+		c.state[next] = unvisited
+		c.from = min(c.from, int(c.place[next]))
+		if l = next; l == c.current {
+			return best
+		}
 	}
 }

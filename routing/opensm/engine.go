@@ -3,7 +3,10 @@ package opensm
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Engine is one of OpenSM's unicast routing engines.
@@ -56,3 +59,288 @@ func EngineOf(name string) (Engine, error) {
 	}
 	return e, nil
 }
+
+// Tables are what an engine computes for a subnet.
+type Tables struct {
+	Engine string
+	Subnet *Subnet
+	// LFT is the forwarding table of each node (len = nodes, of each MaxLID+1): the
+	// port for a LID, 0 for the switch's own, 255 where there is none.
+	LFT [][]uint8
+	// Lanes is how many virtual lanes the engine's layers take; 0 where it
+	// assigns no service levels.
+	Lanes int
+	// level is the service level of packets from node's hosts to a LID, nil for
+	// engines that assign none: all packets then have SL 0.
+	level func(node int32, lid int) uint8
+	// draws is how many service levels the layer with a base level has, one of which
+	// OpenSM draws for each answer; 0 elsewhere.
+	draws [16]uint8
+	// lanes maps service levels where it differs between ports, nil where every
+	// port has the one table of the configuration.
+	lanes portLanes
+}
+
+// portLanes is the virtual lane of packets of service level sl that go from port in
+// of node n to port out; port 0 is the switch itself.
+type portLanes func(n int32, in, out, sl uint8) uint8
+
+// newTables makes tables without entries.
+func newTables(engine string, s *Subnet) *Tables {
+	t := &Tables{Engine: engine, Subnet: s, LFT: make([][]uint8, len(s.Switches))}
+	width := s.MaxLID + 1
+	all := make([]uint8, len(t.LFT)*width)
+	for i := range all {
+		all[i] = noPath
+	}
+	for n := range t.LFT {
+		t.LFT[n] = all[n*width : (n+1)*width : (n+1)*width]
+	}
+	return t
+}
+
+// fill enters the ports of an engine that routes to switches, whatever hangs from
+// them; port is asked for every two different nodes.
+func (t *Tables) fill(port func(from, to int32) uint8) {
+	s := t.Subnet
+	next := make([]uint8, len(s.Switches))
+	for n := range s.nodes() {
+		for to := range s.nodes() {
+			if to != n {
+				next[to] = port(n, to)
+			}
+		}
+		row := t.LFT[n]
+		for lid, e := range s.Ends {
+			switch {
+			case e.Node < 0:
+			case e.Node != n:
+				row[lid] = next[e.Node]
+			case e.Terminal < 0:
+				row[lid] = 0
+			default:
+				row[lid] = s.hostPort(e.Terminal)
+			}
+		}
+	}
+}
+
+// HasLevels tells whether the engine assigned service levels.
+func (t *Tables) HasLevels() bool { return t.level != nil }
+
+// Level is the service level of packets from the hosts of a node to a LID.
+func (t *Tables) Level(node int32, lid int) uint8 {
+	if t.level == nil {
+		return 0
+	}
+	return t.level(node, lid)
+}
+
+// Entries is the number of entries of the forwarding tables.
+func (t *Tables) Entries() int {
+	entries := 0
+	for _, row := range t.LFT {
+		for _, port := range row {
+			if port != noPath {
+				entries++
+			}
+		}
+	}
+	return entries
+}
+
+// hostLIDs lists the LIDs of all adapters, ascending.
+func (s *Subnet) hostLIDs() []int {
+	var lids []int
+	for lid, e := range s.Ends {
+		if e.Terminal >= 0 {
+			lids = append(lids, lid)
+		}
+	}
+	return lids
+}
+
+// LevelsInUse lists the service levels of the pairs of adapter LIDs.
+func (t *Tables) LevelsInUse() []uint8 {
+	var used [16]bool
+	lids := t.Subnet.hostLIDs()
+	for n := range t.Subnet.nodes() {
+		if len(t.Subnet.hosts(n)) == 0 {
+			continue
+		}
+		for _, lid := range lids {
+			used[t.Level(n, lid)] = true
+		}
+	}
+	var list []uint8
+	for level, is := range used {
+		if is {
+			list = append(list, uint8(level))
+		}
+	}
+	return slices.Clip(list)
+}
+
+// Drawn tells whether OpenSM may answer with one service level (drawn) where the
+// first one of the layer is another (base); both are hexadecimal digits. Engine
+// dfsssp draws at random from the service levels of a layer.
+func (t *Tables) Drawn(base, drawn string) bool {
+	first, err := strconv.ParseUint(base, 16, 8)
+	level, err2 := strconv.ParseUint(drawn, 16, 8)
+	if err != nil || err2 != nil || first >= uint64(len(t.draws)) {
+		return false
+	}
+	return level >= first && level < first+uint64(t.draws[first])
+}
+
+// follow appends to path[:0] the cables between switches (indices in Subnet.Links)
+// from a node to a LID, up to where the tables lead to a host, into a switch or
+// nowhere, or for as many steps as there are switches.
+func (t *Tables) follow(n int32, lid int, path []int32) []int32 {
+	path = path[:0]
+	for len(path) < len(t.LFT) {
+		l := t.Subnet.at[int(n)<<8|int(t.LFT[n][lid])]
+		if l < 0 {
+			break
+		}
+		path = append(path, l)
+		n = t.Subnet.Links[l].Peer
+	}
+	return path
+}
+
+// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
+// that packets take from a node to a LID. ok is false if they do not arrive.
+func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
+	path = t.follow(n, lid, path)
+	if len(path) > 0 {
+		n = t.Subnet.Links[path[len(path)-1]].Peer
+	}
+	e := t.Subnet.Ends[lid]
+	switch {
+	case e.Node != n:
+		return path, false
+	case e.Terminal < 0:
+		return path, t.LFT[n][lid] == 0
+	}
+	return path, t.LFT[n][lid] == t.Subnet.hostPort(e.Terminal)
+}
+
+// Unreachable counts the pairs of terminals whose packets do not arrive, and names the
+// first; the base LIDs count.
+func (t *Tables) Unreachable() (pairs int, first string) {
+	s := t.Subnet
+	var path []int32
+	for n := range s.nodes() {
+		hosts := s.Terminals(n)
+		if len(hosts) == 0 {
+			continue
+		}
+		for to, lid := range s.TerminalLID[:s.Graph.Terminals()] {
+			var ok bool
+			if path, ok = t.Path(n, int(lid), path); !ok {
+				if pairs += len(hosts); first == "" {
+					first = fmt.Sprintf("%s to %s", s.Graph.TerminalName(hosts[0].Terminal), s.Graph.TerminalName(topology.TerminalID(to)))
+				}
+			}
+		}
+	}
+	return pairs, first
+}
+
+// classes numbers what a packet may be on a channel: lanes, from 0.
+type classes struct {
+	t *Tables
+	// of is the class of each service level in use, where all ports have one table.
+	of    [16]uint8
+	count int
+}
+
+// newClasses gives each service level in use a lane of its own, or takes the lanes
+// that torus-2QoS distinguishes.
+func (t *Tables) newClasses() *classes {
+	c := &classes{t: t, count: 1}
+	switch {
+	case t.lanes != nil:
+		var used uint8
+		t.eachChannel(func(_ int32, lane uint8) { used = max(used, lane) }, c)
+		c.count = int(used) + 1
+	case t.level != nil:
+		levels := t.LevelsInUse()
+		for class, level := range levels {
+			c.of[level] = uint8(class)
+		}
+		c.count = max(1, len(levels))
+	}
+	return c
+}
+
+// lane is the class of a packet of level sl that goes from port in of a node to port
+// out.
+func (c *classes) lane(n int32, in, out, sl uint8) uint8 {
+	if c.t.lanes != nil {
+		return c.t.lanes(n, in, out, sl)
+	}
+	return c.of[sl&15]
+}
+
+// eachChannel visits the channels of all paths between terminals with the class that
+// packets have there.
+func (t *Tables) eachChannel(visit func(link int32, lane uint8), c *classes) {
+	t.eachPath(c, func(path []int32, lanes []uint8) {
+		for i, l := range path {
+			visit(l, lanes[i])
+		}
+	})
+}
+
+// eachPath visits the paths from every switch with terminals to every LID of a
+// terminal, with the class that packets have on each channel.
+func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
+	s := t.Subnet
+	var path []int32
+	var lanes []uint8
+	lids := s.hostLIDs()
+	for n := range s.nodes() {
+		hosts := s.Terminals(n)
+		if len(hosts) == 0 {
+			continue
+		}
+		for _, lid := range lids {
+			if !s.isTerminal(s.Ends[lid].Terminal) {
+				continue
+			}
+			path = t.follow(n, lid, path)
+			sl := t.Level(n, lid)
+			in := hosts[0].Port
+			at := n
+			lanes = lanes[:0]
+			for _, l := range path {
+				link := &s.Links[l]
+				lanes = append(lanes, c.lane(at, in, link.Port, sl))
+				in, at = s.Links[link.Back].Port, link.Peer
+			}
+			visit(path, lanes)
+		}
+	}
+}
+
+// Dependencies yields the dependencies between channels of all paths between
+// terminals, each once for every path, and returns the number of virtual channels that
+// they are on: one for each layer of an engine with service levels, one in all
+// otherwise. Cost: switches times LIDs times the length of paths.
+func (t *Tables) Dependencies(yield func(topology.Dependency)) (vcs int) {
+	c := t.newClasses()
+	t.eachPath(c, func(path []int32, lanes []uint8) {
+		for i := 1; i < len(path); i++ {
+			yield(topology.Dependency{
+				Held:   topology.Channel{Port: t.Subnet.Links[path[i-1]].Graph, VC: lanes[i-1]},
+				Wanted: topology.Channel{Port: t.Subnet.Links[path[i]].Graph, VC: lanes[i]},
+			})
+		}
+	})
+	return c.count
+}
+
+// VCs is the number of virtual channels that [Tables.Dependencies] distinguishes.
+func (t *Tables) VCs() int { return t.newClasses().count }

@@ -1,5 +1,12 @@
 package opensm
 
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology/ib"
+)
+
 func init() {
 	register(Engine{
 		Name:   "minhop",
@@ -22,24 +29,278 @@ func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tabl
 	return b.route(engine, m)
 }
 
-// minHops is the matrix of all shortest paths and detours: by each link one hop
-// more than its far end has.
-func (s *Subnet) minHops() (hopMatrix, error) {
-	distance, err := s.distances()
+func init() {
+	register(Engine{
+		Name:   "dor",
+		Doc:    "shortest paths by the lowest numbered port's neighbour: dimension order where ports are cabled alike",
+		Source: "OpenSM's osm_ucast_mgr.c; dimension order: Sullivan and Bashkow, ISCA 1977",
+		// DOR takes, of the ports on shortest paths, only those to the neighbour
+		// that the lowest of them leads to. Tori can deadlock with it.
+		Route: func(s *Subnet, o *Options) (*Tables, error) {
+			return routeMinHop("dor", s, o, true)
+		},
+	})
+}
+
+// balancer chooses among the ports of least hops, the rule that minhop, dor, updn
+// and dnup share (osm_ucast_mgr.c, osm_switch_recommend_path).
+type balancer struct {
+	s *Subnet
+	o *Options
+	// oneNeighbour leaves only the candidates to the neighbour of the first one
+	// (dor).
+	oneNeighbour bool
+	random       *cRandom // scatter_ports
+}
+
+// destination is a LID to be routed to.
+type destination struct {
+	end    End
+	lid    int
+	offset int // from the base LID
+}
+
+// candidate is a port that leads to the destination with the fewest hops.
+type candidate struct {
+	port uint8
+	link int32
+}
+
+// route fills the tables of the minhop family from a hop matrix. Each switch by
+// itself counts the adapters that it sends out of each port and takes the
+// candidate with the smallest count, the lowest of equals. Cost: switches times
+// (LIDs and ports times switches).
+func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
+	order, err := b.destinations()
 	if err != nil {
-		return hopMatrix{}, err
+		return nil, err
 	}
-	n := len(s.Switches)
-	m := hopMatrix{n, make([]uint8, len(s.Links)*n)}
-	for l, link := range s.Links {
-		// Distances are the same both ways.
-		for d, hops := range distance[int(link.Peer)*n:][:n] {
-			if hops < noPath-1 {
-				m.hops[l*n+d] = hops + 1
-			} else {
-				m.hops[l*n+d] = noPath
+	if b.o.ScatterPorts > 0 {
+		b.random = newCRandom(b.o.ScatterPorts)
+	}
+	t := newTables(engine, b.s)
+	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, m.n), spread: make([][]use, b.s.adapterPorts())}
+	for n := range b.s.nodes() {
+		w.begin(n)
+		row := t.LFT[n]
+		for _, d := range order {
+			row[d.lid] = w.choose(m, d, row)
+		}
+	}
+	return t, nil
+}
+
+// destinations lists all LIDs in the order in which they are routed: the base LIDs
+// of the adapters named in guid_routing_order_file, of the others by hostOrder,
+// of the switches; then likewise all second LIDs and so on.
+func (b *balancer) destinations() ([]destination, error) {
+	var ends []End
+	done := make([]bool, b.s.adapterPorts())
+	if len(b.o.Order) > 0 {
+		byGUID := ib.NewIdentities(b.s.Names).Terminals
+		for _, guid := range b.o.Order {
+			if t, known := byGUID[guid]; known && !done[t] {
+				done[t] = true
+				ends = append(ends, End{b.s.home(t), t})
 			}
 		}
 	}
-	return m, nil
+	for _, n := range b.s.hostOrder() {
+		for _, h := range b.s.hosts(n) {
+			if !done[h.Terminal] {
+				ends = append(ends, End{n, h.Terminal})
+			}
+		}
+	}
+	for n := range b.s.nodes() {
+		ends = append(ends, End{n, -1})
+	}
+	var order []destination
+	for offset := range 1 << b.s.LMC {
+		for _, e := range ends {
+			if offset < b.s.lidCount(e) {
+				order = append(order, destination{e, int(b.s.BaseLID(e)) + offset, offset})
+			}
+		}
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("nothing to route to")
+	}
+	return order, nil
+}
+
+// span is a range of candidates.
+type span struct{ from, to int32 }
+
+// use is that of a neighbour by the LIDs of one destination.
+type use struct {
+	peer  int32
+	count int
+}
+
+// balanceWork is the state of one switch.
+type balanceWork struct {
+	*balancer
+	n          int32
+	counts     [256]int // of each port
+	candidates []candidate
+	known      []span  // len = nodes: candidates for a destination node; to is 0 where not looked up yet
+	spread     [][]use // by terminal: where its earlier LIDs go
+}
+
+func (w *balanceWork) begin(n int32) {
+	w.n = n
+	w.counts = [256]int{}
+	w.candidates = append(w.candidates[:0], candidate{}) // so that a span is never 0 to 0
+	clear(w.known)
+	if w.s.LMC > 0 {
+		for i := range w.spread {
+			w.spread[i] = w.spread[i][:0]
+		}
+	}
+}
+
+// choose is the port for a destination.
+func (w *balanceWork) choose(m hopMatrix, d destination, row []uint8) uint8 {
+	if d.end.Node == w.n {
+		if d.end.Terminal < 0 {
+			return 0
+		}
+		port := w.s.hostPort(d.end.Terminal)
+		w.counts[port]++
+		return port
+	}
+	list := w.to(m, d.end.Node)
+	if len(list) == 0 {
+		return noPath
+	}
+	var best candidate
+	switch {
+	case w.s.LMC > 0 && d.end.Terminal >= 0:
+		best = w.chooseSpread(list, d, row)
+	case w.o.PortShifting:
+		best = w.least(w.shift(list), list)
+	default:
+		best = w.least(0, list)
+	}
+	if w.random != nil {
+		best = w.scatter(list, best)
+	}
+	if d.end.Terminal >= 0 || w.o.ProfileSwitch {
+		w.counts[best.port]++
+	}
+	return best.port
+}
+
+// to lists the ports with the fewest hops to node d, in port order.
+func (w *balanceWork) to(m hopMatrix, d int32) []candidate {
+	if at := w.known[d]; at.to > 0 {
+		return w.candidates[at.from:at.to]
+	}
+	start := int32(len(w.candidates))
+	least := uint8(noPath)
+	for l := w.s.Start[w.n]; l < w.s.Start[w.n+1]; l++ {
+		h := m.hops[int(l)*m.n+int(d)]
+		if h < least {
+			least = h
+			w.candidates = w.candidates[:start]
+		}
+		if h == least && h != noPath {
+			if w.oneNeighbour && int32(len(w.candidates)) > start && w.s.Links[w.candidates[start].link].Peer != w.s.Links[l].Peer {
+				continue
+			}
+			w.candidates = append(w.candidates, candidate{w.s.Links[l].Port, l})
+		}
+	}
+	w.known[d] = span{start, int32(len(w.candidates))}
+	return w.candidates[start:]
+}
+
+// least is the candidate with the smallest count, the first of equals from index
+// from on.
+func (w *balanceWork) least(from int, list []candidate) candidate {
+	best := list[from]
+	for i := 1; i < len(list); i++ {
+		if c := list[(from+i)%len(list)]; w.counts[c.port] < w.counts[best.port] {
+			best = c
+		}
+	}
+	return best
+}
+
+// shift is the index at which port_shifting begins to look.
+func (w *balanceWork) shift(list []candidate) int {
+	sum := 0
+	for _, c := range list {
+		sum += w.counts[c.port]
+	}
+	return sum / len(list) % len(list)
+}
+
+// scatter takes any of the candidates with the smallest count.
+func (w *balanceWork) scatter(list []candidate, best candidate) candidate {
+	var least [256]candidate
+	n := 0
+	for _, c := range list {
+		if w.counts[c.port] == w.counts[best.port] {
+			least[n] = c
+			n++
+		}
+	}
+	return least[w.random.next()%n]
+}
+
+// chooseSpread is the choice with several LIDs a port: a neighbour that this
+// destination's other LIDs do not use yet goes before the smallest count. The
+// scan starts behind the port of the LID before. In weft's networks each switch
+// is a system of its own, so that "another system" and "another node" are one.
+func (w *balanceWork) chooseSpread(list []candidate, d destination, row []uint8) candidate {
+	from := 0
+	if d.offset > 0 {
+		from = scanStart(list, row[d.lid-1], w.s.numPorts(w.n)+1)
+	}
+	uses := w.spread[d.end.Terminal]
+	used := func(c candidate) int {
+		for _, u := range uses {
+			if u.peer == w.s.Links[c.link].Peer {
+				return u.count
+			}
+		}
+		return 0
+	}
+	fresh, any := -1, -1
+	for i := range list {
+		at := (from + i) % len(list)
+		c := list[at]
+		if used(c) == 0 && (fresh < 0 || w.counts[c.port] < w.counts[list[fresh].port]) {
+			fresh = at
+		}
+		if any < 0 || w.counts[c.port] < w.counts[list[any].port] ||
+			w.counts[c.port] == w.counts[list[any].port] && used(c) < used(list[any]) {
+			any = at
+		}
+	}
+	best := list[any]
+	if fresh >= 0 {
+		best = list[fresh]
+	}
+	peer := w.s.Links[best.link].Peer
+	if i := slices.IndexFunc(uses, func(u use) bool { return u.peer == peer }); i >= 0 {
+		uses[i].count++
+	} else {
+		w.spread[d.end.Terminal] = append(uses, use{peer, 1})
+	}
+	return best
+}
+
+// scanStart is the index of the first candidate at or after port last+1, modulo
+// the number of ports with port 0.
+func scanStart(list []candidate, last uint8, ports int) int {
+	start := (int(last) + 1) % ports
+	for i, c := range list {
+		if int(c.port) >= start {
+			return i
+		}
+	}
+	return 0
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
 func init() {
@@ -66,37 +65,28 @@ type nueSearch struct {
 	*nueGraph
 	t      *Tables
 	s      *Subnet
+	paths  *Paths
 	order  []int32  // the nodes, in OpenSM's order
-	load   []uint8  // by node: its LIDs and those of its adapters, modulo 256 as in OpenSM
-	weight []uint64 // by channel
+	weight []uint64 // by channel, as in paths
 	tree   []int32  // by node: channel of the lane's tree of escape that leads there, -1 none
 	// Of the destination:
 	source int32
-	used   []int32   // by node: channel that it is reached by, -1 none
-	dist   []uint64  // by node
+	used   []int32   // by node: channel that it is reached by, -1 none; as in paths
+	dist   []uint64  // by node, as in paths
 	far    []uint64  // by channel: distance at its end when it was last looked at
 	others [][]int32 // by node: further channels into it that are in the graph
 	found  []int32   // by node: how many times paths were led another way before it was found
-	heap   sssp.Heap // of channels
-	nodes  sssp.Heap
+	heap   heap      // of channels
 }
 
 func newNueSearch(t *Tables) *nueSearch {
 	s := t.Subnet
 	n, links := int(s.nodes()), len(s.Links)
-	w := &nueSearch{t: t, s: s, nueGraph: newNueGraph(s), order: s.nueOrder(), load: make([]uint8, n), weight: make([]uint64, links),
-		tree: make([]int32, n), used: make([]int32, n), dist: make([]uint64, n), far: make([]uint64, links+n),
-		others: make([][]int32, n), found: make([]int32, n), heap: sssp.NewHeap(links), nodes: sssp.NewHeap(n)}
-	total := uint64(0)
-	for at := range s.nodes() {
-		lids := 1 + len(s.hosts(at))<<s.LMC
-		w.load[at] = uint8(lids)
-		total += uint64(lids)
-	}
-	for l := range w.weight {
-		w.weight[l] = total * total
-	}
-	return w
+	paths := NewPaths(s, s.lidCount)
+	paths.order = s.nueOrder()
+	return &nueSearch{t: t, s: s, nueGraph: newNueGraph(s), paths: paths, order: paths.order, weight: paths.weight,
+		tree: make([]int32, n), used: paths.Used, dist: paths.distance, far: make([]uint64, links+n),
+		others: make([][]int32, n), found: make([]int32, n), heap: newHeap(links)}
 }
 
 // nueOrder lists the nodes by LID, the low byte first: OpenSM compares LIDs in the byte
@@ -139,29 +129,7 @@ func (w *nueSearch) lane(ends []topology.TerminalID) (ok bool) {
 // ok is false if some have none.
 func (w *nueSearch) span(root int32) (ok bool) {
 	w.source = root
-	w.nodes.Clear()
-	for _, n := range w.order {
-		w.used[n], w.dist[n] = -1, sssp.Infinity
-		w.nodes.Insert(n, sssp.Infinity)
-	}
-	w.dist[root] = 0
-	w.nodes.Lower(root, 0)
-	for w.nodes.Len() > 0 {
-		n := w.nodes.Pop()
-		for l := w.start[n]; l < w.start[n+1]; l++ {
-			to := w.peer[l]
-			if d := w.dist[n] + w.weight[l]; d < w.dist[to] {
-				w.used[to], w.dist[to] = l, d
-				w.nodes.Lower(to, d)
-			}
-		}
-	}
-	for n, l := range w.used {
-		if l < 0 && int32(n) != root {
-			return false
-		}
-	}
-	return true
+	return w.paths.search(Unreached, root) == 0
 }
 
 // follow leads all paths from the source along the tree of escape: it turns round what
@@ -176,7 +144,8 @@ func (w *nueSearch) follow() {
 	}
 }
 
-// enter fills the column of a LID and makes the links of its paths heavier.
+// enter fills the column of a LID and makes the links of its paths heavier, by the LIDs of
+// a switch and its adapters modulo 256 as in OpenSM.
 func (w *nueSearch) enter(lid int, port uint8) {
 	w.t.LFT[w.source][lid] = port
 	for n, l := range w.used {
@@ -185,7 +154,7 @@ func (w *nueSearch) enter(lid int, port uint8) {
 		}
 		w.t.LFT[n][lid] = w.s.Links[w.back[l]].Port
 		for at := int32(n); at != w.source; at = w.begin[w.used[at]] {
-			w.weight[w.used[at]] += uint64(w.load[n])
+			w.weight[w.used[at]] += uint64(uint8(w.paths.lids[n]))
 		}
 	}
 }
@@ -195,5 +164,139 @@ func (w *nueSearch) switches() {
 	for _, n := range w.order {
 		w.span(n)
 		w.enter(int(w.s.SwitchLID[n]), 0)
+	}
+}
+
+// center is the switch with the highest betweenness (Brandes, Journal of Mathematical
+// Sociology 2001) among those on shortest paths between the hosts of a lane, for the
+// paths between these switches and hosts; parallel cables are paths of their own. hosts
+// counts the hosts of each node. Of equals it is the first in order.
+//
+// On tori many switches are equally central but for rounding, which decides then. So sums
+// are in OpenSM's order: over the paths from each switch, in order, and once more for each
+// of its hosts, neighbours in the order of ports. Cost: switches times links.
+func (s *Subnet) center(order []int32, hosts []int) int32 {
+	n := len(order)
+	hull := s.hull(order, hosts)
+	between, behind, paths := make([]float64, n), make([]float64, n), make([]uint64, n)
+	before := make([][]int32, n) // neighbours from which a node is reached, one for each cable
+	search := breadth{s: s}
+	for _, from := range order {
+		if !hull[from] {
+			continue
+		}
+		search.from(hull, from)
+		for _, at := range search.queue {
+			paths[at], before[at] = 0, before[at][:0]
+		}
+		paths[from] = 1
+		for _, at := range search.queue {
+			for _, l := range s.links(at) {
+				if to := l.Peer; search.hops[to] == search.hops[at]+1 {
+					paths[to] += paths[at]
+					before[to] = append(before[to], at)
+				}
+			}
+		}
+		// From a host of the switch all is as from the switch, but that the switch is
+		// passed and the host is no end.
+		for host := range 1 + hosts[from] {
+			clear(behind)
+			for i := len(search.queue) - 1; i >= 0; i-- {
+				at := search.queue[i]
+				ends := hosts[at]
+				if at == from && host > 0 {
+					ends--
+				}
+				behind[at] += float64(ends)
+				for _, u := range before[at] {
+					behind[u] += float64(float64(paths[u]) / float64(paths[at]) * (1 + behind[at]))
+				}
+				if at != from || host > 0 {
+					between[at] += behind[at]
+				}
+			}
+		}
+	}
+	best := int32(-1)
+	for _, at := range order {
+		if hull[at] && (best < 0 || between[at] > between[best]) {
+			best = at
+		}
+	}
+	return best
+}
+
+// hull marks the switches of hosts and those on shortest paths between marked ones, as
+// far as they are found in one pass in order.
+func (s *Subnet) hull(order []int32, hosts []int) []bool {
+	hull := make([]bool, len(order))
+	for at, count := range hosts {
+		hull[at] = count > 0
+	}
+	done := make([]bool, len(order))
+	queue := make([]int32, 0, len(order))
+	search := breadth{s: s}
+	for _, from := range order {
+		if !hull[from] {
+			continue
+		}
+		search.from(nil, from)
+		clear(done)
+		done[from] = true
+		for _, end := range order {
+			if !hull[end] || done[end] {
+				continue
+			}
+			done[end] = true
+			queue = append(queue[:0], end)
+			for head := 0; head < len(queue); head++ {
+				at := queue[head]
+				for _, l := range s.links(at) {
+					if !done[l.Peer] && search.hops[l.Peer]+1 == search.hops[at] {
+						hull[l.Peer], done[l.Peer] = true, true
+						queue = append(queue, l.Peer)
+					}
+				}
+			}
+		}
+	}
+	return hull
+}
+
+// escape enters the tree of escape around a root: the dependencies of paths from the root
+// to all nodes, of paths from the nodes with hosts to the root, of turns from these into
+// other branches, and of all turns at the root.
+func (w *nueSearch) escape(root int32, hosts []int) {
+	enter := func(c, d int32) {
+		w.channelMark[c], w.channelMark[d] = nueEscape, nueEscape
+		w.mark[w.at(c, d)] = nueEscape
+	}
+	for _, n := range w.order {
+		for l := w.tree[n]; l >= 0; l = w.tree[w.begin[l]] {
+			w.channelMark[l] = nueEscape
+			node := w.begin[l]
+			next := w.tree[node]
+			if next < 0 {
+				break
+			}
+			enter(next, l)
+			if hosts[n] == 0 {
+				continue
+			}
+			enter(w.back[l], w.back[next])
+			for c := w.start[node]; c < w.start[node+1]; c++ {
+				if branch := w.tree[w.peer[c]]; branch >= 0 && w.begin[branch] == node && branch != l {
+					w.mark[w.at(w.back[l], branch)] = nueEscape
+				}
+			}
+		}
+	}
+	for c := w.start[root]; c < w.start[root+1]; c++ {
+		for d := w.start[root]; d < w.start[root+1]; d++ {
+			if c != d && w.tree[w.peer[c]] == c && w.tree[w.peer[d]] == d {
+				enter(w.back[c], d)
+			}
+		}
 	}
 }

@@ -3,13 +3,33 @@ package opensm
 import "slices"
 
 // channels are directions of cables between nodes: those out of node n are
-// start[n] to start[n+1]-1.
+// start[n] to start[n+1]-1. A dependency is of a channel on one that begins where it ends.
 type channels struct {
 	start []int32 // len = nodes+1
 	begin []int32 // by channel: node that it leaves
 	peer  []int32 // by channel: node at its end
 	back  []int32 // by channel: the other direction
+	slot  []int32 // by channel: where its dependencies are numbered from
+	slots int32   // number of all dependencies
 }
+
+// newChannels are the links of a subnet.
+func newChannels(s *Subnet) *channels {
+	c := &channels{start: s.Start}
+	for _, l := range s.Links {
+		c.add(l.From, l.Peer, l.Back)
+	}
+	return c
+}
+
+// add appends a channel; start is known.
+func (c *channels) add(begin, peer, back int32) {
+	c.begin, c.peer, c.back, c.slot = append(c.begin, begin), append(c.peer, peer), append(c.back, back), append(c.slot, c.slots)
+	c.slots += c.start[peer+1] - c.start[peer]
+}
+
+// at is the number of the dependency of channel a on channel b.
+func (c *channels) at(a, b int32) int32 { return c.slot[a] + b - c.start[c.peer[a]] }
 
 // ordered is the channel dependency graph of a layer of LASH or Nue with a topological
 // order of its channels, which new dependencies keep up to date (Pearce and Kelly,
@@ -17,11 +37,8 @@ type channels struct {
 // Experimental Algorithmics 2007): only channels between the two ends of a
 // dependency that runs against the order are looked at.
 type ordered struct {
-	c *channels
-	// uses counts the paths that need a dependency: of channel c on the i-th
-	// channel of the node at its end, uses[slot[c]+i].
-	uses  []int32
-	slot  []int32
+	*channels
+	uses  []int32 // by dependency: the paths that need it
 	place []int32 // by channel: its place in the order
 	// scratch
 	seen          []bool
@@ -30,20 +47,12 @@ type ordered struct {
 }
 
 func newOrdered(w *channels) *ordered {
-	g := &ordered{c: w, slot: make([]int32, len(w.peer)), place: make([]int32, len(w.peer)), seen: make([]bool, len(w.peer))}
-	size := int32(0)
-	for c, to := range w.peer {
+	g := &ordered{channels: w, uses: make([]int32, w.slots), place: make([]int32, len(w.peer)), seen: make([]bool, len(w.peer))}
+	for c := range g.place {
 		g.place[c] = int32(c)
-		g.slot[c] = size
-		size += w.start[to+1] - w.start[to]
 	}
-	g.uses = make([]int32, size)
 	return g
 }
-
-// at is the slot of the dependency of channel c on channel d, which begins where c
-// ends.
-func (g *ordered) at(c, d int32) int32 { return g.slot[c] + d - g.c.start[g.c.peer[c]] }
 
 // add enters one more use of a dependency unless it closes a cycle.
 func (g *ordered) add(c, d int32) (ok bool) {
@@ -64,8 +73,8 @@ func (g *ordered) reorder(c, d int32) bool {
 	cyclic := false
 	for i := 0; i < len(g.ahead) && !cyclic; i++ {
 		x := g.ahead[i]
-		to := g.c.peer[x]
-		for j, y := int32(0), g.c.start[to]; y < g.c.start[to+1]; j, y = j+1, y+1 {
+		to := g.peer[x]
+		for j, y := int32(0), g.start[to]; y < g.start[to+1]; j, y = j+1, y+1 {
 			if g.uses[g.slot[x]+j] == 0 || g.seen[y] || g.place[y] > high {
 				continue
 			}
@@ -89,9 +98,9 @@ func (g *ordered) reorder(c, d int32) bool {
 	for i := 0; i < len(g.behind); i++ {
 		y := g.behind[i]
 		// Channels that end where y begins come from the neighbours there.
-		begin := g.c.begin[y]
-		for b := g.c.start[begin]; b < g.c.start[begin+1]; b++ {
-			x := g.c.back[b]
+		begin := g.begin[y]
+		for b := g.start[begin]; b < g.start[begin+1]; b++ {
+			x := g.back[b]
 			if g.uses[g.at(x, y)] == 0 || g.seen[x] || g.place[x] < low {
 				continue
 			}

@@ -161,9 +161,9 @@ func TestOrdered(t *testing.T) {
 		g := newOrdered(&newLASH(s, lashSwitches(s)).channels)
 		var in []dependency
 		for range 200 {
-			c := int32(r.IntN(len(g.c.peer)))
-			next := g.c.peer[c]
-			d := g.c.start[next] + int32(r.IntN(int(g.c.start[next+1]-g.c.start[next])))
+			c := int32(r.IntN(len(g.peer)))
+			next := g.peer[c]
+			d := g.start[next] + int32(r.IntN(int(g.start[next+1]-g.start[next])))
 			want := !plainReaches(in, d, c)
 			if got := g.add(c, d); got != want {
 				t.Fatalf("%d on %d: added %t, a plain search says %t", d, c, got, want)

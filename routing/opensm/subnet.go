@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
 )
 
 // Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the
@@ -44,6 +43,7 @@ type Subnet struct {
 // Link is one end of a cable between switches.
 type Link struct {
 	Port uint8 // physical number here
+	From int32 // node here
 	Peer int32 // node at the other end
 	Back int32 // index of the other end in Subnet.Links
 	// Graph is the port's number in the graph.
@@ -79,16 +79,24 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 	if manager < 0 || int(manager) >= g.Terminals() {
 		return nil, fmt.Errorf("a subnet manager needs an adapter; the network has %d", g.Terminals())
 	}
-	names := withAggregation(ib.Names(g))
-	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Manager: manager, LMC: lmc}
-	s.Node = make([]int32, g.Switches())
-	for n, id := range s.Switches {
-		s.Node[id] = int32(n)
-	}
-	if err := s.wire(); err != nil {
+	s := Wire(g)
+	s.Manager, s.LMC = manager, lmc
+	if err := s.number(); err != nil {
 		return nil, err
 	}
 	return s, s.assignLIDs()
+}
+
+// Wire looks at a network without its LIDs and the numbers of its ports, for searches of
+// paths alone: they may be other than InfiniBand's.
+func Wire(g *topology.Graph) *Subnet {
+	names := withAggregation(ib.Names(g))
+	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Node: make([]int32, g.Switches())}
+	for n, id := range s.Switches {
+		s.Node[id] = int32(n)
+	}
+	s.wire()
+	return s
 }
 
 // withAggregation puts the ports of aggregation nodes behind the terminals.
@@ -109,14 +117,14 @@ type cable struct {
 }
 
 // wire lists the cables of every node in port order.
-func (s *Subnet) wire() error {
+func (s *Subnet) wire() {
 	at := make([]int32, s.Graph.NumPorts()) // index in Links
 	within := make([][]cable, len(s.Switches))
 	for i, a := range s.Names.Aggregation {
 		within[a.Switch] = append(within[a.Switch], cable{a.Port, topology.NoPort, topology.TerminalID(s.Graph.Terminals() + i)})
 	}
 	var cables []cable
-	for _, id := range s.Switches {
+	for n, id := range s.Switches {
 		s.Start = append(s.Start, int32(len(s.Links)))
 		s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
 		cables = append(cables[:0], within[id]...)
@@ -128,50 +136,59 @@ func (s *Subnet) wire() error {
 			}
 			cables = append(cables, c)
 		}
-		slices.SortFunc(cables, func(a, b cable) int { return cmp.Compare(a.number, b.number) })
-		for i, c := range cables {
-			if i > 0 && c.number == cables[i-1].number {
-				return fmt.Errorf("two cables at port %d of %s", c.number, s.Graph.SwitchName(id))
-			}
-			if c.number < 1 || c.number > 254 {
-				return fmt.Errorf("%s has a port %d: InfiniBand's are 1 to 254", s.Graph.SwitchName(id), c.number)
-			}
+		slices.SortStableFunc(cables, func(a, b cable) int { return cmp.Compare(a.number, b.number) })
+		for _, c := range cables {
 			if c.port == topology.NoPort {
 				s.Hosts = append(s.Hosts, Host{uint8(c.number), c.adapter})
 				continue
 			}
 			at[c.port] = int32(len(s.Links))
 			peer, _ := s.Graph.PeerPort(c.port)
-			s.Links = append(s.Links, Link{uint8(c.number), s.Node[s.Graph.PortSwitch[peer]], int32(peer), c.port})
+			s.Links = append(s.Links, Link{uint8(c.number), int32(n), s.Node[s.Graph.PortSwitch[peer]], int32(peer), c.port})
 		}
 	}
 	s.Start = append(s.Start, int32(len(s.Links)))
 	s.HostStart = append(s.HostStart, int32(len(s.Hosts)))
+	for l := range s.Links {
+		s.Links[l].Back = at[s.Links[l].Back]
+	}
+}
+
+// number checks the numbers of the ports and indexes the links by them.
+func (s *Subnet) number() error {
+	for _, id := range s.Switches {
+		var taken [256]bool
+		for _, port := range s.portNumbers(id) {
+			if port < 1 || port > 254 {
+				return fmt.Errorf("%s has a port %d: InfiniBand's are 1 to 254", s.Graph.SwitchName(id), port)
+			}
+			if taken[port] {
+				return fmt.Errorf("two cables at port %d of %s", port, s.Graph.SwitchName(id))
+			}
+			taken[port] = true
+		}
+	}
 	s.at = make([]int32, 256*len(s.Switches))
 	for i := range s.at {
 		s.at[i] = -1
 	}
-	for n := range s.nodes() {
-		for l := s.Start[n]; l < s.Start[n+1]; l++ {
-			s.Links[l].Back = at[s.Links[l].Back]
-			s.at[int(n)<<8|int(s.Links[l].Port)] = l
-		}
+	for l, link := range s.Links {
+		s.at[int(link.From)<<8|int(link.Port)] = int32(l)
 	}
 	return nil
 }
 
-// lidCounts is what a search for shortest paths asks about LIDs.
-func (s *Subnet) lidCounts() sssp.LIDCount {
-	return sssp.LIDCount{
-		Adapters: func(id topology.SwitchID) (list []topology.TerminalID) {
-			for _, h := range s.hosts(s.Node[id]) {
-				list = append(list, h.Terminal)
-			}
-			return list
-		},
-		Terminal: func(topology.TerminalID) int { return 1 << s.LMC },
-		Switch:   func(topology.SwitchID) int { return 1 },
+// portNumbers lists the physical numbers of a switch's ports, ascending.
+func (s *Subnet) portNumbers(id topology.SwitchID) []int32 {
+	first, end := s.Graph.Ports(id)
+	numbers := slices.Clone(s.Names.Port[first:end])
+	for _, a := range s.Names.Aggregation {
+		if a.Switch == id {
+			numbers = append(numbers, a.Port)
+		}
 	}
+	slices.Sort(numbers)
+	return numbers
 }
 
 // links lists the cables of node n to other switches, in port order.
@@ -221,16 +238,19 @@ func (s *Subnet) hostPort(t topology.TerminalID) uint8 {
 	return uint8(s.Names.Port[s.Graph.TerminalPort[t]])
 }
 
-// hostOrder lists the nodes with the most adapter ports first, equals in order:
-// the order in which the minhop family and sssp take destinations.
+// hostOrder lists the nodes with the most adapter ports first: the order in which the
+// minhop family and sssp take destinations.
 func (s *Subnet) hostOrder() []int32 {
+	return s.mostFirst(func(n int32) int { return len(s.hosts(n)) })
+}
+
+// mostFirst lists the nodes with the most of something first, equals in order.
+func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
 	order := make([]int32, s.nodes())
 	for n := range order {
 		order[n] = int32(n)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Compare(len(s.hosts(b)), len(s.hosts(a)))
-	})
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
 	return order
 }
 
@@ -245,33 +265,6 @@ func (s *Subnet) portOrder() []topology.TerminalID {
 	})
 	return order
 }
-
-// distances lists the hops between switches: [to*n+from], 255 where there is no
-// path. Networks with paths of 255 hops are an error.
-func (s *Subnet) distances() ([]uint8, error) {
-	n := len(s.Switches)
-	all := make([]uint8, n*n)
-	neighbors := s.Graph.Neighbors()
-	var row []int16
-	for to, id := range s.Switches {
-		row = neighbors.DistancesFrom(id, row)
-		out := all[to*n:][:n]
-		for from, d := range row {
-			switch {
-			case d == topology.Unreachable:
-				out[s.Node[from]] = noPath
-			case d >= noPath:
-				return nil, fmt.Errorf("a shortest path of %d hops: min-hop tables hold at most %d", d, noPath-1)
-			default:
-				out[s.Node[from]] = uint8(d)
-			}
-		}
-	}
-	return all, nil
-}
-
-// noPath is the hop count, and the port, of what cannot be reached.
-const noPath = 255
 
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.

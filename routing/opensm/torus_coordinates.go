@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // point is a position in a torus.
@@ -88,18 +89,16 @@ func (p *placer) set(n int32, at point) error {
 
 // seed places the switches of the configuration's links.
 func (p *placer) seed() error {
-	byGUID := map[uint64]int32{}
-	for n := range p.s.nodes() {
-		byGUID[p.s.guid(n)] = n
-	}
+	byGUID := ib.NewIdentities(p.s.Names).Switches
 	center := int32(-1)
 	for direction, links := range p.c.Links {
 		for _, link := range links {
-			from, known := byGUID[link[0]]
-			to, alsoKnown := byGUID[link[1]]
+			a, known := byGUID[link[0]]
+			b, alsoKnown := byGUID[link[1]]
 			if !known || !alsoKnown {
 				return fmt.Errorf("%s 0x%x 0x%x: no such switch", torusLinks[direction], link[0], link[1])
 			}
+			from, to := p.s.Node[a], p.s.Node[b]
 			if !slices.Contains(p.neighbors[from], to) {
 				return fmt.Errorf("%s 0x%x 0x%x: no cable joins them", torusLinks[direction], link[0], link[1])
 			}

@@ -1,6 +1,8 @@
 package opensm
 
-import "slices"
+import (
+	"slices"
+)
 
 func init() {
 	register(Engine{
@@ -36,15 +38,10 @@ func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 	d := directed{s: s, start: up, forbidden: [2]direction{down, up}}
 	d.rank = s.ranks(roots)
 	d.between = func(from, to int32) direction {
-		switch from, to := d.rank[from], d.rank[to]; {
-		case to < from:
-			return up
-		case to > from:
-			return down
-		case from == 0:
-			return up
+		if step := d.byRank(from, to); step != level {
+			return step
 		}
-		if s.guid(from) > s.guid(to) {
+		if d.rank[from] == 0 || s.guid(from) > s.guid(to) {
 			return up
 		}
 		return down
@@ -93,25 +90,135 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 	return roots
 }
 
-// ranks are the distances from the nearest of some switches; 255 where no path
-// leads.
-func (s *Subnet) ranks(from []int32) []uint8 {
-	rank := make([]uint8, len(s.Switches))
-	for n := range rank {
-		rank[n] = noPath
+func init() {
+	register(Engine{
+		Name:   "dnup",
+		Doc:    "down*/up*: up*/down* with ranks that rise from the switches with adapters",
+		Source: "OpenSM's osm_ucast_dnup.c",
+		Route:  routeDownUp,
+	})
+}
+
+// routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a
+// path must not come nearer to them and then leave again on its way, seen from
+// the destination; steps between equal ranks are free, so that rings of switches
+// with adapters can deadlock.
+func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
+	var leaves []int32
+	for n := range s.nodes() {
+		if len(s.hosts(n)) > 0 {
+			leaves = append(leaves, n)
+		}
 	}
-	queue := slices.Clone(from)
-	for _, n := range from {
-		rank[n] = 0
+	d := directed{s: s, start: down, forbidden: [2]direction{up, down}}
+	d.rank = s.ranks(leaves)
+	d.between = d.byRank
+	b := balancer{s: s, o: o}
+	return b.route("dnup", d.hops(func(int32) bool { return false }, nil))
+}
+
+// direction is that of a step between switches.
+type direction uint8
+
+const (
+	up direction = iota
+	down
+	level
+)
+
+// directed searches the shortest paths that obey a rule about up and down, from
+// destinations to sources.
+type directed struct {
+	s         *Subnet
+	rank      []uint8
+	start     direction                      // in which a search begins
+	forbidden [2]direction                   // a step of the second must not follow one of the first
+	between   func(from, to int32) direction // of a step
+}
+
+// byRank is the direction of a step to a lower or higher rank, level between equal ones.
+func (d *directed) byRank(from, to int32) direction {
+	switch from, to := d.rank[from], d.rank[to]; {
+	case to < from:
+		return up
+	case to > from:
+		return down
 	}
-	for head := 0; head < len(queue); head++ {
-		n := queue[head]
-		for _, l := range s.links(n) {
-			if rank[l.Peer] == noPath && rank[n] < noPath-1 {
-				rank[l.Peer] = rank[n] + 1
-				queue = append(queue, l.Peer)
+	return level
+}
+
+// hops is the matrix of the legal paths: a search from each destination. Where
+// unrestricted says so, all paths to a destination are legal. Cost: about switches
+// times links, more where switches are reached again by a shorter way.
+func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMatrix {
+	n := len(d.s.Switches)
+	m := hopMatrix{n, make([]uint8, len(d.s.Links)*n)}
+	step := make([]direction, len(d.s.Links)) // from the switch of the link
+	for from := range d.s.nodes() {
+		for l := d.s.Start[from]; l < d.s.Start[from+1]; l++ {
+			step[l] = d.between(from, d.s.Links[l].Peer)
+		}
+	}
+	w := directedSearch{
+		directed: d, step: step,
+		least:   make([]uint8, n),
+		by:      make([]uint8, len(d.s.Links)),
+		current: make([]direction, n),
+		waiting: make([]bool, n),
+	}
+	for to := range d.s.nodes() {
+		if unrestricted(to) {
+			for l, link := range d.s.Links {
+				m.hops[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
+			}
+			continue
+		}
+		w.search(to)
+		for l, h := range w.by {
+			m.hops[l*n+int(to)] = h
+		}
+	}
+	return m
+}
+
+type directedSearch struct {
+	*directed
+	step    []direction
+	least   []uint8 // len = nodes: fewest hops to the destination
+	by      []uint8 // len = links: hops to the destination by the link
+	current []direction
+	waiting []bool
+	queue   []int32
+}
+
+// search enters the hops to one destination. A switch waits in the queue once at
+// a time, with the direction of the step that put it there.
+func (w *directedSearch) search(to int32) {
+	for n := range w.least {
+		w.least[n] = noPath
+	}
+	for l := range w.by {
+		w.by[l] = noPath
+	}
+	w.least[to], w.current[to] = 0, w.start
+	w.queue = append(w.queue[:0], to)
+	for head := 0; head < len(w.queue); head++ {
+		n := w.queue[head]
+		w.waiting[n] = false
+		for l := w.s.Start[n]; l < w.s.Start[n+1]; l++ {
+			if w.current[n] == w.forbidden[0] && w.step[l] == w.forbidden[1] {
+				continue
+			}
+			link := &w.s.Links[l]
+			if w.least[n] >= noPath-1 || w.least[n]+1 >= w.by[link.Back] {
+				continue
+			}
+			w.by[link.Back] = w.least[n] + 1
+			w.least[link.Peer] = min(w.least[link.Peer], w.least[n]+1)
+			if !w.waiting[link.Peer] {
+				w.waiting[link.Peer], w.current[link.Peer] = true, w.step[l]
+				w.queue = append(w.queue, link.Peer)
 			}
 		}
 	}
-	return rank
 }

@@ -14,7 +14,7 @@ import (
 
 // randomEras is some random faults of a graph, that come and go, but for the
 // channels within groups.
-func randomEras(g *topology.Graph, seed uint64) []topology.Era {
+func randomPeriods(g *topology.Graph, seed uint64) []topology.Period {
 	r := sim.NewStream(seed, "eras", 0)
 	var failures []topology.Failure
 	for i := range 3 {
@@ -29,14 +29,14 @@ func randomEras(g *topology.Graph, seed uint64) []topology.Era {
 		}
 		failures = append(failures, f)
 	}
-	return topology.Eras(g, failures)
+	return topology.Periods(g, failures)
 }
 
 // ConformAroundFaults walks every path of every variant of a routing that goes
 // around faults ([routing.AroundFaults]), in the networks that faulty makes for
 // some seeds and in one of each family, with random faults that come and go. In
-// each era every pair of terminals that is joined is served by the channels that
-// are up, and no other is; over all eras together, mixed on the way of a packet,
+// each period every pair of terminals that is joined is served by the channels that
+// are up, and no other is; over all periods together, mixed on the way of a packet,
 // no channel dependencies form a cycle. Faults that a routing says it cannot go
 // around are passed over, and so are choices that it refuses beside faults.
 func ConformAroundFaults(t *testing.T, name string, seeds uint64, faulty func(seed uint64) []topologytest.Network) {
@@ -53,7 +53,7 @@ func ConformAroundFaults(t *testing.T, name string, seeds uint64, faulty func(se
 					if n.Topology.Graph().SwitchLinks() == 0 {
 						continue
 					}
-					err := checkEras(t, n, v, seed)
+					err := checkPeriods(t, n, v, seed)
 					var setting *param.ParamError
 					if errors.As(err, &setting) && setting.Key == v.Key {
 						refused = true
@@ -71,11 +71,11 @@ func ConformAroundFaults(t *testing.T, name string, seeds uint64, faulty func(se
 
 // checkEras checks one network; the error is that of a routing that does not go
 // around the faults drawn.
-func checkEras(t testing.TB, n topologytest.Network, v Variant, seed uint64) error {
+func checkPeriods(t testing.TB, n topologytest.Network, v Variant, seed uint64) error {
 	t.Helper()
 	g := n.Topology.Graph()
-	eras := randomEras(g, seed)
-	all, err := routing.BuildEras(routing.Env{Topology: n.Topology}, eras, func(env routing.Env) (fabric.Routing, error) {
+	periods := randomPeriods(g, seed)
+	all, err := routing.BuildPeriods(routing.Env{Topology: n.Topology}, periods, func(env routing.Env) (fabric.Routing, error) {
 		return routing.Registry.Build(v.Routing, v.Config, env)
 	})
 	if err != nil {
@@ -84,19 +84,19 @@ func checkEras(t testing.TB, n topologytest.Network, v Variant, seed uint64) err
 	if c, _ := Certificate(t, n.Topology, all, all.VCs()); !c.Acyclic() && !v.CanDeadlock {
 		t.Errorf("%s, seed %d: %s", n.Name, seed, c.Describe(g))
 	}
-	for i, era := range eras {
-		checkEra(t, n.Topology, all.During(i), era.Down, all.VCs())
+	for i, period := range periods {
+		checkPeriod(t, n.Topology, all.During(i), period.Down, all.VCs())
 	}
 	return nil
 }
 
 // checkEra walks the paths of all pairs in a network with faults.
-func checkEra(t testing.TB, topo topology.Topology, r fabric.Routing, down *topology.Down, vcs int) {
+func checkPeriod(t testing.TB, topo topology.Topology, r fabric.Routing, down *topology.Down, vcs int) {
 	t.Helper()
 	g := topo.Graph()
 	part := down.Components()
 	if r.VCs() != vcs {
-		t.Errorf("%d virtual channels in one era, %d in all", r.VCs(), vcs)
+		t.Errorf("%d virtual channels in one period, %d in all", r.VCs(), vcs)
 	}
 	for src := range topology.TerminalID(g.Terminals()) {
 		for dst := range topology.TerminalID(g.Terminals()) {

@@ -44,6 +44,10 @@ func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, inputError(err)
 	}
+	return open(f, limit)
+}
+
+func open(f fs.File, limit int64) (*input, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -76,12 +80,30 @@ func ReadInput(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return in.(*input).whole()
+}
+
+// ReadInputIn is [ReadInput] of a file in a folder.
+func ReadInputIn(folder fs.FS, path string, limit int64) ([]byte, error) {
+	f, err := folder.Open(path)
+	if err != nil {
+		return nil, inputError(err)
+	}
+	in, err := open(f, limit)
+	if err != nil {
+		return nil, err
+	}
+	return in.whole()
+}
+
+// whole reads and closes it.
+func (in *input) whole() ([]byte, error) {
 	defer in.Close()
 	var content bytes.Buffer
-	if info, err := in.(*input).file.Stat(); err == nil && info.Mode().IsRegular() {
+	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() {
 		content.Grow(int(info.Size()) + bytes.MinRead)
 	}
-	_, err = content.ReadFrom(in)
+	_, err := content.ReadFrom(in)
 	return content.Bytes(), err
 }
 
@@ -117,7 +139,7 @@ func inputError(err error) error {
 
 // input is a file being read.
 type input struct {
-	file        *os.File
+	file        fs.File
 	content     io.Reader
 	close       func()
 	kind        string // of compression; "" for none

@@ -173,7 +173,7 @@ func (p *lftParser) parse(line int, text string) {
 func (p *lftParser) begin(line int, guid string, open bool) {
 	p.close()
 	v, err := strconv.ParseUint(guid, 0, 64)
-	s, known := p.switches[v]
+	s, known := p.Switches[v]
 	before, cut := p.at, p.open
 	p.skipping, p.at = true, -1
 	switch {
@@ -262,7 +262,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 	if _, text, ok := strings.Cut(rest, "portguid 0x"); ok {
 		text = text[:hexDigits(text)]
 		guid, err := strconv.ParseUint(text, 16, 64)
-		if to, known := p.ends[guid]; err == nil && known {
+		if to, known := p.byGUID(guid); err == nil && known {
 			p.lfts.lids.put(int(lid), to)
 			p.enter(e, to)
 		} else if p.within[guid] {
@@ -351,7 +351,7 @@ func (p *lftParser) end(line int) {
 	}
 	for s, listed := range p.listed {
 		if !listed && !p.Full() {
-			p.ProblemAt(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.names.SwitchGUID[s])
+			p.ProblemAt(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.SwitchGUID[s])
 		}
 	}
 }

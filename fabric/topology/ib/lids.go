@@ -1,6 +1,132 @@
 package ib
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Where the simulator ibsim starts to number GUIDs.
+const (
+	ibsimAdapterGUID = 0x100000
+	ibsimSwitchGUID  = 0x200000
+)
+
+// Names returns the InfiniBand identities of a network: those of an imported
+// one as they are, and what is missing as it would be in an ibsim netlist
+// ([WriteSim]) of a generated network: one adapter of one port for each
+// terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
+// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
+// must not be changed.
+func Names(g *topology.Graph) *topology.Names {
+	n := &topology.Names{}
+	if g.Names != nil {
+		*n = *g.Names
+	}
+	switches, terminals := g.Switches(), g.Terminals()
+	fill(&n.Port, g.NumPorts(), func(p int) int32 { return int32(g.LocalPort(topology.PortID(p)) + 1) })
+	fill(&n.Switch, switches, func(s int) string { return fmt.Sprintf("S%d", s) })
+	fill(&n.SwitchGUID, switches, func(s int) uint64 { return ibsimSwitchGUID + uint64(s) })
+	fill(&n.SwitchLID, switches, func(s int) int32 { return int32(terminals + s + 1) })
+	fill(&n.SwitchPorts, switches, func(s int) int32 {
+		most := int32(1)
+		first, end := g.Ports(topology.SwitchID(s))
+		for p := first; p < end; p++ {
+			most = max(most, n.Port[p])
+		}
+		return most
+	})
+	fill(&n.Terminal, terminals, func(t int) string { return fmt.Sprintf("H%d", t) })
+	fill(&n.NodeGUID, terminals, func(t int) uint64 { return ibsimAdapterGUID + 2*uint64(t) })
+	fill(&n.NodePort, terminals, func(int) int32 { return 1 })
+	fill(&n.PortGUID, terminals, func(t int) uint64 { return n.NodeGUID[t] + uint64(n.NodePort[t]) })
+	fill(&n.TerminalLID, terminals, func(t int) int32 { return int32(t + 1) })
+	fill(&n.TerminalNode, terminals, func(t int) int32 { return int32(t) })
+	n.Switch, n.Terminal = onOneLine(n.Switch), onOneLine(n.Terminal)
+	return n
+}
+
+// onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
+// descriptions of nodes.
+func onOneLine(names []string) []string {
+	control := func(r rune) bool { return unicode.IsControl(r) }
+	for i, name := range names {
+		if strings.ContainsFunc(name, control) {
+			names = slices.Clone(names) // the graph's own stay
+			for j := i; j < len(names); j++ {
+				names[j] = strings.Map(func(r rune) rune {
+					if control(r) {
+						return ' '
+					}
+					return r
+				}, names[j])
+			}
+			break
+		}
+	}
+	return names
+}
+
+// fill makes a list of n values unless there is one.
+func fill[E any](list *[]E, n int, value func(i int) E) {
+	if *list == nil {
+		*list = make([]E, n)
+		for i := range *list {
+			(*list)[i] = value(i)
+		}
+	}
+}
+
+// lmcOf reads a list of LMCs that may be nil.
+func lmcOf(lmcs []uint8, i int) uint8 {
+	if lmcs == nil {
+		return 0
+	}
+	return lmcs[i]
+}
+
+// adaptersOf groups the terminals of a network by adapter: the terminals of each
+// one, in order of the adapters' first terminals.
+func adaptersOf(n *topology.Names) [][]topology.TerminalID {
+	var list [][]topology.TerminalID
+	index := map[int32]int{}
+	for t, node := range n.TerminalNode {
+		i, known := index[node]
+		if !known {
+			i = len(list)
+			index[node] = i
+			list = append(list, nil)
+		}
+		list[i] = append(list[i], topology.TerminalID(t))
+	}
+	return list
+}
+
+// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
+// GUID in network byte order, compared as a little-endian number, so that the
+// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
+// the 257th on.
+func CompareGUID(a, b uint64) int {
+	return cmp.Compare(bits.ReverseBytes64(a), bits.ReverseBytes64(b))
+}
+
+// GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
+// breaks most of OpenSM's ties.
+func GUIDOrder(names *topology.Names) []topology.SwitchID {
+	order := make([]topology.SwitchID, len(names.SwitchGUID))
+	for s := range order {
+		order[s] = topology.SwitchID(s)
+	}
+	slices.SortFunc(order, func(a, b topology.SwitchID) int {
+		return CompareGUID(names.SwitchGUID[a], names.SwitchGUID[b])
+	})
+	return order
+}
 
 // maxUnicastLID is the highest LID of a port (InfiniBand Architecture
 // Specification, volume 1, 4.1.3); those above are of multicast groups.
@@ -82,36 +208,55 @@ func (l *LIDs) Switch(lid int) (topology.SwitchID, bool) {
 // Highest is the highest LID known; 0 if none is.
 func (l *LIDs) Highest() int { return max(0, len(l.end)-1) }
 
+// Identities finds the switches and terminals of a fabric by GUID.
+type Identities struct {
+	Names     *topology.Names
+	Switches  map[uint64]topology.SwitchID
+	Terminals map[uint64]topology.TerminalID // by port GUID
+}
+
+// NewIdentities takes the GUIDs of [Names].
+func NewIdentities(names *topology.Names) *Identities {
+	ids := &Identities{names, make(map[uint64]topology.SwitchID, len(names.SwitchGUID)), make(map[uint64]topology.TerminalID, len(names.PortGUID))}
+	for s, guid := range names.SwitchGUID {
+		ids.Switches[guid] = topology.SwitchID(s)
+	}
+	for t, guid := range names.PortGUID {
+		ids.Terminals[guid] = topology.TerminalID(t)
+	}
+	return ids
+}
+
 // subnet finds the parts of a fabric by what dumps call them.
 type subnet struct {
-	graph    *topology.Graph
-	names    *topology.Names
-	switches map[uint64]topology.SwitchID // by GUID
-	ends     map[uint64]int               // by port GUID: terminals, then switches
-	lids     *LIDs                        // as stated
-	within   map[uint64]bool              // port GUIDs of aggregation nodes
+	*Identities
+	graph  *topology.Graph
+	lids   *LIDs           // as stated
+	within map[uint64]bool // port GUIDs of aggregation nodes
 }
 
 func newSubnet(g *topology.Graph) *subnet {
-	n := &subnet{graph: g, names: Names(g), switches: map[uint64]topology.SwitchID{}, ends: map[uint64]int{}, lids: StatedLIDs(g), within: map[uint64]bool{}}
-	for _, a := range n.names.Aggregation {
+	n := &subnet{NewIdentities(Names(g)), g, StatedLIDs(g), map[uint64]bool{}}
+	for _, a := range n.Names.Aggregation {
 		n.within[a.PortGUID] = true
 	}
-	for t, guid := range n.names.PortGUID {
-		n.ends[guid] = t
-	}
-	for s, guid := range n.names.SwitchGUID {
-		n.ends[guid] = g.Terminals() + s
-		n.switches[guid] = topology.SwitchID(s)
-	}
 	return n
+}
+
+// byGUID is the destination with a port GUID: a terminal, or terminals + a switch.
+func (n *subnet) byGUID(guid uint64) (destination int, known bool) {
+	if s, known := n.Switches[guid]; known {
+		return n.graph.Terminals() + int(s), true
+	}
+	t, known := n.Terminals[guid]
+	return int(t), known
 }
 
 // port is the port of a switch with a physical number; NoPort if it has no cable.
 func (n *subnet) port(s topology.SwitchID, number int) topology.PortID {
 	first, end := n.graph.Ports(s)
 	for p := first; p < end; p++ {
-		if int(n.names.Port[p]) == number {
+		if int(n.Names.Port[p]) == number {
 			return p
 		}
 	}

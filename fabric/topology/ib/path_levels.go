@@ -121,7 +121,7 @@ func (p *levelParser) lid(line int, text string, base int) int {
 // source turns to the port with a GUID.
 func (p *levelParser) source(line int, text string) {
 	guid, err := strconv.ParseUint(text, 0, 64)
-	to, known := p.ends[guid]
+	to, known := p.byGUID(guid)
 	p.at, p.skipping = to, true
 	if err != nil || !known && !p.within[guid] {
 		p.ProblemAt(line, "GUID %s is not in the fabric", text)

@@ -2,8 +2,11 @@ package ib
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
@@ -115,4 +118,138 @@ func init() {
 	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
 	register("ibdiagnet", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV)
 	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim)
+}
+
+// discoverNode matches a node record whose id is made of a GUID.
+var discoverNode = regexp.MustCompile(`(?m)^\s*(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(?:0x)?[0-9A-Fa-f]+"`)
+
+// dbNodes matches the beginning of the nodes of ibdiagnet's db_csv.
+var dbNodes = regexp.MustCompile(`(?m)^\s*START_NODES\s*$`)
+
+// anyNode matches a node record.
+var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
+
+// ReadFile reads a network from a file in any format that is known:
+// "ibnetdiscover", "ibdiagnet", "ibsim" or "json" (see [topology.FileConfig]). An
+// empty format is found out from the content: JSON starts with a brace,
+// ibnetdiscover's node ids are made of GUIDs.
+func ReadFile(path, format string) (topology.Topology, error) {
+	data, err := input.ReadInput(path, input.MaxInput)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	if err := input.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", path, err)
+	}
+	if format == "" {
+		if format = formatOf(data); format == "" {
+			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON", path)
+		}
+	}
+	var im *Imported
+	switch format {
+	case "json":
+		g, err := topology.ReadJSON(path, data)
+		if err != nil {
+			return nil, err
+		}
+		return topology.NewFileNetwork(g), nil
+	case "ibnetdiscover":
+		im, err = ReadNetDiscover(bytes.NewReader(data), path)
+	case "ibdiagnet":
+		im, err = ReadDBCSV(bytes.NewReader(data), path)
+	case "ibsim":
+		im, err = ReadSim(bytes.NewReader(data), path)
+	default:
+		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibdiagnet, ibsim or json")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return im, nil
+}
+
+// formatOf finds the format of a file out from its content; empty: it has none that
+// is known.
+func formatOf(data []byte) string {
+	switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {
+	case bytes.HasPrefix(text, []byte("{")):
+		return "json"
+	case dbNodes.Match(data):
+		return "ibdiagnet"
+	case discoverNode.Match(data):
+		return "ibnetdiscover"
+	case anyNode.Match(data):
+		return "ibsim"
+	}
+	return ""
+}
+
+// otherFormat is the error for a file that cannot be read in one format, and is in
+// another; else it is err.
+func otherFormat(err error, path, format string, data []byte) error {
+	is := formatOf(data)
+	if is == "" || is == format {
+		return err
+	}
+	if is == "json" {
+		is = "file"
+	}
+	return fmt.Errorf("%s:1: this looks like topology.type = %q, not %q", path, is, format)
+}
+
+// device matches the last word of an adapter's description where the word before
+// names its host: what drivers call adapters ("mlx5_0", "ibp65s0") and what the
+// subnet agents of old ones did ("HCA-1").
+var device = regexp.MustCompile(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(ib|ro)\w*\d+\w*)$`)
+
+// hostsOf numbers the hosts of terminals by the names of their adapters: those
+// described as "HOST DEVICE" with one host and different devices are rails of one
+// host. Adapters that share both words, as those of clusters do where nobody has set
+// host names, are hosts of their own. nil: no host has several terminals.
+func hostsOf(n *topology.Names) []int32 {
+	type adapter struct{ host, device string }
+	name := func(t int) (a adapter, ok bool) {
+		words := strings.Fields(n.Terminal[t])
+		if len(words) < 2 || !device.MatchString(words[len(words)-1]) {
+			return a, false
+		}
+		return adapter{strings.Join(words[:len(words)-1], " "), words[len(words)-1]}, true
+	}
+	owner := map[adapter]int32{}   // adapter by its name
+	ambiguous := map[string]bool{} // hosts by name
+	for t, node := range n.TerminalNode {
+		if a, ok := name(t); ok {
+			if first, known := owner[a]; known && first != node {
+				ambiguous[a.host] = true
+			}
+			owner[a] = node
+		}
+	}
+	byName := map[string]int32{}
+	byNode := map[int32]int32{}
+	hosts := make([]int32, len(n.Terminal))
+	several := false
+	next := int32(0)
+	for t, node := range n.TerminalNode {
+		host, known := byNode[node]
+		a, ok := name(t)
+		if ok = ok && !ambiguous[a.host]; ok && !known {
+			host, known = byName[a.host]
+		}
+		if !known {
+			host = next
+			next++
+		}
+		several = several || known
+		byNode[node] = host
+		if ok {
+			byName[a.host] = host
+		}
+		hosts[t] = host
+	}
+	if !several {
+		return nil
+	}
+	return hosts
 }

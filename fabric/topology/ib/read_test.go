@@ -3,15 +3,18 @@ package ib
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // TestConformance holds the topologies that this package registers, which are files,
@@ -162,3 +165,84 @@ caguid=0xd0
 Ca	1 "H-00000000000000d0"		# "d"
 [1](d1) 	"S-000000000000000b"[4]		# lid 5 lmc 0 "leaf b" lid 2 4xNDR
 `
+
+func TestReadFileFindsTheFormat(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var json bytes.Buffer
+	if err := topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path     string
+		switches int
+	}{
+		{put("small.txt", []byte(smallFabric)), 2},
+		{put("small.json", json.Bytes()), 2},
+		{filepath.Join("testdata", "psmn-x5-2020-qdr-ddr.txt"), 11},
+		{filepath.Join("testdata", "ring.net"), 3},
+		{put("mark.txt", []byte("\ufeff[root@mgmt ~]# ibnetdiscover\r\n"+smallFabric)), 2},
+	} {
+		topo, err := ReadFile(c.path, "")
+		if err != nil {
+			t.Errorf("%s: %v", c.path, err)
+		} else if n := topo.Graph().Switches(); n != c.switches {
+			t.Errorf("%s: %d switches, want %d", c.path, n, c.switches)
+		}
+	}
+	for _, c := range []struct{ name, text, format, want string }{
+		{"none.txt", "hello\n", "", "none.txt:1: neither"},
+		{"empty.txt", "", "", "empty.txt:1: neither"},
+		{"cut.txt", smallFabric[:300], "", "cut.txt:"},
+		{"small.net", smallFabric, "dot", "topology format dot"},
+	} {
+		if topo, err := ReadFile(put(c.name, []byte(c.text)), c.format); err == nil || topo != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v, want %q", c.name, topo, err, c.want)
+		}
+	}
+	if _, err := ReadFile(filepath.Join(dir, "absent"), ""); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+// TestWrongType: a file in another format than its type says is one error, which
+// names the type that reads it.
+func TestWrongType(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net")
+	if err := os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"ibnetdiscover": `topology.type = "ibsim"`, "ibdiagnet": `topology.type = "ibsim"`, "ibsim": "<nil>"} {
+		_, err := topology.Registry.New(name, struct{}{}, param.Set("path", path))
+		if got := fmt.Sprint(err); strings.Count(got, "\n") > 0 || !strings.Contains(got, want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestHostsOf(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		names []string
+		nodes []int32
+		want  []int32
+	}{
+		{"a port each", []string{"a mlx5_0", "b mlx5_0", "c HCA-1"}, []int32{0, 1, 2}, nil},
+		{"two adapters", []string{"a mlx5_0", "b mlx5_0", "a mlx5_1"}, []int32{0, 1, 2}, []int32{0, 1, 0}},
+		{"two ports of one", []string{"a mlx5_0", "a mlx5_0", "b mlx5_0"}, []int32{0, 0, 1}, []int32{0, 0, 1}},
+		{"both", []string{"a HCA-1", "a HCA-2", "a HCA-2"}, []int32{0, 1, 1}, []int32{0, 0, 0}},
+		{"nobody set a name", []string{"localhost mlx5_0", "localhost mlx5_1", "localhost mlx5_0"}, []int32{0, 1, 2}, nil},
+		{"no device", []string{"gateway one", "gateway two", ""}, []int32{0, 1, 2}, nil},
+		{"unnamed with two ports", []string{"", ""}, []int32{4, 4}, []int32{0, 0}},
+	} {
+		if got := hostsOf(&topology.Names{Terminal: c.names, TerminalNode: c.nodes}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

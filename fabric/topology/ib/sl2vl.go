@@ -146,7 +146,7 @@ func (p *sl2vlParser) parse(line int, text string) {
 // guid turns to the node with a GUID.
 func (p *sl2vlParser) guid(line int, text string) {
 	guid, err := strconv.ParseUint(text, 0, 64)
-	to, known := p.ends[guid]
+	to, known := p.byGUID(guid)
 	if p.within[guid] {
 		p.at, p.skipping = -1, true
 		return
@@ -193,7 +193,7 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 		return
 	}
 	s := topology.SwitchID(p.at - p.graph.Terminals())
-	if most := int(p.names.SwitchPorts[s]); errIn != nil || errOut != nil || in > most || out > most {
+	if most := int(p.Names.SwitchPorts[s]); errIn != nil || errOut != nil || in > most || out > most {
 		p.ProblemAt(line, "ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
 		return
 	}
@@ -215,7 +215,7 @@ func (p *sl2vlParser) end(line int) {
 		for in := first; in < end; in++ {
 			for out := first; out < end && !p.Full(); out++ {
 				if in != out && !p.seen[p.m.cell(in, out)] {
-					p.ProblemAt(line, "no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.names.Port[in], p.names.Port[out])
+					p.ProblemAt(line, "no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.Names.Port[in], p.Names.Port[out])
 					in, out = end, end // one says it
 				}
 			}

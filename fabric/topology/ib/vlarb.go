@@ -128,7 +128,7 @@ func (p *vlarbParser) find(line int, lidText, portText string) int {
 	if !ok || to == p.lids.aggregation() {
 		return noPort
 	}
-	if most := int(p.names.SwitchPorts[s]); number > most {
+	if most := int(p.Names.SwitchPorts[s]); number > most {
 		p.ProblemAt(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
 		return noPort
 	}

@@ -159,7 +159,7 @@ func TestJobProblems(t *testing.T) {
 	// Where the subnet manager's own tables lead nowhere, the group is named.
 	lost := good
 	lost.Engine = "minhop-mc"
-	lost.Matrix = &LIDMatrix{graph: graph, n: 3, least: bytes.Repeat([]byte{multicast.Unreachable}, 9), lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
+	lost.Matrix = &LIDMatrix{hopTable: newHopTable(3), graph: graph, lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
 	if _, err := lost.Run(); err == nil || !strings.Contains(err.Error(), `"minhop-mc": g.sa:1: MLID 0xc002: `) {
 		t.Errorf("%v, want the line of the group", err)
 	}

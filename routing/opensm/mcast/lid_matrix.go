@@ -8,9 +8,32 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/input"
 )
+
+// Whose rows come in a dump that lists rows switch by switch, where it is no
+// switch of the fabric.
+const (
+	noSwitch      topology.SwitchID = -1 // before the first
+	unknownSwitch topology.SwitchID = -2 // after one that the fabric does not have: its rows say nothing new
+)
+
+// cutHex reads the hexadecimal number after prefix, with or without 0x, up to a
+// space, colon or the end.
+func cutHex(text, prefix string) (uint64, bool) {
+	_, rest, ok := strings.Cut(text, prefix)
+	if !ok {
+		return 0, false
+	}
+	rest = strings.TrimPrefix(rest, "0x")
+	if end := strings.IndexAny(rest, " \t:"); end >= 0 {
+		rest = rest[:end]
+	}
+	v, err := strconv.ParseUint(rest, 16, 64)
+	return v, err == nil
+}
 
 // LIDMatrix is the min-hop table that a subnet manager holds after its unicast
 // routing, as OpenSM dumps it (opensm-lid-matrix.dump): hop counts by switch,
@@ -18,9 +41,8 @@ import (
 // down*, dimension order) it says other than [multicast.MinHop], and multicast follows
 // it.
 type LIDMatrix struct {
+	hopTable
 	graph  *topology.Graph
-	n      int
-	least  []uint8           // len = n*n: [to*n+from], 255 where there is no path
 	lowest []topology.PortID // len = n*n: [to*n+from]
 }
 
@@ -28,10 +50,8 @@ type LIDMatrix struct {
 func (m *LIDMatrix) Graph() *topology.Graph { return m.graph }
 
 // Hops is the smallest hop count from s to t, or Unreachable.
-func (m *LIDMatrix) Hops(s, t topology.SwitchID) int { return int(m.least[int(t)*m.n+int(s)]) }
+func (m *LIDMatrix) Hops(s, t topology.SwitchID) int { return int(m.rowTo(t)[s]) }
 
-func (m *LIDMatrix) rowTo(w topology.SwitchID) []uint8 { return m.least[int(w)*m.n : (int(w)+1)*m.n] }
-func (m *LIDMatrix) symmetric() bool                   { return false }
 func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
@@ -42,12 +62,12 @@ func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 // of switches; rows of hosts (which some engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
-	m := &LIDMatrix{graph: graph, n: n, least: make([]uint8, n*n), lowest: make([]topology.PortID, n*n)}
-	for i := range m.least {
-		m.least[i], m.lowest[i] = multicast.Unreachable, topology.NoPort
+	m := &LIDMatrix{newHopTable(n), graph, make([]topology.PortID, n*n)}
+	for i := range m.lowest {
+		m.lowest[i] = topology.NoPort
 	}
 	in := input.NewLines(r, name)
-	ids := newIdentities(graph)
+	ids := ib.NewIdentities(ib.Names(graph))
 	from := noSwitch
 	rows := make([]int, n) // per switch: rows read
 	seen := make([]bool, n*n)
@@ -60,7 +80,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 			guid, ok := cutHex(text, "guid ")
 			if !ok {
 				in.Problem("a switch without a GUID: %s", input.Quote(text))
-			} else if s, known := ids.switches[guid]; !known {
+			} else if s, known := ids.Switches[guid]; !known {
 				in.Problem("switch %016x is not in the fabric", guid)
 			} else {
 				from = s
@@ -88,15 +108,15 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 
 // readRow reads "0x0003: 02 ff ff ff ff 02 # portguid 0x0000000000200001":
 // destination LID, smallest count, count by port.
-func (m *LIDMatrix) readRow(in *input.Lines, ids *identities, from topology.SwitchID, rows []int, seen []bool) {
+func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.SwitchID, rows []int, seen []bool) {
 	values, comment, _ := strings.Cut(in.Text, "#")
 	guid, ok := cutHex(comment, "portguid ")
 	if !ok {
 		in.Problem("row without a port GUID: %s", input.Quote(in.Text))
 		return
 	}
-	to, isSwitch := ids.switches[guid]
-	if _, isHost := ids.terminals[guid]; !isSwitch && !isHost {
+	to, isSwitch := ids.Switches[guid]
+	if _, isHost := ids.Terminals[guid]; !isSwitch && !isHost {
 		in.Problem("port %016x is not in the fabric", guid)
 		return
 	}
@@ -109,7 +129,7 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *identities, from topology.Swit
 	}
 	_, list, ok := strings.Cut(values, ":")
 	fields := strings.Fields(list)
-	if want := int(ids.names.SwitchPorts[from]) + 1; !ok || len(fields) != want {
+	if want := int(ids.Names.SwitchPorts[from]) + 1; !ok || len(fields) != want {
 		in.Problem("%d hop counts, want %d: the smallest, then one for each port of %s", len(fields), want, m.graph.SwitchName(from))
 		return
 	}
@@ -132,10 +152,10 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *identities, from topology.Swit
 	}
 	seen[cell] = true
 	rows[from]++
-	m.least[cell] = counts[0]
+	m.hops[cell] = counts[0]
 	first, end := m.graph.Ports(from)
 	for p := first; p < end; p++ {
-		port := ids.names.Port[p]
+		port := ids.Names.Port[p]
 		if _, toSwitch := m.graph.PeerPort(p); toSwitch && counts[0] != multicast.Unreachable && counts[port] == counts[0] {
 			m.lowest[cell] = p
 			break

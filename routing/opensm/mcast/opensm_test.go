@@ -17,7 +17,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -354,9 +354,9 @@ func TestSSSPInfinity(t *testing.T) {
 	if _, err := set(6, false); err != nil {
 		t.Errorf("LMC 6: %v", err)
 	}
-	var refused *sssp.InfinityError
+	var refused *opensm.InfinityError
 	if _, err := set(7, false); !errors.As(err, &refused) {
-		t.Fatalf("LMC 7: %v, want an *sssp.InfinityError", err)
+		t.Fatalf("LMC 7: %v, want an *opensm.InfinityError", err)
 	}
 	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
 	// reached (the host's own link is 1 long), 24 cannot.

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -231,7 +231,7 @@ func (p *plainSSSP) search(source int, hostOf int) {
 	n := len(p.adj)
 	var heap []int
 	for v := range n {
-		p.used[v], p.distance[v], p.hops[v] = nil, sssp.Infinity, 0
+		p.used[v], p.distance[v], p.hops[v] = nil, opensm.Infinity, 0
 		if v > 0 {
 			heap = append(heap, v)
 		}

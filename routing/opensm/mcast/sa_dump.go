@@ -39,7 +39,7 @@ type SAGroup struct {
 // line.
 func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, error) {
 	in := input.NewLines(r, name)
-	p := saParser{in: in, ids: newIdentities(graph), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
+	p := saParser{in: in, ids: ib.NewIdentities(ib.Names(graph)), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
 	for in.Next() {
 		text := in.Text
 		switch {
@@ -68,7 +68,7 @@ func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, err
 
 type saParser struct {
 	in      *input.Lines
-	ids     *identities
+	ids     *ib.Identities
 	groups  []SAGroup
 	byMLID  map[uint16]int
 	byMGID  map[[2]uint64]int
@@ -168,9 +168,9 @@ func (p *saParser) member(text string) {
 		}
 	}
 	g := &p.groups[p.current]
-	if t, known := p.ids.terminals[guid]; known {
+	if t, known := p.ids.Terminals[guid]; known {
 		g.Terminals = append(g.Terminals, t)
-	} else if s, known := p.ids.switches[guid]; known {
+	} else if s, known := p.ids.Switches[guid]; known {
 		g.Switches = append(g.Switches, s)
 	} else {
 		p.in.Problem("group %#x: port %016x is not in the fabric", g.MLID, guid)

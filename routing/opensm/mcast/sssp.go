@@ -1,22 +1,26 @@
 package mcast
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/routing/opensm/sssp"
+	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // ssspMC is the multicast routing of OpenSM's engines sssp and dfsssp as of
 // version 3.3.23 (osm_ucast_dfsssp.c; Domke, Hoefler and Nagel 2011): the
 // unicast phase leaves a weight on each link, and every group's tree is part of
-// the Dijkstra tree of its root under those weights ([sssp.Paths]). Multicast
+// the Dijkstra tree of its root under those weights ([opensm.Paths]). Multicast
 // groups change no weight, which the paper on MR4LMS takes otherwise; see gw-sssp
 // for that.
 type ssspMC struct {
-	graph *topology.Graph
-	paths *sssp.Paths
-	hops  hopTable // of the unicast paths between switches
+	subnet *opensm.Subnet
+	graph  *topology.Graph
+	paths  *opensm.Paths
+	hops   hopTable // of the unicast paths between switches
 
 	trees   map[topology.SwitchID][]topology.PortID // per root: way up of each switch
 	members []memberSwitch
@@ -30,24 +34,35 @@ type hopTable struct {
 	hops []uint8 // [to*n+from]
 }
 
+// newHopTable knows no path.
+func newHopTable(n int) hopTable {
+	return hopTable{n, slices.Repeat([]uint8{multicast.Unreachable}, n*n)}
+}
+
 func (h hopTable) rowTo(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
 func (h hopTable) symmetric() bool                   { return false }
 
 // newSSSPMC runs the unicast phase: one search for each LID. lmc is the LID mask
 // control where the graph's names state none. The subnet manager is taken to
 // run on the host with the lowest port GUID; this only matters for networks
-// that OpenSM refuses, an [*sssp.InfinityError]. Cost: LIDs times links.
+// that OpenSM refuses, an [*opensm.InfinityError]. Cost: LIDs times links.
 func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
-	names := ib.Names(graph)
+	subnet := opensm.Wire(graph)
+	names := subnet.Names
 	n := graph.Switches()
-	b := &ssspMC{graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
-	b.paths = sssp.New(graph, ib.GUIDOrder(names), sssp.LIDCount{
-		Terminal: func(t topology.TerminalID) int { return lidsOf(names.TerminalLMC, int(t), lmc) },
-		Switch:   func(s topology.SwitchID) int { return lidsOf(names.SwitchLMC, int(s), 0) },
+	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
+	b.paths = opensm.NewPaths(subnet, func(e opensm.End) int {
+		switch {
+		case e.Terminal < 0:
+			return lidsOf(names.SwitchLMC, int(subnet.Switches[e.Node]), 0)
+		case int(e.Terminal) < graph.Terminals():
+			return lidsOf(names.TerminalLMC, int(e.Terminal), lmc)
+		}
+		return 0 // aggregation nodes
 	})
 	if graph.Terminals() > 0 {
 		manager := topology.TerminalID(0)
-		for t, guid := range names.PortGUID {
+		for t, guid := range names.PortGUID[:graph.Terminals()] {
 			if guid < names.PortGUID[manager] {
 				manager = topology.TerminalID(t)
 			}
@@ -59,17 +74,14 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	for s := range b.depth {
 		b.depth[s] = -1
 	}
-	b.hops = hopTable{n, make([]uint8, n*n)}
-	for i := range b.hops.hops {
-		b.hops.hops[i] = multicast.Unreachable
-	}
-	b.paths.Unicast(func(v int32, t topology.TerminalID, i int) {
-		if t >= 0 || i > 0 { // the root rule looks at the base LID of the switch
+	b.hops = newHopTable(n)
+	b.paths.Unicast(func(e opensm.End, i int) {
+		if e.Terminal >= 0 || i > 0 { // the root rule looks at the base LID of the switch
 			return
 		}
-		row := b.hops.rowTo(b.paths.Order[v])
-		for u, s := range b.paths.Order {
-			if b.paths.Used[u] != sssp.None || int32(u) == v {
+		row := b.hops.rowTo(subnet.Switches[e.Node])
+		for u, s := range subnet.Switches {
+			if b.paths.Used[u] != opensm.Unreached || int32(u) == e.Node {
 				row[s] = b.paths.Far[u]
 			}
 		}
@@ -89,15 +101,15 @@ func lidsOf(lmcs []uint8, i, lmc int) int {
 // in the tree.
 func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
-	root, _ := osmRoot(b.paths.Order, b.hops, b.members)
+	root, _ := osmRoot(b.subnet.Switches, b.hops, b.members)
 	up, known := b.trees[root]
 	if !known {
-		b.paths.Search(b.paths.Vertex[root])
-		up = make([]topology.PortID, len(b.paths.Order))
-		for v, s := range b.paths.Order {
+		b.paths.Search(b.subnet.Node[root])
+		up = make([]topology.PortID, len(b.subnet.Switches))
+		for v, s := range b.subnet.Switches {
 			up[s] = topology.NoPort
 			if link := b.paths.Used[v]; link >= 0 {
-				up[s] = b.paths.Links[link].Port
+				up[s] = b.subnet.Links[b.subnet.Links[link].Back].Graph
 			}
 		}
 		b.trees[root] = up
@@ -130,3 +142,38 @@ func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree
 	}
 	return t, nil
 }
+
+// OpenSMSSSPConfig configures the engine opensm-sssp.
+type OpenSMSSSPConfig struct {
+	LMC      int  `toml:"lmc" min:"0" max:"7" doc:"each host port has 2^lmc LIDs, where an imported fabric does not say"`
+	Fallback bool `toml:"fallback" doc:"route by minhop what sssp refuses, as OpenSM does without a word, in place of an error"`
+}
+
+func init() {
+	param.Register(multicast.Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env multicast.Env) (multicast.Engine, error) {
+			return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, shortest{env.Hops}))
+		})
+	param.Register(multicast.Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
+		func(c OpenSMSSSPConfig, env multicast.Env) (multicast.Engine, error) {
+			builder, err := newSSSPMC(env.Graph, c.LMC)
+			if refused := (*opensm.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
+				return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, shortest{env.Hops}))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return multicast.NewPlainEngine(env, builder)
+		})
+}
+
+// NewMinHopMCFrom makes the engine minhop-mc for a subnet whose unicast routing
+// left other min-hop tables than those of all shortest paths.
+func NewMinHopMCFrom(env multicast.Env, m *LIDMatrix) (multicast.Engine, error) {
+	if m.graph != env.Graph {
+		panic("mcast: min-hop tables of another graph")
+	}
+	return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, m))
+}
+
+var _ portTable = (*LIDMatrix)(nil)

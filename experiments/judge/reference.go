@@ -1,0 +1,167 @@
+package judge
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// Reference is data that weft is held against: what weft reproduce is given the name of.
+type Reference struct {
+	Name     string // such as booksim, above the names of its entries; "": the papers
+	Place    string // of the data, in messages
+	Entry    string // what an entry is called in messages: a curve
+	Sections []*Section
+	Warnings []string             // of what lies beside the data
+	Faults   experiments.Problems // of the data, and of no entry alone
+}
+
+// Section is a table of verdicts.
+type Section struct {
+	File    string   // of the table, in the folder of results
+	Columns []string // the verdict and the note follow
+	Entries []*Entry
+	// Prepare, unless it is nil, is called before any entry is judged.
+	Prepare func(entries []*Entry) error
+	// Conclude says what follows from the rows; failed tells that a point was not computed. nil:
+	// the table is shown, and no row may differ.
+	Conclude func(table *experiments.Table, count Count, failed bool) (Conclusion, error)
+}
+
+// Conclusion is what a section comes to.
+type Conclusion struct {
+	Shown  *experiments.Table // to the reader; nil: nothing
+	File   string             // that Shown is written to, too; "": none
+	Text   string
+	Failed bool
+}
+
+// Entry is what can be judged alone: a curve, a run, an experiment of a paper.
+type Entry struct {
+	Name   string // below that of the reference
+	Listed string // what a list of names has for it; "": the name
+	// Faults are the problems of its data; judging may find more. Unreadable tells that nothing
+	// of it can be judged.
+	Faults     func() experiments.Problems
+	Unreadable bool
+	Judge      func(s *Session) (rows []Row, failed bool, err error)
+}
+
+// Row is a verdict: on a number, the points of a load, the tables of a run.
+type Row struct {
+	Cells   []string // in the columns of its section
+	Verdict string
+	Note    string
+}
+
+// TableOf is a table of verdicts.
+func TableOf(columns []string, rows []Row) *experiments.Table {
+	t := &experiments.Table{Columns: append(slices.Clone(columns), "verdict", "note")}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, append(slices.Clone(r.Cells), r.Verdict, r.Note))
+	}
+	return t
+}
+
+// RowsOf are the rows of a table of verdicts.
+func RowsOf(t *experiments.Table) (rows []Row) {
+	of := len(t.Columns) - 2
+	for _, cells := range t.Rows {
+		rows = append(rows, Row{cells[:of:of], cells[of], cells[of+1]})
+	}
+	return rows
+}
+
+// Folder is a folder of data with its name, or the one that comes with weft where none is given.
+func Folder(data string, own fs.FS, place string) (fs.FS, string) {
+	if data == "" {
+		return own, place
+	}
+	return os.DirFS(data), data
+}
+
+// entries are those of all sections.
+func (r *Reference) entries() (all []*Entry) {
+	for _, s := range r.Sections {
+		all = append(all, s.Entries...)
+	}
+	return all
+}
+
+// Check fails if no entry can be judged, with the problems of all.
+func (r *Reference) Check() error {
+	problems := r.problems()
+	for _, e := range r.entries() {
+		if !e.Unreadable {
+			return nil
+		}
+	}
+	if len(problems) == 0 {
+		problems = experiments.Problems{{At: r.Place, Message: "holds no " + r.Entry}}
+	}
+	return problems
+}
+
+// problems are those of all entries.
+func (r *Reference) problems() experiments.Problems {
+	all := []experiments.Problems{r.Faults}
+	for _, e := range r.entries() {
+		if e.Faults != nil {
+			all = append(all, e.Faults())
+		}
+	}
+	return Merged(all...)
+}
+
+// Select leaves the entries that are named, in the order of the names: NAME for all of the
+// reference, NAME/ENTRY, or NAME/PART for the entries below it. No names leave all.
+func (r *Reference) Select(names []string) (*Reference, error) {
+	if len(names) == 0 {
+		return r, nil
+	}
+	some := *r
+	some.Sections = make([]*Section, len(r.Sections))
+	for i, s := range r.Sections {
+		part := *s
+		part.Entries, some.Sections[i] = nil, &part
+	}
+	for _, name := range names {
+		below := strings.TrimPrefix(strings.TrimPrefix(name, r.Name), "/")
+		found := false
+		for i, s := range r.Sections {
+			for _, e := range s.Entries {
+				if below != "" && below != e.Name && !strings.HasPrefix(e.Name, below+"/") {
+					continue
+				}
+				if found = true; !slices.Contains(some.Sections[i].Entries, e) {
+					some.Sections[i].Entries = append(some.Sections[i].Entries, e)
+				}
+			}
+		}
+		if !found {
+			return nil, r.unknown(below)
+		}
+	}
+	return &some, nil
+}
+
+// unknown says which names there are.
+func (r *Reference) unknown(name string) error {
+	var known []string
+	for _, e := range r.entries() {
+		if e.Listed != "" {
+			known = append(known, e.Listed)
+		} else {
+			known = append(known, e.Name)
+		}
+	}
+	in := ""
+	if r.Place != "" {
+		in = " in " + r.Place
+	}
+	return fmt.Errorf("no %s %q%s: there are %s", r.Entry, name, in, strings.Join(slices.Compact(known), ", "))
+}

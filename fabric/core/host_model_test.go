@@ -1,0 +1,116 @@
+package core_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// relay is a host model: whoever gets a packet passes it on, a pause later, to the next
+// terminal of a tour, until it has been passed on so many times.
+type relay struct {
+	f      *core.Fabric
+	pause  int64
+	flits  int32
+	queued [][]fabric.PacketSpec // by terminal
+	heard  []*relaySink
+	next   []fabric.Delivery // that nobody has acted on
+	asked  int
+	log    []string
+}
+
+type relaySink struct{ arrived []fabric.Delivery }
+
+func (s *relaySink) Deliver(d *fabric.Delivery) { s.arrived = append(s.arrived, *d) }
+
+const relayStops = 5
+
+func (r *relay) Before(first, end int64) int64 {
+	r.asked++
+	for _, s := range r.heard {
+		r.next = append(r.next, s.arrived...)
+		s.arrived = s.arrived[:0]
+	}
+	slices.SortFunc(r.next, func(a, b fabric.Delivery) int {
+		return cmp.Or(cmp.Compare(a.Cycle, b.Cycle), cmp.Compare(a.Tag, b.Tag))
+	})
+	for _, d := range r.next {
+		r.log = append(r.log, fmt.Sprint(d.Tag, " from ", d.Src, " to ", d.Dst, " in ", d.Cycle))
+		if stops := d.Tag & 255; stops < relayStops {
+			r.send(d.Dst, d.Cycle+r.pause, d.Tag+1)
+		}
+	}
+	r.next = r.next[:0]
+	return fabric.Never
+}
+
+// send has a packet born in a cycle.
+func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
+	to := (int(t)*5 + 7 + int(tag>>8)) % len(r.queued)
+	r.queued[t] = append(r.queued[t], fabric.PacketSpec{Birth: cycle, Dst: topology.TerminalID(to), Flits: r.flits, Tag: tag})
+	slices.SortFunc(r.queued[t], func(a, b fabric.PacketSpec) int {
+		return cmp.Or(cmp.Compare(a.Birth, b.Birth), cmp.Compare(a.Tag, b.Tag))
+	})
+	r.f.WakeAt(t, cycle)
+}
+
+func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	if len(r.queued[t]) == 0 {
+		spec.Birth = fabric.Never
+		return false
+	}
+	*spec = r.queued[t][0]
+	if spec.Birth > until {
+		return false
+	}
+	r.queued[t] = r.queued[t][1:]
+	return true
+}
+
+// TestThreadsConductor: packets that terminals pass on arrive in the same cycles for any number
+// of threads; the last of them when it does, as [core.Fabric.Cycle] tells behind it; and
+// pauses in which nothing happens take no windows: with pauses of a million cycles, some
+// hundred windows do.
+func TestThreadsHostModel(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for _, pause := range []int64{1, 3, 40, 1_000_000} {
+		t.Run(fmt.Sprint(pause), func(t *testing.T) {
+			sameForThreads(t, func(t *testing.T, threads int) string {
+				n := dragonflyNetwork(t, "min", 2, 4, 2)
+				f := n.fabric(t, fabric.DefaultConfig())
+				if why := f.DivideFor(threads, pause, 0, nil); threads > 1 && (why != "" || f.Threads() != threads) {
+					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
+				}
+				r := &relay{f: f, pause: pause, flits: 3, queued: make([][]fabric.PacketSpec, n.topo.Graph().Terminals())}
+				sink := func() fabric.Sink {
+					r.heard = append(r.heard, &relaySink{})
+					return r.heard[len(r.heard)-1]
+				}
+				if err := f.AttachModel(r, pause, r, sink); err != nil {
+					t.Fatal(err)
+				}
+				for terminal := range r.queued {
+					r.send(topology.TerminalID(terminal), int64(terminal%9), uint64(terminal)<<8)
+				}
+				for still := false; !still; {
+					f.Advance(700_000)
+					r.Before(f.Cycle(), f.Cycle())
+					still = f.Still()
+				}
+				f.Rewind()
+				if err := f.Rest(); err != nil {
+					t.Fatal(err)
+				}
+				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 20_000 {
+					t.Errorf("%d packets, want %d; %d windows", len(r.log), want, r.asked)
+				}
+				return fmt.Sprintln(f.Cycle(), f.Counters, r.log)
+			})
+		})
+	}
+}

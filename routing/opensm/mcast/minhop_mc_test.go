@@ -1,0 +1,83 @@
+package mcast
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// BenchmarkMinHopMC routes the lines of a process grid on the networks of the
+// MR4LMS paper (Chen et al. 2021). OpenSM itself takes 20 to 40 ms a group on
+// the fat tree.
+func BenchmarkMinHopMC(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		make func() (topology.Topology, error)
+		dims []int
+	}{
+		{"fat-tree", func() (topology.Topology, error) {
+			return param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
+		}, []int{128, 125}},
+		{"torus", func() (topology.Topology, error) {
+			return param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{30, 20, 20}, 2 })
+		}, []int{28, 28, 28}},
+	} {
+		topo, err := c.make()
+		if err != nil {
+			b.Fatal(err)
+		}
+		env, err := multicast.NewEnv(topo.Graph(), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		groups, err := param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims })
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("topo=%s/groups=%d", c.name, len(groups)), func(b *testing.B) {
+			builder := newMinHopMC(env.Graph, shortest{env.Hops})
+			b.ReportAllocs()
+			next := 0
+			for b.Loop() {
+				if _, err := builder.Build(&groups[next%len(groups)], nil); err != nil {
+					b.Fatal(err)
+				}
+				next++
+			}
+		})
+	}
+}
+
+// BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of
+// 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
+func BenchmarkSSSPUnicast(b *testing.B) {
+	topo, err := param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := newSSSPMC(topo.Graph(), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// matchesShortestPaths tells whether the table is that of all shortest paths,
+// as of OpenSM's minhop engine.
+func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
+	for t := range m.n {
+		for s := range m.n {
+			from, to := topology.SwitchID(s), topology.SwitchID(t)
+			if m.Hops(from, to) != hops.Hops(from, to) {
+				return false
+			}
+			if s != t && m.Hops(from, to) != multicast.Unreachable && m.lowestPort(from, to) != hops.LowestPort(from, to) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,301 @@
+package routing
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// UGALGConfig holds the settings of routing "ugal-g".
+type UGALGConfig struct {
+	Estimate string `toml:"estimate" doc:"what is compared: q*H of the two global channels out of the source's group, or the sums of the queues along the paths" choices:"global-queue|path-queues"`
+	UGALSettings
+}
+
+func init() {
+	Register("ugal-g", "UGAL-G: minimal or Valiant by the queues of the global channels themselves (ideal knowledge)", Use{On: Groups, Faults: true},
+		UGALGConfig{"global-queue", defaultUGAL()}, func(c UGALGConfig, env Env) (fabric.Routing, error) {
+			if c.Estimate == "path-queues" {
+				return newUGAL("ugal-g", c.UGALSettings, env, pathGauge{})
+			}
+			return newUGAL("ugal-g", c.UGALSettings, env, globalGauge{})
+		})
+}
+
+// globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the
+// global channels by which the two paths leave the source's group, at whatever
+// switch these are; knowledge that no switch has.
+type globalGauge struct{}
+
+func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+	there := u.home[h.Dst].group
+	return u.globalQueue(v, h, m, there) * m.hops, u.globalQueue(v, h, nm, u.groupOf(nm.state&viaMask)) * nm.hops
+}
+
+func (globalGauge) readsBeyondGroup() bool { return false }
+
+func (globalGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
+	return u.globalQueue(v, h, m, u.home[h.Dst].group) == 0
+}
+
+// gateway is the switch with the global channel by which a path leaves the
+// group.
+func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
+	if c.state&localDone == 0 {
+		return h.Switch
+	}
+	peer, _ := u.graph.PeerPort(c.hop.Port)
+	return u.graph.PortSwitch[peer]
+}
+
+// globalQueue is the queue of the global channel by which a path leaves for
+// group to; the mean, rounded down, where the gateway will draw one of several.
+func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32) int {
+	if port := u.crossing(u.at[h.Switch].group, to).port; port != topology.NoPort {
+		return u.sense.queue(v, port)
+	}
+	if c.state&localDone == 0 {
+		return u.sense.queue(v, c.hop.Port)
+	}
+	gateway, sum := u.gateway(h, c), 0
+	out := u.way(gateway, u.leaving(&u.at[gateway], to))
+	for i := range int(out.own) {
+		sum += u.sense.queue(v, topology.PortID(u.choose(gateway, out, i)>>stepBits))
+	}
+	return sum / int(out.own)
+}
+
+// UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by
+// anything.
+func (u *ugal) UnusedSettings() []string {
+	if _, sums := u.gauge.(pathGauge); sums {
+		return []string{"weight"}
+	}
+	return nil
+}
+
+// pathGauge is UGAL-G as the sum of the queues of all outputs along either path,
+// the terminal's included: minimal if TQ_MIN <= TQ_VLB + T. Where switches
+// further on will draw one of several channels, a path is sampled.
+type pathGauge struct{}
+
+func (pathGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+	return u.pathQueues(v, h, m), u.pathQueues(v, h, nm)
+}
+
+func (pathGauge) readsBeyondGroup() bool { return true }
+
+func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
+
+func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
+	sum, port, head := 0, c.hop.Port, *h
+	head.State = c.state
+	for {
+		if port == topology.NoPort { // discarded on the way
+			return sum
+		}
+		sum += u.sense.queue(v, port)
+		peer, ok := u.graph.PeerPort(port)
+		if !ok {
+			return sum
+		}
+		head.Switch, head.In = u.graph.PortSwitch[peer], peer
+		port = u.advance(&head, v.VCs(), v.Random(h.Switch)).Port
+	}
+}
+
+// crossing is the channel from one group to another: its port, and the switches
+// at its ends. Where there are several, none is known beforehand: port is
+// topology.NoPort, and ends compare as unequal to any switch; the hop counts of
+// paths are then those of the longest.
+type crossing struct {
+	port        topology.PortID
+	exit, entry topology.SwitchID
+}
+
+const (
+	unknownExit  topology.SwitchID = -1
+	unknownEntry topology.SwitchID = -2
+)
+
+// findCrossings tabulates the crossings of all pairs of groups, from*groups+to.
+func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
+	all := make([]crossing, w.groups*w.groups)
+	for from := range w.groups {
+		for to := range w.groups {
+			c := crossing{topology.NoPort, unknownExit, unknownEntry}
+			if from == to {
+				continue
+			}
+			if ports := grouped.Gateways(from, to); len(ports) == 1 {
+				peer, _ := w.graph.PeerPort(ports[0])
+				c = crossing{ports[0], w.graph.PortSwitch[ports[0]], w.graph.PortSwitch[peer]}
+			}
+			all[from*w.groups+to] = c
+		}
+	}
+	return all
+}
+
+// crossing is the channel from one group to another.
+func (u *ugal) crossing(from, to int32) *crossing {
+	return &u.crossings[int(from)*u.groups+int(to)]
+}
+
+// minimalHops is the length of the minimal path to another group of a packet at
+// h.Switch, whose state behind the first hop is given; or the number of its
+// global hops, where those are the weight.
+func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
+	if u.globalHops {
+		return 1
+	}
+	target := &u.home[h.Dst]
+	c := u.crossing(u.at[h.Switch].group, target.group)
+	return localHop(state) + 1 + apart(c.entry, target.sw)
+}
+
+// detourHops is likewise that of the path by way of via, a group or a switch.
+func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
+	if u.globalHops {
+		return 2
+	}
+	here, target := u.at[h.Switch].group, &u.home[h.Dst]
+	there := target.group
+	if !u.viaSwitch {
+		in, out := u.crossing(here, int32(via)), u.crossing(int32(via), there)
+		return localHop(state) + 1 + apart(in.entry, out.exit) + 1 + apart(out.entry, target.sw)
+	}
+	s := topology.SwitchID(via)
+	between := u.at[s].group
+	hops := localHop(state) + 1 + apart(u.crossing(here, between).entry, s)
+	if between == there {
+		return hops + apart(s, target.sw)
+	}
+	out := u.crossing(between, there)
+	return hops + apart(s, out.exit) + 1 + apart(out.entry, target.sw)
+}
+
+// localHop is 1 if the first hop is a local one.
+func localHop(state uint32) int { return int(state & localDone / localDone) }
+
+// apart is the number of hops between two switches of a group.
+func apart(a, b topology.SwitchID) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
+
+// UGALLConfig holds the settings of routings "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr".
+type UGALLConfig struct{ UGALSettings }
+
+func init() {
+	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
+		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l", c.UGALSettings, env, portGauge{})
+		})
+}
+
+// portGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of whole
+// output ports at the source switch.
+type portGauge struct{}
+
+func (portGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+	return u.sense.queue(v, m.hop.Port) * m.hops, u.sense.queue(v, nm.hop.Port) * nm.hops
+}
+
+func (portGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+	return u.sense.queue(v, m.hop.Port) == 0
+}
+
+// UGALCRConfig holds the settings of routing "ugal-l-cr".
+type UGALCRConfig struct {
+	HeldSlots string `toml:"held_slots" doc:"whether flits that have left count as waiting until their credits are sent; with sensing = waiting or both" choices:"counted|ignored"`
+	UGALSettings
+}
+
+func init() {
+	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
+		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
+}
+
+// creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions
+// are those of UGAL-L_VCH. What is new is in the switches, which measure how
+// long credits take to come back from each output and hold back the credits of
+// flits that leave by slow ones, so that congestion is felt upstream before
+// buffers are full.
+//
+// A queue's length includes the slots whose credits are held back: a flit that
+// left by an output counts as waiting for it until its credit is sent. The paper
+// does not say so, but nothing else lets the decision feel the delay; the
+// reasons are in package fabric's credit sensing. held_slots = "ignored" is the
+// other reading.
+type creditRoundTrip struct {
+	*ugal
+	counts bool
+}
+
+func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
+	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge{})
+	if err != nil {
+		return nil, err
+	}
+	return creditRoundTrip{u, c.HeldSlots == "counted"}, nil
+}
+
+// UnusedSettings implements [param.Skipper]: slots are not looked at where credits
+// alone are.
+func (c creditRoundTrip) UnusedSettings() []string {
+	if c.settings.Sensing == "credits" {
+		return []string{"held_slots"}
+	}
+	return nil
+}
+
+// Needs implements [fabric.Needer].
+func (c creditRoundTrip) Needs() fabric.Needs {
+	needs := c.ugal.Needs()
+	needs.SensesCredits, needs.HeldSlots = true, c.counts
+	return needs
+}
+
+func init() {
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
+		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vc", c.UGALSettings, env, vcGauge{})
+		})
+}
+
+// vcGauge is UGAL-L_VC (Kim et al., ISCA 2008, section 4.3.1): the queues of
+// single virtual channels.
+type vcGauge struct{}
+
+func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+	return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
+}
+
+func (vcGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+	return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
+}
+
+func init() {
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
+		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vch", c.UGALSettings, env, hybridGauge{})
+		})
+}
+
+// hybridGauge is UGAL-L_VCH (Kim et al., ISCA 2008, section 4.3.1): only where
+// the paths share their first port does its queue not tell them apart, and only
+// there single virtual channels are looked at.
+type hybridGauge struct{}
+
+func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
+	if m.hop.Port == nm.hop.Port {
+		return vcGauge{}.costs(u, v, h, m, nm)
+	}
+	return portGauge{}.costs(u, v, h, m, nm)
+}
+
+func (hybridGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
+	return portGauge{}.idle(u, v, h, m) // a virtual channel's queue is part of it
+}
