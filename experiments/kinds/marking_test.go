@@ -104,7 +104,7 @@ func TestProgramsBearLosses(t *testing.T) {
 		}
 	}
 	_, err := experiments.Load("x.toml", strings.Replace(losses, "bearing", "heeding", 1), experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), `program.type "heeding" does not go with faults: it would wait for answers to packets that are lost`) {
+	if err == nil || !strings.Contains(err.Error(), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`) {
 		t.Errorf("a program that does not bear losses: %v", err)
 	}
 }
