@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/congestion"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
@@ -41,6 +42,10 @@ runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", statu
 hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
 and .sl2vl hold the tables.
 
+congestion, or congestion/ROW, with --data, holds weft's end points and switches of Ethernet
+against runs of htsim. There, rows.csv has a row a run (id, kind, topology, connections, args,
+cc, spray, link_gbps, tail_us, mean_us and their tolerances), and inputs/ holds what they name.
+
 atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
 topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
 curves/ and graphs/. atlas/targets is the numbers alone.`,
@@ -48,6 +53,7 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
   weft reproduce dragonfly/fig10a connections
   weft reproduce booksim --data measured/
   weft reproduce opensm --data tables/
+  weft reproduce congestion --data runs/
   weft reproduce atlas/targets`,
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.command = commandLine(c, args)
@@ -73,7 +79,7 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with atlas: of the form of its reference")
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion: of runs; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)
@@ -85,9 +91,10 @@ var references = map[string]struct {
 	open  func(data string) (*judge.Reference, error)
 	needs string // what --data has to be; "": weft has data of its own
 }{
-	"atlas":   {atlas.Open, ""},
-	"booksim": {booksim.Open, ""},
-	"opensm":  {opensmruns.Open, "tables that OpenSM computed"},
+	"atlas":      {atlas.Open, ""},
+	"booksim":    {booksim.Open, ""},
+	"congestion": {congestion.Open, "rows that htsim measured"},
+	"opensm":     {opensmruns.Open, "tables that OpenSM computed"},
 }
 
 // reference is what the names speak of: one of the references, or the papers.

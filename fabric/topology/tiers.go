@@ -1,0 +1,209 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TiersConfig configures the topology "tiers": a tree of two or three levels from a file of the
+// htsim simulators. Lines are a name and a number; # begins a comment. Nodes, Tiers and Podsize
+// (terminals of a pod; on two levels all) stand first, then for each level, leaves first, "Tier
+// n" and
+//
+//	Downlink_speed_Gbps   data rate of the cables below
+//	Downlink_Latency_ns   their time of flight
+//	Switch_Latency_ns     from arrival to the output queue; 0 if it is left out
+//	Radix_Down, Radix_Up  ports; the highest level has none up
+//	Oversubscribed        rate below over rate above; 1 if it is left out
+//	Bundle                parallel cables to a switch of the level below; 1 if it is left out
+//
+// How many switches a level has follows: leaves have Radix_Down terminals, and the rate above a
+// level is that below over Oversubscribed. The network is then an [XGFT], with its numbers.
+type TiersConfig struct {
+	Path string `toml:"path" doc:"file of tiers; relative to the experiment file" file:"read"`
+}
+
+func init() {
+	param.Register(Registry, "tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{},
+		func(c TiersConfig, _ struct{}) (Topology, error) {
+			data, err := input.ReadInput(c.Path, input.MaxSettings)
+			if err != nil {
+				f := FileConfig{c.Path}
+				return nil, f.Unreadable(err)
+			}
+			x, err := ReadTiers(c.Path, data)
+			if err != nil {
+				return nil, err
+			}
+			return x, nil
+		})
+}
+
+// Validate checks what the tags cannot.
+func (c *TiersConfig) Validate() error {
+	if c.Path == "" {
+		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a file of tiers"}
+	}
+	return nil
+}
+
+
+// TiersNetwork is the network of a file of tiers.
+type TiersNetwork struct {
+	*XGFT
+	flights []sim.Time // by class
+	delays  []sim.Time // by level
+}
+
+// CableLatency is the time of flight of a class of cables.
+func (x *TiersNetwork) CableLatency(c ClassID) sim.Time { return x.flights[c] }
+
+// SwitchDelay is the time from the arrival of a packet at a switch to its output queue.
+func (x *TiersNetwork) SwitchDelay(s SwitchID) sim.Time { return x.delays[x.LevelOf(s)] }
+
+// tier is a level of the file.
+type tier struct {
+	line int
+	set  map[string]int
+}
+
+// tierKeys are the names of a level, with the least value and what stands for one that is left
+// out; -1: it must be there.
+var tierKeys = map[string]struct{ least, otherwise int }{
+	"downlink_speed_gbps": {1, -1}, "downlink_latency_ns": {0, -1}, "switch_latency_ns": {0, 0}, "radix_down": {1, -1},
+	"radix_up": {0, 0}, "oversubscribed": {1, 1}, "bundle": {1, 1},
+	"queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // of no meaning here: queues are settings of the network
+}
+
+// mostTierValue bounds every number of a file.
+const mostTierValue = 1 << 30
+
+func (t *tier) at(key string) int {
+	if v, ok := t.set[key]; ok {
+		return v
+	}
+	return tierKeys[key].otherwise
+}
+
+// ReadTiers reads a file of tiers; name stands for it in errors, which are joined.
+func ReadTiers(name string, data []byte) (*TiersNetwork, error) {
+	if err := input.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	problems := input.Problems{Name: name}
+	head := map[string]int{}
+	var tiers []tier
+	lines := strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
+	for i, line := range lines {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		key := strings.ToLower(words[0])
+		if len(words) != 2 {
+			problems.ProblemAt(i+1, "%s: want a name and a number", input.Quote(strings.TrimSpace(line)))
+			continue
+		}
+		value, err := strconv.Atoi(words[1])
+		if err != nil || value < 0 || value > mostTierValue {
+			problems.ProblemAt(i+1, "%s = %s: want a number of 0 to %d", words[0], input.Quote(words[1]), mostTierValue)
+			continue
+		}
+		limits, known := tierKeys[key]
+		switch {
+		case key == "nodes" || key == "tiers" || key == "podsize":
+			head[key] = value
+		case key == "tier":
+			if value != len(tiers) {
+				problems.ProblemAt(i+1, "tier %d: want tier %d next", value, len(tiers))
+			}
+			tiers = append(tiers, tier{i + 1, map[string]int{}})
+		case !known:
+			problems.ProblemAt(i+1, "%s: unknown; known are Nodes, Tiers, Podsize, Tier, Downlink_speed_Gbps, Downlink_Latency_ns, Switch_Latency_ns, Radix_Down, Radix_Up, Oversubscribed, Bundle", input.Quote(words[0]))
+		case len(tiers) == 0:
+			problems.ProblemAt(i+1, "%s stands before the first Tier", words[0])
+		case value < limits.least:
+			problems.ProblemAt(i+1, "%s = %d: want at least %d", words[0], value, limits.least)
+		default:
+			tiers[len(tiers)-1].set[key] = value
+		}
+	}
+	end := len(lines)
+	for _, key := range []string{"nodes", "tiers", "podsize"} {
+		if head[key] < 1 {
+			problems.ProblemAt(end, "%s is missing", key)
+		}
+	}
+	if n := head["tiers"]; n != len(tiers) || n < 2 || n > 3 {
+		problems.ProblemAt(end, "%d tiers are announced, and %d follow: want 2 or 3", n, len(tiers))
+	}
+	for i := range tiers {
+		for key, limits := range tierKeys {
+			if _, ok := tiers[i].set[key]; !ok && limits.otherwise < 0 {
+				problems.ProblemAt(tiers[i].line, "tier %d has no %s", i, key)
+			}
+		}
+	}
+	if problems.Any() {
+		return nil, problems.Err()
+	}
+	x, err := tiersOf(head, tiers)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return x, nil
+}
+
+// tiersOf works out how many switches there are.
+func tiersOf(head map[string]int, tiers []tier) (*TiersNetwork, error) {
+	nodes, pod := head["nodes"], head["podsize"]
+	var wrong error
+	divide := func(what string, a, b int) int {
+		if wrong == nil && (b == 0 || a%b != 0 || a == 0) {
+			wrong = fmt.Errorf("%s: %d / %d is not a whole number above 0", what, a, b)
+		}
+		if wrong != nil {
+			return 1
+		}
+		return a / b
+	}
+	leaves := divide("leaves of a pod, Podsize / Radix_Down of tier 0", pod, tiers[0].at("radix_down"))
+	pods := divide("pods, Nodes / Podsize", nodes, pod)
+	speed := func(t int) int { return tiers[t].at("downlink_speed_gbps") }
+	// up is the number of cables above a switch, and parents those switches.
+	up := divide("cables above a leaf", tiers[0].at("radix_down")*speed(0), speed(1)*tiers[0].at("oversubscribed"))
+	parents := divide("switches of tier 1 above a leaf, cables / Bundle", up, tiers[1].at("bundle"))
+	c := XGFTConfig{M: []int{tiers[0].at("radix_down"), leaves}, W: []int{1, parents}, Parallel: []int{1, tiers[1].at("bundle")}}
+	if len(tiers) == 3 {
+		below := leaves * tiers[1].at("bundle")
+		up = divide("cables above a switch of tier 1", below*speed(1), speed(2)*tiers[1].at("oversubscribed"))
+		c.M, c.W = append(c.M, pods), append(c.W, divide("switches of tier 2 above one of tier 1, cables / Bundle", up, tiers[2].at("bundle")))
+		c.Parallel = append(c.Parallel, tiers[2].at("bundle"))
+	} else if wrong == nil && pods != 1 {
+		wrong = fmt.Errorf("%d pods on two tiers: want Podsize = Nodes", pods)
+	}
+	for i, cables := range []int{c.W[1] * c.Parallel[1], up} {
+		if given := tiers[i].at("radix_up"); wrong == nil && i < len(tiers)-1 && given > 0 && given != cables {
+			wrong = fmt.Errorf("tier %d: Radix_Up = %d, and its rates and Oversubscribed make %d cables up", i, given, cables)
+		}
+	}
+	if wrong == nil {
+		wrong = c.Validate()
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	x := &TiersNetwork{XGFT: newXGFT(c)}
+	for i := range tiers {
+		x.graph.Classes[i].Rate = sim.Rate(speed(i)) * 1e9
+		x.flights = append(x.flights, sim.Time(tiers[i].at("downlink_latency_ns"))*sim.Nanosecond)
+		x.delays = append(x.delays, sim.Time(tiers[i].at("switch_latency_ns"))*sim.Nanosecond)
+	}
+	return x, nil
+}

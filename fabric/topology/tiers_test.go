@@ -1,0 +1,84 @@
+package topology
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// twoTiers are 4 leaves of 8 terminals with 2 cables up, 2 spines: 4:1.
+const twoTiers = `Nodes 32
+Tiers 2
+Podsize 32
+
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 8
+Radix_Up 2
+Downlink_Latency_ns 1000
+Switch_Latency_ns 300
+Oversubscribed 4
+
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 500
+`
+
+func init() {
+	dir, err := os.MkdirTemp("", "tiers")
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(dir, "two.topo")
+	if err := os.WriteFile(path, []byte(twoTiers), 0o600); err != nil {
+		panic(err)
+	}
+	addSample("tiers", "two", true, func(c *TiersConfig) { c.Path = path })
+}
+
+func TestTiers(t *testing.T) {
+	x, err := ReadTiers("two.topo", []byte(twoTiers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := x.Facts(); f.Terminals != 32 || f.Switches != 6 || f.Links != 8 {
+		t.Errorf("%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
+	}
+	if x.CableLatency(0).Nanoseconds() != 1000 || x.CableLatency(1).Nanoseconds() != 500 || x.SwitchDelay(0).Nanoseconds() != 300 || x.SwitchDelay(5) != 0 {
+		t.Errorf("%v, %v", x.flights, x.delays)
+	}
+	// 16 pods of 8 leaves of 8, each of which has 8 aggregations of 8: the tree of switches of 16 ports.
+	three := "Nodes 1024\nTiers 3\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1\n"
+	if x, err = ReadTiers("three.topo", []byte(three)); err != nil {
+		t.Fatal(err)
+	}
+	if f := x.Facts(); f.Switches != 128+128+64 || f.Links != 2048 {
+		t.Errorf("%+v: want 320 switches, 2,048 cables", f)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"Nodes 32", "Nodes 32 33", "two.topo:1:"},
+		{"Nodes 32", "Nodes -1", "two.topo:1:"},
+		{"Tier 1", "Tier 2", "two.topo:13: tier 2: want tier 1 next"},
+		{"Radix_Down 8", "Radix 8", "two.topo:7: \"Radix\": unknown"},
+		{"Radix_Down 4", "", "two.topo:13: tier 1 has no radix_down"},
+		{"Oversubscribed 4", "Oversubscribed 3", "two.topo: cables above a leaf: 800 / 300"},
+		{"Radix_Up 2", "Radix_Up 4", "tier 0: Radix_Up = 4"},
+		{"Podsize 32", "Podsize 16", "2 pods on two tiers"},
+		{"Tiers 2", "Tiers 4", "4 tiers are announced, and 2 follow"},
+	} {
+		if _, err := ReadTiers("two.topo", []byte(strings.Replace(twoTiers, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.new, err, c.want)
+		}
+	}
+}
+
+func FuzzTiers(f *testing.F) {
+	f.Add([]byte(twoTiers))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if len(data) < 1000 {
+			_, _ = ReadTiers("x", data)
+		}
+	})
+}

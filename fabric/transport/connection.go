@@ -1,0 +1,311 @@
+package transport
+
+import (
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Kinds of packets.
+const (
+	data = iota
+	acknowledgement
+	refusal // a negative acknowledgement of a trimmed packet
+	pull
+	request      // to send: for a credit or a window that is used up
+	notification // of congestion: RoCE's CNP
+)
+
+// record is a packet of a connection, at its sender.
+type record struct {
+	sent  int64 // ps, last
+	size  int32
+	times uint8 // sent
+	state uint8
+}
+
+// States of a record.
+const (
+	unsent = iota
+	outstanding
+	lost // waits to be sent again
+	done
+)
+
+// message is a flow's part of a connection's packets.
+type message struct {
+	flow int32
+	end  int32 // packet behind its last
+}
+
+// connection carries flows from one terminal to another: its sender, and its receiver.
+type connection struct {
+	system   *System
+	number   int32
+	src, dst topology.TerminalID
+	messages []message
+	begun    int // messages that have begun, which stand first
+	open     int // first message that has not ended
+
+	// Sender.
+	records   []record
+	next      int32   // to be sent for the first time
+	again     []int32 // lost
+	backlog   int64   // bytes on the wire that have not been sent, or are lost
+	inFlight  int64
+	received  int64 // at the receiver, as far as is known
+	cum       int32
+	order     []sending // outstanding, in order of sending
+	orderAt   int
+	timerAt   int64 // pending event; 0: none
+	requested int64 // last request
+	active    bool  // in the round robin of its terminal
+	counted   bool  // among the terminal's flows with a backlog
+	window    *nscc
+	constant  int64 // window; 0: none
+	spray     spraying
+	credit    creditSender
+	rate      *dcqcn
+
+	receiver receiver
+}
+
+type sending struct {
+	seq int32
+	at  int64
+}
+
+// add appends a flow's packets.
+func (c *connection) add(flow int32, bytes int64) {
+	t := &c.system.timing
+	packets := max(1, (bytes+t.payload-1)/t.payload)
+	first := int32(len(c.records))
+	last := int32(bytes-(packets-1)*t.payload) + int32(c.system.config.Header)
+	for i := range c.messages {
+		if c.messages[i].flow == flow {
+			c.messages[i], c.messages[c.begun] = c.messages[c.begun], message{flow, first + int32(packets)}
+			c.begun++
+			break
+		}
+	}
+	for range packets - 1 {
+		c.records = append(c.records, record{size: int32(t.packet)})
+	}
+	c.records = append(c.records, record{size: last})
+	c.backlog += (packets-1)*t.packet + int64(last)
+	c.receiver.grow(len(c.records))
+}
+
+// size is that of the packet to be sent next; 0: there is none.
+func (c *connection) size() int64 {
+	for len(c.again) > 0 {
+		if r := &c.records[c.again[0]]; r.state == lost {
+			return int64(r.size)
+		}
+		c.again = c.again[1:]
+	}
+	if int(c.next) < len(c.records) {
+		return int64(c.records[c.next].size)
+	}
+	return 0
+}
+
+// may tells whether the next packet may go.
+func (c *connection) may() bool {
+	size := c.size()
+	return size > 0 && c.allows(size)
+}
+
+func (c *connection) allows(size int64) bool {
+	switch {
+	case c.window != nil && c.inFlight+size > c.window.window,
+		c.constant > 0 && c.inFlight+size > c.constant,
+		c.system.config.hasCredit() && c.credit.bytes <= 0,
+		c.rate != nil && c.rate.nextAt > int64(c.system.kernel.Now()):
+		return false
+	}
+	return true
+}
+
+// send makes the next packet.
+func (c *connection) send() int32 {
+	s, now := c.system, int64(c.system.kernel.Now())
+	size := c.size()
+	seq := c.next
+	if len(c.again) > 0 {
+		seq = c.again[0]
+		c.again = c.again[1:]
+	} else {
+		c.next++
+	}
+	r := &c.records[seq]
+	id, p := s.net.Take()
+	p.Size, p.Src, p.Dst, p.Flow = int32(size), c.src, c.dst, 2*c.number
+	p.Kind, p.Seq, p.Again = data, seq, r.times > 0
+	p.Entropy = c.spray.next(now)
+	c.inFlight += size
+	p.Ask = r.times > 0 || len(c.again) == 0 && int(c.next) == len(c.records) ||
+		c.window != nil && c.inFlight+s.timing.packet >= c.window.window || c.constant > 0 && c.inFlight+s.timing.packet >= c.constant
+	c.backlog -= size
+	if s.config.hasCredit() {
+		c.credit.bytes -= size
+		p.Ask = p.Ask || c.credit.bytes <= 0
+		p.Bytes = c.target()
+	}
+	if c.rate != nil {
+		c.rate.sent(now, size)
+	}
+	s.Counts.Sent++
+	if r.times > 0 {
+		s.Counts.Again++
+	}
+	r.state, r.sent, r.times = outstanding, now, min(r.times+1, 200)
+	c.order = append(c.order, sending{seq, now})
+	if c.timerAt == 0 {
+		c.setTimer(now + s.timing.timeout)
+	}
+	return id
+}
+
+// goOn has the terminal send, if the connection may.
+func (c *connection) goOn() {
+	s := c.system
+	h := &s.hosts[c.src]
+	if waits := c.backlog > 0; waits != c.counted {
+		if c.counted = waits; waits {
+			h.waiting++
+		} else {
+			h.waiting--
+		}
+	}
+	switch {
+	case c.active:
+	case c.may():
+		c.active = true
+		h.active.put(c.number)
+		s.net.Wake(c.src)
+	case c.rate != nil && c.rate.event == 0 && c.size() > 0:
+		c.rate.event = c.rate.nextAt
+		s.kernel.Schedule(sim.Time(c.rate.nextAt), s.id, rateEvent, c.number, 0)
+	}
+}
+
+// answered takes an acknowledgement or a refusal.
+func (c *connection) answered(p *shared.Packet) {
+	now, s := int64(c.system.kernel.Now()), c.system
+	r := &c.records[p.Seq]
+	rtt := int64(0)
+	if r.state == outstanding && (r.times == 1 || r.times == 2 && p.Again) {
+		rtt = now - r.sent
+	}
+	c.credit.speculates(false)
+	if p.Kind == refusal {
+		c.refused(p, r, rtt, now)
+		return
+	}
+	bytes := max(p.Bytes-c.received, 0)
+	c.received += bytes
+	c.inFlight = max(c.inFlight-bytes, 0)
+	for ; c.cum < p.Cum; c.cum++ {
+		c.arrived(&c.records[c.cum])
+	}
+	for i, m := p.Base, p.Map; m != 0; i, m = i+1, m>>1 {
+		if m&1 != 0 && int(i) < len(c.records) {
+			c.arrived(&c.records[i])
+		}
+	}
+	if c.window != nil {
+		c.window.acknowledged(now, rtt, p.Marked, bytes, c.inFlight)
+	}
+	signal := pathGood
+	if p.Marked {
+		signal = pathMarked
+	}
+	c.spray.heard(p.Entropy, signal)
+	for c.open < c.begun && c.cum >= c.messages[c.open].end && (!s.config.Share || int(c.cum) == len(c.records)) {
+		s.ended(c.messages[c.open].flow)
+		c.open++
+	}
+	c.goOn()
+}
+
+// arrived notes that a packet has reached the receiver.
+func (c *connection) arrived(r *record) {
+	if r.state == lost {
+		c.backlog -= int64(r.size)
+	}
+	r.state = done
+}
+
+// refused takes a refusal.
+func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
+	if c.window != nil && rtt > 0 && !c.system.config.KeepBaseRTT {
+		c.window.sample(rtt)
+	}
+	if r.state == outstanding {
+		c.lose(p.Seq)
+		if c.window != nil {
+			c.window.refused(now, int64(r.size), c.inFlight+int64(r.size), !c.system.config.hasCredit() || !p.LastHop)
+		}
+	}
+	signal := pathTrimmed
+	if p.LastHop {
+		signal = pathTrimmedLast
+	}
+	c.spray.heard(p.Entropy, signal)
+	c.goOn()
+}
+
+// lose has a packet sent again.
+func (c *connection) lose(seq int32) {
+	r := &c.records[seq]
+	r.state = lost
+	c.inFlight = max(c.inFlight-int64(r.size), 0)
+	c.backlog += int64(r.size)
+	c.again = append(c.again, seq)
+}
+
+func (c *connection) setTimer(at int64) {
+	c.timerAt = at
+	c.system.kernel.Schedule(sim.Time(at), c.system.id, timerEvent, c.number, 0)
+}
+
+// timer is the retransmission timer, on the packet sent longest ago that is outstanding.
+func (c *connection) timer() {
+	now, s := int64(c.system.kernel.Now()), c.system
+	c.timerAt = 0
+	for ; c.orderAt < len(c.order); c.orderAt++ {
+		o := c.order[c.orderAt]
+		r := &c.records[o.seq]
+		if r.state != outstanding || r.sent != o.at {
+			continue
+		}
+		if due := o.at + s.timing.timeout; due > now {
+			c.setTimer(due)
+			break
+		}
+		s.Counts.Timeouts++
+		c.lose(o.seq)
+		c.spray.expired(now)
+		if c.window != nil {
+			c.window.expired(int64(r.size))
+		}
+		if others := len(c.again) > 1; (others || !c.allows(int64(r.size))) && now-c.requested >= s.timing.rtt {
+			c.request(now)
+		}
+		c.goOn()
+	}
+	if c.orderAt > 1024 || c.orderAt == len(c.order) {
+		c.order = append(c.order[:0], c.order[c.orderAt:]...)
+		c.orderAt = 0
+	}
+}
+
+// request asks the receiver for credit.
+func (c *connection) request(now int64) {
+	c.requested = now
+	id, p := c.system.control(c.src, c.dst, 2*c.number)
+	p.Kind, p.Bytes, p.Entropy = request, c.target(), c.spray.next(now)
+	c.system.Counts.Requests++
+	c.system.sendControl(c.src, id)
+}

@@ -1,0 +1,208 @@
+package transport
+
+import (
+	"math"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+const (
+	creditUnit = 256 // bytes
+	grantUnits = 64  // of a turn
+	emptyTurn  = 1024
+	// paceShare is what a receiver grants of its link.
+	paceShare = 0.99
+	// pullEntropies is the number of entropies that pulls count through.
+	pullEntropies = 128
+)
+
+// creditSender is the credit of a connection at its sender: receiver-credit congestion control
+// (RCCC) of Ultra Ethernet (UEC 1.0, 2025).
+type creditSender struct {
+	bytes       int64 // may be below 0 by a packet
+	granted     int64 // units, in all
+	speculating bool  // nothing has come back yet
+}
+
+// speculates ends the time in which a sender sends on credit that nobody granted.
+func (c *creditSender) speculates(does bool) {
+	if c.speculating && !does {
+		c.bytes, c.speculating = min(c.bytes, 0), false
+	}
+}
+
+// target is what a sender tells its receiver: the units granted so far, and those that it still
+// wants.
+func (c *connection) target() int64 {
+	t, credit := &c.system.timing, &c.credit
+	want := c.backlog
+	if c.window != nil {
+		want = min(want, c.window.window+t.packet)
+	}
+	want = min(want, t.bdp*3/2) - credit.bytes
+	if credit.speculating && c.backlog > 0 {
+		want = max(want, t.packet)
+	}
+	if n := int64(c.system.hosts[c.src].waiting); n > 1 {
+		want /= n
+	}
+	return credit.granted + int64(math.Ceil(float64(want)/creditUnit))
+}
+
+// pulled takes a pull, with the units granted so far.
+func (c *connection) pulled(granted int64) {
+	c.credit.speculates(false)
+	if granted > c.credit.granted {
+		c.credit.bytes = min(c.credit.bytes+(granted-c.credit.granted)*creditUnit, c.system.timing.bdp*3/2)
+		c.credit.granted = granted
+	}
+	c.goOn()
+}
+
+// creditReceiver is the other end.
+type creditReceiver struct {
+	target, granted int64 // units
+	in              uint8 // which of its terminal's lists it is in
+}
+
+const (
+	inNone = iota
+	inDemand
+	inIdle
+)
+
+// pacer grants the connections that end at a terminal credit in turn, as fast as its link can
+// take what they send for it.
+type pacer struct {
+	demand, idle ring // connections
+	busy         bool
+	entropy      uint16
+	rate         float64 // share of the pace, 1 unless slowed
+
+	// Since the last time that rate was looked at.
+	packets, whole, marked, trims int64
+	congested                     float64 // g
+	raises                        int
+	stream                        sim.Stream
+	slows                         bool
+}
+
+// demands takes the pull target of a data packet or a request.
+func (c *connection) demands(target int64, trimmed bool) {
+	r := &c.receiver.credit
+	h := &c.system.hosts[c.dst]
+	r.target = max(r.target, target)
+	if (r.target > r.granted || trimmed) && r.in != inDemand {
+		r.in = inDemand // what is left of it among the idle is passed over
+		h.pacer.demand.put(c.number)
+	}
+	if !h.pacer.busy {
+		c.system.grant(c.dst)
+	}
+}
+
+// grant is a turn of a terminal's pacer.
+func (s *System) grant(t topology.TerminalID) {
+	p := &s.hosts[t].pacer
+	p.busy = false
+	for p.demand.count > 0 {
+		c := s.connections[p.demand.take()]
+		r := &c.receiver.credit
+		n := min(max(r.target-r.granted, 0), grantUnits)
+		r.granted += n
+		if r.in = inIdle; r.target > r.granted {
+			r.in = inDemand
+			p.demand.put(c.number)
+		} else {
+			p.idle.put(c.number)
+		}
+		s.pull(c, n)
+		return
+	}
+	for p.idle.count > 0 {
+		c := s.connections[p.idle.take()]
+		r := &c.receiver.credit
+		if r.in != inIdle {
+			continue
+		}
+		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.bdp*3/2 || int(c.receiver.expected) == len(c.records) {
+			r.in = inNone
+			continue
+		}
+		r.granted += grantUnits
+		p.idle.put(c.number)
+		s.pull(c, grantUnits)
+		return
+	}
+}
+
+// pull tells a sender of credit, and lets the pacer wait.
+func (s *System) pull(c *connection, units int64) {
+	pacer := &s.hosts[c.dst].pacer
+	id, p := s.control(c.dst, c.src, 2*c.number+1)
+	p.Kind, p.Bytes, p.Entropy = pull, c.receiver.credit.granted, pacer.entropy%pullEntropies
+	pacer.entropy++
+	s.Counts.Pulls++
+	s.sendControl(c.dst, id)
+	bytes := units * creditUnit
+	if bytes == 0 {
+		bytes = emptyTurn
+	}
+	pacer.busy = true
+	wait := float64(bytes*s.timing.psPerByte) / (paceShare * pacer.rate)
+	s.kernel.After(sim.Time(wait), s.id, grantEvent, int32(c.dst), 0)
+}
+
+// seen counts a packet that has arrived at a terminal, for the pace.
+func (h *host) seen(trimmed, marked, lastHop bool) {
+	p := &h.pacer
+	p.packets++
+	switch {
+	case trimmed && !lastHop:
+		p.trims++
+	case !trimmed:
+		p.whole++
+		if marked {
+			p.marked++
+		}
+	}
+}
+
+// slow changes the pace of a terminal where the network is narrower than the terminals are
+// together, and senders have no window.
+func (s *System) slow(t topology.TerminalID) {
+	p := &s.hosts[t].pacer
+	if p.whole > 0 {
+		p.congested = p.congested/2 + float64(p.marked)/float64(p.whole)/2
+	} else {
+		p.congested /= 2
+	}
+	switch {
+	case p.trims > 0:
+		p.rate -= float64(p.trims) / float64(p.packets)
+	}
+	if p.congested > 0.3 {
+		p.rate *= 1 - 0.5*(p.congested-0.3)
+	}
+	switch {
+	case p.trims > 0 || p.congested > 0.3:
+		p.raises = 0
+	case p.marked == 0:
+		p.rate += 0.01 * float64(int64(1)<<min(p.raises, 20))
+		p.raises++
+	default:
+		p.rate += 0.01
+		p.raises = 0
+	}
+	p.rate = min(max(p.rate, 0.01, 0.9/s.timing.oversubscription), 1)
+	p.packets, p.whole, p.marked, p.trims = 0, 0, 0, 0
+	s.paceLater(t)
+}
+
+// paceLater has the pace of a terminal looked at again.
+func (s *System) paceLater(t topology.TerminalID) {
+	p := &s.hosts[t].pacer
+	wait := 1.5 * float64(s.timing.rtt) * (0.75 + 0.5*p.stream.Float64())
+	s.kernel.After(sim.Time(wait), s.id, paceEvent, int32(t), 0)
+}

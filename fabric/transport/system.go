@@ -1,0 +1,305 @@
+package transport
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// System is all end points of a network, with what they have to send.
+type System struct {
+	kernel      *sim.Kernel
+	net         *shared.Network
+	id          sim.HandlerID
+	config      Config
+	timing      timing
+	tree        topology.Tree // nil: the topology has no levels
+	hosts       []host
+	connections []*connection
+	flows       []flowState
+	triggers    map[int]*trigger
+	left        int // flows that have not ended
+	Counts      Counts
+}
+
+// Counts are packets in the whole run.
+type Counts struct {
+	Sent, Again     int64 // data packets, and those of them that had been sent before
+	Acknowledged    int64
+	Refused         int64 // negative acknowledgements
+	Pulls, Requests int64
+	Notified        int64
+	Trimmed         int64 // that arrived trimmed
+	Duplicates      int64
+	Reordered       int64 // that arrived behind a later one
+	Timeouts        int64
+}
+
+type flowState struct {
+	Flow
+	connection int32
+	began, end sim.Time
+}
+
+type trigger struct {
+	count int
+	flows []int32
+}
+
+// timing is what all flows know of the network.
+type timing struct {
+	rtt              int64 // ps: of a full packet and its acknowledgement, from end to end, empty
+	bdp              int64 // bytes
+	packet, payload  int64 // bytes of a full packet
+	psPerByte        int64
+	timeout          int64 // ps
+	trims            bool
+	oversubscription float64
+}
+
+// host is a terminal.
+type host struct {
+	active  ring // connections that may send, in turn
+	control ring // control packets
+	served  int  // control packets since the last data packet, while data waits
+	waiting int  // connections with something to send
+	pacer   pacer
+}
+
+// ring is a queue of numbers.
+type ring struct {
+	items []int32
+	first int
+	count int
+}
+
+func (r *ring) put(x int32) {
+	r.items = append(r.items, x)
+	r.count++
+}
+
+func (r *ring) take() int32 {
+	x := r.items[r.first]
+	r.count--
+	if r.first++; r.first == len(r.items) {
+		r.items, r.first = r.items[:0], 0
+	} else if r.first >= 64 && r.first > len(r.items)/2 {
+		r.items = append(r.items[:0], r.items[r.first:]...)
+		r.first = 0
+	}
+	return x
+}
+
+// Kinds of events.
+const (
+	startEvent = iota // target: flow
+	timerEvent        // target: connection
+	grantEvent        // target: terminal
+	paceEvent
+	rateEvent // target: connection
+)
+
+// controlTurns is the number of control packets that a terminal sends for a data packet, where
+// both wait.
+const controlTurns = 10
+
+// New makes the end points of a network of g and what they send. tree may be nil.
+func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
+	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, tree: tree, left: len(flows)}
+	s.id = kernel.Register(s)
+	for _, t := range triggers {
+		s.triggers[t.ID] = &trigger{count: t.Count}
+	}
+	for i, f := range flows {
+		if f.Src < 0 || f.Dst < 0 || f.Src >= g.Terminals() || f.Dst >= g.Terminals() || f.Src == f.Dst {
+			return nil, fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, g.Terminals()-1)
+		}
+		s.flows = append(s.flows, flowState{Flow: f, connection: -1, began: -1, end: -1})
+		if f.After == 0 {
+			kernel.Schedule(f.Start, s.id, startEvent, int32(i), 0)
+			continue
+		}
+		t := s.triggers[f.After]
+		if t == nil {
+			return nil, fmt.Errorf("flow %d waits for trigger %d, which there is not", f.ID, f.After)
+		}
+		t.flows = append(t.flows, int32(i))
+	}
+	return s, nil
+}
+
+// Tree is the topology's levels, for the network.
+func (s *System) Tree() topology.Tree { return s.tree }
+
+// Over tells the end points of their network, and how they are to take its times.
+func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
+	s.net = net
+	s.timing = timing{
+		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), psPerByte: t.PsPerByte(), trims: trims,
+		oversubscription: t.Oversubscription,
+	}
+	s.timing.timeout = 15_000_000
+	if t.Queue < math.MaxInt64 {
+		s.timing.timeout += 6 * t.Queue * s.timing.psPerByte
+	} else {
+		s.timing.timeout = math.MaxInt64 / 4 // nothing is lost
+	}
+	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
+	for i := range s.hosts {
+		p := &s.hosts[i].pacer
+		p.rate, p.stream = 1, sim.NewStream(seed, "pacer", i)
+		p.entropy = uint16(p.stream.IntN(pullEntropies))
+		p.slows = slows
+	}
+	for i := range s.flows {
+		s.connect(int32(i), seed)
+	}
+}
+
+// connect gives a flow its connection.
+func (s *System) connect(flow int32, seed uint64) {
+	f := &s.flows[flow]
+	if s.config.Share && f.Connection != 0 {
+		for _, c := range s.connections {
+			if o := &s.flows[c.messages[0].flow]; o.Connection == f.Connection && o.Src == f.Src && o.Dst == f.Dst {
+				f.connection = c.number
+				c.messages = append(c.messages, message{flow: flow})
+				return
+			}
+		}
+	}
+	c := &connection{system: s, number: int32(len(s.connections)), src: topology.TerminalID(f.Src), dst: topology.TerminalID(f.Dst)}
+	c.messages = append(c.messages, message{flow: flow})
+	c.spray = newSpraying(s.config.Spray, s.config.Entropies, seed, int(c.number))
+	c.credit = creditSender{bytes: s.timing.bdp * 3 / 2, speculating: true}
+	first := int64(s.config.Window) * s.timing.packet
+	switch s.config.Control {
+	case "nscc", "both":
+		c.window = newNSCC(&s.timing, NSCCConfig{Target: int64(s.config.TargetDelay), Gamma: 0.8}, first)
+	case "constant":
+		c.constant = first
+	case "dcqcn":
+		c.rate = newDCQCN(&s.config.DCQCN, 8e12/float64(s.timing.psPerByte))
+	}
+	f.connection = c.number
+	s.connections = append(s.connections, c)
+}
+
+// Handle implements [sim.Handler].
+func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
+	switch e.Kind {
+	case startEvent:
+		s.start(e.Target)
+	case timerEvent:
+		s.connections[e.Target].timer()
+	case grantEvent:
+		s.grant(topology.TerminalID(e.Target))
+	case paceEvent:
+		s.slow(topology.TerminalID(e.Target))
+	case rateEvent:
+		c := s.connections[e.Target]
+		c.rate.event = 0
+		c.goOn()
+	}
+}
+
+// start begins a flow.
+func (s *System) start(flow int32) {
+	f := &s.flows[flow]
+	f.began = s.kernel.Now()
+	c := s.connections[f.connection]
+	c.add(flow, f.Bytes)
+	if p := &s.hosts[c.dst].pacer; p.slows {
+		p.slows = false
+		s.paceLater(c.dst)
+	}
+	c.goOn()
+}
+
+// ended is the end of a flow at its sender.
+func (s *System) ended(flow int32) {
+	f := &s.flows[flow]
+	f.end = s.kernel.Now()
+	s.left--
+	if t := s.triggers[f.Fires]; t != nil && f.Fires != 0 {
+		if t.count--; t.count == 0 {
+			for _, next := range t.flows {
+				s.kernel.Schedule(s.kernel.Now(), s.id, startEvent, next, 0)
+			}
+		}
+	}
+	if s.left == 0 {
+		s.kernel.Stop()
+	}
+}
+
+// Left is the number of flows that have not ended.
+func (s *System) Left() int { return s.left }
+
+// Ends are the times at which flows began and ended (len = flows); -1: they have not.
+func (s *System) Ends() (began, ended []sim.Time) {
+	for i := range s.flows {
+		began, ended = append(began, s.flows[i].began), append(ended, s.flows[i].end)
+	}
+	return began, ended
+}
+
+// Next implements [shared.EndPoints].
+func (s *System) Next(t topology.TerminalID) int32 {
+	h := &s.hosts[t]
+	for {
+		if h.control.count > 0 && (h.active.count == 0 || h.served < controlTurns) {
+			if h.active.count > 0 {
+				h.served++
+			}
+			return h.control.take()
+		}
+		if h.active.count == 0 {
+			return -1
+		}
+		h.served = 0
+		c := s.connections[h.active.take()]
+		c.active = false
+		if !c.may() {
+			c.goOn()
+			continue
+		}
+		id := c.send()
+		c.goOn()
+		return id
+	}
+}
+
+// Arrived implements [shared.EndPoints].
+func (s *System) Arrived(_ topology.TerminalID, p *shared.Packet) {
+	c := s.connections[p.Flow/2]
+	switch p.Kind {
+	case data:
+		c.arrivedData(p)
+	case acknowledgement, refusal:
+		c.answered(p)
+	case pull:
+		c.pulled(p.Bytes)
+	case request:
+		c.demands(p.Bytes, true)
+	case notification:
+		c.rate.timers(int64(s.kernel.Now()))
+		c.rate.notified(int64(s.kernel.Now()))
+		c.goOn()
+	}
+}
+
+// control makes a control packet.
+func (s *System) control(src, dst topology.TerminalID, flow int32) (int32, *shared.Packet) {
+	id, p := s.net.Take()
+	p.Src, p.Dst, p.Flow, p.Control, p.Size = src, dst, flow, true, int32(s.config.Header)
+	return id, p
+}
+
+func (s *System) sendControl(t topology.TerminalID, id int32) {
+	s.hosts[t].control.put(id)
+	s.net.Wake(t)
+}

@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+type run struct {
+	*System
+	net    *shared.Network
+	kernel *sim.Kernel
+}
+
+// pods is the three-level tree of switches with k ports.
+func pods(t *testing.T, k int) topology.Topology {
+	topo, err := topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{k / 2, k / 2, k}), param.Set("w", []int{1, k / 2, k / 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+func simulate(t *testing.T, topo topology.Topology, config Config, of shared.Config, flows []Flow) *run {
+	t.Helper()
+	g, kernel := topo.Graph(), sim.NewKernel()
+	tree, _ := topo.(topology.Tree)
+	s, err := New(kernel, g, tree, config, flows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timing := shared.NewTiming(g, tree, nil, &of, nil, shared.Channel{Rate: 100e9, Latency: sim.Microsecond}, config.Packet, config.Header)
+	timing.HostsUnmarked = config.hasCredit()
+	net, err := shared.New(kernel, g, of, timing, s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Over(net, &timing, of.Full == "trim", 1)
+	kernel.Run(sim.MaxTime - 1)
+	if s.Left() > 0 {
+		t.Fatalf("%d flows have not ended at %v; %+v", s.Left(), kernel.Now(), s.Counts)
+	}
+	return &run{s, net, kernel}
+}
+
+func (r *run) tail() float64 {
+	_, ends := r.Ends()
+	last := 0.0
+	for _, e := range ends {
+		last = max(last, e.Microseconds())
+	}
+	return last
+}
+
+func (r *run) mean() float64 {
+	_, ends := r.Ends()
+	sum := 0.0
+	for _, e := range ends {
+		sum += e.Microseconds()
+	}
+	return sum / float64(len(ends))
+}
+
+// TestOneFlow: 490 packets through five switches: 489 full ones leave in 0.332 us each, the last
+// full one is stored five times more, the short one (64 + 2,000,000 - 489*4086 = 2,010 B) follows
+// it; six flights there and back, and six times 64 B: 176.20 us.
+func TestOneFlow(t *testing.T) {
+	r := simulate(t, pods(t, 4), DefaultConfig(), shared.DefaultConfig(), []Flow{{ID: 1, Src: 0, Dst: 13, Bytes: 2_000_000}})
+	want := 489*0.332 + 5*0.332 + 2010*80e-6 + 12 + 6*0.00512
+	if math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124 {
+		t.Errorf("%v us, want %v; %+v", r.tail(), want, r.Counts)
+	}
+}
+
+func TestIncast(t *testing.T) {
+	for _, control := range []string{"nscc", "rccc", "both"} {
+		var flows []Flow
+		for i := 1; i < 16; i++ {
+			flows = append(flows, Flow{ID: i, Src: i, Dst: 0, Bytes: 2_000_000})
+		}
+		config := DefaultConfig()
+		config.Control = control
+		r := simulate(t, pods(t, 4), config, shared.DefaultConfig(), flows)
+		t.Logf("%s: tail %v mean %v %+v; handled %d", control, r.tail(), r.mean(), r.Counts, r.kernel.Handled())
+	}
+}
