@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/transport"
+	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -31,8 +32,9 @@ func init() {
 				Measure:   flowsMeasure{End: 10 * sim.Second},
 			}
 		},
-		Check: checkFlows,
-		Run:   runFlows,
+		Check:     checkFlows,
+		Preflight: preflightFlows,
+		Run:       runFlows,
 	})
 }
 
@@ -53,10 +55,10 @@ type networkTable struct {
 
 type flowsTable struct {
 	File     string    `toml:"file" doc:"connection matrix of htsim; relative to the experiment file; in place of pattern" file:"read"`
-	Pattern  string    `toml:"pattern" doc:"permutation: every terminal to another one, drawn at random; incast: the terminals behind the receiver to it; all-to-all: every terminal to every other, one behind the other; poisson: flows are born at random times between random terminals" choices:"permutation|incast|all-to-all|poisson"`
+	Pattern  string    `toml:"pattern" doc:"permutation: every terminal to another one, drawn at random; incast: the terminals behind the receiver to it; victim: the same, and a flow beside it, from the fifth terminal behind the receiver to the next one; all-to-all: every terminal to every other, one behind the other; poisson: flows are born at random times between random terminals" choices:"permutation|incast|victim|all-to-all|poisson"`
 	Bytes    sim.Bytes `toml:"bytes" doc:"of a flow; poisson with sizes fixed" min:"1"`
-	Senders  int       `toml:"senders" doc:"incast: so many" min:"1"`
-	Receiver int       `toml:"receiver" doc:"incast: terminal" min:"0"`
+	Senders  int       `toml:"senders" doc:"flows of an incast" min:"1"`
+	Receiver int       `toml:"receiver" doc:"terminal that an incast goes to" min:"0"`
 	Sizes    string    `toml:"sizes" doc:"poisson: distribution of sizes: fixed, or as published of web search, of Hadoop clusters and of storage" choices:"fixed|web-search|hadoop|ali-storage"`
 	Load     float64   `toml:"load" doc:"poisson: offered, as a share of the terminals' rate" min:"0.001" max:"1"`
 	Duration sim.Time  `toml:"duration" doc:"poisson: time in which flows are born"`
@@ -74,6 +76,7 @@ type flowsRow struct {
 	Tail       float64 `column:"tail_us" doc:"time at which the last flow was complete, from the start of the run; empty if some were not"`
 	First      float64 `column:"first_us" doc:"time at which the first one was"`
 	Mean       float64 `column:"mean_us" doc:"mean of those times"`
+	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise"`
 	P50        float64 `column:"fct_p50_us" doc:"median completion time, from the start of the flow"`
 	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times"`
 	Slowdown   float64 `column:"slowdown_mean" doc:"mean of completion time / that of the flow alone in the network"`
@@ -134,6 +137,9 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 	if c.Transport.Control == "dcqcn" && c.Switch.MarkTo == 0 {
 		problems = append(problems, &param.ParamError{Key: "switch.mark_to", Value: c.Switch.MarkTo, Want: `above 0B with transport.control = "dcqcn": without marks it changes nothing`})
 	}
+	if c.Transport.Repeat == "go-back-n" && (c.Switch.Full == "trim" || c.Transport.Spray != "single" || c.Switch.Paths != "hash") {
+		problems = append(problems, &param.ParamError{Key: "transport.repeat", Value: c.Transport.Repeat, Want: `"selective", or transport.spray = "single", switch.paths = "hash" and switch.full = "drop" or "pause": a receiver that throws away what comes out of order needs one path, and no trimmed packets`})
+	}
 	if c.Switch.Degraded > 0 && p.tree == nil {
 		problems = append(problems, experiments.At("switch.degraded", errors.New("needs a topology with levels")))
 	}
@@ -150,6 +156,38 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 func checkFlows(c *flowsConfig, seed uint64) ([]experiments.Warning, error) {
 	_, err := c.build(seed)
 	return nil, err
+}
+
+// SetAllowDeadlock lets the configuration run although it can deadlock.
+func (c *flowsConfig) SetAllowDeadlock() { c.Switch.AllowDeadlock = true }
+
+// AllowsDeadlock tells whether it may.
+func (c *flowsConfig) AllowsDeadlock() bool { return c.Switch.AllowDeadlock }
+
+// preflightFlows looks for pauses that can wait for each other.
+func preflightFlows(c *flowsConfig, p *experiments.Preflight) error {
+	if c.Switch.Full != "pause" {
+		return nil
+	}
+	t, err := c.Topology.Type.BuildShared(struct{}{})
+	if err != nil {
+		return err
+	}
+	graph := certify.New(1)
+	if err := shared.Dependencies(t.Graph(), graph.Add); err != nil {
+		return experiments.At("topology.type", err)
+	}
+	found := graph.Certify(1, 1)
+	text := found.Describe(t.Graph())
+	switch {
+	case found.Acyclic():
+		p.Note("deadlock", "pauses: %s", text)
+	case c.Switch.AllowDeadlock:
+		p.MayDeadlock("pauses: " + text)
+	default:
+		return experiments.At("switch.full", fmt.Errorf("= \"pause\" %s; --allow-deadlock, or switch.allow_deadlock = true, runs it all the same", text))
+	}
+	return nil
 }
 
 func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row flowsRow, err error) {

@@ -34,6 +34,8 @@ func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []t
 		return nil, nil, experiments.At("topology.type", fmt.Errorf("has %d terminal; flows need two", terminals))
 	case t.Pattern == "incast":
 		flows, err = transport.Incast(terminals, t.Senders, t.Receiver, bytes)
+	case t.Pattern == "victim":
+		flows, err = transport.Victim(terminals, t.Senders, t.Receiver, bytes)
 	case t.Pattern == "all-to-all":
 		flows, triggers = transport.AllToAll(terminals, bytes)
 	case t.Pattern == "poisson":
@@ -62,7 +64,7 @@ func (c *flowsConfig) row(p *flowsParts, ends *transport.System, net *shared.Net
 	row := flowsRow{
 		Flows: int64(len(p.flows)), Packets: n.Sent, Again: n.Again, Acks: n.Acknowledged, Nacks: n.Refused, Pulls: n.Pulls, Requests: n.Requests,
 		Notified: n.Notified, Reordered: n.Reordered, Timeouts: n.Timeouts,
-		First: math.NaN(), Tail: math.NaN(), Mean: math.NaN(),
+		First: math.NaN(), Tail: math.NaN(), Mean: math.NaN(), Victim: math.NaN(),
 	}
 	var times, slowdowns, rates []float64
 	sum, last, bytes := 0.0, sim.Time(0), 0.0
@@ -87,6 +89,9 @@ func (c *flowsConfig) row(p *flowsParts, ends *transport.System, net *shared.Net
 	}
 	if row.Completed == row.Flows {
 		row.Tail = last.Microseconds()
+	}
+	if last := len(p.flows) - 1; c.Flows.Pattern == "victim" && c.Flows.File == "" && ended[last] >= 0 {
+		row.Victim = (ended[last] - began[last]).Microseconds()
 	}
 	row.P50, row.P99 = quantile(times, 0.5), quantile(times, 0.99)
 	row.Slowdown, row.Slowdown50, row.Slowdown99 = meanOf(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)

@@ -2,7 +2,6 @@ package shared
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -151,5 +150,32 @@ func (n *Network) shortest(s topology.SwitchID, ports []topology.PortID) int32 {
 	return best[n.streams[s].IntN(len(best))]
 }
 
-// sortedPorts is for tests: the ports of a set in their order.
-func (s *set) sortedPorts() []topology.PortID { return slices.Sorted(slices.Values(s.ports)) }
+// Dependencies calls yield with each pair of channels between switches that a packet may follow
+// one another by on a shortest path: where packets are paused, the first may be held up by the
+// second (cyclic buffer dependency). Pairs may be repeated. Cost: channels times switches with
+// terminals.
+func Dependencies(g *topology.Graph, yield func(topology.Dependency)) error {
+	r, err := newRoutes(g, 0)
+	if err != nil {
+		return err
+	}
+	for s := range g.Switches() {
+		for l := range r.width {
+			at := r.set[s*r.width+l]
+			if at < 0 {
+				continue
+			}
+			for _, p := range r.sets[at].ports {
+				peer, _ := g.PeerPort(p)
+				next := r.set[int(g.PortSwitch[peer])*r.width+l]
+				if next < 0 {
+					continue
+				}
+				for _, q := range r.sets[next].ports {
+					yield(topology.Dependency{Held: topology.Channel{Port: p}, Wanted: topology.Channel{Port: q}})
+				}
+			}
+		}
+	}
+	return nil
+}

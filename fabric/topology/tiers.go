@@ -52,7 +52,6 @@ func (c *TiersConfig) Validate() error {
 	return nil
 }
 
-
 // TiersNetwork is the network of a file of tiers.
 type TiersNetwork struct {
 	*XGFT

@@ -16,13 +16,14 @@ type Config struct {
 	Entropies   int       `toml:"entropies" doc:"number of them, a power of 2; a path for each where hashes do not collide" min:"1" max:"65536"`
 	TargetDelay sim.Time  `toml:"target_delay" doc:"nscc: delay in queues that it aims at; 0s: three quarters of the network's round trip, all of it without trimming"`
 	KeepBaseRTT bool      `toml:"keep_base_rtt" doc:"nscc: round trips of trimmed packets, which are faster, do not lower the base of a flow"`
+	Repeat      string    `toml:"repeat" doc:"what is sent again: the packets that were lost, or all behind the first of them, which the receiver throws away meanwhile" choices:"selective|go-back-n"`
 	Share       bool      `toml:"share_connections" doc:"flows of the same connection in the file share numbers, window and credit, and are complete together"`
 	DCQCN       DCQCN     `toml:"dcqcn" doc:"rates of control = \"dcqcn\""`
 }
 
 // DefaultConfig is Ultra Ethernet's sender window with mixed spraying.
 func DefaultConfig() Config {
-	return Config{Control: "nscc", Packet: 4150, Header: 64, AckBytes: 16384, Spray: "mixed", Entropies: 64, DCQCN: DefaultDCQCN()}
+	return Config{Control: "nscc", Packet: 4150, Header: 64, AckBytes: 16384, Repeat: "selective", Spray: "mixed", Entropies: 64, DCQCN: DefaultDCQCN()}
 }
 
 // Validate checks what the tags cannot; see [param.Validate].

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -161,7 +163,7 @@ func (c *connection) send() int32 {
 	}
 	r.state, r.sent, r.times = outstanding, now, min(r.times+1, 200)
 	c.order = append(c.order, sending{seq, now})
-	if c.timerAt == 0 {
+	if c.timerAt == 0 && s.timing.timeout > 0 {
 		c.setTimer(now + s.timing.timeout)
 	}
 	return id
@@ -242,7 +244,10 @@ func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
 	if c.window != nil && rtt > 0 && !c.system.config.KeepBaseRTT {
 		c.window.sample(rtt)
 	}
-	if r.state == outstanding {
+	switch {
+	case c.system.goesBack:
+		c.goBack(p.Seq)
+	case r.state == outstanding:
 		c.lose(p.Seq)
 		if c.window != nil {
 			c.window.refused(now, int64(r.size), c.inFlight+int64(r.size), !c.system.config.hasCredit() || !p.LastHop)
@@ -256,6 +261,16 @@ func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
 	c.goOn()
 }
 
+// goBack has all packets from one on sent again.
+func (c *connection) goBack(seq int32) {
+	for i := seq; i < c.next; i++ {
+		if c.records[i].state == outstanding {
+			c.lose(i)
+		}
+	}
+	slices.Sort(c.again)
+}
+
 // lose has a packet sent again.
 func (c *connection) lose(seq int32) {
 	r := &c.records[seq]
@@ -263,6 +278,9 @@ func (c *connection) lose(seq int32) {
 	c.inFlight = max(c.inFlight-int64(r.size), 0)
 	c.backlog += int64(r.size)
 	c.again = append(c.again, seq)
+	if t := c.system.timing.timeout; c.timerAt == 0 && t > 0 {
+		c.setTimer(int64(c.system.kernel.Now()) + t)
+	}
 }
 
 func (c *connection) setTimer(at int64) {
@@ -285,7 +303,9 @@ func (c *connection) timer() {
 			break
 		}
 		s.Counts.Timeouts++
-		c.lose(o.seq)
+		if c.lose(o.seq); s.goesBack {
+			c.goBack(o.seq)
+		}
 		c.spray.expired(now)
 		if c.window != nil {
 			c.window.expired(int64(r.size))
@@ -294,6 +314,15 @@ func (c *connection) timer() {
 			c.request(now)
 		}
 		c.goOn()
+	}
+	if size := c.size(); len(c.again) > 0 && size > 0 && !c.allows(size) {
+		// What is lost waits for credit that may have been lost, too.
+		if c.system.config.hasCredit() && now-c.requested >= s.timing.timeout {
+			c.request(now)
+		}
+		if c.timerAt == 0 {
+			c.setTimer(now + s.timing.timeout)
+		}
 	}
 	if c.orderAt > 1024 || c.orderAt == len(c.order) {
 		c.order = append(c.order[:0], c.order[c.orderAt:]...)

@@ -13,6 +13,7 @@ type receiver struct {
 	bytes    int64
 	since    int64 // bytes since the last acknowledgement
 	owes     bool  // an acknowledgement when the last hole is filled
+	refused  int32 // going back: packet + 1 that has been asked for again
 	notified int64 // ps: last notification of congestion
 	credit   creditReceiver
 }
@@ -47,6 +48,14 @@ func (c *connection) arrivedData(p *shared.Packet) {
 	if r.has(p.Seq) {
 		s.Counts.Duplicates++
 		c.acknowledge(p, true)
+		return
+	}
+	if s.goesBack && p.Seq > r.expected {
+		s.Counts.Reordered++
+		if r.refused != r.expected+1 { // once a gap
+			r.refused = r.expected + 1
+			c.answer(refusal, p).Seq = r.expected
+		}
 		return
 	}
 	first := r.bytes == 0

@@ -21,6 +21,7 @@ type System struct {
 	connections []*connection
 	flows       []flowState
 	triggers    map[int]*trigger
+	goesBack    bool
 	left        int // flows that have not ended
 	Counts      Counts
 }
@@ -55,7 +56,7 @@ type timing struct {
 	bdp              int64 // bytes
 	packet, payload  int64 // bytes of a full packet
 	psPerByte        int64
-	timeout          int64 // ps
+	timeout          int64 // ps; 0: nothing is lost
 	trims            bool
 	oversubscription float64
 }
@@ -108,7 +109,7 @@ const controlTurns = 10
 
 // New makes the end points of a network of g and what they send. tree may be nil.
 func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
-	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, tree: tree, left: len(flows)}
+	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
 	s.id = kernel.Register(s)
 	for _, t := range triggers {
 		s.triggers[t.ID] = &trigger{count: t.Count}
@@ -141,11 +142,11 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), psPerByte: t.PsPerByte(), trims: trims,
 		oversubscription: t.Oversubscription,
 	}
-	s.timing.timeout = 15_000_000
-	if t.Queue < math.MaxInt64 {
-		s.timing.timeout += 6 * t.Queue * s.timing.psPerByte
-	} else {
-		s.timing.timeout = math.MaxInt64 / 4 // nothing is lost
+	switch {
+	case t.Queue < math.MaxInt64:
+		s.timing.timeout = 15_000_000 + 6*t.Queue*s.timing.psPerByte
+	case s.goesBack: // packets that come out of order are thrown away
+		s.timing.timeout = 15_000_000 + 6*t.BDP*s.timing.psPerByte
 	}
 	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
 	for i := range s.hosts {

@@ -73,6 +73,24 @@ func Incast(terminals, senders, receiver int, bytes int64) (flows []Flow, err er
 	return flows, nil
 }
 
+// Victim is an incast, and behind it in the list a flow that shares switches with it and no
+// cable to a terminal: from the fifth terminal behind the receiver to the next one, which take
+// no part in the incast.
+func Victim(terminals, senders, receiver int, bytes int64) (flows []Flow, err error) {
+	if terminals < 7 || senders > terminals-3 {
+		return nil, fmt.Errorf("%d senders of %d terminals: want at most the terminals without receiver and victim, and seven terminals", senders, terminals)
+	}
+	if receiver >= terminals {
+		return nil, fmt.Errorf("receiver %d: want a terminal of 0 to %d", receiver, terminals-1)
+	}
+	for i := 2; len(flows) < senders; i++ {
+		if i != 5 {
+			flows = append(flows, Flow{ID: len(flows) + 1, Src: (receiver + i) % terminals, Dst: receiver, Bytes: bytes})
+		}
+	}
+	return append(flows, Flow{ID: len(flows) + 1, Src: (receiver + 5) % terminals, Dst: (receiver + 1) % terminals, Bytes: bytes}), nil
+}
+
 // AllToAll sends a flow from every terminal to every other, one behind the other: first to the
 // next terminal, then to the one behind it, and so on.
 func AllToAll(terminals int, bytes int64) (flows []Flow, triggers []Trigger) {
