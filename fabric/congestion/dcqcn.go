@@ -48,8 +48,8 @@ type ReactionPoint struct {
 	active          bool // a notification has come
 	nextTimer       sim.Time
 	nextAlpha       sim.Time
-	sent            int64   // bytes towards the next increase
-	fraction        float64 // of a picosecond, by which the last packet's time was cut
+	sent            int64 // bytes towards the next increase
+	pause           fraction
 }
 
 // Start is the rate of a flow that has sent nothing. The settings are shared by all flows.
@@ -78,10 +78,18 @@ func (r *ReactionPoint) OnSent(now sim.Time, size int64) sim.Time {
 			r.increase()
 		}
 	}
-	exact := float64(size)*8e12/r.current + r.fraction
-	whole := math.Floor(exact)
-	r.fraction = exact - whole
-	return sim.Time(whole)
+	return r.pause.whole(float64(size) * 8e12 / r.current)
+}
+
+// fraction is the part of a picosecond by which the last of a row of pauses was cut.
+type fraction float64
+
+// whole is the next pause in whole picoseconds, so that all of them keep the exact rate.
+func (f *fraction) whole(picoseconds float64) sim.Time {
+	exact := picoseconds + float64(*f)
+	down := math.Floor(exact)
+	*f = fraction(exact - down)
+	return sim.Time(down)
 }
 
 // OnCNP takes a notification into account.

@@ -1,8 +1,6 @@
 package congestion
 
 import (
-	"slices"
-
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -190,27 +188,21 @@ func (b *bitmap) Archive(a *snapshot.Archive) {
 // mixed takes the entropies of unmarked acknowledgements in the order in which they came.
 type mixed struct {
 	bitmap
-	good []uint16
-	head int // of those in good, the ones before have been taken
+	good fifo[uint16]
 }
 
 // Next implements [Sprayer].
 func (m *mixed) Next(now sim.Time) uint16 {
-	if m.head == len(m.good) {
-		return m.bitmap.Next(now)
+	if m.good.size() > 0 {
+		return m.good.pop()
 	}
-	e := m.good[m.head]
-	m.head++
-	return e
+	return m.bitmap.Next(now)
 }
 
 // Heard implements [Sprayer].
 func (m *mixed) Heard(now sim.Time, entropy uint16, f Feedback) {
 	if f == Clear || f == TrimmedAtEnd {
-		if m.head > len(m.good)/2 {
-			m.good, m.head = slices.Delete(m.good, 0, m.head), 0
-		}
-		m.good = append(m.good, entropy)
+		m.good.push(entropy)
 	}
 	m.bitmap.Heard(now, entropy, f)
 }
@@ -218,8 +210,8 @@ func (m *mixed) Heard(now sim.Time, entropy uint16, f Feedback) {
 // Archive implements [Sprayer].
 func (m *mixed) Archive(a *snapshot.Archive) {
 	m.bitmap.Archive(a)
-	m.good, m.head = slices.Delete(m.good, 0, m.head), 0
-	snapshot.List(a, &m.good, snapshot.Int)
+	snapshot.Value(a, &m.good)
+	a.Check(m.good.head >= 0 && m.good.size() >= 0, "%d of %d entropies have been taken", m.good.head, len(m.good.items))
 }
 
 // reps recycles entropies that have served well (Bonato et al., "REPS: recycled entropy packet
