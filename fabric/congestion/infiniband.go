@@ -16,7 +16,6 @@ type InfiniBand struct {
 	PortControl int    `toml:"cc_ca_cong_setting_port_control" doc:"0: each queue pair has an index into the table; 1: all queue pairs of a service level have one" min:"0" max:"1"`
 	Timer       int64  `toml:"cc_ca_cong_setting_ccti_timer" doc:"after which an index falls by one, in units of 1.024 us; 0: it does not" min:"0" max:"65535"`
 	Increase    int    `toml:"cc_ca_cong_setting_ccti_increase" doc:"of an index at a BECN" min:"0" max:"255"`
-	Trigger     int    `toml:"cc_ca_cong_setting_trigger_threshold" doc:"index that is counted as an event when it is reached; 0: none" min:"0" max:"255"`
 	Minimum     int    `toml:"cc_ca_cong_setting_ccti_min" doc:"below which no index falls" min:"0" max:"65535"`
 	Table       string `toml:"cc_cct" doc:"table of inter-packet delays, \"shift:multiplier,...\": (time of the packet >> shift) * multiplier; \"\": entry i is cct_shift:i"`
 	Shift       int    `toml:"cct_shift" doc:"of all entries, if cc_cct gives none" min:"0" max:"3"`
@@ -25,9 +24,10 @@ type InfiniBand struct {
 
 // DefaultInfiniBand holds the values of MLNX_OFED's congestion control manager, a part of OpenSM,
 // where they are known, and of Gran et al. (IPDPS 2012): the timer, the limit. OpenSM alone has 0
-// everywhere: nothing is marked, and no BECN has an effect.
+// everywhere: nothing is marked, and no BECN has an effect. Its trigger threshold is left out: it
+// makes a line in a log.
 func DefaultInfiniBand() InfiniBand {
-	return InfiniBand{Timer: 150, Increase: 1, Trigger: 2, Limit: 127}
+	return InfiniBand{Timer: 150, Increase: 1, Limit: 127}
 }
 
 // Validate checks the table and what points into it; see [param.Validate].
@@ -36,11 +36,8 @@ func (c *InfiniBand) Validate() error {
 	return err
 }
 
-// perSL is the PortControl of indices by service level.
-const perSL = 1
-
 // PerSL tells whether all queue pairs of a service level have one index.
-func (c *InfiniBand) PerSL() bool { return c.PortControl == perSL }
+func (c *InfiniBand) PerSL() bool { return c.PortControl == 1 }
 
 // delayEntry is one of the table: the delay after a packet is (its time >> shift) * multiplier,
 // which leaves 2^shift / (multiplier + 2^shift) of the rate.
@@ -116,7 +113,6 @@ func (d *Delays) Share(index int) float64 {
 type Index struct {
 	above   int      // the minimum
 	expires sim.Time // if above is not 0
-	events  int64
 }
 
 // At is the index at a time.
@@ -136,9 +132,6 @@ func (x *Index) OnBECN(now sim.Time, d *Delays) {
 		x.expires = now + d.timer
 	}
 	x.above = min(before+d.Increase, d.Limit) - d.Minimum
-	if t := d.Trigger; t > 0 && before < t && d.Minimum+x.above >= t {
-		x.events++
-	}
 }
 
 // Delay is how long after the end of a packet that takes a time on the link the next one of the
@@ -147,6 +140,3 @@ func (x *Index) Delay(now, packet sim.Time, d *Delays) sim.Time {
 	e := d.entries[x.At(now, d)]
 	return packet >> e.shift * sim.Time(e.multiplier)
 }
-
-// Events is how many times the trigger threshold has been reached.
-func (x *Index) Events() int64 { return x.events }

@@ -134,9 +134,6 @@ func (w *NSCCWindow) Window() int64 { return w.window }
 // BaseRTT is the shortest round trip that has been seen.
 func (w *NSCCWindow) BaseRTT() sim.Time { return w.base }
 
-// MeanDelay is the moving mean of the delays.
-func (w *NSCCWindow) MeanDelay() sim.Time { return w.mean }
-
 func (w *NSCCWindow) mostFor(rtt sim.Time) int64 { return int64(1.5 * w.law.path.product(rtt)) }
 
 // saw lowers the unloaded round trip to a sample; 0: there is none.
