@@ -124,6 +124,7 @@ hold = true
 mark_flits = 4
 mark_from_flits = 2
 mark_to_flits = 12
+cc_sw_cong_setting_packet_size = 1
 [traffic]
 packet_flits = [2, 5]
 [measure]
@@ -131,10 +132,10 @@ warmup = 500
 window = 3000
 [sweep]
 "fabric.unit" = ["flit", "packet"]
-"switch.marking" = ["threshold", "red", "none"]
+"switch.marking" = ["threshold", "red", "infiniband", "none"]
 `
 
-// TestMarksReachPrograms: programs are told of marks by both policies, and of none without one;
+// TestMarksReachPrograms: programs are told of marks by all policies, and of none without one;
 // results do not depend on threads, nor, where all times are whole cycles, on the unit.
 func TestMarksReachPrograms(t *testing.T) {
 	var want string
@@ -142,15 +143,15 @@ func TestMarksReachPrograms(t *testing.T) {
 		f := load(t, marked, experiments.Options{})
 		o := execute(t, f, experiments.Execution{Threads: threads})
 		counts := numbers(t, o.Tables["program"], "count")
-		if len(counts) != 12 { // two measures of six points
+		if len(counts) != 16 { // two measures of eight points
 			t.Fatalf("%d rows", len(counts))
 		}
-		for point := range 6 {
+		for point := range 8 {
 			unmarked, marks := counts[2*point], counts[2*point+1]
-			if none := point%3 == 2; unmarked == 0 || (marks == 0) != none {
+			if none := point%4 == 3; unmarked == 0 || (marks == 0) != none {
 				t.Errorf("point %d: %g packets without a mark, %g with one", point, unmarked, marks)
 			}
-			if unit := counts[2*(point%3)]; unmarked != unit {
+			if unit := counts[2*(point%4)]; unmarked != unit {
 				t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
 			}
 		}

@@ -101,7 +101,10 @@ type marker struct {
 func newMarker(f *Fabric) (*marker, error) {
 	m := &marker{policies: make([]marking.Policy, f.graph.NumPorts())}
 	for p := range m.policies {
-		env := marking.Env{Port: p, Seed: f.seed, VCs: f.vcs}
+		env := marking.Env{
+			Port: p, Seed: f.seed, VCs: f.vcs, Number: f.graph.LocalPort(topology.PortID(p)) + 1,
+			InputFlits: int(f.buffer), FlitBytes: f.config.Fabric.FlitBytes,
+		}
 		if buffer := f.bufferOf(topology.PortID(p)); buffer < unboundedCredits {
 			env.BufferFlits = int(buffer)
 		}
@@ -127,10 +130,11 @@ func (m *marker) grantedSwitch(d *domain, sw *switchState, matches []request, _ 
 		}
 		port := topology.PortID(sw.port0 + int32(r.output()))
 		waiting := d.view.WaitingAll(port) // which brings the credits up to date, too
-		l := d.labels.at(v.packet >> packetBits)
+		id, out := v.packet>>packetBits, sw.outVC(uint32(v.out))
+		l := d.labels.at(id)
 		m.leaving = marking.Leaving{
-			Cycle: d.cycle, VC: int(v.out) - int(r.output())*d.vcs, Level: l.level,
-			Waiting: waiting, Credits: int(sw.outVC(uint32(v.out)).credits),
+			Cycle: d.cycle, VC: int(v.out) - int(r.output())*d.vcs, Level: l.level, Flits: int(d.packet(id).flits),
+			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits),
 		}
 		if m.policies[port].Mark(&m.leaving) {
 			l.marked = true

@@ -79,6 +79,59 @@ func TestMarksByHand(t *testing.T) {
 	}
 }
 
+// TestMarksByLane: the same packets as in [TestMarksByHand], all on lane 0 but for the one of
+// terminal 1 born in cycle 7. With weight 14 and buffers of 30 flits a packet is marked beside
+// which more than 30/15 = 2 flits wait on its lane: those of lane 0 from cycle 1 on, in which 4
+// wait, 17 of 19; the one of lane 1 is alone there.
+func TestMarksByLane(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
+	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		config := fabric.DefaultConfig()
+		config.Switch.VCs, config.Switch.FlowControl, config.Switch.Hold, config.Fabric.Unit = 2, fabric.CutThrough, true, unit
+		config.Switch.BufferFlits = 30
+		mark(t, &config.Switch, "infiniband", marking.InfiniBand{Threshold: 14, VictimMask: "0x0"})
+		own := network{n.topo, byLane{n.routing}}
+		s := &script{}
+		for birth := range int64(10) {
+			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
+			lane := 0
+			if birth == 7 {
+				lane = 1
+			}
+			s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
+		}
+		f := own.fabric(t, config)
+		if err := f.Attach(s, s); err != nil {
+			t.Fatal(err)
+		}
+		f.Advance(60)
+		marked := [2]int{}
+		for _, d := range s.delivered {
+			if d.Marked {
+				marked[d.Tag]++
+			}
+		}
+		if len(s.delivered) != 20 || marked != [2]int{17, 0} {
+			t.Errorf("unit %s: of %d packets %v marked by lane, want of 20 17 on lane 0 and none on lane 1", unit, len(s.delivered), marked)
+		}
+	}
+}
+
+// byLane gives each level a virtual channel of its own.
+type byLane struct{ fabric.Routing }
+
+func (b byLane) Needs() fabric.Needs {
+	n := fabric.NeedsOf(b.Routing)
+	n.Packets = true
+	return n
+}
+
+func (b byLane) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := b.Routing.Route(v, h)
+	hop.VCs = 1 << h.Level
+	return hop
+}
+
 // labelled sends uniform traffic whose level and entropy follow from its ends.
 type labelled struct{ *core.OpenLoop }
 

@@ -44,7 +44,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "inflows", "used")
-	snapshottest.Names[label](t, "level", "marked", "entropy")
+	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
 	snapshottest.Names[marker](t, "policies", "leaving", "unobserved") // the last two count within a step
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",

@@ -5,6 +5,7 @@
 package marking
 
 import (
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -19,6 +20,9 @@ type Env struct {
 	// BufferFlits is what a virtual channel holds behind the channel; 0: at a terminal
 	// that takes every flit.
 	BufferFlits int
+	InputFlits  int       // what a virtual channel holds at the inputs of the switch
+	FlitBytes   sim.Bytes // payload of a flit
+	Number      int       // of the port in its switch, from 1 on
 }
 
 // Leaving is a packet whose head is about to cross its switch to a port.
@@ -29,6 +33,9 @@ type Leaving struct {
 	// port, on any virtual channel, and have not left; those of this packet that are there
 	// are among them.
 	Waiting int
+	// InLane is those of them that were routed to VC, or to several of which it is the lowest.
+	InLane int
+	Flits  int // of the packet
 	// Credits is the number of free flit slots known of behind virtual channel VC, before
 	// this packet takes any; very many at a terminal that takes every flit.
 	Credits int

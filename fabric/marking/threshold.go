@@ -17,11 +17,8 @@ func init() {
 		func(c Threshold, _ Env) (Policy, error) { return &threshold{c, 0}, nil })
 }
 
-// threshold marks as the ports of InfiniBand switches do (Architecture Specification, volume
-// 1, annex A10: threshold, marking rate and, as mark_roots, victim mask).
-//
-// Deviation: the threshold is a number of flits, not a sixteenth of a buffer that the vendor
-// chooses, and counts what waits at all inputs.
+// threshold is the plain form of [infiniband]: a number of flits, whose port, not whose lane, is
+// congested.
 type threshold struct {
 	Threshold
 	passed int // packets since the last one that was marked

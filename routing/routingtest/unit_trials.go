@@ -203,12 +203,14 @@ func (tr *Trial) Mark() bool {
 	}
 	stream := sim.NewStream(tr.seed, "marks", 0)
 	choice := &tr.config.Switch.Marking
-	if err := choice.Choose([]string{"threshold", "red"}[stream.IntN(2)]); err != nil {
+	if err := choice.Choose([]string{"threshold", "red", "infiniband"}[stream.IntN(3)]); err != nil {
 		panic(err)
 	}
 	switch c := choice.Config().(type) {
 	case *marking.Threshold:
 		*c = marking.Threshold{Flits: 1 + stream.IntN(20), Every: 1 + stream.IntN(3), Roots: stream.IntN(2) == 0}
+	case *marking.InfiniBand:
+		*c = marking.InfiniBand{Threshold: 8 + stream.IntN(8), Rate: stream.IntN(3), VictimMask: []string{"0x0", "0x1e"}[stream.IntN(2)]}
 	case *marking.RED:
 		*c = marking.RED{From: stream.IntN(8), To: 8 + stream.IntN(20), Probability: stream.Float64(), Weight: []float64{1, 0.25}[stream.IntN(2)]}
 	}

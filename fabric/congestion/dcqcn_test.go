@@ -1,0 +1,304 @@
+package congestion
+
+import (
+	"container/heap"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// TestDCQCNVectors replays notifications, and lets each timer go off by itself: rates to the
+// 1 kb/s and alpha to the 1e-8 that are printed, stages, and the times of all expiries.
+func TestDCQCNVectors(t *testing.T) {
+	settings := DefaultDCQCN()
+	settings.Minimum = 0
+	var r ReactionPoint
+	scenario := ""
+	rows := vector(t, "testdata/dcqcn_rp.csv.gz")
+	for i, row := range rows {
+		where := fmt.Sprintf("row %d, %s at %s us", i+2, row["scenario"], row["time_us"])
+		if row["scenario"] != scenario {
+			scenario = row["scenario"]
+			r = settings.Start(40e9)
+		}
+		now := microseconds(t, row["time_us"])
+		switch before := r; row["event"] {
+		case "cnp":
+			r.OnCNP(now)
+		case "alpha":
+			if r.nextAlpha != now {
+				t.Errorf("%s: alpha falls at %v", where, r.nextAlpha)
+			}
+			r.expire()
+		default:
+			if r.nextTimer != now {
+				t.Errorf("%s: the timer goes off at %v", where, r.nextTimer)
+			}
+			r.expire()
+			if additive := row["event"] == "timer_additive"; r.target > before.target && !additive || r.target == before.target && additive && r.target < 40e9 {
+				t.Errorf("%s: the target goes from %g to %g", where, before.target, r.target)
+			}
+		}
+		got := fmt.Sprintf("%d %d", r.timerStage, r.byteStage)
+		if want := row["timer_stage"] + " " + row["byte_stage"]; got != want {
+			t.Errorf("%s: stages %s, want %s", where, got, want)
+		}
+		for _, c := range []struct {
+			what                   string
+			got, printed, rounding float64
+		}{
+			{"rate", r.current / 1e9, number(t, row["rc_gbps"]), 0.5001e-6},
+			{"target", r.target / 1e9, number(t, row["rt_gbps"]), 0.5001e-6},
+			{"alpha", r.alpha, number(t, row["alpha"]), 0.5001e-8},
+		} {
+			if math.Abs(c.got-c.printed) > c.rounding {
+				t.Errorf("%s: %s %.9f, want %.9f", where, c.what, c.got, c.printed)
+			}
+		}
+	}
+	if len(rows) != 323 {
+		t.Errorf("%d rows, want 323", len(rows))
+	}
+}
+
+// TestDCQCNHyper: 6 stages of both kinds after a cut to 20 Gb/s, one of the timer and one of the
+// bytes in turn: the target stays for 4 of each, grows by 40 Mb/s with the fifth of either and
+// the sixth of the timer, and by 400 Mb/s with the sixth of the bytes.
+func TestDCQCNHyper(t *testing.T) {
+	settings := DefaultDCQCN()
+	r := settings.Start(100e9)
+	r.current, r.target = 40e9, 40e9
+	r.OnCNP(0) // target 40, current 20
+	want := []float64{40e9, 40e9, 40e9, 40e9, 40e9, 40e9, 40e9, 40e9, 40.04e9, 40.08e9, 40.12e9, 40.52e9}
+	for i := range 6 {
+		now := sim.Time(i+1) * 55 * sim.Microsecond
+		r.Rate(now)
+		timer := r.target
+		r.OnSent(now, 10e6)
+		if timer != want[2*i] || r.target != want[2*i+1] {
+			t.Errorf("stage %d: targets %g and %g, want %g and %g", i+1, timer, r.target, want[2*i], want[2*i+1])
+		}
+	}
+}
+
+// TestDCQCNPace: a packet of 1,000 bytes takes 266,666 2/3 ps at 30 Gb/s, so that three take
+// 800,000; notifications are 50 us apart; a rate goes on from what has been archived.
+func TestDCQCNPace(t *testing.T) {
+	settings := DefaultDCQCN()
+	r := settings.Start(30e9)
+	sum := sim.Time(0)
+	for range 3 {
+		sum += r.OnSent(0, 1000)
+	}
+	if sum < 799999 || sum > 800000 { // the last third may be a rounding error short
+		t.Errorf("three packets take %d ps, want 800000", sum)
+	}
+	var n NotificationPoint
+	sent := 0
+	for at := range 100 {
+		if n.OnMarked(sim.Time(at)*sim.Microsecond, &settings) {
+			sent++
+		}
+	}
+	if sent != 2 {
+		t.Errorf("%d notifications in 100 us of marks, want 2", sent)
+	}
+	a := snapshot.Writer()
+	snapshot.Value(a, &r)
+	var back ReactionPoint
+	snapshot.Value(snapshot.Reader(a.Bytes()), &back)
+	if back.Use(&settings, 30e9); back != r {
+		t.Errorf("archived %+v, read %+v", r, back)
+	}
+	if err := param.Validate(&settings); err != nil {
+		t.Error(err)
+	}
+}
+
+// bottleneck is a switch with one queue of 40 Gb/s, to which each flow has a link of its own; a
+// link takes a microsecond. Packets have 1,048 bytes and are marked as they come, by the bytes
+// that wait then: from 5 kB on, up to 1 % at 200 kB, above it all.
+type bottleneck struct {
+	settings DCQCN
+	flows    []bottleneckFlow
+	draws    sim.Stream
+	events   events
+	waiting  int64
+	free     sim.Time // when the queue's channel is
+
+	// From start to end:
+	start, end    sim.Time
+	bytes         []float64
+	area          float64 // byte picoseconds
+	changed       sim.Time
+	marked, total int
+}
+
+type bottleneckFlow struct {
+	rate     ReactionPoint
+	notifies NotificationPoint
+}
+
+type happening struct {
+	at           sim.Time
+	kind, number int // number: in the order in which they are scheduled
+	flow         int
+	marked       bool
+}
+
+const (
+	sends = iota
+	joins
+	leaves
+	arrives
+	notified
+)
+
+type events []happening
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(happening)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+const (
+	bottleneckPacket = 1048
+	bottleneckRate   = 40e9
+	packetTime       = sim.Time(bottleneckPacket * 8e12 / bottleneckRate) // 209,600 ps
+	linkTime         = sim.Microsecond
+)
+
+// run simulates until the end and returns utilisation, Jain's index of fairness, the mean of what
+// waits, in kB, and the share of packets marked.
+func (b *bottleneck) run(n int, seed uint64) (utilisation, jain, queue, marked float64) {
+	b.draws = sim.NewStream(seed, "marks", 0)
+	b.flows, b.bytes = make([]bottleneckFlow, n), make([]float64, n)
+	number := 0
+	at := func(when sim.Time, kind, flow int, marked bool) {
+		number++
+		heap.Push(&b.events, happening{when, kind, number, flow, marked})
+	}
+	for i := range b.flows {
+		b.flows[i].rate = b.settings.Start(bottleneckRate)
+		at(sim.Time(b.draws.IntN(int(packetTime))), sends, i, false)
+	}
+	grow := func(now sim.Time, by int64) {
+		if from, to := max(b.changed, b.start), min(now, b.end); to > from {
+			b.area += float64(b.waiting) * float64(to-from)
+		}
+		b.waiting, b.changed = b.waiting+by, now
+	}
+	for {
+		e := heap.Pop(&b.events).(happening)
+		if e.at > b.end {
+			grow(e.at, 0)
+			break
+		}
+		flow := &b.flows[e.flow]
+		measured := e.at >= b.start
+		switch e.kind {
+		case sends:
+			at(e.at+max(flow.rate.OnSent(e.at, bottleneckPacket), packetTime), sends, e.flow, false)
+			at(e.at+packetTime+linkTime, joins, e.flow, false)
+		case joins:
+			p := 0.01 * (float64(b.waiting) - 5e3) / 195e3
+			mark := b.waiting >= 200e3 || p > 0 && b.draws.Float64() < p
+			if measured {
+				b.total++
+				if mark {
+					b.marked++
+				}
+			}
+			grow(e.at, bottleneckPacket)
+			b.free = max(b.free, e.at) + packetTime
+			at(b.free, leaves, e.flow, mark)
+		case leaves:
+			grow(e.at, -bottleneckPacket)
+			if measured {
+				b.bytes[e.flow] += bottleneckPacket
+			}
+			at(e.at+linkTime, arrives, e.flow, e.marked)
+		case arrives:
+			if e.marked && flow.notifies.OnMarked(e.at, &b.settings) {
+				at(e.at+2*linkTime, notified, e.flow, false)
+			}
+		case notified:
+			flow.rate.OnCNP(e.at)
+		}
+	}
+	sum, squares := 0.0, 0.0
+	for _, x := range b.bytes {
+		sum += x
+		squares += x * x
+	}
+	span := b.end - b.start
+	return sum * 8 / (bottleneckRate * span.Seconds()), sum * sum / (float64(n) * squares),
+		b.area / float64(span) / 1000, float64(b.marked) / float64(b.total)
+}
+
+// TestDCQCNBottleneck holds a bottleneck to the table of another model of it, of which each row
+// is a seed: the mean of three seeds here lies within the table's rows, or beyond them by no more
+// than their range or, where they agree by chance, 1 % of utilisation and fairness and a tenth of
+// the queue. For 2 and 4 flows, whose queue stays between the two thresholds, the share marked
+// and the queue lie within a fifth and a quarter of the fixed point.
+func TestDCQCNBottleneck(t *testing.T) {
+	f, err := os.Open("testdata/dcqcn_bottleneck.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines = lines[1:]; len(lines) > 0; lines = lines[3:] {
+		flows := int(integer(t, lines[0][0]))
+		var low, high [3]float64
+		for k := range low {
+			for i, line := range lines[:3] {
+				if x := number(t, line[k+1]); i == 0 {
+					low[k], high[k] = x, x
+				} else {
+					low[k], high[k] = min(low[k], x), max(high[k], x)
+				}
+			}
+		}
+		var mean [3]float64
+		marks := 0.0
+		for seed := uint64(1); seed <= 3; seed++ {
+			b := bottleneck{settings: DefaultDCQCN(), start: 15 * sim.Millisecond, end: 40 * sim.Millisecond}
+			utilisation, jain, queue, marked := b.run(flows, seed)
+			t.Logf("%d flows, seed %d: utilisation %.4f, Jain %.4f, queue %.1f kB, marked %.3f %%", flows, seed, utilisation, jain, queue, 100*marked)
+			for k, x := range []float64{utilisation, jain, queue} {
+				mean[k] += x / 3
+			}
+			marks += marked / 3
+		}
+		for k, what := range []string{"utilisation", "Jain's index", "queue in kB"} {
+			margin := max(high[k]-low[k], []float64{0.01, 0.01, high[k] / 10}[k])
+			if mean[k] < low[k]-margin || mean[k] > high[k]+margin {
+				t.Errorf("%d flows: %s %.4g, want %.4g to %.4g within %.2g", flows, what, mean[k], low[k], high[k], margin)
+			}
+		}
+		settings := DefaultDCQCN()
+		p := settings.FixedPoint(flows, bottleneckRate, bottleneckPacket)
+		queue := 5 + 195*p/0.01
+		t.Logf("%d flows: fixed point %.4f %%, queue %.1f kB; here %.4f %% and %.1f kB", flows, 100*p, queue, 100*marks, mean[2])
+		if flows <= 4 && (math.Abs(marks/p-1) > 0.2 || math.Abs(mean[2]/queue-1) > 0.25) {
+			t.Errorf("%d flows: marked %.3f %% and %.1f kB, fixed point %.3f %% and %.1f kB", flows, 100*marks, mean[2], 100*p, queue)
+		}
+	}
+}
