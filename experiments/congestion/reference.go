@@ -221,8 +221,12 @@ func (x *row) options(packet int, network, transport, switches map[string]string
 			transport["ack_bytes"] = fmt.Sprintf("%q", fmt.Sprintf("%dB", int64(number(option))))
 		case "-cwnd":
 			transport["window_packets"] = strconv.Itoa(int(number(option)))
+			if x.control != "constant" {
+				transport["nscc.start_window"] = transport["window_packets"]
+				delete(transport, "window_packets")
+			}
 		case "-target_q_delay":
-			transport["target_delay"] = micro(number(option))
+			transport["nscc.target_delay"] = micro(number(option))
 		case "-conn_reuse":
 			transport["share_connections"] = "true"
 		case "-q":

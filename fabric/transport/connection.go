@@ -3,6 +3,7 @@ package transport
 import (
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -63,11 +64,13 @@ type connection struct {
 	requested int64 // last request
 	active    bool  // in the round robin of its terminal
 	counted   bool  // among the terminal's flows with a backlog
-	window    *nscc
+	window    *congestion.NSCCWindow
 	constant  int64 // window; 0: none
 	spray     spraying
 	credit    creditSender
-	rate      *dcqcn
+	rate      *congestion.ReactionPoint
+	rateAt    int64 // when a packet may go
+	rateEvent bool  // is pending
 
 	receiver receiver
 }
@@ -120,10 +123,10 @@ func (c *connection) may() bool {
 
 func (c *connection) allows(size int64) bool {
 	switch {
-	case c.window != nil && c.inFlight+size > c.window.window,
+	case c.window != nil && c.inFlight+size > c.window.Window(),
 		c.constant > 0 && c.inFlight+size > c.constant,
 		c.system.config.hasCredit() && c.credit.bytes <= 0,
-		c.rate != nil && c.rate.nextAt > int64(c.system.kernel.Now()):
+		c.rate != nil && c.rateAt > int64(c.system.kernel.Now()):
 		return false
 	}
 	return true
@@ -147,7 +150,7 @@ func (c *connection) send() int32 {
 	p.Entropy = c.spray.next(now)
 	c.inFlight += size
 	p.Ask = r.times > 0 || len(c.again) == 0 && int(c.next) == len(c.records) ||
-		c.window != nil && c.inFlight+s.timing.packet >= c.window.window || c.constant > 0 && c.inFlight+s.timing.packet >= c.constant
+		c.window != nil && c.inFlight+s.timing.packet >= c.window.Window() || c.constant > 0 && c.inFlight+s.timing.packet >= c.constant
 	c.backlog -= size
 	if s.config.hasCredit() {
 		c.credit.bytes -= size
@@ -155,7 +158,7 @@ func (c *connection) send() int32 {
 		p.Bytes = c.target()
 	}
 	if c.rate != nil {
-		c.rate.sent(now, size)
+		c.rateAt = now + int64(c.rate.OnSent(sim.Time(now), size))
 	}
 	s.Counts.Sent++
 	if r.times > 0 {
@@ -186,9 +189,9 @@ func (c *connection) goOn() {
 		c.active = true
 		h.active.put(c.number)
 		s.net.Wake(c.src)
-	case c.rate != nil && c.rate.event == 0 && c.size() > 0:
-		c.rate.event = c.rate.nextAt
-		s.kernel.Schedule(sim.Time(c.rate.nextAt), s.id, rateEvent, c.number, 0)
+	case c.rate != nil && !c.rateEvent && c.size() > 0:
+		c.rateEvent = true
+		s.kernel.Schedule(sim.Time(c.rateAt), s.id, rateEvent, c.number, 0)
 	}
 }
 
@@ -217,7 +220,7 @@ func (c *connection) answered(p *shared.Packet) {
 		}
 	}
 	if c.window != nil {
-		c.window.acknowledged(now, rtt, p.Marked, bytes, c.inFlight)
+		c.window.OnAck(sim.Time(now), sim.Time(rtt), p.Marked, bytes, c.inFlight)
 	}
 	signal := pathGood
 	if p.Marked {
@@ -241,16 +244,13 @@ func (c *connection) arrived(r *record) {
 
 // refused takes a refusal.
 func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
-	if c.window != nil && rtt > 0 && !c.system.config.KeepBaseRTT {
-		c.window.sample(rtt)
-	}
 	switch {
 	case c.system.goesBack:
 		c.goBack(p.Seq)
 	case r.state == outstanding:
 		c.lose(p.Seq)
 		if c.window != nil {
-			c.window.refused(now, int64(r.size), c.inFlight+int64(r.size), !c.system.config.hasCredit() || !p.LastHop)
+			c.window.OnNack(sim.Time(now), sim.Time(rtt), int64(r.size), p.LastHop, c.inFlight+int64(r.size))
 		}
 	}
 	signal := pathTrimmed
@@ -308,7 +308,7 @@ func (c *connection) timer() {
 		}
 		c.spray.expired(now)
 		if c.window != nil {
-			c.window.expired(int64(r.size))
+			c.window.OnTimeout(int64(r.size))
 		}
 		if others := len(c.again) > 1; (others || !c.allows(int64(r.size))) && now-c.requested >= s.timing.rtt {
 			c.request(now)

@@ -38,7 +38,7 @@ func (c *connection) target() int64 {
 	t, credit := &c.system.timing, &c.credit
 	want := c.backlog
 	if c.window != nil {
-		want = min(want, c.window.window+t.packet)
+		want = min(want, c.window.Window()+t.packet)
 	}
 	want = min(want, t.bdp*3/2) - credit.bytes
 	if credit.speculating && c.backlog > 0 {

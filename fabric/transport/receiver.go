@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/shared"
 )
 
@@ -14,7 +15,7 @@ type receiver struct {
 	since    int64 // bytes since the last acknowledgement
 	owes     bool  // an acknowledgement when the last hole is filled
 	refused  int32 // going back: packet + 1 that has been asked for again
-	notified int64 // ps: last notification of congestion
+	notices  congestion.NotificationPoint
 	credit   creditReceiver
 }
 
@@ -43,7 +44,10 @@ func (c *connection) arrivedData(p *shared.Packet) {
 		return
 	}
 	if p.Marked && c.rate != nil {
-		c.notify(p)
+		if r.notices.OnMarked(s.kernel.Now(), &s.config.DCQCN) {
+			s.Counts.Notified++
+			c.answer(notification, p)
+		}
 	}
 	if r.has(p.Seq) {
 		s.Counts.Duplicates++

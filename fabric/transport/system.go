@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -22,6 +23,8 @@ type System struct {
 	flows       []flowState
 	triggers    map[int]*trigger
 	goesBack    bool
+	law         *congestion.NSCCLaw
+	rate        sim.Rate
 	left        int // flows that have not ended
 	Counts      Counts
 }
@@ -148,6 +151,8 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	case s.goesBack: // packets that come out of order are thrown away
 		s.timing.timeout = 15_000_000 + 6*t.BDP*s.timing.psPerByte
 	}
+	s.rate = t.Rate
+	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: s.timing.payload, Trimming: trims, Credit: s.config.hasCredit()})
 	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
 	for i := range s.hosts {
 		p := &s.hosts[i].pacer
@@ -176,14 +181,15 @@ func (s *System) connect(flow int32, seed uint64) {
 	c.messages = append(c.messages, message{flow: flow})
 	c.spray = newSpraying(s.config.Spray, s.config.Entropies, seed, int(c.number))
 	c.credit = creditSender{bytes: s.timing.bdp * 3 / 2, speculating: true}
-	first := int64(s.config.Window) * s.timing.packet
 	switch s.config.Control {
 	case "nscc", "both":
-		c.window = newNSCC(&s.timing, NSCCConfig{Target: int64(s.config.TargetDelay), Gamma: 0.8}, first)
+		w := s.law.Start()
+		c.window = &w
 	case "constant":
-		c.constant = first
+		c.constant = int64(s.config.Window) * s.timing.packet
 	case "dcqcn":
-		c.rate = newDCQCN(&s.config.DCQCN, 8e12/float64(s.timing.psPerByte))
+		r := s.config.DCQCN.Start(s.rate)
+		c.rate = &r
 	}
 	f.connection = c.number
 	s.connections = append(s.connections, c)
@@ -202,7 +208,7 @@ func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 		s.slow(topology.TerminalID(e.Target))
 	case rateEvent:
 		c := s.connections[e.Target]
-		c.rate.event = 0
+		c.rateEvent = false
 		c.goOn()
 	}
 }
@@ -287,8 +293,7 @@ func (s *System) Arrived(_ topology.TerminalID, p *shared.Packet) {
 	case request:
 		c.demands(p.Bytes, true)
 	case notification:
-		c.rate.timers(int64(s.kernel.Now()))
-		c.rate.notified(int64(s.kernel.Now()))
+		c.rate.OnCNP(s.kernel.Now())
 		c.goOn()
 	}
 }
