@@ -155,7 +155,30 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 
 func checkFlows(c *flowsConfig, seed uint64) ([]experiments.Warning, error) {
 	_, err := c.build(seed)
-	return nil, err
+	return c.idle(), err
+}
+
+// idle are the settings of congestion control that change nothing, beside the others.
+func (c *flowsConfig) idle() (warnings []experiments.Warning) {
+	d, control, spray := transport.DefaultConfig(), c.Transport.Control, c.Transport.Spray
+	heeds := control == "nscc" || control == "both" || control == "rccc" || control == "dcqcn" || spray == "bitmap" || spray == "reps" || spray == "mixed"
+	for _, x := range []struct {
+		idle         bool
+		key, because string
+	}{
+		{!heeds && c.Switch.MarkTo > 0, "switch.mark_to", "no sender heeds marks"},
+		{spray == "single" && c.Transport.Entropies != d.Entropies, "transport.entropies", `transport.spray = "single" has one a flow`},
+		{control != "constant" && c.Transport.Window > 0, "transport.window_packets", `it is of control = "constant"`},
+		{control != "nscc" && control != "both" && c.Transport.NSCC != d.NSCC, "transport.nscc", `it is of control = "nscc" and "both"`},
+		{control != "dcqcn" && c.Transport.DCQCN != d.DCQCN, "transport.dcqcn", `it is of control = "dcqcn"`},
+		{c.Switch.Full != "pause" && (c.Switch.XOff != shared.DefaultConfig().XOff || c.Switch.XOn != shared.DefaultConfig().XOn), "switch.pause_above", `it is of switch.full = "pause"`},
+		{c.Switch.Paths != "hash" && c.Transport.Entropies != d.Entropies, "transport.entropies", "switch.paths chooses the way of data, and not by entropy"},
+	} {
+		if x.idle {
+			warnings = append(warnings, experiments.Warning{Key: x.key, Message: "changes nothing: " + x.because})
+		}
+	}
+	return warnings
 }
 
 // SetAllowDeadlock lets the configuration run although it can deadlock.

@@ -135,3 +135,29 @@ func TestPausesCertified(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFlowsIdleSettings: settings of congestion control that change nothing are told.
+func TestFlowsIdleSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"[transport]\ncontrol = \"none\"\nspray = \"single\"\n[switch]\nmark_to = \"1000B\"\n": "switch.mark_to changes nothing: no sender heeds marks",
+		"[transport]\nspray = \"single\"\nentropies = 8\n":                                     "transport.entropies changes nothing",
+		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
+		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc changes nothing",
+		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
+	} {
+		f := load(t, "kind = \"flows\"\n"+text, experiments.Options{})
+		if got := f.Warnings; len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want) {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"[transport]\ncontrol = \"dcqcn\"\n":             `switch.mark_to = 0B: want above 0B with transport.control = "dcqcn"`,
+		"[transport]\nrepeat = \"go-back-n\"\n":          `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
+		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
+		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",
+	} {
+		if _, err := experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
