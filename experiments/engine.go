@@ -110,7 +110,7 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	case r.writeError != nil:
 		r.leaveNothing()
 		return nil, r.writeError
-	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
+	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
 	}
 	if err := r.writeWarm(); err != nil {
@@ -158,14 +158,17 @@ func newRunner(f *File, e Execution) (*runner, error) {
 	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}, err
 }
 
-// distinct counts the different points of the file: variants that differ only
-// in settings that they ignore are computed once.
-func (r *runner) distinct() int {
-	seen := map[string]bool{}
+// left counts the points that have neither a record nor failed.
+func (r *runner) left() int { return len(r.points) - r.finished() - len(r.failures()) }
+
+// failures lists the points that have failed, and have no record of another run.
+func (r *runner) failures() (all []Failure) {
 	for _, p := range r.points {
-		seen[p.Hash] = true
+		if why, failed := r.reasons[p.Hash]; failed && r.records[p.Hash] == nil {
+			all = append(all, Failure{p, why})
+		}
 	}
-	return len(seen)
+	return all
 }
 
 // finished counts the points that have a record.
@@ -277,12 +280,7 @@ func (r *runner) report() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	failed := 0
-	for _, p := range r.points {
-		if _, bad := r.reasons[p.Hash]; bad {
-			failed++
-		}
-	}
+	failed := len(r.failures())
 	var running []PointProgress
 	for _, p := range r.points {
 		if run := r.running[p]; run != nil {
@@ -341,14 +339,21 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
 		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
 	}
+	if r.keep(finished) == nil {
+		r.forgetKept(p)
+	}
+}
+
+// keep puts a finished point into the journal, and counts it as finished.
+func (r *runner) keep(finished *record) error {
 	if r.journal != nil {
 		if err := r.journal.append(finished); err != nil {
 			r.writeError = cmp.Or(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
-			return
+			return r.writeError
 		}
 	}
-	r.records[p.Hash] = finished
-	r.forgetKept(p)
+	r.records[finished.Hash] = finished
+	return nil
 }
 
 // misuse is a panic of what is registered with weft and breaks its contract, such as

@@ -48,14 +48,14 @@ func (s Shard) of(points []*Point) []*Point {
 	return mine
 }
 
-// shardFile ends a share: it is written when no point is left to compute.
+// shardFile ends a share of [Execution].
 const shardFile = "shard.json"
 
-// shardEnd is what a share leaves beside its journal.
-type shardEnd struct {
+// shareEnd is what a share leaves when no point is left to compute.
+type shareEnd struct {
 	Experiment string            `json:"experiment"`
 	Weft       string            `json:"weft"`
-	Shard      string            `json:"shard"`
+	Shard      string            `json:"shard,omitempty"`
 	Points     int               `json:"points"`
 	Failed     map[string]string `json:"failed,omitempty"` // reason by hash
 }
@@ -63,28 +63,79 @@ type shardEnd struct {
 // executeShard computes the share that the execution names. Its results wait in the
 // journal for [File.Merge]; points that refinement adds are left to that.
 func (r *runner) executeShard(ctx context.Context) (*Outcome, error) {
-	r.reasons = map[string]string{}
 	r.points = r.execution.Shard.of(r.points)
-	r.computeAll(ctx, r.points)
+	err := r.computeShare(ctx, filepath.Join(r.execution.Dir, shardFile))
 	outcome := &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}
 	switch {
 	case r.writeError != nil:
 		r.leaveNothing()
-		return nil, r.writeError
-	case len(r.records)+len(r.reasons) < len(r.points):
-		return outcome, ErrInterrupted
+		return nil, err
+	case err == nil:
+		outcome.Failures = r.failures()
 	}
-	for _, p := range r.points {
-		if why, failed := r.reasons[p.Hash]; failed {
-			outcome.Failures = append(outcome.Failures, Failure{p, why})
+	return outcome, err
+}
+
+// computeShare computes the points of a share, of which the runner has a journal, and
+// writes its end. The error is [ErrInterrupted] where ctx ends before they are done.
+func (r *runner) computeShare(ctx context.Context, end string) error {
+	r.computeAll(ctx, r.points)
+	switch {
+	case r.writeError != nil:
+		return r.writeError
+	case r.left() > 0:
+		return ErrInterrupted
+	}
+	shard := ""
+	if r.execution.Shard.Of > 0 {
+		shard = r.execution.Shard.String()
+	}
+	text, err := json.MarshalIndent(shareEnd{r.file.Name, Version(), shard, len(r.points), r.reasons}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeInside(filepath.Dir(end), filepath.Base(end), append(text, '\n'))
+}
+
+// share is what another process has computed, or is computing.
+type share struct {
+	journal, end string // files
+	read         int64  // of the journal
+}
+
+// look reads what a share has come to since the last look: points that are finished and,
+// at its end, the reasons of those that have failed. unread is why there is no journal.
+func (s *share) look(k *kind) (found map[string]*record, failed map[string]string, ended bool, unread, damaged error) {
+	found = map[string]*record{}
+	// The end first: all points are in the journal then.
+	last, absent := input.ReadInput(s.end, input.MaxInput)
+	text, unread := input.ReadInput(s.journal, largestJournal())
+	if unread == nil && int64(len(text)) > s.read {
+		s.read += readJournal(text[s.read:], found)
+		drop(found, k)
+	}
+	if absent != nil {
+		return found, nil, false, unread, nil
+	}
+	var end shareEnd
+	if err := json.Unmarshal(last, &end); err != nil {
+		damaged = fmt.Errorf("%s is damaged: %w", filepath.Base(s.end), err)
+	}
+	return found, end.Failed, true, unread, damaged
+}
+
+// take keeps what shares have found of some points.
+func (r *runner) take(points []*Point, found map[string]*record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range points {
+		if rec := found[p.Hash]; rec != nil && r.records[p.Hash] == nil {
+			if err := r.keep(rec); err != nil {
+				return err
+			}
 		}
 	}
-	end := shardEnd{r.file.Name, Version(), r.execution.Shard.String(), len(r.points), r.reasons}
-	text, err := json.MarshalIndent(end, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return outcome, writeInside(r.execution.Dir, shardFile, append(text, '\n'))
+	return nil
 }
 
 // UnfinishedError says that the shares of a sweep do not make it up.
@@ -120,54 +171,42 @@ func (f *File) Merge(ctx context.Context, e Execution, shares []string) (*Outcom
 		return nil, err
 	}
 	defer r.journal.close()
-	for _, p := range f.Points {
-		if found := records[p.Hash]; found != nil && r.records[p.Hash] == nil {
-			if err := r.journal.append(found); err != nil {
-				return nil, fmt.Errorf("cannot keep a finished point: %w", err)
-			}
-			r.records[p.Hash] = found
-		}
+	if err := r.take(f.Points, records); err != nil {
+		return nil, err
 	}
 	r.reasons = reasons
 	return r.complete(ctx)
 }
 
 // readShares collects the points of all shares and finds those that are missing.
-func (f *File) readShares(shares []string) (records map[string]*record, reasons map[string]string, err error) {
+func (f *File) readShares(dirs []string) (records map[string]*record, reasons map[string]string, err error) {
 	records, reasons = map[string]*record{}, map[string]string{}
 	missing := &UnfinishedError{}
 	var bad []error
-	for _, dir := range shares {
-		text, err := input.ReadInput(filepath.Join(dir, journalFile), largestJournal())
-		if err != nil {
-			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + reason(err)})
-			continue
-		}
-		readJournal(text, records)
-		text, err = input.ReadInput(filepath.Join(dir, shardFile), input.MaxInput)
-		if err != nil {
+	for _, dir := range dirs {
+		s := share{journal: filepath.Join(dir, journalFile), end: filepath.Join(dir, shardFile)}
+		found, failed, ended, unread, damaged := s.look(f.kind)
+		switch {
+		case unread != nil:
+			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + reason(unread)})
+		case !ended:
 			missing.Unfinished = append(missing.Unfinished, dir)
-			continue
+		case damaged != nil:
+			bad = append(bad, &FolderError{dir, damaged.Error()})
 		}
-		var end shardEnd
-		if err := json.Unmarshal(text, &end); err != nil {
-			bad = append(bad, &FolderError{dir, shardFile + " is damaged: " + err.Error()})
-		}
-		maps.Copy(reasons, end.Failed)
+		maps.Copy(records, found)
+		maps.Copy(reasons, failed)
 	}
 	if err := errors.Join(bad...); err != nil {
 		return nil, nil, err
 	}
-	drop(records, f.kind)
-	seen := map[string]bool{}
-	for _, p := range f.Points {
-		_, failed := reasons[p.Hash]
-		if !seen[p.Hash] && records[p.Hash] == nil && !failed {
+	all := (Shard{1, 1}).of(f.Points)
+	for _, p := range all {
+		if _, failed := reasons[p.Hash]; records[p.Hash] == nil && !failed {
 			missing.Missing++
 		}
-		seen[p.Hash] = true
 	}
-	if missing.Points = len(seen); missing.Missing > 0 {
+	if missing.Points = len(all); missing.Missing > 0 {
 		return nil, nil, missing
 	}
 	return records, reasons, nil
