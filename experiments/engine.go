@@ -17,12 +17,16 @@ import (
 
 // Execution says how to run the points of a file.
 type Execution struct {
-	Dir     string   // result folder; "" keeps everything in memory
-	Jobs    int      // points side by side; 0: one a core
-	Threads int      // threads of one point; 0: one
-	Resume  bool     // keep the finished points that Dir's journal holds
-	Force   bool     // replace what an earlier run left in Dir
-	Shard   Shard    // compute this share only, and leave it for Merge
+	Dir     string // result folder; "" keeps everything in memory
+	Jobs    int    // points side by side; 0: one a core
+	Threads int    // threads of one point; 0: one
+	Resume  bool   // keep the finished points that Dir's journal holds
+	Force   bool   // replace what an earlier run left in Dir
+	Shard   Shard  // compute this share only, and leave it to be merged
+	// Shares are folders of such shares, of which Dir becomes what a run of the whole file
+	// leaves: nothing is computed but what refinement adds. Points are known by all their
+	// settings, so that the order of the folders, and how many there are, make no difference.
+	Shares  []string
 	Command []string // the command line, for the manifest
 	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
 	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
@@ -84,10 +88,15 @@ type Outcome struct {
 // Execute computes the points of a file and draws its figures. The points that
 // fail are listed in the outcome and do not stop the others. The error is
 // [ErrInterrupted] if ctx ended first (finished points are then safe in the
-// journal), or a failure to write or draw.
+// journal), an [*UnfinishedError] or a [*FolderError] before anything is written, or a
+// failure to write or draw.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	defer f.shared.forget() // many files may be at hand, each with large networks
 	r, err := newRunner(f, e)
+	if err != nil {
+		return nil, err
+	}
+	found, failed, err := f.readShares(e.Shares)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +105,10 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 			return nil, err
 		}
 		defer r.journal.close()
+	}
+	r.reasons = failed
+	if err := r.take(f.Points, found); err != nil {
+		return nil, err
 	}
 	if e.Shard.Of > 0 {
 		return r.executeShard(ctx)

@@ -61,7 +61,7 @@ type shareEnd struct {
 }
 
 // executeShard computes the share that the execution names. Its results wait in the
-// journal for [File.Merge]; points that refinement adds are left to that.
+// journal to be merged ([Execution].Shares); points that refinement adds are left to that.
 func (r *runner) executeShard(ctx context.Context) (*Outcome, error) {
 	r.points = r.execution.Shard.of(r.points)
 	err := r.computeShare(ctx, filepath.Join(r.execution.Dir, shardFile))
@@ -152,32 +152,6 @@ func (e *UnfinishedError) Error() string {
 	return text + ": give the folders of all shares, and the same file, --set, --seed and --quick as they had"
 }
 
-// Merge makes one result folder of the shares of a sweep, the same as a run of
-// the whole file leaves. It computes nothing but what refinement adds. Points are
-// known by all their settings, so the order of the folders, and how many there are, make
-// no difference. The error is an [*UnfinishedError] or a [*FolderError] before
-// anything is written, or one of [File.Execute].
-func (f *File) Merge(ctx context.Context, e Execution, shares []string) (*Outcome, error) {
-	records, reasons, err := f.readShares(shares)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newRunner(f, e)
-	if err != nil {
-		return nil, err
-	}
-	defer f.shared.forget()
-	if err := r.open(); err != nil {
-		return nil, err
-	}
-	defer r.journal.close()
-	if err := r.take(f.Points, records); err != nil {
-		return nil, err
-	}
-	r.reasons = reasons
-	return r.complete(ctx)
-}
-
 // readShares collects the points of all shares and finds those that are missing.
 func (f *File) readShares(dirs []string) (records map[string]*record, reasons map[string]string, err error) {
 	records, reasons = map[string]*record{}, map[string]string{}
@@ -197,8 +171,8 @@ func (f *File) readShares(dirs []string) (records map[string]*record, reasons ma
 		maps.Copy(records, found)
 		maps.Copy(reasons, failed)
 	}
-	if err := errors.Join(bad...); err != nil {
-		return nil, nil, err
+	if err := errors.Join(bad...); err != nil || len(dirs) == 0 {
+		return nil, reasons, err
 	}
 	all := (Shard{1, 1}).of(f.Points)
 	for _, p := range all {
