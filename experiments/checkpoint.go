@@ -79,28 +79,6 @@ func (k *Checkpoint) Open() *snapshot.Archive {
 	return state
 }
 
-// State is Open of a state that is one piece of bytes.
-func (k *Checkpoint) State() []byte {
-	a := k.Open()
-	if a == nil {
-		return nil
-	}
-	var data []byte
-	if snapshot.Blob(a, &data); a.End() != nil {
-		return nil
-	}
-	return data
-}
-
-// Save is SaveTo of a state that is one piece of bytes.
-func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
-	return k.SaveTo(done, func(a *snapshot.Archive) error {
-		data, err := state()
-		snapshot.Blob(a, &data)
-		return err
-	})
-}
-
 // SaveTo is called now and then while the part is computed; state writes it. A snapshot is
 // kept every so often, of parts that took so long for one that it is not lost when
 // they are done, and of those that are told to end, if there is time for it.
