@@ -103,25 +103,33 @@ type share struct {
 	read         int64  // of the journal
 }
 
-// look reads what a share has come to since the last look: points that are finished and,
-// at its end, the reasons of those that have failed. unread is why there is no journal.
-func (s *share) look(k *kind) (found map[string]*record, failed map[string]string, ended bool, unread, damaged error) {
-	found = map[string]*record{}
+// news is what a share has come to since the last look.
+type news struct {
+	found  map[string]*record // finished points
+	failed map[string]string  // reasons of those that have failed; known at the end
+	ended  bool
+	unread error // why there is no journal
+}
+
+// look reads what is new. The error says that the end is damaged.
+func (s *share) look(k *kind) (n news, damaged error) {
+	n.found = map[string]*record{}
 	// The end first: all points are in the journal then.
 	last, absent := input.ReadInput(s.end, input.MaxInput)
-	text, unread := input.ReadInput(s.journal, largestJournal())
-	if unread == nil && int64(len(text)) > s.read {
-		s.read += readJournal(text[s.read:], found)
-		drop(found, k)
+	var text []byte
+	if text, n.unread = input.ReadInput(s.journal, largestJournal()); n.unread == nil && int64(len(text)) > s.read {
+		s.read += readJournal(text[s.read:], n.found)
+		drop(n.found, k)
 	}
-	if absent != nil {
-		return found, nil, false, unread, nil
+	if n.ended = absent == nil; !n.ended {
+		return n, nil
 	}
 	var end shareEnd
 	if err := json.Unmarshal(last, &end); err != nil {
 		damaged = fmt.Errorf("%s is damaged: %w", filepath.Base(s.end), err)
 	}
-	return found, end.Failed, true, unread, damaged
+	n.failed = end.Failed
+	return n, damaged
 }
 
 // take keeps what shares have found of some points.
@@ -159,17 +167,17 @@ func (f *File) readShares(dirs []string) (records map[string]*record, reasons ma
 	var bad []error
 	for _, dir := range dirs {
 		s := share{journal: filepath.Join(dir, journalFile), end: filepath.Join(dir, shardFile)}
-		found, failed, ended, unread, damaged := s.look(f.kind)
+		n, damaged := s.look(f.kind)
 		switch {
-		case unread != nil:
-			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + reason(unread)})
-		case !ended:
+		case n.unread != nil:
+			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + reason(n.unread)})
+		case !n.ended:
 			missing.Unfinished = append(missing.Unfinished, dir)
 		case damaged != nil:
 			bad = append(bad, &FolderError{dir, damaged.Error()})
 		}
-		maps.Copy(records, found)
-		maps.Copy(reasons, failed)
+		maps.Copy(records, n.found)
+		maps.Copy(reasons, n.failed)
 	}
 	if err := errors.Join(bad...); err != nil || len(dirs) == 0 {
 		return nil, reasons, err

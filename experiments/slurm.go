@@ -284,15 +284,15 @@ func (s *slurmRun) fail(t *slurmTask, why func(*Point) string) {
 func (s *slurmRun) collect() error {
 	for _, number := range s.open() {
 		t := &s.tasks[number]
-		found, failed, ended, _, damaged := t.look(s.file.kind) // without a journal nothing is found
-		for _, rec := range found {
+		n, damaged := t.look(s.file.kind)
+		for _, rec := range n.found {
 			s.live.Add(rec.Events)
 		}
-		if err := errors.Join(s.take(t.points, found), damaged); err != nil {
+		if err := errors.Join(s.take(t.points, n.found), damaged); err != nil {
 			return err
 		}
-		t.ended = ended
-		s.fail(t, func(p *Point) string { return failed[p.Hash] })
+		t.ended = n.ended
+		s.fail(t, func(p *Point) string { return n.failed[p.Hash] })
 	}
 	return nil
 }
