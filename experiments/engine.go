@@ -226,7 +226,7 @@ func (r *runner) computeAll(ctx context.Context, points []*Point) {
 			stop := r.tick()
 			err := r.slurm(ctx, todo)
 			stop()
-			r.writeError = errors.Join(r.writeError, err)
+			r.writeError = cmp.Or(r.writeError, err)
 		}
 		r.report()
 		return

@@ -210,8 +210,7 @@ func TestTornJournal(t *testing.T) {
 	}
 	damaged := bytes.Clone(whole)
 	damaged[len(whole)/2] ^= 1
-	records := map[string]*record{}
-	end := readJournal(damaged, records)
+	records, end := readJournal(damaged, f.kind)
 	if end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")) {
 		t.Errorf("damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
 	}
@@ -220,7 +219,7 @@ func TestTornJournal(t *testing.T) {
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("00000000 {}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if end := readJournal(text, map[string]*record{}); end > int64(len(text)) {
+		if _, end := readJournal(text, kinds["toy"]); end > int64(len(text)) {
 			t.Errorf("good up to %d of %d", end, len(text))
 		}
 	})
@@ -295,7 +294,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	dir := t.TempDir()
-	j, _, err := openJournal(filepath.Join(dir, "journal"), false)
+	j, _, err := openJournal(filepath.Join(dir, "journal"), false, f.kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,13 +113,13 @@ type news struct {
 
 // look reads what is new. The error says that the end is damaged.
 func (s *share) look(k *kind) (n news, damaged error) {
-	n.found = map[string]*record{}
 	// The end first: all points are in the journal then.
 	last, absent := input.ReadInput(s.end, input.MaxInput)
 	var text []byte
-	if text, n.unread = input.ReadInput(s.journal, largestJournal()); n.unread == nil && int64(len(text)) > s.read {
-		s.read += readJournal(text[s.read:], n.found)
-		drop(n.found, k)
+	if text, n.unread = input.ReadInput(s.journal, largestJournal()); int64(len(text)) > s.read {
+		var whole int64
+		n.found, whole = readJournal(text[s.read:], k)
+		s.read += whole
 	}
 	if n.ended = absent == nil; !n.ended {
 		return n, nil

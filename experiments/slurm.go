@@ -329,11 +329,10 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	if err != nil {
 		return err
 	}
-	if r.journal, r.records, err = openJournal(files.journal, true); err != nil {
+	if r.journal, r.records, err = openJournal(files.journal, true, file.kind); err != nil {
 		return err
 	}
 	defer r.journal.close()
-	drop(r.records, file.kind)
 	points := map[string]*Point{}
 	for _, p := range file.Points {
 		points[p.Hash] = p

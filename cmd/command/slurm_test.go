@@ -256,20 +256,8 @@ func TestSlurmRefines(t *testing.T) {
 }
 
 // longSlurmSweep is a sweep of twelve points, each of which takes some tenths of a second.
-const longSlurmSweep = `
-title = "Slurm"
-kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[measure]
-warmup = 200
-window = 200_000
-[routing]
-type = "dor"
-[sweep]
-"traffic.load" = { from = 0.05, to = 0.6, step = 0.05 }
-`
+var longSlurmSweep = strings.NewReplacer("window = 400", "window = 200_000",
+	"[0.1, 0.2, 0.3, 0.4, 0.5]", "{ from = 0.05, to = 0.6, step = 0.05 }").Replace(slurmSweep)
 
 // TestSlurmTasksCancelledAndNodeDaemonKilled: of a sweep on a real Slurm, twelve
 // tasks on four slots, a running task and a waiting one are cancelled, and then
