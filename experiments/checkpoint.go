@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -76,28 +77,6 @@ func (k *Checkpoint) Open() *snapshot.Archive {
 	}
 	k.long, *k.from = true, path
 	return state
-}
-
-// State is Open of a state that is one piece of bytes.
-func (k *Checkpoint) State() []byte {
-	a := k.Open()
-	if a == nil {
-		return nil
-	}
-	var data []byte
-	if snapshot.Blob(a, &data); a.End() != nil {
-		return nil
-	}
-	return data
-}
-
-// Save is SaveTo of a state that is one piece of bytes.
-func (k *Checkpoint) Save(done bool, state func() ([]byte, error)) error {
-	return k.SaveTo(done, func(a *snapshot.Archive) error {
-		data, err := state()
-		snapshot.Blob(a, &data)
-		return err
-	})
 }
 
 // SaveTo is called now and then while the part is computed; state writes it. A snapshot is
@@ -212,4 +191,45 @@ func (e *ending) wait() (kept bool) {
 	e.over.Store(true)
 	e.saving.Unlock()
 	return e.kept.Load()
+}
+
+// ErrInterrupted says that something was stopped before it was done.
+var ErrInterrupted = errors.New("interrupted")
+
+// interruptGrace is how long work may go on when it has been told to end: what is
+// short or nearly done is not lost, and people do not notice.
+const interruptGrace = 200 * time.Millisecond
+
+// Interruptible returns what f does, or [ErrInterrupted] some moments after ctx ends:
+// then f, which may be deep in building a network or waiting for a pipe, is left to
+// itself.
+// What f returns is lost, and the processor's time goes on being used until it
+// returns or the process ends. f must not write anything, nor read what its caller
+// changes afterwards.
+func Interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	return interruptible(ctx, interruptGrace, f)
+}
+
+func interruptible[T any](ctx context.Context, grace time.Duration, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-time.After(grace):
+		var nothing T
+		return nothing, ErrInterrupted
+	}
 }

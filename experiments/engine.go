@@ -17,12 +17,16 @@ import (
 
 // Execution says how to run the points of a file.
 type Execution struct {
-	Dir     string   // result folder; "" keeps everything in memory
-	Jobs    int      // points side by side; 0: one a core
-	Threads int      // threads of one point; 0: one
-	Resume  bool     // keep the finished points that Dir's journal holds
-	Force   bool     // replace what an earlier run left in Dir
-	Shard   Shard    // compute this share only, and leave it for Merge
+	Dir     string // result folder; "" keeps everything in memory
+	Jobs    int    // points side by side; 0: one a core
+	Threads int    // threads of one point; 0: one
+	Resume  bool   // keep the finished points that Dir's journal holds
+	Force   bool   // replace what an earlier run left in Dir
+	Shard   Shard  // compute this share only, and leave it to be merged
+	// Shares are folders of such shares, of which Dir becomes what a run of the whole file
+	// leaves: nothing is computed but what refinement adds. Points are known by all their
+	// settings, so that the order of the folders, and how many there are, make no difference.
+	Shares  []string
 	Command []string // the command line, for the manifest
 	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
 	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
@@ -84,10 +88,15 @@ type Outcome struct {
 // Execute computes the points of a file and draws its figures. The points that
 // fail are listed in the outcome and do not stop the others. The error is
 // [ErrInterrupted] if ctx ended first (finished points are then safe in the
-// journal), or a failure to write or draw.
+// journal), an [*UnfinishedError] or a [*FolderError] before anything is written, or a
+// failure to write or draw.
 func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 	defer f.shared.forget() // many files may be at hand, each with large networks
 	r, err := newRunner(f, e)
+	if err != nil {
+		return nil, err
+	}
+	found, failed, err := f.readShares(e.Shares)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +105,10 @@ func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
 			return nil, err
 		}
 		defer r.journal.close()
+	}
+	r.reasons = failed
+	if err := r.take(f.Points, found); err != nil {
+		return nil, err
 	}
 	if e.Shard.Of > 0 {
 		return r.executeShard(ctx)
@@ -110,7 +123,7 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	case r.writeError != nil:
 		r.leaveNothing()
 		return nil, r.writeError
-	case ctx.Err() != nil && (r.unrefined || len(r.records)+len(r.reasons) < r.distinct()):
+	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
 	}
 	if err := r.writeWarm(); err != nil {
@@ -158,14 +171,17 @@ func newRunner(f *File, e Execution) (*runner, error) {
 	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}, err
 }
 
-// distinct counts the different points of the file: variants that differ only
-// in settings that they ignore are computed once.
-func (r *runner) distinct() int {
-	seen := map[string]bool{}
+// left counts the points that have neither a record nor failed.
+func (r *runner) left() int { return len(r.points) - r.finished() - len(r.failures()) }
+
+// failures lists the points that have failed, and have no record of another run.
+func (r *runner) failures() (all []Failure) {
 	for _, p := range r.points {
-		seen[p.Hash] = true
+		if why, failed := r.reasons[p.Hash]; failed && r.records[p.Hash] == nil {
+			all = append(all, Failure{p, why})
+		}
 	}
-	return len(seen)
+	return all
 }
 
 // finished counts the points that have a record.
@@ -210,7 +226,7 @@ func (r *runner) computeAll(ctx context.Context, points []*Point) {
 			stop := r.tick()
 			err := r.slurm(ctx, todo)
 			stop()
-			r.writeError = errors.Join(r.writeError, err)
+			r.writeError = cmp.Or(r.writeError, err)
 		}
 		r.report()
 		return
@@ -277,12 +293,7 @@ func (r *runner) report() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	failed := 0
-	for _, p := range r.points {
-		if _, bad := r.reasons[p.Hash]; bad {
-			failed++
-		}
-	}
+	failed := len(r.failures())
 	var running []PointProgress
 	for _, p := range r.points {
 		if run := r.running[p]; run != nil {
@@ -341,14 +352,21 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
 		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
 	}
+	if r.keep(finished) == nil {
+		r.forgetKept(p)
+	}
+}
+
+// keep puts a finished point into the journal, and counts it as finished.
+func (r *runner) keep(finished *record) error {
 	if r.journal != nil {
 		if err := r.journal.append(finished); err != nil {
 			r.writeError = cmp.Or(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
-			return
+			return r.writeError
 		}
 	}
-	r.records[p.Hash] = finished
-	r.forgetKept(p)
+	r.records[finished.Hash] = finished
+	return nil
 }
 
 // misuse is a panic of what is registered with weft and breaks its contract, such as

@@ -210,8 +210,7 @@ func TestTornJournal(t *testing.T) {
 	}
 	damaged := bytes.Clone(whole)
 	damaged[len(whole)/2] ^= 1
-	records := map[string]*record{}
-	end := readJournal(damaged, records)
+	records, end := readJournal(damaged, f.kind)
 	if end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")) {
 		t.Errorf("damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
 	}
@@ -220,7 +219,7 @@ func TestTornJournal(t *testing.T) {
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("00000000 {}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if end := readJournal(text, map[string]*record{}); end > int64(len(text)) {
+		if _, end := readJournal(text, kinds["toy"]); end > int64(len(text)) {
 			t.Errorf("good up to %d of %d", end, len(text))
 		}
 	})
@@ -295,7 +294,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	dir := t.TempDir()
-	j, _, err := openJournal(filepath.Join(dir, "journal"), false)
+	j, _, err := openJournal(filepath.Join(dir, "journal"), false, f.kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,5 +309,74 @@ func TestFolders(t *testing.T) {
 	j.close()
 	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {
 		t.Errorf("a second run after the first: %v", err)
+	}
+}
+
+// TestInterruptible: what does not end by itself is left behind; what is done is
+// returned though the context has ended.
+func TestInterruptible(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, forever := make(chan bool), make(chan bool)
+	defer close(forever)
+	go func() { <-begun; cancel() }()
+	if x, err := Interruptible(ctx, func() (int, error) { begun <- true; <-forever; return 3, nil }); x != 0 || !errors.Is(err, ErrInterrupted) {
+		t.Errorf("%d, %v", x, err)
+	}
+	if x, err := interruptible(ctx, time.Hour, func() (int, error) { return 3, nil }); x != 3 || err != nil {
+		t.Errorf("%d, %v", x, err)
+	}
+}
+
+// TestInterruptDeafPoint: a point that never looks at its context does not hold up
+// the end of a run; those that are finished are kept.
+func TestInterruptDeafPoint(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	forever := make(chan bool)
+	defer close(forever)
+	toyGate = func(context.Context) { cancel(); <-forever }
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"\", \"wait\"]\n", Options{})
+	o, err := f.Execute(ctx, Execution{Dir: t.TempDir(), Jobs: 1})
+	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
+		t.Errorf("%v, %+v", err, o)
+	}
+}
+
+// TestInsideAPoint: a point tells how far it is, in what its kind counts; where the end
+// is known, it is reached.
+func TestInsideAPoint(t *testing.T) {
+	const torus = "[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n[traffic]\nload = 0.2\n"
+	for _, c := range []struct {
+		name, text string
+		want       way
+	}{
+		// Two replications of 100 + 300 cycles, then a drain that does not count.
+		{"fixed", torus + "[measure]\nwarmup = 100\nwindow = 300\nreplications = 2\n", way{800, 800, "cycles", false}},
+		{"found", torus + "[measure]\nbudget = 20000\n", way{-1, 20000, "cycles", true}},
+		{"search", torus + "[measure]\nwarmup = 100\nwindow = 300\nbudget = 300\nfind = \"saturation\"\nload_precision = 0.5\n", way{-1, 0, "cycles at load 0.5", false}},
+		// 32 terminals (a fat tree of 2 levels of 8-port switches), 31 packets each.
+		{"exchange", "kind = \"exchange\"\n[topology]\nk = 8\nn = 2\n", way{32 * 31, 32 * 31, "packets", false}},
+		// One group of 4 terminals, 20 measured messages.
+		{"multicast", "kind = \"multicast-latency\"\n[groups]\ncount = 1\n[messages]\ncount = 20\n", way{20, 20, "messages", false}},
+		// The pattern makes 64 groups.
+		{"trees", "kind = \"multicast-routing\"\n[groups]\npattern = \"random-fixed-size\"\ncount = 64\n", way{64, 64, "groups", false}},
+		// Theorem 2 on two cascades of m = 3: m^k sessions.
+		{"sessions", "kind = \"sessions\"\n", way{9, 9, "sessions", false}},
+		{"mpi", "kind = \"mpi\"\n[job]\nranks = 4\n", way{-1, 0, "events", false}},
+	} {
+		f, err := Load(c.name+".toml", c.text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := &Run{Seed: 1, Threads: 1}
+		if _, err := f.kind.run(t.Context(), f.Points[0].config, run); err != nil {
+			t.Fatal(err)
+		}
+		got := run.way
+		if c.want.done < 0 && got.done > 0 {
+			got.done = -1
+		}
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
 	}
 }

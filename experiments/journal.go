@@ -41,9 +41,9 @@ type journal struct{ file *os.File }
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openJournal opens or creates the journal at path and returns the records in
-// it, the last one for each hash. With keep unset old records are removed. What is
+// it that fit the kind, the last one for each hash. With keep unset old records are removed. What is
 // no regular file, such as a link that leads elsewhere, is refused.
-func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
+func openJournal(path string, keep bool, k *kind) (*journal, map[string]*record, error) {
 	before, absent := os.Lstat(path)
 	if absent == nil && !before.Mode().IsRegular() {
 		return nil, nil, errors.New(journalFile + " is not a regular file")
@@ -75,7 +75,7 @@ func openJournal(path string, keep bool) (*journal, map[string]*record, error) {
 			file.Close()
 			return nil, nil, err
 		}
-		end = readJournal(text, records)
+		records, end = readJournal(text, k)
 	}
 	if err := errors.Join(file.Truncate(end), seekTo(file, end)); err != nil {
 		file.Close()
@@ -89,22 +89,24 @@ func seekTo(file *os.File, offset int64) error {
 	return err
 }
 
-// readJournal collects the records of whole lines and returns the length of
-// the part that is good.
-func readJournal(text []byte, records map[string]*record) int64 {
-	end := 0
+// readJournal collects the records of whole lines that fit a kind, and the length of the
+// part that is whole.
+func readJournal(text []byte, k *kind) (records map[string]*record, end int64) {
+	records = map[string]*record{}
 	for {
-		length := bytes.IndexByte(text[end:], '\n')
+		length := int64(bytes.IndexByte(text[end:], '\n'))
 		if length < 0 {
-			return int64(end)
+			break
 		}
 		r, err := parseLine(text[end : end+length])
 		if err != nil {
-			return int64(end)
+			break
 		}
 		records[r.Hash] = r
 		end += length + 1
 	}
+	maps.DeleteFunc(records, func(_ string, r *record) bool { return !r.fits(k) })
+	return records, end
 }
 
 var errTorn = errors.New("experiments: torn journal line")
@@ -155,11 +157,6 @@ func (r *record) fits(k *kind) bool {
 // it leads nowhere.
 func plainName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") == ""
-}
-
-// drop removes the records that do not fit a kind.
-func drop(records map[string]*record, k *kind) {
-	maps.DeleteFunc(records, func(_ string, r *record) bool { return !r.fits(k) })
 }
 
 // append writes a record and forces it to disk.

@@ -49,11 +49,10 @@ func (r *runner) open() error {
 	if err := CheckFolder(dir, r.execution.Resume, r.execution.Force); err != nil {
 		return err
 	}
-	j, records, err := openJournal(path, r.execution.Resume)
+	j, records, err := openJournal(path, r.execution.Resume, r.file.kind)
 	if err != nil {
 		return &FolderError{dir, "cannot be written to: " + reason(err)}
 	}
-	drop(records, r.file.kind)
 	r.journal, r.records = j, records
 	removeTemporary(dir)
 	// The manifest goes first: without it a folder counts as unfinished.

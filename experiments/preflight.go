@@ -174,11 +174,9 @@ func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(th
 // dir leaves to compute: points that its journal holds have passed before. Those that
 // may deadlock are looked at all the same, for the manifest.
 func (f *File) PreflightRest(dir string) (*Report, error) {
-	finished := map[string]*record{}
 	// Without a journal that can be read nothing is finished; Execute says why.
 	text, _ := input.ReadInput(filepath.Join(dir, journalFile), largestJournal())
-	readJournal(text, finished)
-	drop(finished, f.kind)
+	finished, _ := readJournal(text, f.kind)
 	return f.preflight(false, finished)
 }
 

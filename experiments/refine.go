@@ -97,19 +97,10 @@ func (r *refinement) position(f *File, p *Point) float64 {
 // there are, variant by variant; none at the end. steady tells of a point
 // whether the network was, if that is known.
 func (r *refinement) next(f *File, points []*Point, steady func(*Point) (steady, known bool)) []added {
-	var names []string
-	variants := map[string][]*Point{}
-	for _, p := range points {
-		name := fmt.Sprint(r.variant(p))
-		if variants[name] == nil {
-			names = append(names, name)
-		}
-		variants[name] = append(variants[name], p)
-	}
 	var all []added
-	for _, name := range names {
-		if value, ok := r.middle(f, variants[name], steady); ok {
-			all = append(all, added{r.variant(variants[name][0]), value})
+	for _, variant := range r.variants(points) {
+		if value, ok := r.middle(f, variant, steady); ok {
+			all = append(all, added{r.variant(variant[0]), value})
 		}
 	}
 	return all
@@ -120,6 +111,21 @@ func (r *refinement) variant(p *Point) []int {
 	steps := slices.Clone(p.steps)
 	steps[r.axis] = -1
 	return steps
+}
+
+// variants lists the points of each variant, in their order.
+func (r *refinement) variants(points []*Point) (all [][]*Point) {
+	index := map[string]int{}
+	for _, p := range points {
+		name := fmt.Sprint(r.variant(p))
+		i, known := index[name]
+		if !known {
+			i = len(all)
+			index[name], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], p)
+	}
+	return all
 }
 
 // middle is the value to try next among the points of a variant. The values
@@ -155,18 +161,8 @@ func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (stead
 // that fail can leave a wider gap, and a step more. Variants whose points come
 // down to the same settings are computed once.
 func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
-	variants := map[string][]*Point{}
-	var names []string
-	for _, p := range f.Points {
-		name := fmt.Sprint(r.variant(p))
-		if variants[name] == nil {
-			names = append(names, name)
-		}
-		variants[name] = append(variants[name], p)
-	}
 	computed := map[string]bool{}
-	for _, name := range names {
-		list := variants[name]
+	for _, list := range r.variants(f.Points) {
 		slices.SortStableFunc(list, func(a, b *Point) int { return cmp.Compare(r.position(f, a), r.position(f, b)) })
 		steps, dearest, hashes := 0, work{}, list[0].Hash
 		for i, p := range list[1:] {

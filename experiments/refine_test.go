@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -219,42 +218,6 @@ func TestRefineInteger(t *testing.T) {
 	p, err := f.refined(list[0], 2)
 	if err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n") {
 		t.Errorf("%v, %v\n%s", p.Swept, err, f.Resolved())
-	}
-}
-
-// TestRefineSlurm: a task of a job array computes points that refinement has
-// added, which it knows from the job.
-func TestRefineSlurm(t *testing.T) {
-	toyGate = func(context.Context) {}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "refined.toml")
-	if err := os.WriteFile(path, []byte(toyRefined), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f := load(t, toyRefined, Options{})
-	r := &runner{file: f, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}
-	for _, p := range f.Points {
-		r.one(t.Context(), p)
-	}
-	fresh := r.extend()
-	s := &slurmRun{runner: r, Slurm: &Slurm{}, dir: filepath.Join(dir, "slurm")}
-	f.Name = path
-	if err := s.prepare(fresh); err != nil {
-		t.Fatal(err)
-	}
-	for task := range s.job.Tasks {
-		if err := SlurmTask(t.Context(), filepath.Join(s.dir, slurmJobFile), task); err != nil {
-			t.Fatal(err)
-		}
-		text := read(t, s.dir, fmt.Sprintf("task-%d.journal", task))
-		records := map[string]*record{}
-		readJournal([]byte(text), records)
-		if rec := records[fresh[task].Hash]; rec == nil || rec.Cells[0] != "0.55" {
-			t.Errorf("task %d: %s", task, text)
-		}
-	}
-	if len(s.job.Tasks) != 2 {
-		t.Errorf("%d tasks", len(s.job.Tasks))
 	}
 }
 

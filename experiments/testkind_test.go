@@ -95,7 +95,7 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 	case "panic":
 		panic("told to panic")
 	case "break": // when it goes on from a snapshot
-		if run.Checkpoint().State() != nil {
+		if run.Checkpoint().Open() != nil {
 			panic("told to break")
 		}
 	case "misuse":

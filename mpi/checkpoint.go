@@ -11,12 +11,12 @@ import (
 // neither.
 type Checkpoint struct {
 	// From is a state that Save was given, by a run of the same program and settings with
-	// any number of parts; nil: the run begins.
-	From []byte
+	// any number of parts; nil: the run begins. It is read to its end.
+	From *snapshot.Archive
 	// Save, which may be nil, is called now and then, and with done when the run is over.
-	// state writes the run as it is then, and is valid until Save returns. A run whose
+	// state writes the run as it is then, until Save returns. A run whose
 	// transport or workload has no state to be written does not call it.
-	Save func(done bool, state func() ([]byte, error)) error
+	Save func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // Stater is a Division, or the only Transport of a run, whose state can be written.
@@ -56,24 +56,22 @@ func (m *meeting) save(done bool) error {
 	if m.checkpoint.Save == nil || !kept || stater == nil || m.firstFailure() != nil {
 		return nil
 	}
-	return m.checkpoint.Save(done, func() ([]byte, error) {
+	return m.checkpoint.Save(done, func(a *snapshot.Archive) error {
 		for part := range m.parts {
 			m.Take(part)
 		}
-		a := snapshot.Writer()
 		m.archive(a, work, stater)
-		return a.Bytes(), a.Err()
+		return a.Err()
 	})
 }
 
 // restore makes a new run go on from a state.
-func (m *meeting) restore(state []byte) error {
+func (m *meeting) restore(a *snapshot.Archive) error {
 	work, kept := m.work.(KeptWorkload)
 	stater := m.stater()
 	if !kept || stater == nil {
 		return errors.New("the state of this program, or of its network, cannot be read")
 	}
-	a := snapshot.Reader(state)
 	m.archive(a, work, stater)
 	return a.End()
 }

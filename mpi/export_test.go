@@ -3,6 +3,7 @@ package mpi
 import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // What the tests from outside, which may use the packages below this one, need of
@@ -66,13 +67,13 @@ func PauseEvery(events int) (end func()) {
 func (c Config) Rewrite(w Workload, state []byte) (again []byte, err error) {
 	m, err := c.begin(w)
 	if err == nil {
-		err = m.restore(state)
+		err = m.restore(snapshot.Reader(state))
 	}
 	if err != nil {
 		return nil, err
 	}
-	m.checkpoint.Save = func(_ bool, state func() ([]byte, error)) error {
-		again, err = state()
+	m.checkpoint.Save = func(_ bool, state func(*snapshot.Archive) error) error {
+		again, err = snapshot.Encode(state)
 		return err
 	}
 	return again, m.save(false)
@@ -81,11 +82,11 @@ func (c Config) Rewrite(w Workload, state []byte) (again []byte, err error) {
 // Rewrite reads a state into a new machine and writes it again.
 func (p LogGOPS) Rewrite(w Workload, state []byte) (again []byte, err error) {
 	m := p.machine(w)
-	if err := m.restore(state); err != nil {
+	if err := m.restore(snapshot.Reader(state)); err != nil {
 		return nil, err
 	}
-	err = m.save(false, Checkpoint{Save: func(_ bool, state func() ([]byte, error)) error {
-		again, err = state()
+	err = m.save(false, Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) error {
+		again, err = snapshot.Encode(state)
 		return err
 	}})
 	return again, err

@@ -195,7 +195,7 @@ func TestPartsAreKept(t *testing.T) {
 			for range min(4, len(states)) {
 				i := random.IntN(len(states))
 				reader := keptRun{c.name, config(1 + random.IntN(5)), begin}
-				got, ends := reader.run(t, mpi.Checkpoint{From: states[i]})
+				got, ends := reader.run(t, mpi.Checkpoint{From: snapshot.Reader(states[i])})
 				if digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases) {
 					t.Errorf("%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
 				}

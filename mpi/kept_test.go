@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // keptRun is a run that is stopped and goes on.
@@ -41,8 +42,8 @@ func (k *keptRun) states(t *testing.T, random *sim.Stream, events uint64, moment
 	t.Helper()
 	least := int(events) / (12 * moments)
 	defer mpi.PauseEvery(1 + least + random.IntN(least+1))()
-	k.run(t, mpi.Checkpoint{Save: func(_ bool, state func() ([]byte, error)) error {
-		b, err := state()
+	k.run(t, mpi.Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) error {
+		b, err := snapshot.Encode(state)
 		states = append(states, b)
 		return err
 	}})
@@ -67,7 +68,7 @@ func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) {
 			t.Errorf("%s, state %d of %d: what is read is not written again: %v", k.name, i, len(states), err)
 			continue
 		}
-		got, ends := k.run(t, mpi.Checkpoint{From: state})
+		got, ends := k.run(t, mpi.Checkpoint{From: snapshot.Reader(state)})
 		if digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases) {
 			t.Errorf("%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
 		}

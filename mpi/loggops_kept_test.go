@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // keptLogGOPS is a run on the LogGOPS machine that is stopped and goes on.
@@ -37,11 +38,11 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 	want, phases, wantErr := k.run(mpi.Checkpoint{})
 	defer mpi.PauseEvery(1 + random.IntN(1+int(want.Events)/3))()
 	var states [][]byte
-	_, _, _ = k.run(mpi.Checkpoint{Save: func(done bool, state func() ([]byte, error)) error {
+	_, _, _ = k.run(mpi.Checkpoint{Save: func(done bool, state func(*snapshot.Archive) error) error {
 		if len(states) > 100 {
 			return nil
 		}
-		b, err := state()
+		b, err := snapshot.Encode(state)
 		states = append(states, b)
 		return err
 	}})
@@ -50,7 +51,7 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 		if again, err := k.p.Rewrite(k.begin(), state); err != nil || !bytes.Equal(again, state) {
 			t.Fatalf("%s: what is read is not written again: %v", k.name, err)
 		}
-		got, ends, err := k.run(mpi.Checkpoint{From: state})
+		got, ends, err := k.run(mpi.Checkpoint{From: snapshot.Reader(state)})
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%s: error %v, without a break %v", k.name, err, wantErr)
 		}

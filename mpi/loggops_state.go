@@ -7,11 +7,10 @@ import (
 )
 
 // archive archives the machine, between two events, with its workload.
-func (m *loggopsMachine) archive(a *snapshot.Archive, work KeptWorkload) error {
+func (m *loggopsMachine) archive(a *snapshot.Archive, work KeptWorkload) {
 	a.Mark("machine")
 	snapshot.Value(a, m)
 	work.Archive(a)
-	return a.End()
 }
 
 // save offers the state.
@@ -20,18 +19,18 @@ func (m *loggopsMachine) save(done bool, checkpoint Checkpoint) error {
 	if checkpoint.Save == nil || !kept {
 		return nil
 	}
-	return checkpoint.Save(done, func() ([]byte, error) {
-		a := snapshot.Writer()
-		err := m.archive(a, work)
-		return a.Bytes(), err
+	return checkpoint.Save(done, func(a *snapshot.Archive) error {
+		m.archive(a, work)
+		return a.Err()
 	})
 }
 
 // restore makes a new machine go on from a state.
-func (m *loggopsMachine) restore(state []byte) error {
+func (m *loggopsMachine) restore(a *snapshot.Archive) error {
 	work, kept := m.work.(KeptWorkload)
 	if !kept {
 		return errors.New("the state of this program cannot be read")
 	}
-	return m.archive(snapshot.Reader(state), work)
+	m.archive(a, work)
+	return a.End()
 }

@@ -81,8 +81,10 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := errors.Join(a.checkKept(files, flags), flags.checkWarm(files)); err != nil {
 		return err
 	}
-	if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
-		return err
+	if flags.shares == nil {
+		if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
+			return err
+		}
 	}
 	failed := false
 	for i, f := range files {
@@ -192,14 +194,10 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 	return nil
 }
 
-// execute runs one file and writes its figures; dir "" means standard output.
+// execute runs or merges one file, shows its progress, and says what came out; dir "" means
+// standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
-	return a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) { return f.Execute(ctx, e) })
-}
-
-// compute runs or merges one file, shows its progress, and says what came out.
-func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(experiments.Execution) (*experiments.Outcome, error)) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Command: flags.command,
+	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Shares: flags.shares, Command: flags.command,
 		NoFork: flags.noFork, SnapshotEvery: flags.snapshotEvery, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
 	if flags.executor == "slurm" {
 		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
@@ -209,7 +207,7 @@ func (a *app) compute(f *experiments.File, dir string, flags *runFlags, do func(
 	}
 	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
-	outcome, err := do(e)
+	outcome, err := f.Execute(ctx, e)
 	progress.finish()
 	if outcome == nil || errors.Is(err, experiments.ErrInterrupted) {
 		return outcome, err

@@ -24,6 +24,7 @@ type runFlags struct {
 	force         bool
 	shard         string
 	share         experiments.Shard // what shard says
+	shares        []string          // folders to merge; nil: compute
 	command       []string          // the command line
 	executor      string
 	chunk         int

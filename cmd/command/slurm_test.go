@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // realSlurm, if set, makes the tests use the Slurm of this machine: make
@@ -48,7 +50,7 @@ for part in $(echo "$list" | tr , ' '); do
 done
 echo 7
 `,
-		"squeue":  "#!/bin/sh\necho '{\"jobs\": []}'\n",
+		"squeue":  "#!/bin/sh\n",
 		"scancel": "#!/bin/sh\necho \"$@\" >> \"$FAKE/cancelled\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755); err != nil {
@@ -86,6 +88,41 @@ func sweepFile(t *testing.T, text string) string {
 	return path
 }
 
+// computedHere writes a file, computes it in one process, and names the result folders of
+// that and of a cluster.
+func computedHere(t *testing.T, text string) (file, local, cluster string) {
+	t.Helper()
+	file, dir := sweepFile(t, text), t.TempDir()
+	local, cluster = filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
+	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	return file, local, cluster
+}
+
+// sameAsHere compares the files of results that patterns name, and lists them.
+func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(local, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	for _, name := range names {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(cluster + strings.TrimPrefix(name, local))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
+		}
+	}
+	return names
+}
+
 // The points of a job array make the same results.csv as those of one process,
 // also where tasks were lost. Five points, two a task: tasks 0, 1, 2.
 func TestSlurmResultsAreTheSame(t *testing.T) {
@@ -99,11 +136,7 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 			}
 		}()
 	}
-	file, dir := sweepFile(t, slurmSweep), t.TempDir()
-	local, cluster := filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
-	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, out)
-	}
+	file, local, cluster := computedHere(t, slurmSweep)
 	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
 	if status != exitSuccess {
 		t.Fatalf("status %d: %s", status, out)
@@ -111,14 +144,7 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 	if lost != "" && !strings.Contains(out, "1 tasks were lost and are submitted again") {
 		t.Errorf("nothing is said of the lost task: %s", out)
 	}
-	want, err := os.ReadFile(filepath.Join(local, "results.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(cluster, "results.csv"))
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("results.csv of the cluster (%v):\n%s\nof one process:\n%s", err, got, want)
-	}
+	sameAsHere(t, local, cluster, "results.csv")
 	if _, err := os.Stat(filepath.Join(cluster, "slurm")); err == nil {
 		t.Error("the folder of the tasks is left behind")
 	}
@@ -190,7 +216,7 @@ func TestSlurmInterrupted(t *testing.T) {
 	// once: a second one would end the process at once.
 	script := `#!/bin/sh
 if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ] && mkdir "$FAKE/told" 2> /dev/null; then kill -INT $PPID; fi
-echo '{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": null, "array_task_string": "1-2%2"}]}'
+echo '7 1'; echo '7 2'
 `
 	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -202,5 +228,117 @@ echo '{"jobs": [{"job_state": "PENDING", "array_job_id": 7, "array_task_id": nul
 	}
 	if text, _ := os.ReadFile(filepath.Join(folder, "cancelled")); string(text) != "7\n" {
 		t.Errorf("cancelled %q, want job 7", text)
+	}
+}
+
+// Points that refinement adds, and the files of points, are the same from job
+// arrays, one for each step, as from one process: a 3x3 mesh keeps up with
+// little of 1.
+func TestSlurmRefines(t *testing.T) {
+	if os.Getenv(realSlurm) == "" {
+		fakeSlurm(t, "")
+	}
+	text := strings.Replace(slurmSweep, "[0.1, 0.2, 0.3, 0.4, 0.5]", "[0.1, 1.0]\nrefine = { \"traffic.load\" = 0.2 }\n[trace]\npackets = 2", 1)
+	text = strings.NewReplacer("window = 400", "window = 10000\nseries = 4", "[routing]", "[traffic]\npattern = \"transpose\"\n[routing]").Replace(text)
+	file, local, cluster := computedHere(t, text)
+	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--poll", "100ms")
+	if status != exitSuccess {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	names := sameAsHere(t, local, cluster, "results.csv", "resolved.toml", "series/*", "traces/*")
+	// From 0.1 to 1 there are 5 spacings: 2 or 3 points find the knee to one.
+	if points := (len(names) - 2) / 3; points != 4 && points != 5 {
+		t.Errorf("%d points, files %v", points, names)
+	}
+	if strings.Count(out, "job array") < 3 {
+		t.Errorf("one job array a step: %s", out)
+	}
+}
+
+// longSlurmSweep is a sweep of twelve points, each of which takes some tenths of a second.
+var longSlurmSweep = strings.NewReplacer("window = 400", "window = 200_000",
+	"[0.1, 0.2, 0.3, 0.4, 0.5]", "{ from = 0.05, to = 0.6, step = 0.05 }").Replace(slurmSweep)
+
+// TestSlurmTasksCancelledAndNodeDaemonKilled: of a sweep on a real Slurm, twelve
+// tasks on four slots, a running task and a waiting one are cancelled, and then
+// the node's daemon is killed while tasks run and comes back two seconds later.
+// The results are those of one process on this machine.
+func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
+	if os.Getenv(realSlurm) == "" {
+		t.Skip("needs a real Slurm: make test-slurm")
+	}
+	file, local, cluster := computedHere(t, longSlurmSweep)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), self, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "1", "--poll", "300ms")
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	victims := []string{waitForTasks(t, "RUNNING", 1)[0]}
+	array, _, _ := strings.Cut(victims[0], "_")
+	victims = append(victims, array+"_11")
+	if text, err := exec.Command("scancel", victims...).CombinedOutput(); err != nil {
+		t.Fatalf("scancel %v: %v: %s", victims, err, text)
+	}
+	// Slurm takes a minute to end a task whose node's daemon dies meanwhile.
+	waitForTasks(t, "COMPLETING", 0)
+	waitForTasks(t, "RUNNING", 1)
+	restartNodeDaemon(t, 2*time.Second)
+
+	if err := run.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if !strings.Contains(out.String(), "lost and are submitted again") {
+		t.Errorf("nothing is said of the tasks %v that were cancelled: %s", victims, out.String())
+	}
+	sameAsHere(t, local, cluster, "results.csv")
+	if rows, err := os.ReadFile(filepath.Join(local, "results.csv")); err != nil || bytes.Count(rows, []byte("\n")) != 13 {
+		t.Errorf("results.csv of one process, %v:\n%s", err, rows)
+	}
+}
+
+// waitForTasks returns the array tasks in a state, once there are so many at
+// least; with 0, once there are none.
+func waitForTasks(t *testing.T, state string, least int) []string {
+	t.Helper()
+	for {
+		out, err := exec.Command("squeue", "--noheader", "--array", "--states="+state, "--format=%i").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tasks := strings.Fields(string(out)); len(tasks) >= least && (least > 0 || len(tasks) == 0) {
+			return tasks
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// restartNodeDaemon kills slurmd as a crash would and starts it again later.
+func restartNodeDaemon(t *testing.T, after time.Duration) {
+	t.Helper()
+	conf := os.Getenv("SLURM_CONF")
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(conf), "slurmd.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	if err := exec.Command("slurmd", "-f", conf).Run(); err != nil {
+		t.Fatalf("slurmd does not start again: %v", err)
 	}
 }

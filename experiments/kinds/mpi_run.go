@@ -89,7 +89,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return ctx.Err() != nil
 	}
 	kept := run.Checkpoint()
-	checkpoint := mpi.Checkpoint{From: kept.State(), Save: kept.Save}
+	checkpoint := mpi.Checkpoint{From: kept.Open(), Save: kept.SaveTo}
 	w, err := c.build()
 	if err != nil {
 		return mpiRow{}, err

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // goalFile writes a GOAL schedule and returns its path.
@@ -166,5 +170,160 @@ func TestSettingsOfCollectives(t *testing.T) {
 		if _, err := experiments.Load("x.toml", mpi(more), experiments.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", more, err, want)
 		}
+	}
+}
+
+// TestPresetsBringCopies: copies are of the adapter's generation, unless the file gives their rate, and
+// qdr's are the defaults.
+func TestPresetsBringCopies(t *testing.T) {
+	for _, name := range hca.Registry.Names() {
+		if mpi.CopyRates[name] == 0 {
+			t.Errorf("preset %s has no rate of copies", name)
+		}
+	}
+	if mpi.CopyRates["qdr"] != mpi.DefaultProtocols.CopyRate {
+		t.Error("qdr is not the default")
+	}
+	for text, want := range map[string][2]sim.Rate{
+		"":                          {40e9, 40e9},
+		"[hca]\npreset = \"hdr\"\n": {120e9, 120e9},
+		"[hca]\npreset = \"hdr\"\n[protocol]\ncopy_rate = \"50Gb/s\"\n": {50e9, 120e9},
+		"[hca]\npreset = \"ndr\"\n[workload]\ncopy_rate = \"70Gb/s\"\n": {160e9, 70e9},
+	} {
+		c := load(t, "kind = \"mpi\"\n"+text, experiments.Options{}).Points[0].Config().(*mpiConfig)
+		if got := [2]sim.Rate{c.Protocol.CopyRate, c.Workload.CopyRate}; got != want {
+			t.Errorf("%q: copies at %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestPresetSetsClock: a flit of 64 B takes 16 ns on 32 Gb/s, 2.56 ns on 200 Gb/s.
+func TestPresetSetsClock(t *testing.T) {
+	for text, want := range map[string]sim.Time{
+		"":                          16 * sim.Nanosecond,
+		"[hca]\npreset = \"hdr\"\n": 2560,
+		"[hca]\npreset = \"hdr\"\n[fabric]\nclock = \"1ns\"\n": sim.Nanosecond,
+	} {
+		if got := load(t, "kind = \"mpi\"\n"+text, experiments.Options{}).Points[0].Config().(*mpiConfig).Fabric.Clock; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestCopyWarning: a rank a node copies 60 Gb/s in each direction beside an adapter of 200; four
+// copy 240. Without copies, and with the adapter of their generation, nothing is said: 20 of 24.34 are
+// within a quarter.
+func TestCopyWarning(t *testing.T) {
+	for _, c := range []struct {
+		preset  string
+		perNode int
+		copies  bool
+		want    bool
+	}{{"hdr", 1, true, true}, {"hdr", 4, true, false}, {"hdr", 1, false, false}, {"qdr", 1, true, false}} {
+		f := load(t, fmt.Sprintf("kind = \"mpi\"\n[hca]\npreset = %q\n[placement]\nper_node = %d\n[protocol]\neager_copies = %v\n", c.preset, c.perNode, c.copies), experiments.Options{})
+		if got := strings.Contains(fmt.Sprint(f.Warnings), "limits eager messages"); got != c.want {
+			t.Errorf("%+v: warnings %v", c, f.Warnings)
+		}
+	}
+}
+
+// threaded are programs whose parts hear of each other in all the ways that there are:
+// eagerly, by rendezvous, by writes and their acknowledgements, over relays, through
+// shared memory; with noise, and with memory that copies share.
+var threaded = []struct{ name, text string }{
+	{"rendezvous", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"9KiB\"\n"},
+	{"eager", "[workload]\ntype = \"osu-alltoall\"\niterations = 2\nbytes = \"512B\"\n[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n"},
+	{"direct writes", "[workload]\ntype = \"fft3d\"\nn = 40\niterations = 1\n"},
+	{"relays", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"9KiB\"\n[connections]\ngroup = 4\nproxy = true\n"},
+	{"on demand", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"100B\"\n[connections]\ngroup = 4\nmode = \"xrc-s\"\n"},
+	{"datagrams", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"1KiB\"\n[connections]\nmode = \"ud\"\n"},
+	{"memory", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"1KiB\"\n[memory]\nbandwidth = \"60Gb/s\"\n"},
+	{"halo", "[workload]\ntype = \"halo\"\niterations = 2\ncompute = \"10us\"\ndims = [4, 8]\n"},
+}
+
+var threadedNetworks = []struct{ name, text string }{
+	{"dragonfly", "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n"},
+	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n[channel.level1]\nlatency = \"320ns\"\n"},
+	{"torus of lanes", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 64\noutput_buffer_flits = 4\nvlarb_low = \"0:192,1:64\"\n[terminal]\nvlarb_high = \"1:9\"\nvlarb_low = \"0:9\"\nvl_high_limit = 1\n[fabric]\nflit_bytes = \"128B\"\nclock = \"32ns\"\n"},
+	{"torus of packets", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"val\"\n[switch]\nflow_control = \"cut-through\"\nhold = true\nbuffer_flits = 64\n[fabric]\nunit = \"packet\"\nflit_bytes = \"128B\"\nclock = \"32ns\"\n"},
+}
+
+// TestMPIThreads: the number of threads does not change a digit of a program's times
+// and counts.
+func TestMPIThreads(t *testing.T) {
+	divideAlways(t)
+	for i, network := range threadedNetworks {
+		if testing.Short() && network.name != "tree" { // with the race detector
+			continue
+		}
+		for j, program := range threaded {
+			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
+			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "ranks")
+		}
+	}
+}
+
+// What cannot be divided runs on one thread and says why.
+func TestMPIOnOneThread(t *testing.T) {
+	divideAlways(t)
+	for text, want := range map[string]string{
+		"[job]\nmachine = \"loggp\"\n": "loggp",
+		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\nterminals = 16\n":                                                                                                                                                       "one switch",
+		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[protocol]\nacknowledge = \"0ns\"\n":                                                                      "protocol.acknowledge",
+		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[workload]\ntype = \"halo\"\ndims = [4, 4]\niterations = 2\n[connections]\ngroup = 4\ntear_down = true\n": "tear_down",
+	} {
+		o := execute(t, load(t, "kind = \"mpi\"\n"+text, experiments.Options{}), experiments.Execution{Threads: 2})
+		if len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want) {
+			t.Errorf("%s\nsays %v, want %q", text, o.OnOneThread, want)
+		}
+		if o = execute(t, load(t, "kind = \"mpi\"\n"+text, experiments.Options{}), experiments.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
+			t.Errorf("one thread was asked for: %v", o.OnOneThread)
+		}
+	}
+}
+
+// Messages are cut at the MTU of the fabric, as where the adapters have that one; a larger
+// one leaves them what they have.
+func TestMTUCutsMessages(t *testing.T) {
+	times := func(fabric, adapter string) []float64 {
+		f := load(t, `
+kind = "mpi"
+[job]
+ranks = 2
+machine = "fabric"
+[placement]
+per_node = 1
+[topology]
+terminals = 2
+[fabric]
+flit_bytes = "64B"
+clock = "16ns"
+`+fabric+`
+[hca]
+packet_time = "20ns"
+`+adapter+`
+[sweep]
+"workload.bytes" = ["64B", "10000B", "64KiB"]
+`, experiments.Options{})
+		return numbers(t, execute(t, f, experiments.Execution{}).Results, "steady_iteration_s")
+	}
+	own, fabric := times("", `mtu = "256B"`), times(`mtu = "256B"`, "")
+	if !slices.Equal(own, fabric) {
+		t.Errorf("%v with hca.mtu, %v with fabric.mtu", own, fabric)
+	}
+	usual, larger := times("", ""), times(`mtu = "4KiB"`, "")
+	if !slices.Equal(usual, larger) || slices.Equal(usual, own) {
+		t.Errorf("%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
+	}
+}
+
+// Packets that are longer than the MTU are refused.
+func TestMTURefusesPackets(t *testing.T) {
+	const file = "kind = \"traffic\"\n[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n[switch]\nbuffer_flits = 64\n[fabric]\nmtu = \"256B\"\n[traffic]\npacket_flits = "
+	if _, err := experiments.Load("x.toml", file+"[1, 4]\n", experiments.Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := experiments.Load("x.toml", file+"[1, 5]\n", experiments.Options{}); err == nil || !strings.Contains(err.Error(), "fabric.mtu") {
+		t.Error(err)
 	}
 }

@@ -147,12 +147,11 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 		threads, seen, at := 1+random.IntN(3), 0, 1+random.IntN(20)
 		every := 1 + random.IntN(20)
 		var kept []byte
-		got, err := r.run(threads, &pausing{every: every, random: *random}, mpi.Checkpoint{Save: func(done bool, state func() ([]byte, error)) error {
+		got, err := r.run(threads, &pausing{every: every, random: *random}, mpi.Checkpoint{Save: func(done bool, state func(*snapshot.Archive) error) error {
 			if seen++; seen > at || done && kept != nil {
 				return nil
 			}
-			b, err := state()
-			kept = bytes.Clone(b)
+			kept, err = snapshot.Encode(state)
 			return err
 		}})
 		if err != nil || got != want {
@@ -161,12 +160,11 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 		for threads := 1; threads <= 3; threads++ {
 			p := &pausing{random: *random, first: true}
 			var again []byte
-			got, err := r.run(threads, p, mpi.Checkpoint{From: kept, Save: func(_ bool, state func() ([]byte, error)) error {
+			got, err := r.run(threads, p, mpi.Checkpoint{From: snapshot.Reader(kept), Save: func(_ bool, state func(*snapshot.Archive) error) error {
 				if again != nil {
 					return nil
 				}
-				b, err := state()
-				again = bytes.Clone(b)
+				again, err = snapshot.Encode(state)
 				return err
 			}})
 			if err != nil || got != want {
@@ -176,7 +174,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 				r.t.Fatalf("%s: the network of %d bytes that %d threads read is written as another, of %d", name, len(ofNetwork(kept)), threads, len(ofNetwork(again)))
 			}
 		}
-		if _, err := r.run(2, &pausing{}, mpi.Checkpoint{From: kept[:random.IntN(len(kept))]}); err == nil {
+		if _, err := r.run(2, &pausing{}, mpi.Checkpoint{From: snapshot.Reader(kept[:random.IntN(len(kept))])}); err == nil {
 			r.t.Errorf("%s: a part of a state is taken", name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,23 +53,29 @@ type slurmJob struct {
 	Refined []added `json:"refined,omitempty"`
 }
 
-// slurmEnd is what a task leaves when it is through; its journal has the
-// points.
-type slurmEnd struct {
-	Failed map[string]string `json:"failed,omitempty"` // reason by hash
-}
-
 // slurmRun is an array under way.
 type slurmRun struct {
 	*runner
 	*Slurm
-	dir      string
-	job      slurmJob
-	ended    []bool // tasks
-	attempts []int
-	missing  []int // looks in a row at which a task was nowhere
-	read     []int64
-	ids      []string // of the arrays submitted
+	dir   string
+	job   slurmJob
+	tasks []slurmTask
+	ids   []string // of the arrays submitted
+}
+
+// slurmTask is a task: a share of the points.
+type slurmTask struct {
+	share
+	points   []*Point
+	ended    bool
+	attempts int
+	missing  int // looks in a row at which it was nowhere
+}
+
+// slurmShare is the files of a task.
+func slurmShare(dir string, task int) share {
+	stem := filepath.Join(dir, fmt.Sprintf("task-%d", task))
+	return share{journal: stem + ".journal", end: stem + ".end"}
 }
 
 // slurm computes points as tasks of job arrays: it submits, looks after them,
@@ -120,15 +127,14 @@ func (s *slurmRun) prepare(todo []*Point) error {
 		chunk = (len(todo) + slurmTasks - 1) / slurmTasks
 	}
 	chunk = max(chunk, (len(todo)+slurmMostTask-1)/slurmMostTask)
-	for start := 0; start < len(todo); start += chunk {
-		var task []string
-		for _, p := range todo[start:min(start+chunk, len(todo))] {
-			task = append(task, p.Hash)
+	for points := range slices.Chunk(todo, chunk) {
+		var hashes []string
+		for _, p := range points {
+			hashes = append(hashes, p.Hash)
 		}
-		s.job.Tasks = append(s.job.Tasks, task)
+		s.tasks = append(s.tasks, slurmTask{share: slurmShare(dir, len(s.tasks)), points: points})
+		s.job.Tasks = append(s.job.Tasks, hashes)
 	}
-	n := len(s.job.Tasks)
-	s.ended, s.attempts, s.missing, s.read = make([]bool, n), make([]int, n), make([]int, n), make([]int64, n)
 	text, err := json.MarshalIndent(s.job, "", "  ")
 	if err != nil {
 		return err
@@ -139,8 +145,8 @@ func (s *slurmRun) prepare(todo []*Point) error {
 // open lists the tasks that have not ended.
 func (s *slurmRun) open() []int {
 	var tasks []int
-	for t, ended := range s.ended {
-		if !ended {
+	for t := range s.tasks {
+		if !s.tasks[t].ended {
 			tasks = append(tasks, t)
 		}
 	}
@@ -177,11 +183,13 @@ func (s *slurmRun) submit(tasks []int) error {
 		return &SlurmError{fmt.Sprintf("sbatch answers %q, not the id of a job", strings.TrimSpace(string(out)))}
 	}
 	s.ids = append(s.ids, id)
+	points := 0
 	for _, t := range tasks {
-		s.attempts[t]++
-		s.missing[t] = 0
+		s.tasks[t].attempts++
+		s.tasks[t].missing = 0
+		points += len(s.tasks[t].points)
 	}
-	s.say(fmt.Sprintf("%s: job array %s, %d tasks for %d points", s.file.Name, id, len(tasks), s.count(tasks)))
+	s.say(fmt.Sprintf("%s: job array %s, %d tasks for %d points", s.file.Name, id, len(tasks), points))
 	return nil
 }
 
@@ -189,15 +197,6 @@ func (s *slurmRun) say(message string) {
 	if s.Notify != nil {
 		s.Notify(message)
 	}
-}
-
-// count is the number of points of some tasks.
-func (s *slurmRun) count(tasks []int) int {
-	n := 0
-	for _, t := range tasks {
-		n += len(s.job.Tasks[t])
-	}
-	return n
 }
 
 // watch waits for all tasks to end.
@@ -246,26 +245,22 @@ func (s *slurmRun) watch(ctx context.Context) error {
 // often.
 func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 	var lost []int
-	for _, t := range tasks {
-		if live[t] {
-			s.missing[t] = 0
+	for _, number := range tasks {
+		t := &s.tasks[number]
+		if live[number] {
+			t.missing = 0
 			continue
 		}
-		if s.missing[t]++; s.missing[t] < 2 {
+		if t.missing++; t.missing < 2 {
 			continue
 		}
-		if s.attempts[t] < slurmAttempts {
-			lost = append(lost, t)
+		if t.attempts < slurmAttempts {
+			lost = append(lost, number)
 			continue
 		}
-		s.ended[t] = true
-		s.mu.Lock()
-		for _, hash := range s.job.Tasks[t] {
-			if s.records[hash] == nil {
-				s.reasons[hash] = fmt.Sprintf("its Slurm task was lost %d times; its output is in %s", slurmAttempts, filepath.Join(s.dir, fmt.Sprintf("task-%d.log", t)))
-			}
-		}
-		s.mu.Unlock()
+		t.ended = true
+		why := fmt.Sprintf("its Slurm task was lost %d times; its output is in %s", slurmAttempts, filepath.Join(s.dir, fmt.Sprintf("task-%d.log", number)))
+		s.fail(t, func(*Point) string { return why })
 	}
 	if len(lost) > 0 {
 		s.say(fmt.Sprintf("%s: %d tasks were lost and are submitted again", s.file.Name, len(lost)))
@@ -273,57 +268,31 @@ func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 	return s.submit(lost)
 }
 
+// fail notes why points of a task have failed, "" where they have not.
+func (s *slurmRun) fail(t *slurmTask, why func(*Point) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range t.points {
+		if reason := why(p); reason != "" && s.records[p.Hash] == nil {
+			s.reasons[p.Hash] = reason
+		}
+	}
+}
+
 // collect takes the points that tasks have finished into the journal, and notes
 // which tasks have ended.
 func (s *slurmRun) collect() error {
-	for _, t := range s.open() {
-		// The end is looked for first: all points are in the journal then.
-		text, err := input.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.end", t)), input.MaxInput)
-		ended := err == nil
-		if err := s.take(t); err != nil {
+	for _, number := range s.open() {
+		t := &s.tasks[number]
+		n, damaged := t.look(s.file.kind)
+		for _, rec := range n.found {
+			s.live.Add(rec.Events)
+		}
+		if err := errors.Join(s.take(t.points, n.found), damaged); err != nil {
 			return err
 		}
-		if !ended {
-			continue
-		}
-		var end slurmEnd
-		if err := json.Unmarshal(text, &end); err != nil {
-			return fmt.Errorf("task %d left a damaged file: %w", t, err)
-		}
-		s.mu.Lock()
-		for _, hash := range s.job.Tasks[t] {
-			if why, failed := end.Failed[hash]; failed {
-				s.reasons[hash] = why
-			}
-		}
-		s.mu.Unlock()
-		s.ended[t] = true
-	}
-	return nil
-}
-
-// take adds the new records of a task's journal.
-func (s *slurmRun) take(t int) error {
-	text, err := input.ReadInput(filepath.Join(s.dir, fmt.Sprintf("task-%d.journal", t)), largestJournal())
-	if err != nil || int64(len(text)) == s.read[t] {
-		return nil // none yet, or nothing new
-	}
-	records := map[string]*record{}
-	readJournal(text, records)
-	drop(records, s.file.kind)
-	s.read[t] = int64(len(text))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, hash := range s.job.Tasks[t] {
-		found := records[hash]
-		if found == nil || s.records[hash] != nil {
-			continue
-		}
-		if err := s.journal.append(found); err != nil {
-			return fmt.Errorf("cannot keep a finished point: %w", err)
-		}
-		s.records[hash] = found
-		s.live.Add(found.Events)
+		t.ended = n.ended
+		s.fail(t, func(p *Point) string { return n.failed[p.Hash] })
 	}
 	return nil
 }
@@ -334,3 +303,109 @@ func (s *slurmRun) cancel() {
 		_ = exec.Command("scancel", id).Run() // nothing is lost if it fails: the tasks end by themselves
 	}
 }
+
+// SlurmTask computes the points of one task of a job array: what the machines
+// of the cluster run. A task that was lost goes on where it ended, its point from its last
+// snapshot.
+func SlurmTask(ctx context.Context, jobFile string, task int) error {
+	text, err := Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
+	if err != nil {
+		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
+	}
+	var job slurmJob
+	if err := json.Unmarshal(text, &job); err != nil {
+		return fmt.Errorf("%s: %w", jobFile, err)
+	}
+	if task < 0 || task >= len(job.Tasks) {
+		return fmt.Errorf("%s has %d tasks, no task %d", jobFile, len(job.Tasks), task)
+	}
+	file, err := Interruptible(ctx, func() (*File, error) { return Open(job.File, job.Options) })
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(jobFile)
+	files := slurmShare(dir, task)
+	r, err := newRunner(file, Execution{Dir: filepath.Dir(dir), Jobs: 1, Threads: job.Threads, SnapshotEvery: job.SnapshotEvery})
+	if err != nil {
+		return err
+	}
+	if r.journal, r.records, err = openJournal(files.journal, true, file.kind); err != nil {
+		return err
+	}
+	defer r.journal.close()
+	points := map[string]*Point{}
+	for _, p := range file.Points {
+		points[p.Hash] = p
+	}
+	for _, a := range job.Refined {
+		if file.refine == nil || len(a.Steps) != len(file.sweep) {
+			continue // the file has changed
+		}
+		if p, err := file.refined(a, len(points)); err == nil {
+			points[p.Hash] = p
+		}
+	}
+	r.points = nil
+	for _, hash := range job.Tasks[task] {
+		switch p := points[hash]; {
+		case p != nil:
+			r.points = append(r.points, p)
+		case r.records[hash] == nil:
+			r.reasons[hash] = "the experiment file has changed since the job was submitted"
+		}
+	}
+	return r.computeShare(ctx, files.end)
+}
+
+// queuedTasks are the array tasks of some jobs that wait, run or come to their end.
+func queuedTasks(ids []string) (map[int]bool, error) {
+	out, err := exec.Command("squeue", "--me", "--array", "--noheader", "--states=PENDING,RUNNING,SUSPENDED,COMPLETING", "--format=%F %K").Output()
+	if err != nil {
+		return nil, errors.New(outputOf(err))
+	}
+	live := map[int]bool{}
+	for line := range strings.Lines(string(out)) {
+		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !slices.Contains(ids, id) {
+			continue
+		}
+		task, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("its answer %q names no task of an array", strings.TrimSpace(line))
+		}
+		live[task] = true
+	}
+	return live, nil
+}
+
+// indexList writes ascending indices as sbatch --array takes them: 0-4,7.
+func indexList(tasks []int) string {
+	var parts []string
+	for i := 0; i < len(tasks); {
+		j := i
+		for j+1 < len(tasks) && tasks[j+1] == tasks[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, strconv.Itoa(tasks[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", tasks[i], tasks[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// outputOf is what a program said before it failed.
+func outputOf(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if said := strings.TrimSpace(string(exit.Stderr)); said != "" {
+			return said
+		}
+	}
+	return err.Error()
+}
+
+// shellQuote writes a word for a POSIX shell.
+func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

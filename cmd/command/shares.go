@@ -1,9 +1,8 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +25,11 @@ one. The folder that comes out is the one that weft run would have left. Points 
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.command = commandLine(c, args)
-			return a.merge(c.Context(), args[0], args[1:], &flags)
+			if flags.out == "-" {
+				return usagef("--out -: want a result folder")
+			}
+			flags.shares = args[1:]
+			return a.run(c.Context(), args[:1], &flags)
 		},
 	}
 	flags.register(c)
@@ -34,42 +37,6 @@ one. The folder that comes out is the one that weft run would have left. Points 
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR` (default results/NAME)")
 	return c
-}
-
-func (a *app) merge(ctx context.Context, name string, shares []string, flags *runFlags) error {
-	if err := flags.check(); err != nil {
-		return err
-	}
-	if flags.out == "-" {
-		return usagef("--out -: want a result folder")
-	}
-	files, err := flags.open(ctx, []string{name})
-	if err != nil {
-		return err
-	}
-	a.warn(files)
-	folders, err := resultFolders(files, flags.out)
-	if err != nil {
-		return err
-	}
-	if err := flags.checkFolders(folders); err != nil {
-		return err
-	}
-	f, dir := files[0], folders[0]
-	outcome, err := a.compute(f, dir, flags, func(e experiments.Execution) (*experiments.Outcome, error) {
-		return f.Merge(ctx, e, shares)
-	})
-	switch {
-	case errors.Is(err, experiments.ErrInterrupted):
-		return a.interrupted(outcome, f, dir)
-	case err != nil:
-		return err
-	}
-	a.next(outcome, dir, flags)
-	if len(outcome.Failures) > 0 {
-		return &statusError{status: exitFailure}
-	}
-	return nil
 }
 
 // interrupted says how to go on.
@@ -81,4 +48,21 @@ func (a *app) interrupted(outcome *experiments.Outcome, f *experiments.File, dir
 	fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s%s; go on with the same command and --resume\n",
 		outcome.Finished, outcome.Points, f.Name, dir, kept)
 	return &statusError{status: exitFailure}
+}
+
+// slurmTaskCommand is what the tasks of weft run --executor slurm start.
+func (a *app) slurmTaskCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "slurm-task JOB.json TASK",
+		Short:  "Compute the points of one task of a job array (started by Slurm)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			task, err := strconv.Atoi(args[1])
+			if err != nil {
+				return usagef("%q is not the number of a task", args[1])
+			}
+			return experiments.SlurmTask(c.Context(), args[0], task)
+		},
+	}
 }

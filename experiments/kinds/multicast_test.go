@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
@@ -138,4 +139,70 @@ func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Names[hostPacket](t, "posted", "spec")
 	snapshottest.Names[hostSink](t, "unicast", "hosts", "arrivals")
 	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "watch", "hosts", "loop", "hardware", "software", "thinned", "plan", "timings")
+}
+
+// groupNetworks and groupMessages are groups on networks that fall into parts in different
+// ways, and what they send: by the network or by their members, one after the other and
+// with pauses, with overheads that allow long windows and without any, alone and beside
+// unicast packets.
+var groupNetworks = []struct{ name, text string }{
+	{"torus", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 2\n[routing]\ntype = \"dor\"\n"},
+	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[channel.level1]\nlatency = \"160ns\"\n"},
+	{"dragonfly", "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"min\"\n[channel.global]\nlatency = \"80ns\"\n"},
+}
+
+var groupMessages = []struct{ name, text string }{
+	{"multicast", "bytes = \"4KiB\"\nrotate = true\nthink = \"0us\"\n"},
+	{"multicast among unicast", "bytes = \"9KiB\"\nthink = \"1us\"\nunicast_load = 0.2\nunicast_flits = 4\n"},
+	{"multicast without overheads", "bytes = \"2KiB\"\nthink = \"0us\"\nunicast_load = 0.1\n[host]\nsend_overhead = \"0ns\"\nreceive_overhead = \"0ns\"\n"},
+	{"multicast from slow terminals", "bytes = \"256B\"\nthink = \"0us\"\nrotate = true\nunicast_load = 0.012\nunicast_flits = 4\n[host]\ndma_rate = \"10Tb/s\"\nsend_overhead = \"0ns\"\nreceive_overhead = \"200ns\"\n[channel.terminal]\ncycles_per_flit = 50\n"},
+	{"tree of sends", "bytes = \"5KiB\"\ncarrier = \"broadcast-binomial\"\nrotate = true\n"},
+	{"scattered", "bytes = \"5KiB\"\ncarrier = \"broadcast-scatter-allgather\"\nunicast_load = 0.1\n[host]\nreceive_overhead = \"10ns\"\nsend_overhead = \"0ns\"\n"},
+}
+
+// TestMulticastThreads: the number of threads does not change a digit: the times of every
+// group, the flits of every channel, deliveries, packets beside the messages, cycles.
+func TestMulticastThreads(t *testing.T) {
+	divideAlways(t)
+	for i, network := range groupNetworks {
+		for j, messages := range groupMessages {
+			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
+				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "groups", "links")
+		}
+	}
+}
+
+// Random groups of a fixed size on a ring of eight switches with a terminal each.
+// Of five terminals out of eight, any two groups share one, so that two groups
+// take two colours; no terminal is in more than two, and the bound says so by
+// volume too: 5 + 5 switches, of 8. Groups of all eight are all alike.
+func TestMulticastRoutingFixedSize(t *testing.T) {
+	f := load(t, `
+kind = "multicast-routing"
+[topology]
+type = "torus"
+dims = [8]
+terminals = 1
+[groups]
+pattern = "random-fixed-size"
+[multicast]
+engine = "mr4lms"
+[measure]
+check = true
+[sweep.lockstep]
+"groups.count" = [2, 3]
+"groups.size" = [5, 8]
+`, experiments.Options{})
+	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
+	for i, want := range []map[string]string{
+		{"groups": "2", "trees": "2", "colours": "2", "colours_at_least": "2"},
+		{"groups": "3", "trees": "3", "colours": "3", "colours_at_least": "3", "tree_links": "21"},
+	} {
+		for column, cell := range want {
+			if got := rows[i][column]; got != cell {
+				t.Errorf("row %d: %s = %s, want %s", i, column, got, cell)
+			}
+		}
+	}
 }

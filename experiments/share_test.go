@@ -45,7 +45,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%d shares of %d points in all, want 18", of, points)
 		}
 		merged := filepath.Join(dir, "merged")
-		if _, err := f().Merge(t.Context(), Execution{Dir: merged}, shares); err != nil {
+		if _, err := f().Execute(t.Context(), Execution{Dir: merged, Shares: shares}); err != nil {
 			t.Fatal(err)
 		}
 		sameFiles(t, whole, merged)
@@ -67,7 +67,7 @@ func TestSharesRefined(t *testing.T) {
 		execute(t, load(t, text, Options{}), Execution{Dir: share, Shard: Shard{i + 1, 2}})
 	}
 	merged := filepath.Join(dir, "merged")
-	if _, err := load(t, text, Options{}).Merge(t.Context(), Execution{Dir: merged}, shares); err != nil {
+	if _, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: merged, Shares: shares}); err != nil {
 		t.Fatal(err)
 	}
 	sameFiles(t, whole, merged)
@@ -84,7 +84,7 @@ func TestSharesMissing(t *testing.T) {
 	merged := filepath.Join(dir, "merged")
 	check := func(name, want string, f *File, shares ...string) {
 		t.Helper()
-		_, err := f.Merge(t.Context(), Execution{Dir: merged}, shares)
+		_, err := f.Execute(t.Context(), Execution{Dir: merged, Shares: shares})
 		if err == nil || !strings.Contains(err.Error(), want) || exists(merged) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
