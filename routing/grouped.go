@@ -40,6 +40,7 @@ func defaultGroups() GroupSettings {
 // allocated is idle until its packet wins the switch, so that with
 // vc_alloc_cycles = 1 one virtual channel cannot fill a channel.
 type groupWalk struct {
+	plain
 	groupSteps
 	graph     *topology.Graph
 	groups    int
@@ -55,6 +56,9 @@ type groupWalk struct {
 	damage    *damage             // nil: no faults
 	grouped   topology.Grouped    // what is left of the topology
 	spread    bool                // classes use several virtual channels where there are more
+
+	// Virtual channels on which packets start: minimally, within their group, on a detour.
+	minimalVC, localVC, detourVC uint32
 }
 
 // place is where a switch is.
@@ -116,9 +120,6 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
-
-// launchVia starts a packet on a Valiant path.
-func launchVia(h *fabric.Head, via, vc uint32) { h.State = viaState(via, vc) }
 
 // sourceGroups are the groups of the switch that h is at and of its
 // destination.
@@ -242,5 +243,104 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 	}
 }
 
+// lead makes detours lead through a group or a router, and sets how many virtual channels
+// routing name needs for them.
+func (w *groupWalk) lead(name, intermediate string) error {
+	w.classes = 3
+	if intermediate == "group" {
+		return nil
+	}
+	w.viaSwitch, w.classes = true, 4
+	if len(w.at) > 1<<16 {
+		return fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, intermediate, len(w.at))
+	}
+	return nil
+}
+
 // Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
+
+// VCs implements [fabric.Routing].
+func (w *groupWalk) VCs() int { return w.classes }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
+
+// Needs implements [fabric.Needer].
+func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
+
+// UnusedSettings implements [param.Skipper].
+func (w *groupWalk) UnusedSettings() []string { return nil }
+
+// direct implements [detours].
+func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
+	if here, there := w.sourceGroups(h); here == there {
+		return minimalState(w.localVC), true
+	}
+	return minimalState(w.minimalVC), false
+}
+
+// drawDetour implements [detours].
+func (w *groupWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
+	via, ok := w.drawVia(h, random)
+	return viaState(via, w.detourVC), ok
+}
+
+// eachDetour implements [detours].
+func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	here, there := w.sourceGroups(h)
+	groups := 0
+	w.between(here, there, func(int32) { groups++ })
+	w.between(here, there, func(group int32) {
+		share := 1 / float64(groups)
+		if !w.viaSwitch {
+			visit(viaState(uint32(group), w.detourVC), share)
+			return
+		}
+		members := w.working(group)
+		for _, s := range members {
+			visit(viaState(uint32(s), w.detourVC), share/float64(len(members)))
+		}
+	})
+}
+
+// onward implements [detours].
+func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return w.next(h, v.VCs(), v.Random(h.Switch))
+}
+
+// exploreOnward implements [detours].
+func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+	w.explore(vcs, h, share, yield)
+}
+
+// drawVia draws the intermediate group or switch of a Valiant path for a
+// packet at its source; ok is false if there is nothing to draw from.
+func (w *groupWalk) drawVia(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
+	here, there := w.sourceGroups(h)
+	if here == there || w.groups < 3 {
+		return 0, false
+	}
+	var group int32
+	if w.damage == nil {
+		group = otherGroup(int32(random.IntN(w.groups-2)), here, there)
+	} else if group, ok = w.drawAround(here, there, random); !ok {
+		return 0, false
+	}
+	if !w.viaSwitch {
+		return uint32(group), true
+	}
+	members := w.working(group)
+	return uint32(members[random.IntN(len(members))]), true
+}
+
+// otherGroup is the i-th group that is neither a nor b.
+func otherGroup(i, a, b int32) int32 {
+	if i >= min(a, b) {
+		i++
+	}
+	if i >= max(a, b) {
+		i++
+	}
+	return i
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -76,9 +75,9 @@ func (w *groupWalk) lost(from, to int32) bool {
 	return w.damage != nil && w.damage.missing[int(from)*w.groups+int(to)]
 }
 
-// detours lists the groups that Valiant paths between two groups can lead
+// between lists the groups that Valiant paths between two groups can lead
 // through.
-func (w *groupWalk) detours(here, there int32, visit func(group int32)) {
+func (w *groupWalk) between(here, there int32, visit func(group int32)) {
 	for group := range int32(w.groups) {
 		if group != here && group != there && !w.lost(here, group) && !w.lost(group, there) {
 			visit(group)
@@ -99,7 +98,7 @@ func (w *groupWalk) joins(name string, valiant bool) error {
 			}
 			paths := 0
 			if valiant {
-				w.detours(from, to, func(int32) { paths++ })
+				w.between(from, to, func(int32) { paths++ })
 			}
 			if paths == 0 {
 				return fmt.Errorf("routing %q has no path from group %d to group %d around faults%s", name, from, to, w.damage.hint())
@@ -117,44 +116,18 @@ func (d *damage) hint() string {
 	return fmt.Sprintf(" (%s); routing \"table\" finds every path", d.down.Describe())
 }
 
-// eachVia lists the intermediate groups or switches that drawViaAround draws
-// from, with their probabilities.
-func (w *groupWalk) eachVia(h *fabric.Head, visit func(via uint32, weight float64)) {
-	here, there := w.sourceGroups(h)
-	groups := 0
-	w.detours(here, there, func(int32) { groups++ })
-	w.detours(here, there, func(group int32) {
-		weight := 1 / float64(groups)
-		if !w.viaSwitch {
-			visit(uint32(group), weight)
-			return
-		}
-		members := w.working(group)
-		for _, s := range members {
-			visit(uint32(s), weight/float64(len(members)))
-		}
-	})
-}
-
 // working lists the switches of a group that are up.
 func (w *groupWalk) working(group int32) []topology.SwitchID {
-	return slices.DeleteFunc(slices.Clone(w.members(int(group))), w.damage.down.Switch)
-}
-
-// drawViaAround is drawVia around faults: uniformly from the groups that are
-// left, and from their switches that are.
-func (w *groupWalk) drawViaAround(here, there int32, random *sim.Stream) (via uint32, ok bool) {
-	group, ok := w.drawDetour(here, there, random)
-	if !ok || !w.viaSwitch {
-		return uint32(group), ok
+	members := w.members(int(group))
+	if w.damage == nil {
+		return members
 	}
-	members := w.working(group)
-	return uint32(members[random.IntN(len(members))]), true
+	return slices.DeleteFunc(slices.Clone(members), w.damage.down.Switch)
 }
 
-// drawDetour draws one of the groups that detours lists: by rejection, which
+// drawAround draws one of the groups that between lists: by rejection, which
 // seldom takes more than a try, and if that fails from the list.
-func (w *groupWalk) drawDetour(here, there int32, random *sim.Stream) (group int32, ok bool) {
+func (w *groupWalk) drawAround(here, there int32, random *sim.Stream) (group int32, ok bool) {
 	for range 8 {
 		group := otherGroup(int32(random.IntN(w.groups-2)), here, there)
 		if !w.lost(here, group) && !w.lost(group, there) {
@@ -162,7 +135,7 @@ func (w *groupWalk) drawDetour(here, there int32, random *sim.Stream) (group int
 		}
 	}
 	var left []int32
-	w.detours(here, there, func(group int32) { left = append(left, group) })
+	w.between(here, there, func(group int32) { left = append(left, group) })
 	if len(left) == 0 {
 		return 0, false
 	}

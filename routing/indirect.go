@@ -28,11 +28,10 @@ func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.vcs++
-	u.classes = u.vcs
+	u.classes++
 	u.detourVC, u.localVC = 1, 0
 	u.minimalVC++
-	return progressive{u}, CheckVCs("par", u.vcs, env)
+	return progressive{u}, CheckVCs("par", u.classes, env)
 }
 
 // Needs implements [fabric.Needer]: switches decide, too.
@@ -120,20 +119,29 @@ func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint
 	case undecided(h.State):
 		resumed := h
 		resumed.State = p.resume(h.State)
-		p.exploreAdvance(vcs, resumed, 0, yield)
-		p.exploreDetours(vcs, h, yield)
+		p.exploreOnward(vcs, resumed, 0, yield)
+		p.exploreEach(vcs, h, yield)
 	default:
 		launched := h
 		launchMinimal(&launched, p.minimalVC)
-		p.exploreAdvance(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
+		p.exploreOnward(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
 			c := candidate{hop: hop, state: state}
 			if undecided(state) {
 				p.hold(&c, vcs)
 			}
 			yield(c.hop, c.state, weight)
 		})
-		p.exploreDetours(vcs, h, yield)
+		p.exploreEach(vcs, h, yield)
 	}
+}
+
+// exploreEach lists the first hops of all Valiant paths.
+func (p progressive) exploreEach(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	p.eachDetour(&h, func(state uint32, _ float64) {
+		head := h
+		head.State = state
+		p.exploreOnward(vcs, head, 0, yield)
+	})
 }
 
 // PiggybackConfig holds the settings of routing "ugal-pb".

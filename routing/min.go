@@ -31,10 +31,7 @@ func init() {
 // channel and behind it, VC 0 before and within a group. first_vc = 1 is that
 // of the dragonfly paper, where minimal packets start on VC 1 to be told from
 // Valiant ones.
-type minimal struct {
-	*groupWalk
-	first uint32
-}
+type minimal struct{ *groupWalk }
 
 func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	walk, err := newGroupWalk("min", env, config.GroupSettings)
@@ -42,26 +39,20 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	walk.classes = config.FirstVC + 2
-	m := &minimal{walk, uint32(config.FirstVC)}
-	return m, errors.Join(CheckVCs("min", m.VCs(), env), walk.joins("min", false))
+	walk.minimalVC, walk.localVC = uint32(config.FirstVC), uint32(config.FirstVC)
+	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
-
-func (m *minimal) VCs() int { return m.classes }
-
-func (m *minimal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (m *minimal) IgnoresTerminals() bool { return !m.hashed }
 
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
-	h.State |= minimalState(m.first) &^ begun
+	h.State |= minimalState(m.minimalVC) &^ begun
 	return m.next(h, v.VCs(), v.Random(h.Switch))
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State == 0 {
-		launchMinimal(&h, m.first)
+		launchMinimal(&h, m.minimalVC)
 	}
 	m.explore(vcs, h, 1, yield)
 }

@@ -97,12 +97,6 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 	return q, CheckVCs("q-adaptive", qClasses, env)
 }
 
-// VCs implements [fabric.Routing].
-func (q *qAdaptive) VCs() int { return qClasses }
-
-// InjectionVCs implements [fabric.Routing].
-func (q *qAdaptive) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
 // IgnoresTerminals implements [TerminalBlind].
 func (q *qAdaptive) IgnoresTerminals() bool { return true }
 

@@ -78,6 +78,16 @@ func homes(g *topology.Graph) []topology.SwitchID {
 // allVCs is the set of all of vcs virtual channels.
 func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 
+// plain is embedded by routings whose packets may enter on all virtual channels, and which
+// tell terminals apart by their switches only.
+type plain struct{}
+
+// InjectionVCs implements [fabric.Routing].
+func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (plain) IgnoresTerminals() bool { return true }
+
 // oneVC is the set of virtual channel vc alone, or of the highest one where
 // there are fewer.
 func oneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }

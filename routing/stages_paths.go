@@ -224,11 +224,11 @@ func (r *table) Stages() (fabric.Routing, []Stage) {
 	return r, []Stage{r.stage(tableStarted, tableHops|tableStarted, tableHops, true)}
 }
 
-// stages are: to the intermediate switch, to the destination; minimal says that packets
-// may start in the second.
-func (w *legWalk) stages(minimal bool) []Stage {
+// goals implements [detours]: to the intermediate switch, to the destination; with minimal
+// packets may start in the second.
+func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 	if w.ties == tiesHashed || w.leaves < 3 {
-		return nil
+		return w, nil
 	}
 	const keep = legHops | legSecond | legStarted
 	out := w.stage(over(0)&keep, keep, legHops, true)
@@ -254,14 +254,8 @@ func (w *legWalk) stages(minimal bool) []Stage {
 		// is left for this destination, the way may be longer.
 		return hops > 0 && (w.counted == 0 || w.turns != nil || int(state&legHops)+int(hops) <= w.classes)
 	}
-	return []Stage{out, back}
+	return w, []Stage{out, back}
 }
-
-// Stages implements [Staged].
-func (r *anyVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(false) }
-
-// Stages implements [Staged].
-func (u *anyUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }
 
 // Stages implements [Staged]: one for each layer.
 func (r *fatPaths) Stages() (fabric.Routing, []Stage) {

@@ -96,7 +96,7 @@ func (u *ugalPF) Needs() fabric.Needs {
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
-	if hop := u.next(v, h); u.choosesVC(h, hop.Port) {
+	if hop := u.onward(v, h); u.choosesVC(h, hop.Port) {
 		decided |= u.emptiestVC(v, hop.Port) + 1
 	}
 	h.State = decided
@@ -112,7 +112,7 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if u.counted == 0 {
 		noted, h.State = h.State&legHops, h.State&^legHops
 	}
-	hop := u.next(v, h)
+	hop := u.onward(v, h)
 	switch {
 	case !u.choosesVC(h, hop.Port):
 	case noted > 0:
@@ -241,14 +241,14 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 // Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State != 0 {
-		u.exploreNext(vcs, h, 1, yield)
+		u.exploreOnward(vcs, h, 1, yield)
 		return
 	}
 	here, there := u.leaf[h.Switch], u.column[h.Dst]
 	step := func(state uint32, share float64) {
 		head := h
 		head.State = state
-		u.exploreNext(vcs, head, share, func(hop fabric.Hop, after uint32, weight float64) {
+		u.exploreOnward(vcs, head, share, func(hop fabric.Hop, after uint32, weight float64) {
 			if !u.choosesVC(&h, hop.Port) {
 				yield(hop, after, weight)
 				return
