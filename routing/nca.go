@@ -141,13 +141,17 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
-func (r *nca) VCs() int { return 1 }
+// VCs implements [fabric.Routing].
+func (*NCAConfig) VCs() int { return 1 }
 
-func (r *nca) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+// InjectionVCs implements [fabric.Routing].
+func (*NCAConfig) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-func (r *nca) IgnoresTerminals() bool { return r.Up != "hashed" && r.Down != "hashed" }
+// IgnoresTerminals implements [TerminalBlind].
+func (c *NCAConfig) IgnoresTerminals() bool { return !c.hashes(true) && !c.hashes(false) }
 
-func (r *nca) Needs() fabric.Needs { return fabric.Needs{Queues: r.Up == "least-loaded"} }
+// Needs implements [fabric.Needer].
+func (c *NCAConfig) Needs() fabric.Needs { return fabric.Needs{Queues: c.Up == "least-loaded"} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {

@@ -17,6 +17,8 @@ type widely struct {
 	tables []*portSets // by phase
 	peers  []int32     // len = phases*ports: node at the other end, -1: not to be taken
 	one    bool        // one port of several is left, chosen by a hash
+	// byNumber makes that hash go by the leaf's number as a switch, not by its column.
+	byNumber bool
 	// reached is told of the leaves, bits of fresh from column base on, that are so many
 	// hops from a switch in a phase; may be nil.
 	reached func(phase int, s topology.SwitchID, base int, fresh uint64, hops int)
@@ -111,7 +113,7 @@ func (w *widely) search(base int, batch []topology.SwitchID) {
 
 // along lets packets go by every cable that is not down.
 func (w *widely) along(down *topology.Down) {
-	for port := range w.peers {
+	for port := range w.graph.NumPorts() {
 		w.peers[port] = -1
 		if peer, ok := w.graph.PeerPort(topology.PortID(port)); ok && !down.Port(topology.PortID(port)) {
 			w.peers[port] = int32(w.graph.PortSwitch[peer])
@@ -150,7 +152,11 @@ func (w *widely) reach(node, base int, fresh uint64, hops int) {
 		i := bits.TrailingZeros64(fresh)
 		mask := w.masks[i*width:][:width]
 		if w.one {
-			leaveOne(mask, s, base+i)
+			leaf := base + i
+			if w.byNumber {
+				leaf = int(w.ends[leaf])
+			}
+			leaveOne(mask, s, leaf)
 		}
 		w.tables[phase].enter(s, base+i, mask)
 		clear(mask)
