@@ -24,11 +24,12 @@ type DerouteSettings struct {
 // Whether the last hop was a deroute follows from the port that a packet came in by:
 // it still is not aligned in that dimension.
 type deroutes struct {
+	plain
 	*hammingWalk
 	rule    derouteRule
 	sense   sensing
 	classes int
-	sets    [2*maxVCs + 2][maxVCs]uint32 // virtual channels of a class, by how many there are
+	sets    classSets
 }
 
 type derouteRule uint8
@@ -52,25 +53,12 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 		return nil, err
 	}
 	r := &deroutes{hammingWalk: walk, rule: rule, sense: senses[set.Sensing], classes: classes}
-	for vcs := 1; vcs < len(r.sets); vcs++ {
-		for class := range min(classes, maxVCs) {
-			r.sets[vcs][class] = oneVC(uint32(class), vcs)
-			if set.SpreadVCs {
-				r.sets[vcs][class] = ClassVCs(class, classes, vcs)
-			}
-		}
-	}
+	r.sets.assign(classes, set.SpreadVCs)
 	return r, CheckVCs(name, classes, env)
 }
 
 // VCs implements [fabric.Routing].
 func (r *deroutes) VCs() int { return r.classes }
-
-// InjectionVCs implements [fabric.Routing].
-func (r *deroutes) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-// IgnoresTerminals implements [TerminalBlind].
-func (r *deroutes) IgnoresTerminals() bool { return true }
 
 // Needs implements [fabric.Needer].
 func (r *deroutes) Needs() fabric.Needs { return r.sense.needs() }

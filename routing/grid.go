@@ -25,17 +25,34 @@ const (
 	gridStarted uint32 = 1 << 19
 )
 
+// coordinates are the places of the switches of a grid or a HyperX.
+type coordinates struct {
+	graph *topology.Graph
+	sizes []int32             // len = dimensions
+	at    []int32             // len = switches*dimensions
+	home  []topology.SwitchID // len = terminals
+}
+
+// Graph implements [fabric.GraphRouting].
+func (x *coordinates) Graph() *topology.Graph { return x.graph }
+
+// homes implements [dimensionWalk].
+func (x *coordinates) homes() []topology.SwitchID { return x.home }
+
+// place lists the coordinates of a switch.
+func (x *coordinates) place(s topology.SwitchID) []int32 {
+	n := len(x.sizes)
+	return x.at[int(s)*n : int(s)*n+n]
+}
+
 // gridWalk leads packets in dimension order, the lowest dimension first, the
 // short way round in rings and either way with equal probability where both
 // are as short. Memory: 4 bytes a (switch, dimension) and 9 a port.
 type gridWalk struct {
-	graph     *topology.Graph
-	sizes     []int32             // len = dimensions
-	wraps     []bool              // len = dimensions
-	home      []topology.SwitchID // len = terminals
-	at        []int32             // len = switches*dimensions: coordinates
-	towards   []topology.PortID   // len = switches*dimensions*2: port up, port down
-	dimension []uint8             // len = ports: dimension of the cable, noDimension for terminals
+	coordinates
+	wraps     []bool            // len = dimensions
+	towards   []topology.PortID // len = switches*dimensions*2: port up, port down
+	dimension []uint8           // len = ports: dimension of the cable, noDimension for terminals
 	rule      string
 	flat      bool // no dimension wraps around
 	rings     int  // VC classes that the dimensions need: 2 if packets can follow each other round a ring, else 1
@@ -52,7 +69,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	if len(dims) >= noDimension {
 		return nil, fmt.Errorf("routing %q handles fewer than %d dimensions; this topology has %d", name, noDimension, len(dims))
 	}
-	w := &gridWalk{graph: g, home: homes(g), dimension: make([]uint8, g.NumPorts()), rule: rule, rings: 1}
+	w := &gridWalk{coordinates: coordinates{graph: g, home: homes(g)}, dimension: make([]uint8, g.NumPorts()), rule: rule, rings: 1}
 	for p := range w.dimension {
 		w.dimension[p] = noDimension
 	}
@@ -92,8 +109,7 @@ func (w *gridWalk) UnusedSettings() []string {
 // turn is the first dimension in which a packet at switch s has still to go to
 // reach target; ok is false if there is none.
 func (w *gridWalk) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
-	n := len(w.sizes)
-	from, to := w.at[int(s)*n:][:n], w.at[int(target)*n:][:n]
+	from, to := w.place(s), w.place(target)
 	for d := range from {
 		if from[d] != to[d] {
 			return d, from[d], to[d], true
@@ -213,13 +229,10 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 // classes implements [dimensionWalk].
 func (w *gridWalk) classes() int { return w.rings }
 
-// homes implements [dimensionWalk].
-func (w *gridWalk) homes() []topology.SwitchID { return w.home }
-
 // apart implements [dimensionWalk].
 func (w *gridWalk) apart(s, t topology.SwitchID) int {
-	n, hops := len(w.sizes), 0
-	from, to := w.at[int(s)*n:][:n], w.at[int(t)*n:][:n]
+	hops := 0
+	from, to := w.place(s), w.place(t)
 	for d := range from {
 		steps := max(from[d]-to[d], to[d]-from[d])
 		if w.wraps[d] {
@@ -230,8 +243,13 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	return hops
 }
 
-// Graph implements [fabric.GraphRouting].
-func (w *gridWalk) Graph() *topology.Graph { return w.graph }
+// classVCs implements [dimensionWalk]: all of them where the channel's dimension is no ring.
+func (w *gridWalk) classVCs(port topology.PortID, class, vcs int) uint32 {
+	if w.rings == 1 || !w.wraps[w.dimension[port]] {
+		return allVCs(vcs)
+	}
+	return ClassVCs(class, 2, vcs)
+}
 
 // dimensionWalk leads packets in dimension order between any two switches of a grid or
 // a HyperX.
@@ -245,6 +263,9 @@ type dimensionWalk interface {
 	explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool
 	// classes is the number of VC classes of a journey.
 	classes() int
+	// classVCs is the set of virtual channels for a class of the channel at port, on
+	// journeys that follow no others.
+	classVCs(port topology.PortID, class, vcs int) uint32
 	// apart is the number of hops between two switches.
 	apart(s, t topology.SwitchID) int
 	// homes is the switch of each terminal.

@@ -14,15 +14,12 @@ import (
 // dimension order, one hop a dimension, by one of parallel cables at random. Memory: 8
 // bytes a (switch, coordinate), 12 a (switch, dimension) and 8 a switch.
 type hammingWalk struct {
-	graph  *topology.Graph
-	sizes  []int32             // len = dimensions
-	first  []int32             // len = dimensions: place of coordinate 0 in a row of trunks
-	width  int                 // length of a row
-	home   []topology.SwitchID // len = terminals
-	at     []int32             // len = switches*dimensions: coordinates
-	trunks []trunk             // len = switches*width
-	rows   []trunk             // len = switches*dimensions: all cables along a dimension
-	along  []uint8             // len = ports: dimension of the cable, noDimension for terminals
+	coordinates
+	first  []int32 // len = dimensions: place of coordinate 0 in a row of trunks
+	width  int     // length of a row
+	trunks []trunk // len = switches*width
+	rows   []trunk // len = switches*dimensions: all cables along a dimension
+	along  []uint8 // len = ports: dimension of the cable, noDimension for terminals
 
 	// All coordinates of a switch in a word, a field for each dimension with a bit to
 	// spare, so that those of two switches are compared at once.
@@ -55,7 +52,7 @@ func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	if len(dims) > maxHammingDims {
 		return nil, fmt.Errorf("routing %q handles at most %d dimensions; this topology has %d", name, maxHammingDims, len(dims))
 	}
-	w := &hammingWalk{graph: g, home: homes(g), along: make([]uint8, g.NumPorts())}
+	w := &hammingWalk{coordinates: coordinates{graph: g, home: homes(g)}, along: make([]uint8, g.NumPorts())}
 	for p := range w.along {
 		w.along[p] = noDimension
 	}
@@ -104,15 +101,6 @@ func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 
 // maxHammingDims bounds what packets remember of dimensions.
 const maxHammingDims = 16
-
-// Graph implements [fabric.GraphRouting].
-func (w *hammingWalk) Graph() *topology.Graph { return w.graph }
-
-// place lists the coordinates of a switch.
-func (w *hammingWalk) place(s topology.SwitchID) []int32 {
-	n := len(w.sizes)
-	return w.at[int(s)*n : int(s)*n+n]
-}
 
 // trunk is the cables of switch s to coordinate to of dimension d.
 func (w *hammingWalk) trunk(s topology.SwitchID, d int, to int32) trunk {
@@ -167,8 +155,8 @@ func (w *hammingWalk) explore(h fabric.Head, target topology.SwitchID, _ bool, y
 // classes implements [dimensionWalk].
 func (w *hammingWalk) classes() int { return 1 }
 
-// homes implements [dimensionWalk].
-func (w *hammingWalk) homes() []topology.SwitchID { return w.home }
+// classVCs implements [dimensionWalk].
+func (w *hammingWalk) classVCs(_ topology.PortID, _, vcs int) uint32 { return allVCs(vcs) }
 
 // UnusedSettings implements [param.Skipper]: there are no rings.
 func (w *hammingWalk) UnusedSettings() []string { return nil }

@@ -33,9 +33,9 @@ type hopPaths struct {
 	PathSettings
 	ties   ties
 	down   *topology.Down
-	hops   int                          // of the longest path between leaves
-	length []uint8                      // len = switches*leaves: hops of the path; nil if not kept
-	sets   [2*maxVCs + 2][maxVCs]uint32 // virtual channels of a hop class, by how many there are; certificates ask for more than a channel can have
+	hops   int     // of the longest path between leaves
+	length []uint8 // len = switches*leaves: hops of the path; nil if not kept
+	sets   classSets
 	// classes is the number of virtual channels that hops need: the most that a
 	// packet makes, or 1.
 	classes int
@@ -104,15 +104,11 @@ func (p *hopPaths) step(made uint32, port topology.PortID) (class, after uint32)
 
 // assign divides the virtual channels between the classes.
 func (p *hopPaths) assign() {
-	for vcs := 1; vcs < len(p.sets); vcs++ {
-		for class := range maxVCs {
-			switch {
-			case p.counted == 0:
+	p.sets.assign(p.classes, p.SpreadVCs)
+	for vcs := range p.sets {
+		for class := range p.sets[vcs] {
+			if p.counted == 0 {
 				p.sets[vcs][class] = allVCs(vcs)
-			case p.SpreadVCs && class < p.classes:
-				p.sets[vcs][class] = ClassVCs(class, p.classes, vcs)
-			default:
-				p.sets[vcs][class] = oneVC(uint32(class), vcs)
 			}
 		}
 	}

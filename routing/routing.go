@@ -102,6 +102,21 @@ func ClassVCs(c, classes, vcs int) uint32 {
 	return allVCs((c+1)*vcs/classes) &^ allVCs(c*vcs/classes)
 }
 
+// classSets are the virtual channels of classes, by how many channels there are:
+// certificates ask for more than a switch can have.
+type classSets [2*maxVCs + 2][maxVCs]uint32
+
+// assign gives each of so many classes a channel, or divides all of them evenly.
+func (sets *classSets) assign(classes int, evenly bool) {
+	for vcs := 1; vcs < len(sets); vcs++ {
+		for class := range sets[vcs] {
+			if sets[vcs][class] = oneVC(uint32(class), vcs); evenly && class < classes {
+				sets[vcs][class] = ClassVCs(class, classes, vcs)
+			}
+		}
+	}
+}
+
 // spread maps a key to one of n choices, evenly and without visible relation
 // between keys that differ in a bit (finaliser of MurmurHash3).
 func spread(key uint32, n int) int {

@@ -5,41 +5,36 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// axes are the coordinates of a grid or a HyperX for walks in dimension order.
+// axes are the coordinates of a grid or a HyperX, and its switches by coordinates.
 type axes struct {
-	sizes   []int32
-	at      []int32               // len = switches*dimensions: coordinates
+	*coordinates
 	strides []int                 // of places: the coordinates as digits, the first the lowest
 	numbers []topology.SwitchID   // by place
 	sample  []topology.TerminalID // a terminal of each switch; nil where one has none
 }
 
-// newAxes sorts the switches by place.
-func newAxes(g *topology.Graph, sizes, at []int32) *axes {
-	x := &axes{sizes: sizes, at: at, numbers: make([]topology.SwitchID, g.Switches())}
-	if leaf, sample := numberLeaves(g); len(sample) == g.Switches() {
+// axes implements [dimensionWalk].
+func (x *coordinates) axes() *axes {
+	n := x.graph.Switches()
+	a := &axes{coordinates: x, numbers: make([]topology.SwitchID, n)}
+	if leaf, sample := numberLeaves(x.graph); len(sample) == n {
 		for _, column := range leaf {
-			x.sample = append(x.sample, sample[column])
+			a.sample = append(a.sample, sample[column])
 		}
 	}
 	stride := 1
-	for _, size := range sizes {
-		x.strides = append(x.strides, stride)
+	for _, size := range x.sizes {
+		a.strides = append(a.strides, stride)
 		stride *= int(size)
 	}
-	for s := range topology.SwitchID(g.Switches()) {
+	for s := range topology.SwitchID(n) {
 		place := 0
 		for d, c := range x.place(s) {
-			place += int(c) * x.strides[d]
+			place += int(c) * a.strides[d]
 		}
-		x.numbers[place] = s
+		a.numbers[place] = s
 	}
-	return x
-}
-
-func (x *axes) place(s topology.SwitchID) []int32 {
-	n := len(x.sizes)
-	return x.at[int(s)*n:][:n]
+	return a
 }
 
 // beside is the switch with another coordinate in a dimension.
@@ -78,34 +73,11 @@ func (x *axes) stage(d int, starts bool, start uint32, came func(topology.PortID
 // asIs completes states that say nothing of targets.
 func asIs(_, _ topology.SwitchID, state uint32) uint32 { return state }
 
-// axes implements [dimensionWalk].
-func (w *gridWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
-
-// axes implements [dimensionWalk].
-func (w *hammingWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
-
 // came is the dimension that a packet has come along.
 func (w *gridWalk) came(in topology.PortID) uint8 { return w.dimension[in] }
 
 // came is of no interest on HyperX, where a dimension takes one hop.
 func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
-
-// Stages implements [Staged]: one for each dimension.
-func (r *dor) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), r.came) }
-
-// Stages implements [Staged]: one for each dimension.
-func (r *hyperXDOR) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), nil) }
-
-func dimensionStages(x *axes, came func(topology.PortID) uint8) []Stage {
-	if x.sample == nil {
-		return nil
-	}
-	var stages []Stage
-	for d := range x.sizes {
-		stages = append(stages, x.stage(d, true, 0, came, asIs))
-	}
-	return stages
-}
 
 // Stages implements [Staged]: one for each dimension of each order.
 func (r *o1Turn) Stages() (fabric.Routing, []Stage) {

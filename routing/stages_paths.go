@@ -116,6 +116,7 @@ func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
 // ends have it choose: it stands for adaptive routings whose walks have no goals to
 // follow. It is walked, not run.
 type anyWay struct {
+	plain
 	graph   *topology.Graph
 	classes int
 	set     func(class, vcs int) uint32
@@ -124,7 +125,7 @@ type anyWay struct {
 // numberedStages are the stages of a routing whose hops are numbered from 0 on and use the
 // virtual channels of set for their numbers: one, which ends nowhere.
 func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uint32) (fabric.Routing, []Stage) {
-	r := &anyWay{g, classes, set}
+	r := &anyWay{graph: g, classes: classes, set: set}
 	return r, []Stage{{
 		Goals: 1,
 		Start: func(int, topology.SwitchID) (uint32, bool) { return 0, true },
@@ -141,9 +142,6 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 
 // VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
-
-// InjectionVCs implements [fabric.Routing].
-func (r *anyWay) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
