@@ -10,6 +10,30 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+func BenchmarkRuntime(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		perNode  int
+		schedule collectives.Schedule
+	}{
+		{"collective=ring-alltoall/ranks=1024/per-node=4", 4, collectives.AlltoallRing(collectives.Env{Ranks: 1024, Bytes: 1024})},
+		{"collective=dissemination/ranks=131072/per-node=4", 4, collectives.BarrierDissemination(131072)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			messages := int64(0)
+			for b.Loop() {
+				r, err := mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
+				if err != nil {
+					b.Fatal(err)
+				}
+				messages += r.Stats.Messages
+			}
+			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
+
 // firstRounds is the beginning of a schedule.
 type firstRounds struct {
 	collectives.Schedule
@@ -84,6 +108,30 @@ func BenchmarkSkeletons(b *testing.B) {
 					b.Fatal(err)
 				}
 				messages += r.Stats.Messages
+			}
+			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
+
+func BenchmarkLogGOPS(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		schedule collectives.Schedule
+	}{
+		{"collective=dissemination/ranks=65536", collectives.BarrierDissemination(65536)},
+		{"collective=linear-alltoall/ranks=1024", collectives.AlltoallLinear(collectives.Env{Ranks: 1024, Bytes: 64})},
+		{"collective=allreduce-ring/ranks=1024", collectives.AllreduceRing(1024, 1<<20)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			messages := int64(0)
+			for b.Loop() {
+				r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				messages += r.Messages
 			}
 			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 		})
