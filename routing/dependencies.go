@@ -116,6 +116,23 @@ func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (
 	return fabric.Head{Switch: w.graph.PortSwitch[peer], In: peer, VC: vc, Dst: h.Dst, State: state}, false, nil
 }
 
+// eachHop visits what follows on the hops that a packet at a head can make, on each of their
+// virtual channels, until an error.
+func (w *walker) eachHop(h fabric.Head, visit func(hop fabric.Hop, next fabric.Head, arrived bool) error) (err error) {
+	w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
+		for set := hop.VCs; err == nil; {
+			next, arrived, problem := w.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
+			if err = problem; err == nil {
+				err = visit(hop, next, arrived)
+			}
+			if set &= set - 1; set == 0 || arrived {
+				return
+			}
+		}
+	})
+	return err
+}
+
 // Dependencies walks every path that routing r can choose on g with vcs
 // virtual channels, destination by destination, and yields each dependency
 // between two channels (repeatedly). It stops before the next destination once
@@ -167,29 +184,21 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 	}
 	injected := len(pending)
 	for i := 0; i < len(pending) && err == nil; i++ {
-		h := pending[i]
-		w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
-			for set := hop.VCs; err == nil; {
-				vc := uint8(bits.TrailingZeros32(set))
-				next, arrived, problem := w.follow(h, hop, state, vc)
-				if followed++; w.limit > 0 && followed > w.limit {
-					err = errEnough
-					return
-				}
-				if err = problem; err != nil || arrived {
-					return
-				}
-				if i >= injected {
-					held, _ := w.graph.PeerPort(h.In)
-					yield(topology.Dependency{Held: topology.Channel{Port: held, VC: h.VC}, Wanted: topology.Channel{Port: hop.Port, VC: vc}})
-				}
-				if _, known := seen.of(next); !known {
-					pending = append(pending, next)
-				}
-				if set &= set - 1; set == 0 {
-					return
-				}
+		err = w.eachHop(pending[i], func(hop fabric.Hop, next fabric.Head, arrived bool) error {
+			if followed++; w.limit > 0 && followed > w.limit {
+				return errEnough
 			}
+			if arrived {
+				return nil
+			}
+			if i >= injected {
+				held, _ := w.graph.PeerPort(pending[i].In)
+				yield(topology.Dependency{Held: topology.Channel{Port: held, VC: pending[i].VC}, Wanted: topology.Channel{Port: hop.Port, VC: next.VC}})
+			}
+			if _, known := seen.of(next); !known {
+				pending = append(pending, next)
+			}
+			return nil
 		})
 	}
 	return followed, err

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -89,28 +88,18 @@ func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, 
 func (x *escapeWalk) expand(i int) (err error) {
 	h := x.heads[i]
 	ends := false
-	x.e.Explore(x.vcs, h.Head, func(hop fabric.Hop, state uint32, _ float64) {
-		for set := hop.VCs; err == nil; {
-			vc := uint8(bits.TrailingZeros32(set))
-			next, arrived, problem := x.follow(h.Head, hop, state, vc)
-			x.followed++
-			if err = problem; err != nil {
-				return
-			}
-			if arrived {
-				ends = true
-				return
-			}
-			n := x.number(next)
-			if x.escape>>vc&1 != 0 {
-				h.wants = append(h.wants, topology.Channel{Port: hop.Port, VC: vc})
-			} else {
-				h.adaptive = append(h.adaptive, n)
-			}
-			if set &= set - 1; set == 0 {
-				return
-			}
+	err = x.eachHop(h.Head, func(hop fabric.Hop, next fabric.Head, arrived bool) error {
+		x.followed++
+		switch {
+		case arrived:
+			ends = true
+		case x.escape>>next.VC&1 != 0:
+			x.number(next)
+			h.wants = append(h.wants, topology.Channel{Port: hop.Port, VC: next.VC})
+		default:
+			h.adaptive = append(h.adaptive, x.number(next))
 		}
+		return nil
 	})
 	if err == nil && !ends && len(h.wants) == 0 {
 		err = fmt.Errorf("the routing has no escape channel for a packet to %s that has come in by %s on virtual channel %d",

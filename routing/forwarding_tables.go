@@ -60,30 +60,21 @@ func (w *walker) tableTo(dst topology.TerminalID, sources []topology.TerminalID,
 	var visited []topology.SwitchID
 	for i := 0; i < len(pending); i++ {
 		h := pending[i]
-		var err error
-		w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
-			for vc := range uint8(w.vcs) {
-				if hop.VCs>>vc&1 == 0 || err != nil {
-					continue
-				}
-				next, arrived, problem := w.follow(h, hop, state, vc)
-				if err = problem; err != nil {
-					return
-				}
-				switch port := l.ToTerminal(h.Switch, dst); {
-				case port == topology.NoPort:
-					l.SetTerminal(h.Switch, dst, hop.Port)
-					visited = append(visited, h.Switch)
-				case port != hop.Port:
-					err = fmt.Errorf("tables by destination cannot say this: %s sends packets for %s by %s and by %s", w.graph.SwitchName(h.Switch), w.graph.TerminalName(dst), w.graph.PortName(port), w.graph.PortName(hop.Port))
-					return
-				}
-				if !arrived {
-					if _, known := seen.of(next); !known {
-						pending = append(pending, next)
-					}
-				}
+		err := w.eachHop(h, func(hop fabric.Hop, next fabric.Head, arrived bool) error {
+			switch port := l.ToTerminal(h.Switch, dst); {
+			case port == topology.NoPort:
+				l.SetTerminal(h.Switch, dst, hop.Port)
+				visited = append(visited, h.Switch)
+			case port != hop.Port:
+				return fmt.Errorf("tables by destination cannot say this: %s sends packets for %s by %s and by %s", w.graph.SwitchName(h.Switch), w.graph.TerminalName(dst), w.graph.PortName(port), w.graph.PortName(hop.Port))
 			}
+			if arrived {
+				return nil
+			}
+			if _, known := seen.of(next); !known {
+				pending = append(pending, next)
+			}
+			return nil
 		})
 		if err != nil {
 			return err

@@ -175,19 +175,18 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	}
 	walks := make([]*stageWalk, min(stage.Goals, runtime.GOMAXPROCS(0)))
 	for i := range walks {
-		walk := &stageWalk{walker: w, stage: stage, sample: sample, waiting: waiting, yield: yield, found: foundHeads{slots: make([]stageSlot, w.graph.Switches())}, failed: stage.Goals}
-		walks[i] = walk
-		to := walk.to
+		walk := &stageWalk{walker: w, stage: stage, pairs: counted, sample: sample, waiting: waiting, yield: yield, found: foundHeads{slots: make([]stageSlot, w.graph.Switches())}, failed: stage.Goals}
 		if counted != nil {
-			to = (&countedWalk{stageWalk: walk, countedPairs: counted}).to
+			walk.mask = stage.Counts.Bits
 		}
+		walks[i] = walk
 		threads.Go(func() {
 			for walk.err == nil {
 				goal := int(next.Add(1) - 1)
 				if goal >= stage.Goals {
 					return
 				}
-				if walk.err = to(goal); walk.err != nil {
+				if walk.err = walk.to(goal); walk.err != nil {
 					walk.failed = goal
 				}
 			}
