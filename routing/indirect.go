@@ -7,7 +7,7 @@ import (
 
 func init() {
 	Register("par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group", Use{On: Groups},
-		UGALLConfig{defaultUGAL()}, newPAR)
+		defaultUGAL(), newPAR)
 }
 
 // progressive is progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009): a
@@ -23,8 +23,8 @@ func init() {
 // Choice that the paper leaves open: either comparison is that of UGAL-L_VCH.
 type progressive struct{ *ugal }
 
-func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
-	u, err := newUGAL("par", config.UGALSettings, env, hybridGauge{})
+func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
+	u, err := newUGAL("par", config, env, hybridGauge{})
 	if err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ type Use struct {
 }
 
 // Register adds a routing under name; see [param.RegisterFor] for the tags of the
-// configuration. One more is deadlocks:"none|flat": choices with which the routing
+// configuration. One more is deadlocks:"none": choices with which the routing
 // can deadlock, for demonstrations. Networks with faults are refused here for
 // routings that do not go around them.
 func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {

@@ -19,13 +19,12 @@ type UGALSettings struct {
 	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
 	Weight       string `toml:"weight" doc:"what queue lengths are multiplied by: hops of the path, or global-hops (1 and 2)" choices:"hops|global-hops"`
 	DecidedAt    string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel, whose virtual channel is then that of the path; or at the switch, as the packet arrives, on any virtual channel" choices:"terminal|switch"`
-	DetourVC     string `toml:"detour_vc" doc:"virtual channel on the way to the intermediate: rising with each global hop; flat, channel 0 all the way as in BookSim2, for intermediate routers only, which can deadlock" choices:"rising|flat" deadlocks:"flat"`
 	GroupSettings
 }
 
 func defaultUGAL() UGALSettings {
 	return UGALSettings{
-		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops", DetourVC: "rising",
+		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops",
 		GroupSettings: defaultGroups(),
 	}
 }
@@ -49,12 +48,7 @@ func defaultUGAL() UGALSettings {
 // a channel to the left of one that it holds, so there is no cycle; 3 virtual
 // channels suffice, 4 with intermediate routers.
 //
-// detour_vc = "flat" is BookSim2's assignment, L0 G0 L0 L1 G2 L2 on 3 channels,
-// minimal from L1 on and VC 2 within a group. Its first L0 and second L0 close
-// cycles; it is here for comparisons. BookSim2's "ugal" is ugal-l with
-//
-//	sensing = "credits", weight = "global-hops", threshold = 30,
-//	intermediate = "any-router", detour_vc = "flat", decided_at = "switch"
+// BookSim2's own assignment is that of [newUGALL].
 type ugal struct {
 	*groupWalk
 	gauge
@@ -100,16 +94,10 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	}
 	u := &ugal{
 		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped),
-		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
+		sense: senses[set.Sensing], anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
 	u.idleSuffices = set.Threshold >= 0 && (!walk.choices || walk.hashed)
-	if u.flat && !walk.viaSwitch {
-		return nil, &param.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
-	}
 	u.minimalVC, u.localVC = uint32(u.classes-2), uint32(u.classes-2)
-	if u.flat {
-		u.classes, u.minimalVC, u.localVC = 3, 1, 2
-	}
 	if u.anyRouter && env.Down != nil {
 		return nil, &param.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
 	}

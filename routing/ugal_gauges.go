@@ -3,6 +3,7 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // UGALGConfig holds the settings of routing "ugal-g".
@@ -185,14 +186,46 @@ func apart(a, b topology.SwitchID) int {
 	return 1
 }
 
-// UGALLConfig holds the settings of routings "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr".
-type UGALLConfig struct{ UGALSettings }
+// UGALLConfig holds the settings of routing "ugal-l".
+type UGALLConfig struct {
+	UGALSettings
+	DetourVC string `toml:"detour_vc" doc:"virtual channel on the way to an intermediate router: rising with each global hop; or as BookSim2's ugal has it, 0 all the way, which can deadlock" choices:"rising|booksim2" deadlocks:"booksim2"`
+}
 
 func init() {
 	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l", c.UGALSettings, env, portGauge{})
+		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge{}) })
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vch", c, env, hybridGauge{})
 		})
+}
+
+// newUGALL makes UGAL-L. BookSim2's "ugal" of dragonflies is
+//
+//	sensing = "credits", weight = "global-hops", threshold = 30,
+//	intermediate = "any-router", detour_vc = "booksim2", decided_at = "switch"
+//
+// Its virtual channels are L0 G0 L0 L1 G2 L2, 3 of them, minimal from L1 on and VC 2 within
+// a group: the first L0 and the second close cycles.
+func newUGALL(c UGALLConfig, env Env) (fabric.Routing, error) {
+	const name = "ugal-l"
+	if c.DetourVC == "rising" {
+		return newUGAL(name, c.UGALSettings, env, portGauge{})
+	}
+	if c.Intermediate == "group" {
+		return nil, &param.ParamError{Key: "detour_vc", Value: c.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
+	}
+	safe := env
+	safe.VCs = 0 // as many as rising ones need
+	u, err := newUGAL(name, c.UGALSettings, safe, portGauge{})
+	if err != nil {
+		return nil, err
+	}
+	u.flat, u.classes, u.minimalVC, u.localVC = true, 3, 1, 2
+	return u, CheckVCs(name, u.classes, env)
 }
 
 // portGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of whole
@@ -258,13 +291,6 @@ func (c creditRoundTrip) Needs() fabric.Needs {
 	return needs
 }
 
-func init() {
-	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vc", c.UGALSettings, env, vcGauge{})
-		})
-}
-
 // vcGauge is UGAL-L_VC (Kim et al., ISCA 2008, section 4.3.1): the queues of
 // single virtual channels.
 type vcGauge struct{}
@@ -275,13 +301,6 @@ func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (
 
 func (vcGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
 	return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
-}
-
-func init() {
-	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vch", c.UGALSettings, env, hybridGauge{})
-		})
 }
 
 // hybridGauge is UGAL-L_VCH (Kim et al., ISCA 2008, section 4.3.1): only where
