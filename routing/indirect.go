@@ -24,7 +24,7 @@ func init() {
 type progressive struct{ *ugal }
 
 func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
-	u, err := newUGAL("par", config, env, hybridGauge{})
+	u, err := newUGAL("par", config, env, hybridGauge)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	const prohibitive = 1 << 30
 	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
 	if congested == p.congested(u, v, h, nm, u.groupOf(nm.state&viaMask)) {
-		return hybridGauge{}.costs(u, v, h, m, nm)
+		return hybridGauge.costs(u, v, h, m, nm)
 	}
 	if congested {
 		return prohibitive, 0
@@ -206,7 +206,7 @@ func (p *piggyback) readsBeyondGroup() bool { return false }
 // idle: with the minimal path's global channel not congested either, a Valiant
 // path's can only speak for the minimal one.
 func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
-	return hybridGauge{}.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
+	return hybridGauge.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
 
 // congested tells whether the global channel by which a path leaves for group to

@@ -60,6 +60,13 @@ type Stage struct {
 // toDestination is Ends of a stage that ends with the delivery.
 func toDestination(int, topology.SwitchID) (ends, goesOn bool) { return false, true }
 
+// headsFor is Head of a stage whose goals stand for destinations.
+func headsFor(goals []topology.TerminalID) func(int, topology.SwitchID, uint32) (topology.TerminalID, uint32) {
+	return func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+		return goals[goal], state
+	}
+}
+
 // Dependent is told of channels, and what those that hold them may wait for: channels out of
 // the next switch, bit local*vcs + vc for virtual channel vc of its local-th port. It is
 // called by several goroutines at a time.

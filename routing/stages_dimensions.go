@@ -154,9 +154,7 @@ func (w *groupWalk) stages(detour, minimal bool) []Stage {
 		Enters: func(goal int, s topology.SwitchID, _ uint32) bool {
 			return int(w.at[s].group) != goal && inGroup[goal] >= 0
 		},
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return inGroup[goal], state
-		},
+		Head: headsFor(inGroup),
 		Ends: ends, Reduce: reduceGroups,
 	}
 	if minimal {
@@ -167,10 +165,8 @@ func (w *groupWalk) stages(detour, minimal bool) []Stage {
 		Switches: func(goal int) []topology.SwitchID { return w.members(int(w.home[sample[goal]].group)) },
 		Start:    func(int, topology.SwitchID) (uint32, bool) { return minimalState(w.localVC), true },
 		Enters:   func(int, topology.SwitchID, uint32) bool { return true },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination, Reduce: reduceGroups,
+		Head:     headsFor(sample),
+		Ends:     toDestination, Reduce: reduceGroups,
 	}
 	if !detour {
 		return []Stage{group, end}

@@ -86,10 +86,8 @@ func (r *nca) Stages() (fabric.Routing, []Stage) {
 			return 0, reaches(s, goal) && r.nodes[s].leaf != int32(goal)
 		},
 		Enters: func(goal int, s topology.SwitchID, _ uint32) bool { return r.nodes[s].leaf != int32(goal) },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination,
+		Head:   headsFor(sample),
+		Ends:   toDestination,
 	}
 	return &wide, []Stage{up, down}
 }
@@ -192,9 +190,7 @@ func (p *hopPaths) stage(start, keep, hops uint32, starts bool) Stage {
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) {
 			return start, starts && p.leaf[s] != int32(goal)
 		},
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
+		Head:   headsFor(sample),
 		Ends:   toDestination,
 		Reduce: func(state uint32) uint32 { return state & keep },
 	}
@@ -275,10 +271,8 @@ func (u *upDownStar) Stages() (fabric.Routing, []Stage) {
 	return u, []Stage{{
 		Goals: len(sample),
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) { return 0, u.leaf[s] != int32(goal) },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination,
+		Head:  headsFor(sample),
+		Ends:  toDestination,
 		Came: func(in topology.PortID) uint8 {
 			return uint8(u.phase(&fabric.Head{Switch: u.graph.PortSwitch[in], In: in}))
 		},

@@ -197,10 +197,10 @@ func init() {
 	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
 		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
 	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
-		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge{}) })
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
 	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
 		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vch", c, env, hybridGauge{})
+			return newUGAL("ugal-l-vch", c, env, hybridGauge)
 		})
 }
 
@@ -214,14 +214,14 @@ func init() {
 func newUGALL(c UGALLConfig, env Env) (fabric.Routing, error) {
 	const name = "ugal-l"
 	if c.DetourVC == "rising" {
-		return newUGAL(name, c.UGALSettings, env, portGauge{})
+		return newUGAL(name, c.UGALSettings, env, portGauge)
 	}
 	if c.Intermediate == "group" {
 		return nil, &param.ParamError{Key: "detour_vc", Value: c.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
 	}
 	safe := env
 	safe.VCs = 0 // as many as rising ones need
-	u, err := newUGAL(name, c.UGALSettings, safe, portGauge{})
+	u, err := newUGAL(name, c.UGALSettings, safe, portGauge)
 	if err != nil {
 		return nil, err
 	}
@@ -229,15 +229,31 @@ func newUGALL(c UGALLConfig, env Env) (fabric.Routing, error) {
 	return u, CheckVCs(name, u.classes, env)
 }
 
-// portGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of whole
-// output ports at the source switch.
-type portGauge struct{}
+// outputGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of outputs at the
+// source switch, of whole ports or of single virtual channels.
+type outputGauge struct {
+	always bool // single virtual channels
+	shared bool // these where both paths leave by the same port, whose queue does not tell them apart
+}
 
-func (portGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+var (
+	portGauge   = outputGauge{}
+	vcGauge     = outputGauge{always: true} // UGAL-L_VC, section 4.3.1
+	hybridGauge = outputGauge{shared: true} // UGAL-L_VCH, section 4.3.1
+)
+
+func (g outputGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+	if g.always || g.shared && m.hop.Port == nm.hop.Port {
+		return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
+	}
 	return u.sense.queue(v, m.hop.Port) * m.hops, u.sense.queue(v, nm.hop.Port) * nm.hops
 }
 
-func (portGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+// idle: a virtual channel's queue is part of its port's.
+func (g outputGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+	if g.always {
+		return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
+	}
 	return u.sense.queue(v, m.hop.Port) == 0
 }
 
@@ -269,7 +285,7 @@ type creditRoundTrip struct {
 }
 
 func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
-	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge{})
+	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge)
 	if err != nil {
 		return nil, err
 	}
@@ -290,34 +306,6 @@ func (c creditRoundTrip) Needs() fabric.Needs {
 	needs := c.ugal.Needs()
 	needs.SensesCredits, needs.HeldSlots = true, c.counts
 	return needs
-}
-
-// vcGauge is UGAL-L_VC (Kim et al., ISCA 2008, section 4.3.1): the queues of
-// single virtual channels.
-type vcGauge struct{}
-
-func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
-	return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
-}
-
-func (vcGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
-	return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
-}
-
-// hybridGauge is UGAL-L_VCH (Kim et al., ISCA 2008, section 4.3.1): only where
-// the paths share their first port does its queue not tell them apart, and only
-// there single virtual channels are looked at.
-type hybridGauge struct{}
-
-func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
-	if m.hop.Port == nm.hop.Port {
-		return vcGauge{}.costs(u, v, h, m, nm)
-	}
-	return portGauge{}.costs(u, v, h, m, nm)
-}
-
-func (hybridGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
-	return portGauge{}.idle(u, v, h, m) // a virtual channel's queue is part of it
 }
 
 // leastOccupied is the port, relative to first, with the fewest credits outstanding

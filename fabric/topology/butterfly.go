@@ -60,7 +60,7 @@ func (c *ButterflyConfig) Validate() error {
 // bound, for even k and n > 1): rows halved by one digit, k^n/2 cables of one stage.
 type Butterfly struct {
 	ButterflyConfig
-	graph *Graph
+	hasGraph
 }
 
 func newButterfly(c ButterflyConfig) *Butterfly {
@@ -92,11 +92,8 @@ func newButterfly(c ButterflyConfig) *Butterfly {
 			}
 		}
 	}
-	return &Butterfly{c, b.Freeze()}
+	return &Butterfly{c, hasGraph{b.Freeze()}}
 }
-
-// Graph implements [Topology].
-func (x *Butterfly) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *Butterfly) Facts() Facts {
@@ -175,7 +172,7 @@ func (c *KautzConfig) Validate() error {
 // no closed form. None for mean distance and bisection.
 type KautzNetwork struct {
 	KautzConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*KautzNetwork)(nil)
@@ -186,13 +183,8 @@ func newKautz(c KautzConfig) *KautzNetwork {
 		tail *= c.D
 	}
 	switches := (c.D + 1) * tail
-	b := NewBuilder(switches, classes("kautz")...)
+	b := withTerminals(switches, c.Terminals, classes("kautz")...)
 	in := make([]int, switches) // arcs into a switch so far
-	for s := range switches {
-		for range c.Terminals {
-			b.AddTerminal(SwitchID(s), 0)
-		}
-	}
 	letters := make([]int, c.N)
 	for s := range switches {
 		rest, place := s, tail
@@ -217,11 +209,8 @@ func newKautz(c KautzConfig) *KautzNetwork {
 			in[to]++
 		}
 	}
-	return &KautzNetwork{c, b.Freeze()}
+	return &KautzNetwork{c, hasGraph{b.Freeze()}}
 }
-
-// Graph implements [Topology].
-func (x *KautzNetwork) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *KautzNetwork) Facts() Facts {

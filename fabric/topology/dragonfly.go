@@ -86,7 +86,7 @@ func (c *DragonflyConfig) groups() int {
 // (a/2)^2 local cables are cut. Otherwise none.
 type Dragonfly struct {
 	DragonflyConfig
-	graph *Graph
+	hasGraph
 	// Gateways of from*g+to: ways[wayStart[from*g+to]:wayStart[from*g+to+1]].
 	wayStart []int32
 	ways     []PortID
@@ -96,19 +96,13 @@ var _ Grouped = (*Dragonfly)(nil)
 
 // Channel classes of the dragonfly.
 const (
-	dragonflyTerminal ClassID = iota
-	dragonflyLocal
+	dragonflyLocal ClassID = iota + 1
 	dragonflyGlobal
 )
 
 func newDragonfly(c DragonflyConfig) *Dragonfly {
 	c.G = c.groups()
-	b := NewBuilder(c.A*c.G, Class{Name: "terminal", Latency: 1}, Class{Name: "local", Latency: 1}, Class{Name: "global", Latency: 1})
-	for s := range c.A * c.G {
-		for range c.P {
-			b.AddTerminal(SwitchID(s), dragonflyTerminal)
-		}
-	}
+	b := withTerminals(c.A*c.G, c.P, classes("local", "global")...)
 	for s := range c.A * c.G {
 		for t := s + 1; t < (s/c.A+1)*c.A; t++ {
 			b.AddLink(SwitchID(s), SwitchID(t), dragonflyLocal)
@@ -168,9 +162,6 @@ func (d *Dragonfly) layGlobals(b *Builder) {
 }
 
 func (d *Dragonfly) cables() groupCables { return groupCables{d.G, d.A * d.H, d.Arrangement} }
-
-// Graph implements [Topology].
-func (d *Dragonfly) Graph() *Graph { return d.graph }
 
 // Facts implements [Topology].
 func (d *Dragonfly) Facts() Facts {
@@ -395,7 +386,7 @@ func (c *MegaflyConfig) groups() int {
 // s*gl/(p*(gl-1)).
 type Megafly struct {
 	MegaflyConfig
-	graph *Graph
+	hasGraph
 }
 
 var (
@@ -426,15 +417,12 @@ func newMegafly(c MegaflyConfig) *Megafly {
 		t, portT := at(to, back)
 		b.AddLinkAt(s, portS, t, portT, 2)
 	})
-	return &Megafly{c, b.Freeze()}
+	return &Megafly{c, hasGraph{b.Freeze()}}
 }
 
 func (c *MegaflyConfig) cables() groupCables {
 	return groupCables{c.groups(), c.Spines * c.H, c.Arrangement}
 }
-
-// Graph implements [Topology].
-func (x *Megafly) Graph() *Graph { return x.graph }
 
 // Groups is the number of groups.
 func (x *Megafly) Groups() int { return x.G }

@@ -107,13 +107,10 @@ func (c *FileConfig) Validate() error {
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
-type FileNetwork struct{ graph *Graph }
+type FileNetwork struct{ hasGraph }
 
 // NewFileNetwork is the network of a graph.
-func NewFileNetwork(g *Graph) *FileNetwork { return &FileNetwork{g} }
-
-// Graph implements [Topology].
-func (x *FileNetwork) Graph() *Graph { return x.graph }
+func NewFileNetwork(g *Graph) *FileNetwork { return &FileNetwork{hasGraph{g}} }
 
 // Facts implements [Topology].
 func (x *FileNetwork) Facts() Facts {

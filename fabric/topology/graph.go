@@ -367,18 +367,30 @@ func ParseLink(s string) (name string, rate sim.Rate, err error) {
 	return "", 0, fmt.Errorf("%q: want a width of 1x, 2x, 4x, 8x or 12x and a speed of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", s)
 }
 
+// hasGraph is embedded by topologies for their graph.
+type hasGraph struct{ graph *Graph }
+
+// Graph implements [Topology].
+func (x *hasGraph) Graph() *Graph { return x.graph }
+
+// withTerminals is a builder of switches that have as many terminals each, on their first ports.
+func withTerminals(switches, terminals int, classes ...Class) *Builder {
+	b := NewBuilder(switches, classes...)
+	for s := range SwitchID(switches) {
+		for range terminals {
+			b.AddTerminal(s, 0)
+		}
+	}
+	return b
+}
+
 // layRows builds the network of switches that have terminals each, joined as rows say
 // (rows[s]: the neighbours of s, in any order; s stands in the row of each of them; as
 // often as there are parallel cables). Ports: terminals, class 0, then cables in the
 // order of the switches that they lead to, of the class that is given for s < t. The
 // rows are sorted.
-func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
-	b := NewBuilder(len(rows), classes...)
-	for s := range SwitchID(len(rows)) {
-		for range terminals {
-			b.AddTerminal(s, 0)
-		}
-	}
+func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) hasGraph {
+	b := withTerminals(len(rows), terminals, classes...)
 	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
 		slices.Sort(row)
 		for _, t := range row {
@@ -387,7 +399,7 @@ func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t 
 			}
 		}
 	}
-	return b.Freeze()
+	return hasGraph{b.Freeze()}
 }
 
 // classes makes channel classes of latency 1: "terminal", then those named.

@@ -78,7 +78,7 @@ func (c *GridConfig) Validate() error {
 // halves differ by one switch.
 type GridNetwork struct {
 	GridConfig
-	graph  *Graph
+	hasGraph
 	torus  bool
 	stride []int // len = dims: difference in switch number of a step
 }
@@ -92,12 +92,7 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 		x.stride = append(x.stride, switches)
 		switches *= size
 	}
-	b := NewBuilder(switches, Class{Name: "terminal", Latency: 1}, Class{Name: "grid", Latency: 1})
-	for s := range SwitchID(switches) {
-		for range c.Terminals {
-			b.AddTerminal(s, 0)
-		}
-	}
+	b := withTerminals(switches, c.Terminals, classes("grid")...)
 	for s := range SwitchID(switches) {
 		for d, size := range c.Dims {
 			at, up := x.Coordinate(s, d), c.Terminals+2*d
@@ -112,9 +107,6 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 	x.graph = b.Freeze()
 	return x
 }
-
-// Graph implements [Topology].
-func (x *GridNetwork) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *GridNetwork) Facts() Facts {
@@ -265,7 +257,7 @@ func (c *TwistedTorusConfig) Validate() error {
 // the bisection.
 type TwistedTorus struct {
 	TwistedTorusConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*TwistedTorus)(nil)
@@ -275,12 +267,7 @@ func newTwistedTorus(c TwistedTorusConfig) *TwistedTorus {
 	for _, size := range c.Dims {
 		switches *= size
 	}
-	b := NewBuilder(switches, classes("grid")...)
-	for s := range SwitchID(switches) {
-		for range c.Terminals {
-			b.AddTerminal(s, 0)
-		}
-	}
+	b := withTerminals(switches, c.Terminals, classes("grid")...)
 	for s := range switches {
 		stride := 1
 		for d, size := range c.Dims {
@@ -294,11 +281,8 @@ func newTwistedTorus(c TwistedTorusConfig) *TwistedTorus {
 			stride *= size
 		}
 	}
-	return &TwistedTorus{c, b.Freeze()}
+	return &TwistedTorus{c, hasGraph{b.Freeze()}}
 }
-
-// Graph implements [Topology].
-func (x *TwistedTorus) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *TwistedTorus) Facts() Facts {

@@ -62,7 +62,7 @@ func (c *PolarFlyConfig) terminals() int {
 // eigenvalue but one q+1-√q, and the bisection at least [Halving] of N times that.
 type PolarFly struct {
 	PolarFlyConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*PolarFly)(nil)
@@ -131,9 +131,6 @@ func eachPoint(q int, visit func(v [3]int)) {
 	}
 	visit([3]int{0, 0, 1})
 }
-
-// Graph implements [Topology].
-func (x *PolarFly) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *PolarFly) Facts() Facts {

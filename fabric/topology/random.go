@@ -65,7 +65,7 @@ func (c *RandomRegularConfig) Validate() error {
 type RandomGraph struct {
 	switches, degree, terminals int
 
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*RandomGraph)(nil)
@@ -74,9 +74,6 @@ var _ Formed = (*RandomGraph)(nil)
 func newRandomGraph(switches, degree, terminals int, neighbours [][]SwitchID) *RandomGraph {
 	return &RandomGraph{switches, degree, terminals, layRows(neighbours, terminals, classes("random"), one)}
 }
-
-// Graph implements [Topology].
-func (x *RandomGraph) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *RandomGraph) Facts() Facts {
@@ -376,7 +373,7 @@ func (c *XpanderConfig) Validate() error {
 // graph, of diameter 1. None for diameter, mean distance and bisection of others.
 type Xpander struct {
 	XpanderConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*Xpander)(nil)
@@ -437,9 +434,6 @@ func liftDoubling(nodes, lift int, stream *sim.Stream) [][]SwitchID {
 	}
 	return rows
 }
-
-// Graph implements [Topology].
-func (x *Xpander) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *Xpander) Facts() Facts {

@@ -177,18 +177,15 @@ func init() {
 //
 // Closed forms: no links, diameter 0. There is no bisection: a cut through
 // switch-switch cables cannot part the terminals.
-type SingleSwitch struct{ graph *Graph }
+type SingleSwitch struct{ hasGraph }
 
 func newSingleSwitch(c SingleSwitchConfig) *SingleSwitch {
 	b := NewBuilder(1, Class{Name: "terminal", Latency: 1})
 	for range c.Terminals {
 		b.AddTerminal(0, 0)
 	}
-	return &SingleSwitch{b.Freeze()}
+	return &SingleSwitch{hasGraph{b.Freeze()}}
 }
-
-// Graph implements [Topology].
-func (x *SingleSwitch) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *SingleSwitch) Facts() Facts {

@@ -12,7 +12,7 @@ import (
 // the same number of consecutive ports to each block. Down ports come before
 // up ports.
 type treeShape struct {
-	graph  *Graph
+	hasGraph
 	levels []treeLevel  // leaves first
 	low    []TerminalID // len = switches: first terminal below
 	high   []TerminalID // len = switches: first terminal above those below
@@ -25,9 +25,6 @@ type treeLevel struct {
 	block int // terminals below one child (1 for leaves)
 	ports int // consecutive ports that lead to one child
 }
-
-// Graph implements [Topology].
-func (x *treeShape) Graph() *Graph { return x.graph }
 
 // Levels implements [Tree].
 func (x *treeShape) Levels() int { return len(x.levels) }
@@ -371,7 +368,7 @@ func (c *OFTConfig) Validate() error { return checkPorts("k", c.K, 3*c.K*c.K*(2*
 // 1/(2n) of its traffic, crosses its k channels: k*2n/(p*(2n-1)).
 type OFT struct {
 	OFTConfig
-	graph *Graph
+	hasGraph
 }
 
 var (
@@ -401,13 +398,10 @@ func newOFT(c OFTConfig) (Topology, error) {
 			b.AddLinkAt(SwitchID(s), c.P+j, SwitchID(2*n+plane.Block(s%n, j)), s/n*c.K+j, 1)
 		}
 	}
-	return &OFT{c, b.Freeze()}, nil
+	return &OFT{c, hasGraph{b.Freeze()}}, nil
 }
 
 func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
-
-// Graph implements [Topology].
-func (x *OFT) Graph() *Graph { return x.graph }
 
 // Rank implements [Ranked]: outer switches below inner ones.
 func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
