@@ -142,13 +142,11 @@ const (
 
 func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
 	r := &o1Turn{graph: env.Topology.Graph()}
-	for i, env := range []Env{env, reversed(env)} {
-		walk, err := newDimensionWalk("o1turn", env, config.Rule)
-		if err != nil {
-			return nil, err
-		}
-		r.orders[i] = walk
+	walk, err := newDimensionWalk("o1turn", env, config.Rule)
+	if err != nil {
+		return nil, err
 	}
+	r.orders = [2]dimensionWalk{walk, walk.downwards()}
 	r.home, r.rings = r.orders[0].homes(), r.orders[0].classes()
 	return r, CheckVCs("o1turn", r.VCs(), env)
 }

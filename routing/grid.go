@@ -32,6 +32,8 @@ type coordinates struct {
 	sizes []int32             // len = dimensions
 	at    []int32             // len = switches*dimensions
 	home  []topology.SwitchID // len = terminals
+
+	descending bool // packets take the highest dimension first, not the lowest
 }
 
 // Graph implements [fabric.GraphRouting].
@@ -44,6 +46,26 @@ func (x *coordinates) homes() []topology.SwitchID { return x.home }
 func (x *coordinates) place(s topology.SwitchID) []int32 {
 	n := len(x.sizes)
 	return x.at[int(s)*n : int(s)*n+n]
+}
+
+// turn is the first dimension in which a packet at switch s has still to go to
+// reach target; ok is false if there is none.
+func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
+	from, to := x.place(s), x.place(target)
+	if x.descending {
+		for d := len(from) - 1; d >= 0; d-- {
+			if from[d] != to[d] {
+				return d, from[d], to[d], true
+			}
+		}
+		return 0, 0, 0, false
+	}
+	for d := range from {
+		if from[d] != to[d] {
+			return d, from[d], to[d], true
+		}
+	}
+	return 0, 0, 0, false
 }
 
 // gridWalk leads packets in dimension order, the lowest dimension first, the
@@ -105,18 +127,6 @@ func (w *gridWalk) UnusedSettings() []string {
 		return nil
 	}
 	return []string{"vc_rule"}
-}
-
-// turn is the first dimension in which a packet at switch s has still to go to
-// reach target; ok is false if there is none.
-func (w *gridWalk) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
-	from, to := w.place(s), w.place(target)
-	for d := range from {
-		if from[d] != to[d] {
-			return d, from[d], to[d], true
-		}
-	}
-	return 0, 0, 0, false
 }
 
 // tie tells whether both ways from here to there in dimension d are as short.
@@ -230,6 +240,13 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 // classes implements [dimensionWalk].
 func (w *gridWalk) classes() int { return w.rings }
 
+// downwards implements [dimensionWalk].
+func (w *gridWalk) downwards() dimensionWalk {
+	other := *w
+	other.descending = true
+	return &other
+}
+
 // apart implements [dimensionWalk].
 func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	hops := 0
@@ -272,6 +289,8 @@ type dimensionWalk interface {
 	// homes is the switch of each terminal.
 	homes() []topology.SwitchID
 	Graph() *topology.Graph
+	// downwards is the walk that takes dimensions in the opposite order.
+	downwards() dimensionWalk
 	// axes and came are for [Staged] routings.
 	axes() *axes
 	came(in topology.PortID) uint8
@@ -285,52 +304,6 @@ func newDimensionWalk(name string, env Env, rule string) (dimensionWalk, error) 
 		return newHammingWalk(name, env)
 	}
 	return newGridWalk(name, env, rule)
-}
-
-// reversed is env with the dimensions of its topology in the opposite order.
-func reversed(env Env) Env {
-	switch x := env.Topology.(type) {
-	case topology.Hamming:
-		env.Topology = reversedHamming{x, backwards(x.Dims())}
-	case topology.Grid:
-		env.Topology = reversedGrid{x, backwards(x.Dims())}
-	}
-	return env
-}
-
-func backwards(dims []int) []int {
-	other := make([]int, len(dims))
-	for d, size := range dims {
-		other[len(dims)-1-d] = size
-	}
-	return other
-}
-
-type reversedGrid struct {
-	topology.Grid
-	dims []int
-}
-
-func (x reversedGrid) Dims() []int      { return x.dims }
-func (x reversedGrid) Wraps(d int) bool { return x.Grid.Wraps(len(x.dims) - 1 - d) }
-func (x reversedGrid) Coordinate(s topology.SwitchID, d int) int {
-	return x.Grid.Coordinate(s, len(x.dims)-1-d)
-}
-func (x reversedGrid) Towards(s topology.SwitchID, d int, up bool) topology.PortID {
-	return x.Grid.Towards(s, len(x.dims)-1-d, up)
-}
-
-type reversedHamming struct {
-	topology.Hamming
-	dims []int
-}
-
-func (x reversedHamming) Dims() []int { return x.dims }
-func (x reversedHamming) Coordinate(s topology.SwitchID, d int) int {
-	return x.Hamming.Coordinate(s, len(x.dims)-1-d)
-}
-func (x reversedHamming) To(s topology.SwitchID, d, to int) (topology.PortID, int) {
-	return x.Hamming.To(s, len(x.dims)-1-d, to)
 }
 
 // hammingWalk is a HyperX for routing: coordinates, and the cables from each switch
@@ -446,13 +419,18 @@ func (w *hammingWalk) apart(s, t topology.SwitchID) int { return bits.OnesCount6
 // turn is the cables that a packet at switch s takes towards another; ok is false if
 // that is s.
 func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
-	there := w.place(target)
-	for d, at := range w.place(s) {
-		if at != there[d] {
-			return w.trunk(s, d, there[d]), true
-		}
+	d, _, there, ok := w.coordinates.turn(s, target)
+	if !ok {
+		return trunk{}, false
 	}
-	return trunk{}, false
+	return w.trunk(s, d, there), true
+}
+
+// downwards implements [dimensionWalk].
+func (w *hammingWalk) downwards() dimensionWalk {
+	other := *w
+	other.descending = true
+	return &other
 }
 
 // next implements [dimensionWalk].

@@ -82,12 +82,15 @@ func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
 // Stages implements [Staged]: one for each dimension of each order.
 func (r *o1Turn) Stages() (fabric.Routing, []Stage) {
 	var stages []Stage
+	x := r.orders[0].axes()
+	if x.sample == nil {
+		return r, nil
+	}
 	for i, start := range []uint32{o1Started, o1Started | o1Descending} {
-		x := r.orders[i].axes()
-		if x.sample == nil {
-			return r, nil
-		}
 		for d := range x.sizes {
+			if i == 1 {
+				d = len(x.sizes) - 1 - d
+			}
 			stage := x.stage(d, true, start, r.orders[i].came, asIs)
 			enters := stage.Enters
 			stage.Enters = func(goal int, s topology.SwitchID, state uint32) bool {
