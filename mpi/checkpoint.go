@@ -2,6 +2,8 @@ package mpi
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -74,4 +76,276 @@ func (m *meeting) restore(a *snapshot.Archive) error {
 	}
 	m.archive(a, work, stater)
 	return a.End()
+}
+
+// archiver writes or reads the state of a run, in a form that does not depend on its parts.
+type archiver struct {
+	*snapshot.Archive
+	*meeting
+	all *shared
+}
+
+// archive archives the run.
+func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater) {
+	x := &archiver{Archive: a, meeting: m, all: &m.parts[0].shared}
+	x.messages()
+	x.ranks()
+	x.connections()
+	if n := x.all.noise; n != nil {
+		snapshot.Array(a, "ranks with noise of calls", n.calls, sim.ArchiveStream)
+		snapshot.Array(a, "ranks with noise of computations", n.computing, sim.ArchiveStream)
+	}
+	if c := x.parts[0].copies; c != nil {
+		snapshot.Array(a, "ranks that can copy", c.ranks, snapshot.Value)
+		snapshot.Array(a, "memory domains", c.memory.domains, snapshot.Value)
+	}
+	x.statistics()
+	stater.Archive(a)
+	kernels := make([]*sim.Kernel, len(m.parts))
+	for i, rt := range m.parts {
+		kernels[i] = rt.kernel
+	}
+	sim.ArchiveKernels(a, kernels, func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
+	work.Archive(a)
+}
+
+// event archives an event's argument and tells its part.
+func (x *archiver) event(e *sim.Event, stater Stater) (part int) {
+	switch first := x.parts[0]; {
+	case e.Handler == first.handler:
+		snapshot.Int(x.Archive, &e.Arg)
+		return int(x.all.partOf[x.all.nodeOf[e.Target]])
+	case first.copies != nil && e.Handler == first.copies.memory.handler:
+		snapshot.Int(x.Archive, &e.Arg)
+		return int(x.all.partOf[int(e.Target)/x.all.Memory.Domains])
+	}
+	return stater.Event(x.Archive, e)
+}
+
+// statistics archives what the parts have counted together.
+func (x *archiver) statistics() {
+	x.Mark("statistics")
+	var sum Stats
+	for _, rt := range x.parts {
+		sum.add(&rt.stats)
+	}
+	if snapshot.Value(x.Archive, &sum); x.Reading() {
+		x.parts[0].stats = sum
+	}
+}
+
+// messages archives the messages that there are, by their numbers, and which numbers are
+// free. Messages keep their numbers: the transport may serve them in the order of those,
+// which is why a run in one part gives them out in the same order afterwards, too.
+func (x *archiver) messages() {
+	x.Mark("messages")
+	var n messageNumbers
+	if !x.Reading() {
+		n = x.numbers()
+	}
+	if snapshot.Value(x.Archive, &n); x.Err() != nil {
+		return
+	}
+	if x.Reading() {
+		x.handOut(&n)
+	}
+	for _, id := range n.live {
+		m := x.all.messages.At(id)
+		snapshot.Value(x.Archive, m)
+		m.shared = x.all.nodeOf[m.from] == x.all.nodeOf[m.to]
+	}
+}
+
+// messageNumbers are those of messages that are free, in the order in which they will be used,
+// of those that nobody had, and of those in use, in ascending order.
+type messageNumbers struct {
+	free, live []int32
+	fresh      []span
+}
+
+// span is the numbers from first on and below end.
+type span struct{ first, end int32 }
+
+func (x *archiver) numbers() (n messageNumbers) {
+	out := make([]bool, x.all.messages.Used())
+	for _, rt := range x.parts {
+		if rt.newMsg < rt.endMsg {
+			n.fresh = append(n.fresh, span{rt.newMsg, rt.endMsg})
+		}
+		for i := rt.freeMsg - 1; i >= 0; i = x.all.messages.At(i).next - 1 {
+			n.free, out[i] = append(n.free, i), true
+		}
+		for i := rt.newMsg; i < rt.endMsg; i++ {
+			out[i] = true
+		}
+	}
+	for i := range out {
+		if !out[i] {
+			n.live = append(n.live, int32(i))
+		}
+	}
+	return n
+}
+
+// handOut gives the numbers that have been read to the parts.
+func (x *archiver) handOut(n *messageNumbers) {
+	all := int32(len(n.free) + len(n.live))
+	for i, s := range n.fresh {
+		all += s.end - s.first
+		if rt := x.parts[i%len(x.parts)]; i < len(x.parts) {
+			rt.newMsg, rt.endMsg = s.first, s.end
+		} else {
+			for id := s.first; id < s.end; id++ {
+				n.free = append(n.free, id)
+			}
+		}
+	}
+	x.all.messages.Reserve(all)
+	for i := len(n.free) - 1; i >= 0; i-- {
+		rt := x.parts[i%len(x.parts)]
+		x.all.messages.At(n.free[i]).next = rt.freeMsg
+		rt.freeMsg = n.free[i] + 1
+	}
+}
+
+// ranks archives the ranks: their CPUs, queues, receives and early messages.
+func (x *archiver) ranks() {
+	r := int32(-1)
+	snapshot.Array(x.Archive, "ranks", x.all.ranks, func(a *snapshot.Archive, q *rank) {
+		r++
+		rt := x.parts[0].of(r)
+		snapshot.Value(a, q)
+		waiting := q.queue[q.head:]
+		if snapshot.Value(a, &waiting); x.Reading() {
+			q.queue = append(q.queue, waiting...)
+		}
+		x.receives(rt, q)
+		x.early(rt, q)
+		x.inbox(rt, &q.inbox)
+	})
+}
+
+// postedReceive is a receive that no message has come for.
+type postedReceive struct {
+	source, tag, id int32
+	bytes           int64
+}
+
+func (x *archiver) receives(rt *runtime, q *rank) {
+	var all []postedReceive
+	rt.match.items(&q.posted, func(n int32) {
+		node := &rt.match.nodes[n]
+		all = append(all, postedReceive{node.source, node.tag, node.item, rt.recvBytes[n]})
+	})
+	if snapshot.Value(x.Archive, &all); x.Reading() {
+		for _, p := range all {
+			rt.keepRecv(rt.match.add(&q.posted, p.source, p.tag, p.id), p.bytes)
+		}
+	}
+}
+
+// early archives the messages that no receive was there for.
+func (x *archiver) early(rt *runtime, q *rank) {
+	var all []int32
+	rt.match.items(&q.early, func(n int32) { all = append(all, rt.match.nodes[n].item) })
+	if snapshot.Value(x.Archive, &all); x.Reading() {
+		for _, id := range all {
+			m := x.all.messages.At(id)
+			rt.match.add(&q.early, m.from, m.tag, id)
+		}
+	}
+}
+
+// inbox archives until when receive buffers are in use.
+func (x *archiver) inbox(rt *runtime, b *inbox) {
+	until := rt.connect.times(b)
+	if snapshot.Value(x.Archive, &until); x.Reading() {
+		for _, at := range until {
+			rt.connect.use(b, at)
+		}
+	}
+}
+
+// times are those until when the buffers of an inbox are in use, in ascending order.
+func (c *connector) times(b *inbox) (until []sim.Time) {
+	if b.count > 1 {
+		q := &c.earlier[b.earlier-1]
+		until = append(until, q.until[q.head:]...)
+	}
+	if b.count > 0 {
+		until = append(until, b.last)
+	}
+	return until
+}
+
+// connections archives the connections made on demand, the messages that wait for them,
+// and the receive buffers of those that have their own.
+func (x *archiver) connections() {
+	x.Mark("connections")
+	for r := range int32(len(x.all.ranks)) {
+		l := &x.parts[0].of(r).connect.links
+		has := l.table[r] != nil
+		if snapshot.Bool(x.Archive, &has); !has {
+			continue
+		}
+		if l.table[r] == nil {
+			l.make(r)
+		}
+		for word := range int32(l.words) {
+			snapshot.Uint64(x.Archive, (*uint64)(l.of(r, word*32)))
+		}
+	}
+	var waiting []int32
+	if !x.Reading() {
+		waiting = x.waiting()
+	}
+	if snapshot.Value(x.Archive, &waiting); x.Reading() {
+		for _, id := range waiting {
+			from, to := x.all.messages.At(id).ends()
+			x.parts[0].of(from).connect.wait(id, from, to)
+		}
+	}
+	if x.parts[0].connect.perPeer != nil {
+		x.boxes()
+	}
+}
+
+// waiting are the messages that wait for connections, those for one in their order.
+func (x *archiver) waiting() (all []int32) {
+	chained := func(c chain) {
+		for next := c.head; next != 0; next = x.all.messages.At(next - 1).next {
+			all = append(all, next-1)
+		}
+	}
+	for r := range x.all.ranks {
+		chained(x.all.ranks[r].waiting.chain)
+	}
+	for _, rt := range x.parts {
+		for _, key := range slices.Sorted(maps.Keys(rt.connect.waiting)) {
+			chained(rt.connect.waiting[key])
+		}
+	}
+	return all
+}
+
+// boxes archives the receive buffers of connections that have their own.
+func (x *archiver) boxes() {
+	all := map[uint64]*inbox{}
+	for _, rt := range x.parts {
+		for key, b := range rt.connect.perPeer {
+			if b.count > 0 {
+				all[key] = b
+			}
+		}
+	}
+	keys := slices.Sorted(maps.Keys(all))
+	snapshot.List(x.Archive, &keys, func(a *snapshot.Archive, key *uint64) {
+		snapshot.Int(a, key)
+		rt := x.parts[0].of(int32(*key >> 32))
+		if x.Reading() {
+			all[*key] = &inbox{}
+			rt.connect.perPeer[*key] = all[*key]
+		}
+		x.inbox(rt, all[*key])
+	})
 }

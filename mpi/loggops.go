@@ -3,6 +3,8 @@ package mpi
 import (
 	"errors"
 	"math/bits"
+
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // LogGOPS is the machine model of Hoefler, Schneider, Lumsdaine (LogGOPSim,
@@ -385,4 +387,33 @@ func (m *loggopsMachine) releaseOther(rank int32) {
 	m.ready, m.other = m.other, m.ready
 	m.release(rank)
 	m.ready, m.other = m.other, m.ready
+}
+
+// archive archives the machine, between two events, with its workload.
+func (m *loggopsMachine) archive(a *snapshot.Archive, work KeptWorkload) {
+	a.Mark("machine")
+	snapshot.Value(a, m)
+	work.Archive(a)
+}
+
+// save offers the state.
+func (m *loggopsMachine) save(done bool, checkpoint Checkpoint) error {
+	work, kept := m.work.(KeptWorkload)
+	if checkpoint.Save == nil || !kept {
+		return nil
+	}
+	return checkpoint.Save(done, func(a *snapshot.Archive) error {
+		m.archive(a, work)
+		return a.Err()
+	})
+}
+
+// restore makes a new machine go on from a state.
+func (m *loggopsMachine) restore(a *snapshot.Archive) error {
+	work, kept := m.work.(KeptWorkload)
+	if !kept {
+		return errors.New("the state of this program cannot be read")
+	}
+	m.archive(a, work)
+	return a.End()
 }

@@ -1,8 +1,13 @@
+// Package mpi simulates message-passing programs: ranks, matching, the eager
+// and rendezvous protocols, InfiniBand connections and their memory, and the LogGOPS
+// machine. The programs are in packages below it.
 package mpi
 
 import (
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Transfer is what a transport carries: so many bytes from the memory of one
@@ -43,3 +48,207 @@ type Sink interface {
 
 // NewTransport makes a transport for so many nodes.
 type NewTransport func(k *sim.Kernel, nodes int, sink Sink) (Transport, error)
+
+// Protocol is how a message travels; see the constants of package collectives.
+type Protocol = collectives.Protocol
+
+// Costs of the runtime's own work and the thresholds of its protocols.
+type Protocols struct {
+	SendOverhead  sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
+	RecvOverhead  sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
+	PollOverhead  sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
+	EagerLimit    sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
+	ControlBytes  sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
+	CopyRate      sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
+	EagerCopies   bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
+	SharedLatency sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
+	Acknowledge   sim.Time  `toml:"acknowledge" doc:"from an RDMA write's last byte in the peer's memory to its completion at the sender" min:"0ns"`
+	RegisterTime  sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
+	RegisterPage  sim.Time  `toml:"register_page_time" doc:"the same for every 4 KiB of it" min:"0ns"`
+	LimitBuffers  bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
+}
+
+// DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
+// adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
+// a calibrated sum; the rest is assumed.
+var DefaultProtocols = Protocols{
+	SendOverhead:  200 * sim.Nanosecond,
+	RecvOverhead:  250 * sim.Nanosecond,
+	PollOverhead:  100 * sim.Nanosecond,
+	EagerLimit:    8192,
+	ControlBytes:  64,
+	CopyRate:      40e9,
+	EagerCopies:   true,
+	SharedLatency: 200 * sim.Nanosecond,
+	Acknowledge:   500 * sim.Nanosecond,
+	LimitBuffers:  true,
+}
+
+// CopyRates are what a core of a node copies where adapters of a generation are used, by their
+// preset (see package hca). DefaultProtocols has that of qdr, of nodes of 2010, with which the
+// alltoall paper's figures come out. Assumed: the rest, a core's copy of what lies in its caches
+// on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
+var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
+
+// of is the protocol of a send between nodes.
+func (p *Protocols) of(op *Op, datagrams bool) Protocol {
+	switch {
+	case datagrams: // which know no RDMA
+		return collectives.Eager
+	case op.Protocol != collectives.Auto:
+		return op.Protocol
+	case op.Size <= int64(p.EagerLimit):
+		return collectives.Eager
+	}
+	return collectives.Rendezvous
+}
+
+// register is the CPU time for registering a buffer of so many bytes.
+func (p *Protocols) register(bytes int64) sim.Time {
+	const page = 4096
+	return p.RegisterTime + p.RegisterPage*sim.Time((bytes+page-1)/page)
+}
+
+// LogGP is a transport without contention inside the network: every burst
+// reaches the other adapter after a fixed latency (the L of Alexandrov,
+// Ionescu, Schauser, Scheiman, LogGP, SPAA 1995). The gap and the gap per byte
+// come from the adapters, which are contended at both ends; overheads are the
+// runtime's.
+type LogGP struct {
+	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns"`
+	HCA     hca.Config `toml:"-"`
+}
+
+// DefaultLogGP crosses one switch between QDR adapters. The latency is part of
+// the calibrated sum that hca.QDR names.
+var DefaultLogGP = LogGP{Latency: 200 * sim.Nanosecond, HCA: hca.QDR}
+
+// New implements NewTransport.
+func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
+	if err := c.HCA.Validate(); err != nil {
+		return nil, err
+	}
+	t := &loggpTransport{config: c, kernel: k, sink: sink, nodes: hca.New(&c.HCA, nodes), waking: make([]bool, nodes)}
+	t.handler = k.Register(t)
+	return t, nil
+}
+
+type loggpTransport struct {
+	config  LogGP
+	kernel  *sim.Kernel
+	handler sim.HandlerID
+	sink    Sink
+	nodes   []hca.HCA
+	waking  []bool                        // by node: a loggpFree event is to come
+	arrival func(id, process, asks int32) // see expecter
+	ahead   hca.Ahead
+	freed   int // loggpFree events
+}
+
+// Events of the transport.
+const (
+	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node, argument see comingBurst
+	loggpDelivered               // target transfer, argument the process and, above it, who asks for a connection
+)
+
+func (t *loggpTransport) Send(x Transfer) {
+	now, h := t.kernel.Now(), &t.nodes[x.From]
+	r := hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Process: x.Process, Asks: x.Asks, Quiet: x.Quiet}}
+	if first, end, ok := h.Express(now, x.QP, x.Bytes); ok {
+		in := t.fly(h, &r.Mark, x.Bytes, first, end)
+		t.deliver(&r.Mark, in)
+		return
+	}
+	h.Post(r)
+	t.serve(now, x.From)
+}
+
+// deliver tells the sink of a transfer that will be in memory at a time.
+func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
+	if x.Quiet {
+		t.sink.Written(x.ID, at)
+		return
+	}
+	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, int64(x.Asks)<<32|int64(x.Process))
+}
+
+// serve sends the next burst of a node, or waits until its engine is free.
+func (t *loggpTransport) serve(now sim.Time, node int32) {
+	h := &t.nodes[node]
+	if !h.Busy(now) {
+		if b, first, end, ok := h.Next(now); ok {
+			in := t.fly(h, &b.Mark, b.Size, first, end)
+			if b.Last {
+				t.deliver(&b.Mark, in)
+			}
+		}
+	}
+	if h.Waiting() && !t.waking[node] {
+		t.waking[node] = true
+		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, t.comingBurst(h))
+	}
+}
+
+// fly takes a burst to the other adapter. Since the latency is the same for
+// all, bursts reach an adapter in the order in which they are sent, and the
+// receiving engine can be reserved at once. The network is lossless and buffers
+// next to nothing: if the receiving engine is behind, the sending one has to
+// wait, so that senders to one node share it burst by burst. It returns when a
+// process there can see the data.
+func (t *loggpTransport) fly(h *hca.HCA, to *hca.Mark, bytes int64, first, end sim.Time) sim.Time {
+	delay := t.config.HCA.SendLatency + t.config.Latency
+	in := t.nodes[to.To].Receive(to.Peer, bytes, first+delay, end+delay)
+	h.Hold(in - delay)
+	return in + t.config.HCA.RecvLatency
+}
+
+func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Kind == loggpDelivered {
+		t.sink.Delivered(e.Target)
+		return
+	}
+	// The bursts of long messages are no events of the runtime, which pauses by its own.
+	if t.freed++; t.freed%progressInterval == 0 {
+		k.Stop()
+	}
+	t.waking[e.Target] = false
+	t.serve(k.Now(), e.Target)
+}
+
+func (t *loggpTransport) Stats() hca.Stats { return t.nodes[0].Stats() }
+
+// Archive implements [Stater].
+func (t *loggpTransport) Archive(a *snapshot.Archive) {
+	mark := func(a *snapshot.Archive, r *hca.Request) { snapshot.Value(a, &r.Mark) }
+	snapshot.Array(a, "adapters", t.nodes, func(a *snapshot.Archive, h *hca.HCA) { h.Archive(a, mark) })
+	stats := t.nodes[0].Stats()
+	if snapshot.Value(a, &stats); a.Reading() {
+		t.nodes[0].SetStats(stats)
+	}
+	snapshot.Array(a, "adapters", t.waking, snapshot.Bool)
+}
+
+// Event implements [Stater].
+func (t *loggpTransport) Event(a *snapshot.Archive, e *sim.Event) (part int) {
+	snapshot.Int(a, &e.Arg)
+	return 0
+}
+
+// Stats count what the runtime did.
+type Stats struct {
+	Messages    int64 // point-to-point messages of the program
+	Bytes       int64 // of these
+	Shared      int64 // of these, through shared memory
+	Rendezvous  int64 // of these, by RTS and CTS
+	Control     int64 // RTS, CTS and FIN sent, and what else only synchronises
+	NotReady    int64 // arrivals that found no receive buffer
+	Handshakes  int64 // connections made on demand
+	Relayed     int64 // messages that a relay passed on
+	Connecting  int64 // messages of handshakes, each way over a relay counted once per hop
+	QPs         int64 // created on demand
+	QPsClosed   int64 // of these
+	QPsPeak     int64 // open at once, of the process with the most
+	KernelTime  sim.Time
+	ConnectWait sim.Time // of messages, for their connection, summed
+	Events      uint64   `snap:"-"` // counted by the kernels
+}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Kind is what an operation does.
@@ -88,4 +91,360 @@ type Workload interface {
 	// Unreleased is the number of operations, if known, or else of ranks,
 	// that have not been handed out to the end.
 	Unreleased() int64
+}
+
+// Phased is a schedule that comes in phases (set-up, iterations), which are
+// timed apart.
+type Phased interface {
+	collectives.Schedule
+	// Phases is their number.
+	Phases() int
+	// Phase is the one to which a round belongs; it does not sink from one
+	// round to the next. Rounds of phase -1 are not timed.
+	Phase(rank, round int) int
+}
+
+// Iterated runs a body several times; every time is a phase.
+type Iterated struct {
+	collectives.Schedule          // the body
+	rounds               []uint32 // of the body, per rank; divisions are faster without a sign
+	times                int
+}
+
+// Iterate runs a body the given number of times.
+func Iterate(body collectives.Schedule, times int) *Iterated {
+	s := &Iterated{body, make([]uint32, body.Ranks()), times}
+	for r := range s.rounds {
+		s.rounds[r] = uint32(body.Rounds(r))
+	}
+	return s
+}
+
+// Run starts a run on a machine with the given time unit.
+func (s *Iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
+
+func (s *Iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
+func (s *Iterated) Phases() int               { return s.times }
+func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds[rank]) }
+func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
+	return s.Schedule.Round(rank, int(uint32(round)%s.rounds[rank]), dst)
+}
+
+// Costs says what the local work of a schedule takes, in picoseconds per byte.
+type Costs struct {
+	Copy    float64 // moving data inside a rank's memory
+	Combine float64 // reducing received data
+}
+
+// RunSchedule returns a workload in which every rank runs its program of a
+// schedule. unit is the time unit of the machine that runs it: sim.Nanosecond
+// for LogGOPS, sim.Picosecond for the runtime; local work is rounded down to
+// whole units. Memory: 32 bytes a rank.
+func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
+	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
+	if w.phased, _ = s.(Phased); w.phased != nil {
+		w.phaseEnd = make([]int64, w.phased.Phases())
+	}
+	return w
+}
+
+type rankProgress struct {
+	round   int32
+	open    int32 // operations of the round that are under way
+	ready   int64 // when the last one so far was done
+	combine int64 // bytes that the round has received to be reduced
+	_       int64 // none lies in two cache lines
+}
+
+// ScheduleRun is the state of one run of a schedule.
+type ScheduleRun struct {
+	s     collectives.Schedule
+	costs Costs
+	unit  sim.Time
+	ranks []rankProgress
+	ops   []collectives.Op
+	left  int64
+
+	phased   Phased // nil if the schedule has no phases
+	phaseEnd []int64
+	// phaseOver, if not nil, is called when a rank is through with a phase.
+	phaseOver func(rank int32, now int64)
+	parts     []*ScheduleRun
+}
+
+// Part implements [Divisible].
+func (w *ScheduleRun) Part() Workload {
+	p := *w
+	p.ops, p.left, p.phaseEnd = nil, 0, make([]int64, len(w.phaseEnd))
+	w.parts = append(w.parts, &p)
+	return &p
+}
+
+// PhaseEnds are the times, in the machine's unit, at which the last rank left
+// each phase of a schedule that is Phased.
+func (w *ScheduleRun) PhaseEnds() []int64 {
+	for _, p := range w.parts {
+		for i, end := range p.phaseEnd {
+			w.phaseEnd[i] = max(w.phaseEnd[i], end)
+		}
+	}
+	return w.phaseEnd
+}
+
+func (w *ScheduleRun) Ranks() int { return w.s.Ranks() }
+func (w *ScheduleRun) CPUs() int  { return 1 }
+func (w *ScheduleRun) NICs() int  { return 1 }
+func (w *ScheduleRun) Unreleased() int64 {
+	left := w.left
+	for _, p := range w.parts { // which count down from 0
+		left += p.left
+	}
+	return left
+}
+
+func (w *ScheduleRun) Where(rank, id int32) string { return fmt.Sprintf("round %d", id) }
+
+func (w *ScheduleRun) Start(rank int32, dst []Op) []Op { return w.enter(rank, dst) }
+
+// Started releases nothing: a round starts as a whole.
+func (w *ScheduleRun) Started(_, _ int32, _ int64, dst []Op) []Op { return dst }
+
+func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
+	p := &w.ranks[rank]
+	p.open--
+	p.ready = max(p.ready, now)
+	if p.open > 0 {
+		return dst
+	}
+	if p.combine > 0 {
+		cost := int64(float64(p.combine) * w.costs.Combine / float64(w.unit))
+		if p.combine = 0; cost > 0 {
+			p.open = 1
+			return append(dst, Op{ID: p.round, Kind: Calc, Size: cost, Ready: p.ready})
+		}
+	}
+	if w.phased != nil {
+		w.timePhase(rank, p)
+	}
+	p.round++
+	return w.enter(rank, dst)
+}
+
+// timePhase notes that rank is through with a round.
+func (w *ScheduleRun) timePhase(rank int32, p *rankProgress) {
+	phase := w.phased.Phase(int(rank), int(p.round))
+	if phase < 0 {
+		return
+	}
+	w.phaseEnd[phase] = max(w.phaseEnd[phase], p.ready)
+	if w.phaseOver != nil && w.phased.Phase(int(rank), int(p.round)+1) != phase {
+		w.phaseOver(rank, p.ready)
+	}
+}
+
+// enter releases the first round from the present one on that has work.
+func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
+	p := &w.ranks[rank]
+	for rounds := w.s.Rounds(int(rank)); int(p.round) < rounds; p.round++ {
+		w.ops = w.s.Round(int(rank), int(p.round), w.ops[:0])
+		before := len(dst)
+		for i := range w.ops {
+			dst = w.convert(p, &w.ops[i], dst)
+		}
+		if p.open = int32(len(dst) - before); p.open > 0 {
+			return dst
+		}
+	}
+	w.left--
+	return dst
+}
+
+// convert appends an operation of the schedule as one of the machine, unless it
+// takes no time.
+func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
+	dst = append(dst, Op{})
+	op := &dst[len(dst)-1]
+	// Field by field: what has just been written that way is not copied faster.
+	op.ID, op.Peer, op.Tag, op.Size, op.Protocol, op.Segment, op.Control, op.Ready = p.round, o.Peer, o.Tag, o.Bytes, o.Protocol, o.Segment, o.Control, p.ready
+	switch o.Kind {
+	case collectives.Send:
+		op.Kind = Send
+	case collectives.Recv:
+		op.Kind = Recv
+		if o.Combine {
+			p.combine += o.Bytes
+		}
+	case collectives.Compute:
+		op.Kind, op.Size = Calc, int64(o.Time/w.unit)
+	case collectives.Copy:
+		op.Kind, op.Copy, op.Size = Calc, true, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
+		if op.Size <= 0 {
+			return dst[:len(dst)-1]
+		}
+	}
+	return dst
+}
+
+// Archive implements [KeptWorkload]: how far each rank has come. What a round consists of
+// follows from the schedule.
+func (w *ScheduleRun) Archive(a *snapshot.Archive) {
+	snapshot.Array(a, "ranks", w.ranks, snapshot.Value)
+	ends := append([]int64(nil), w.PhaseEnds()...)
+	snapshot.Array(a, "phases", ends, snapshot.Int)
+	if !a.Reading() {
+		return
+	}
+	copy(w.phaseEnd, ends)
+	w.left = 0
+	for r := range w.ranks {
+		if w.ranks[r].open > 0 {
+			w.left++
+		}
+	}
+}
+
+// The placements of ranks on nodes.
+const (
+	Block    = "block"    // ranks 0..p-1 on node 0, the next p on node 1, ...
+	Cyclic   = "cyclic"   // rank r on node r mod nodes
+	Random   = "random"   // blocks on a random permutation of the ranks
+	Explicit = "explicit" // as listed
+)
+
+// Placement puts ranks on nodes, PerNode on each.
+type Placement struct {
+	Type    string `toml:"type" doc:"how ranks are put on nodes" choices:"block|cyclic|random|explicit"`
+	PerNode int    `toml:"per_node" doc:"ranks on a node" unit:"ranks" min:"1"`
+	Nodes   []int  `toml:"nodes" doc:"explicit: the node of each rank" min:"0"`
+}
+
+// Place returns the node of each rank and the number of nodes.
+func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err error) {
+	nodeOf = make([]int32, ranks)
+	if p.Type == Explicit {
+		if len(p.Nodes) != ranks {
+			return nil, 0, &param.ParamError{Key: "nodes", Value: fmt.Sprintf("%d entries", len(p.Nodes)), Want: fmt.Sprintf("one for each of %d ranks", ranks)}
+		}
+		for r, n := range p.Nodes {
+			if n < 0 || n > 1<<24 {
+				return nil, 0, &param.ParamError{Key: fmt.Sprintf("nodes[%d]", r), Value: n, Want: "0 to 16777216"}
+			}
+			nodeOf[r] = int32(n)
+			nodes = max(nodes, n+1)
+		}
+		return nodeOf, nodes, nil
+	}
+	if p.PerNode < 1 {
+		return nil, 0, &param.ParamError{Key: "per_node", Value: p.PerNode, Want: "at least 1"}
+	}
+	nodes = ceilDiv(ranks, p.PerNode)
+	for r := range nodeOf {
+		switch p.Type {
+		case Block, Random:
+			nodeOf[r] = int32(r / p.PerNode)
+		case Cyclic:
+			nodeOf[r] = int32(r % nodes)
+		default:
+			return nil, 0, &param.ParamError{Key: "type", Value: p.Type, Want: "block, cyclic, random or explicit"}
+		}
+	}
+	if p.Type == Random {
+		s := sim.NewStream(seed, "mpi.placement", 0)
+		sim.Shuffle(&s, nodeOf)
+	}
+	return nodeOf, nodes, nil
+}
+
+// Demand is what a workload asks of CPUs whatever the network does: without noise,
+// connections, relays, retries and messages that come before their receive.
+type Demand struct {
+	CPU   []CPUTime // len = ranks
+	Alone sim.Time  // of the slowest message by itself, from the call that posts it to the end of its receive
+}
+
+// Transfers is told of what goes from node to node: count transfers of so many bytes.
+type Transfers func(from, to int32, bytes, count int64)
+
+// Demand works out what w, which it uses up, asks for. idle is the least time of a transfer of
+// so many bytes from the memory of one node to that of another. Of a rendezvous only what every
+// form of it has is counted. Cost: linear in the operations.
+func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) sim.Time) (*Demand, error) {
+	nodeOf, _, err := c.Placement.Place(w.Ranks(), c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	d := &demand{Config: c, Demand: Demand{CPU: make([]CPUTime, w.Ranks())}, nodeOf: nodeOf, transfers: transfers, idle: idle}
+	var ops []Op
+	for r := range int32(w.Ranks()) {
+		for ops = w.Start(r, ops[:0]); len(ops) > 0; {
+			op := ops[len(ops)-1]
+			ops = w.Started(r, op.ID, 0, ops[:len(ops)-1])
+			switch op.Kind {
+			case Calc:
+				d.CPU[r].Busy += min(sim.Time(op.Size), latest)
+				if op.Copy {
+					d.CPU[r].Copies += sim.Time(op.Size)
+				}
+			case Send:
+				d.message(r, &op)
+			}
+			ops = w.Done(r, op.ID, 0, ops)
+		}
+	}
+	return &d.Demand, nil
+}
+
+type demand struct {
+	*Config
+	Demand
+	nodeOf    []int32
+	transfers Transfers
+	idle      func(bytes int64) sim.Time
+}
+
+// message counts a message and both sides of it.
+func (d *demand) message(from int32, op *Op) {
+	p := &d.Protocols
+	a, b := d.nodeOf[from], d.nodeOf[op.Peer]
+	sender, receiver := p.SendOverhead, p.RecvOverhead
+	copied := sim.Time(float64(op.Size) * 8e12 / float64(p.CopyRate))
+	in, out := sim.Time(0), sim.Time(0)
+	way := p.SharedLatency
+	protocol := p.of(op, d.Connections.Mode == UD)
+	switch control := int64(p.ControlBytes); {
+	case a == b:
+		in, out = copied, copied
+		switch op.Segment {
+		case collectives.Out:
+			in = 0
+		case collectives.In:
+			out = 0
+		}
+	case protocol == collectives.Eager:
+		if p.EagerCopies {
+			in, out = copied, copied
+		}
+		way = d.idle(op.Size)
+		d.transfers(a, b, op.Size, 1)
+	case protocol == collectives.Direct:
+		sender += p.register(op.Size)
+		receiver = p.PollOverhead
+		way = d.idle(op.Size)
+		d.transfers(a, b, op.Size, 1)
+	default: // RTS, CTS, data
+		sender += p.register(op.Size) + p.RecvOverhead + p.SendOverhead
+		receiver += p.SendOverhead + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
+		way = 2*d.idle(control) + d.idle(op.Size)
+		d.transfers(a, b, control, 1)
+		d.transfers(b, a, control, 1)
+		d.transfers(a, b, op.Size, 1)
+	}
+	d.CPU[from].add(sender+in, in)
+	d.CPU[op.Peer].add(receiver+out, out)
+	d.Alone = max(d.Alone, sender+in+way+receiver+out)
+}
+
+func (t *CPUTime) add(busy, copies sim.Time) {
+	t.Busy += busy
+	t.Copies += copies
 }

@@ -43,6 +43,7 @@ func init() {
 // Where there are no more virtual channels than the escape function needs, all
 // are escape channels.
 type adaptiveEscape struct {
+	plain
 	near   *hopPaths // shortest paths
 	escape escapeFunction
 	need   int // virtual channels of the escape function
@@ -105,10 +106,6 @@ func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
 }
 
 func (r *adaptiveEscape) VCs() int { return r.need + 1 }
-
-func (r *adaptiveEscape) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (r *adaptiveEscape) IgnoresTerminals() bool { return true }
 
 // EscapeVCs is the set of the lowest virtual channels.
 func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.need, vcs)) }

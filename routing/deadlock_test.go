@@ -124,3 +124,27 @@ func polarStar(t testing.TB, terminals int) topology.Topology {
 	}
 	return topo
 }
+
+// TestBookSim2Detours: with detour_vc = "booksim2" packets stay on VC 0 from the source's
+// group to the intermediate router, L0 G0 L0: 3 virtual channels, one fewer than rising
+// ones need, and a cycle in the dependencies. Without a router in between nothing could
+// rise, and the setting is refused.
+func TestBookSim2Detours(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2, 0)
+	flat := param.Set("detour_vc", "booksim2")
+	for _, via := range []string{"router", "any-router"} {
+		through := param.Set("intermediate", via)
+		if r := must(t, topo, 0, "ugal-l", through); r.VCs() != 4 {
+			t.Errorf("%s: rising, %d virtual channels, want 4", via, r.VCs())
+		}
+		r := must(t, topo, 3, "ugal-l", through, flat)
+		if proof, _ := routingtest.Certificate(t, topo, r, 3); r.VCs() != 3 || proof.Acyclic() {
+			t.Errorf("%s: %d virtual channels, want 3 with a cycle: %s", via, r.VCs(), proof.Describe(topo.Graph()))
+		}
+	}
+	for _, name := range []string{"ugal-l", "ugal-g"} { // refused, and no setting of ugal-g at all
+		if _, err := try(topo, 0, name, flat); err == nil {
+			t.Errorf("%s takes detour_vc = \"booksim2\" with intermediate groups", name)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // DORConfig holds the settings of routing "dor".
@@ -13,6 +12,9 @@ type DORConfig struct {
 
 func init() {
 	Register("dor", "dimension order on meshes, tori and hypercubes, with datelines on rings", Use{On: Coordinates}, DORConfig{ruleDateline}, newDOR)
+	Register("dor", "dimension order on HyperX: one hop in each dimension that differs", Use{On: AllToAll}, struct{}{}, func(_ struct{}, env Env) (fabric.Routing, error) {
+		return newDOR(DORConfig{}, env)
+	})
 }
 
 // dor is dimension-order routing (Sullivan and Bashkow 1977; Dally and Seitz,
@@ -40,48 +42,45 @@ func init() {
 //
 // Rings of two or three switches need no classes, as minimal paths take one
 // hop there. Ejection may use every virtual channel.
-type dor struct{ *gridWalk }
+//
+// On HyperX (Ahn et al., SC 2009) a dimension takes one hop, by one of parallel cables at
+// random, so that a channel is only ever followed by one of a higher dimension: one virtual
+// channel suffices, and all may be used everywhere.
+type dor struct {
+	plain
+	dimensionWalk
+	graph *topology.Graph
+	home  []topology.SwitchID // len = terminals
+	flat  *gridWalk           // the walk where it is a grid without rings, else nil
+}
 
 func newDOR(config DORConfig, env Env) (fabric.Routing, error) {
-	walk, err := newGridWalk("dor", env, config.Rule)
+	walk, err := newDimensionWalk("dor", env, config.Rule)
 	if err != nil {
 		return nil, err
 	}
-	return &dor{walk}, CheckVCs("dor", walk.rings, env)
+	r := &dor{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes()}
+	if grid, ok := walk.(*gridWalk); ok && grid.flat {
+		r.flat = grid
+	}
+	return r, CheckVCs("dor", r.VCs(), env)
 }
 
-func (r *dor) VCs() int { return r.rings }
-
-func (r *dor) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (r *dor) IgnoresTerminals() bool { return true }
+func (r *dor) VCs() int { return r.classes() }
 
 func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if r.flat {
-		port, ok := r.nextFlat(h, r.home[h.Dst])
+	if r.flat != nil {
+		port, ok := r.flat.nextFlat(h, r.home[h.Dst])
 		if !ok {
 			port = r.graph.TerminalPort[h.Dst]
 		}
 		return fabric.Hop{Port: port, VCs: allVCs(v.VCs())}
 	}
-	return r.route(h, v.VCs(), v.Random(h.Switch))
-}
-
-func (r *dor) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	port, class, ok := r.next(h, r.home[h.Dst], false, random)
+	port, class, ok := r.next(h, r.home[h.Dst], false, v.Random(h.Switch))
 	if !ok {
-		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}
 	}
-	return fabric.Hop{Port: port, VCs: r.classVCs(port, class, vcs)}
-}
-
-// classVCs is the set of virtual channels for a class of the channel at port:
-// all of them where the channel's dimension is no ring.
-func (r *dor) classVCs(port topology.PortID, class, vcs int) uint32 {
-	if r.rings == 1 || !r.wraps[r.dimension[port]] {
-		return allVCs(vcs)
-	}
-	return ClassVCs(class, 2, vcs)
+	return fabric.Hop{Port: port, VCs: r.classVCs(port, class, v.VCs())}
 }
 
 func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
@@ -93,47 +92,17 @@ func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
-func init() {
-	Register("dor", "dimension order on HyperX: one hop in each dimension that differs", Use{On: AllToAll}, struct{}{}, newHyperXDOR)
-}
-
-// hyperXDOR is dimension-order routing on HyperX (Ahn et al., SC 2009): the lowest
-// dimension first, one hop in each, by one of parallel cables at random.
-//
-// Deadlock: a dimension takes one hop, so that a channel is only ever followed by one
-// of a higher dimension. One virtual channel suffices; all may be used everywhere.
-type hyperXDOR struct{ *hammingWalk }
-
-func newHyperXDOR(_ struct{}, env Env) (fabric.Routing, error) {
-	walk, err := newHammingWalk("dor", env)
-	if err != nil {
-		return nil, err
+// Stages implements [Staged]: one for each dimension.
+func (r *dor) Stages() (fabric.Routing, []Stage) {
+	x := r.axes()
+	if x.sample == nil {
+		return r, nil
 	}
-	return &hyperXDOR{walk}, CheckVCs("dor", 1, env)
-}
-
-func (r *hyperXDOR) VCs() int { return 1 }
-
-func (r *hyperXDOR) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (r *hyperXDOR) IgnoresTerminals() bool { return true }
-
-func (r *hyperXDOR) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	port, _, ok := r.next(h, r.home[h.Dst], false, v.Random(h.Switch))
-	if !ok {
-		port = r.graph.TerminalPort[h.Dst]
+	var stages []Stage
+	for d := range x.sizes {
+		stages = append(stages, x.stage(d, true, 0, r.came, asIs))
 	}
-	return fabric.Hop{Port: port, VCs: v.AllVCs()}
-}
-
-func (r *hyperXDOR) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	t, ok := r.turn(h.Switch, r.home[h.Dst])
-	if !ok {
-		t = trunk{r.graph.TerminalPort[h.Dst], 1}
-	}
-	for i := range t.count {
-		yield(fabric.Hop{Port: t.port + topology.PortID(i), VCs: allVCs(vcs)}, h.State, 1/float64(t.count))
-	}
+	return r, stages
 }
 
 // O1TurnConfig holds the settings of routing "o1turn".
@@ -158,6 +127,7 @@ func init() {
 // Deadlock: the orders have virtual channels of their own, each as many as dimension
 // order needs: 2 on meshes and HyperX, 4 on tori.
 type o1Turn struct {
+	plain
 	orders [2]dimensionWalk
 	home   []topology.SwitchID
 	graph  *topology.Graph
@@ -172,22 +142,16 @@ const (
 
 func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
 	r := &o1Turn{graph: env.Topology.Graph()}
-	for i, env := range []Env{env, reversed(env)} {
-		walk, err := newDimensionWalk("o1turn", env, config.Rule)
-		if err != nil {
-			return nil, err
-		}
-		r.orders[i] = walk
+	walk, err := newDimensionWalk("o1turn", env, config.Rule)
+	if err != nil {
+		return nil, err
 	}
+	r.orders = [2]dimensionWalk{walk, walk.downwards()}
 	r.home, r.rings = r.orders[0].homes(), r.orders[0].classes()
 	return r, CheckVCs("o1turn", r.VCs(), env)
 }
 
 func (r *o1Turn) VCs() int { return 2 * r.rings }
-
-func (r *o1Turn) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (r *o1Turn) IgnoresTerminals() bool { return true }
 
 // Graph implements [fabric.GraphRouting].
 func (r *o1Turn) Graph() *topology.Graph { return r.graph }
@@ -199,10 +163,7 @@ func (r *o1Turn) UnusedSettings() []string { return r.orders[0].UnusedSettings()
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
 func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	return r.route(h, v.VCs(), v.Random(h.Switch))
-}
-
-func (r *o1Turn) route(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
+	vcs, random := v.VCs(), v.Random(h.Switch)
 	fresh := h.State == 0
 	if fresh {
 		h.State = o1Started

@@ -1,8 +1,11 @@
 package routing
 
 import (
+	"testing"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // QEstimate is what Q-adaptive routing's memory of a network holds of a port, for packets
@@ -34,4 +37,10 @@ func WriteDownAtMost(additions int) (restore func()) {
 	before := maxAdditions
 	maxAdditions = additions
 	return func() { maxAdditions = before }
+}
+
+// TestQStateIsWhole: no field of what is learned is forgotten in snapshots.
+func TestQStateIsWhole(t *testing.T) {
+	snapshottest.Names[qMemory](t, "estimates", "boxes", "learned", // the last is found again
+		"routing", "latency", "first") // of the network
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
@@ -25,17 +26,56 @@ const (
 	gridStarted uint32 = 1 << 19
 )
 
+// coordinates are the places of the switches of a grid or a HyperX.
+type coordinates struct {
+	graph *topology.Graph
+	sizes []int32             // len = dimensions
+	at    []int32             // len = switches*dimensions
+	home  []topology.SwitchID // len = terminals
+
+	descending bool // packets take the highest dimension first, not the lowest
+}
+
+// Graph implements [fabric.GraphRouting].
+func (x *coordinates) Graph() *topology.Graph { return x.graph }
+
+// homes implements [dimensionWalk].
+func (x *coordinates) homes() []topology.SwitchID { return x.home }
+
+// place lists the coordinates of a switch.
+func (x *coordinates) place(s topology.SwitchID) []int32 {
+	n := len(x.sizes)
+	return x.at[int(s)*n : int(s)*n+n]
+}
+
+// turn is the first dimension in which a packet at switch s has still to go to
+// reach target; ok is false if there is none.
+func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
+	from, to := x.place(s), x.place(target)
+	if x.descending {
+		for d := len(from) - 1; d >= 0; d-- {
+			if from[d] != to[d] {
+				return d, from[d], to[d], true
+			}
+		}
+		return 0, 0, 0, false
+	}
+	for d := range from {
+		if from[d] != to[d] {
+			return d, from[d], to[d], true
+		}
+	}
+	return 0, 0, 0, false
+}
+
 // gridWalk leads packets in dimension order, the lowest dimension first, the
 // short way round in rings and either way with equal probability where both
 // are as short. Memory: 4 bytes a (switch, dimension) and 9 a port.
 type gridWalk struct {
-	graph     *topology.Graph
-	sizes     []int32             // len = dimensions
-	wraps     []bool              // len = dimensions
-	home      []topology.SwitchID // len = terminals
-	at        []int32             // len = switches*dimensions: coordinates
-	towards   []topology.PortID   // len = switches*dimensions*2: port up, port down
-	dimension []uint8             // len = ports: dimension of the cable, noDimension for terminals
+	coordinates
+	wraps     []bool            // len = dimensions
+	towards   []topology.PortID // len = switches*dimensions*2: port up, port down
+	dimension []uint8           // len = ports: dimension of the cable, noDimension for terminals
 	rule      string
 	flat      bool // no dimension wraps around
 	rings     int  // VC classes that the dimensions need: 2 if packets can follow each other round a ring, else 1
@@ -52,7 +92,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	if len(dims) >= noDimension {
 		return nil, fmt.Errorf("routing %q handles fewer than %d dimensions; this topology has %d", name, noDimension, len(dims))
 	}
-	w := &gridWalk{graph: g, home: homes(g), dimension: make([]uint8, g.NumPorts()), rule: rule, rings: 1}
+	w := &gridWalk{coordinates: coordinates{graph: g, home: homes(g)}, dimension: make([]uint8, g.NumPorts()), rule: rule, rings: 1}
 	for p := range w.dimension {
 		w.dimension[p] = noDimension
 	}
@@ -87,19 +127,6 @@ func (w *gridWalk) UnusedSettings() []string {
 		return nil
 	}
 	return []string{"vc_rule"}
-}
-
-// turn is the first dimension in which a packet at switch s has still to go to
-// reach target; ok is false if there is none.
-func (w *gridWalk) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
-	n := len(w.sizes)
-	from, to := w.at[int(s)*n:][:n], w.at[int(target)*n:][:n]
-	for d := range from {
-		if from[d] != to[d] {
-			return d, from[d], to[d], true
-		}
-	}
-	return 0, 0, 0, false
 }
 
 // tie tells whether both ways from here to there in dimension d are as short.
@@ -213,13 +240,17 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 // classes implements [dimensionWalk].
 func (w *gridWalk) classes() int { return w.rings }
 
-// homes implements [dimensionWalk].
-func (w *gridWalk) homes() []topology.SwitchID { return w.home }
+// downwards implements [dimensionWalk].
+func (w *gridWalk) downwards() dimensionWalk {
+	other := *w
+	other.descending = true
+	return &other
+}
 
 // apart implements [dimensionWalk].
 func (w *gridWalk) apart(s, t topology.SwitchID) int {
-	n, hops := len(w.sizes), 0
-	from, to := w.at[int(s)*n:][:n], w.at[int(t)*n:][:n]
+	hops := 0
+	from, to := w.place(s), w.place(t)
 	for d := range from {
 		steps := max(from[d]-to[d], to[d]-from[d])
 		if w.wraps[d] {
@@ -230,8 +261,13 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	return hops
 }
 
-// Graph implements [fabric.GraphRouting].
-func (w *gridWalk) Graph() *topology.Graph { return w.graph }
+// classVCs implements [dimensionWalk]: all of them where the channel's dimension is no ring.
+func (w *gridWalk) classVCs(port topology.PortID, class, vcs int) uint32 {
+	if w.rings == 1 || !w.wraps[w.dimension[port]] {
+		return allVCs(vcs)
+	}
+	return ClassVCs(class, 2, vcs)
+}
 
 // dimensionWalk leads packets in dimension order between any two switches of a grid or
 // a HyperX.
@@ -245,11 +281,16 @@ type dimensionWalk interface {
 	explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool
 	// classes is the number of VC classes of a journey.
 	classes() int
+	// classVCs is the set of virtual channels for a class of the channel at port, on
+	// journeys that follow no others.
+	classVCs(port topology.PortID, class, vcs int) uint32
 	// apart is the number of hops between two switches.
 	apart(s, t topology.SwitchID) int
 	// homes is the switch of each terminal.
 	homes() []topology.SwitchID
 	Graph() *topology.Graph
+	// downwards is the walk that takes dimensions in the opposite order.
+	downwards() dimensionWalk
 	// axes and came are for [Staged] routings.
 	axes() *axes
 	came(in topology.PortID) uint8
@@ -265,112 +306,159 @@ func newDimensionWalk(name string, env Env, rule string) (dimensionWalk, error) 
 	return newGridWalk(name, env, rule)
 }
 
-// reversed is env with the dimensions of its topology in the opposite order.
-func reversed(env Env) Env {
-	switch x := env.Topology.(type) {
-	case topology.Hamming:
-		env.Topology = reversedHamming{x, backwards(x.Dims())}
-	case topology.Grid:
-		env.Topology = reversedGrid{x, backwards(x.Dims())}
-	}
-	return env
+// hammingWalk is a HyperX for routing: coordinates, and the cables from each switch
+// to each coordinate of each dimension. As a dimensionWalk it leads packets in
+// dimension order, one hop a dimension, by one of parallel cables at random. Memory: 8
+// bytes a (switch, coordinate), 12 a (switch, dimension) and 8 a switch.
+type hammingWalk struct {
+	coordinates
+	first  []int32 // len = dimensions: place of coordinate 0 in a row of trunks
+	width  int     // length of a row
+	trunks []trunk // len = switches*width
+	rows   []trunk // len = switches*dimensions: all cables along a dimension
+	along  []uint8 // len = ports: dimension of the cable, noDimension for terminals
+
+	// All coordinates of a switch in a word, a field for each dimension with a bit to
+	// spare, so that those of two switches are compared at once.
+	packed    []uint64  // len = switches
+	filled    uint64    // all bits of the fields but the spare ones
+	spare     uint64    // the spare bits
+	dimension [64]uint8 // of a spare bit
+	member    []uint64  // len = dimensions: the spare bit
 }
 
-func backwards(dims []int) []int {
-	other := make([]int, len(dims))
+// trunk is the cables from a switch to another: consecutive ports. count is 0 for the
+// switch itself.
+type trunk struct {
+	port  topology.PortID
+	count int32
+}
+
+// each visits the ports of a trunk but for those of another.
+func (t trunk) each(but trunk, visit func(p topology.PortID)) {
+	for p := t.port; p < t.port+topology.PortID(t.count); p++ {
+		if p < but.port || p >= but.port+topology.PortID(but.count) {
+			visit(p)
+		}
+	}
+}
+
+func newHammingWalk(name string, env Env) (*hammingWalk, error) {
+	x := env.Topology.(topology.Hamming)
+	g, dims := x.Graph(), x.Dims()
+	if len(dims) > maxHammingDims {
+		return nil, fmt.Errorf("routing %q handles at most %d dimensions; this topology has %d", name, maxHammingDims, len(dims))
+	}
+	w := &hammingWalk{coordinates: coordinates{graph: g, home: homes(g)}, along: make([]uint8, g.NumPorts())}
+	for p := range w.along {
+		w.along[p] = noDimension
+	}
+	var shift []int // of the fields: as there are 2^31 switches at most, all have room
+	next := 0
 	for d, size := range dims {
-		other[len(dims)-1-d] = size
+		w.first = append(w.first, int32(w.width))
+		w.sizes = append(w.sizes, int32(size))
+		w.width += size
+		field := bits.Len(uint(size - 1))
+		shift = append(shift, next)
+		w.filled |= (1<<field - 1) << next
+		next += field
+		w.spare |= 1 << next
+		w.dimension[next] = uint8(d)
+		w.member = append(w.member, 1<<next)
+		next++
 	}
-	return other
-}
-
-type reversedGrid struct {
-	topology.Grid
-	dims []int
-}
-
-func (x reversedGrid) Dims() []int      { return x.dims }
-func (x reversedGrid) Wraps(d int) bool { return x.Grid.Wraps(len(x.dims) - 1 - d) }
-func (x reversedGrid) Coordinate(s topology.SwitchID, d int) int {
-	return x.Grid.Coordinate(s, len(x.dims)-1-d)
-}
-func (x reversedGrid) Towards(s topology.SwitchID, d int, up bool) topology.PortID {
-	return x.Grid.Towards(s, len(x.dims)-1-d, up)
-}
-
-type reversedHamming struct {
-	topology.Hamming
-	dims []int
-}
-
-func (x reversedHamming) Dims() []int { return x.dims }
-func (x reversedHamming) Coordinate(s topology.SwitchID, d int) int {
-	return x.Hamming.Coordinate(s, len(x.dims)-1-d)
-}
-func (x reversedHamming) To(s topology.SwitchID, d, to int) (topology.PortID, int) {
-	return x.Hamming.To(s, len(x.dims)-1-d, to)
-}
-
-// Directions of channels between switches that have ranks, in the order in which paths use
-// them.
-const (
-	climbs uint32 = iota
-	crosses
-	descends
-	directions
-)
-
-// turns numbers virtual-channel classes by the turns of a path instead of its hops, on
-// networks whose switches have ranks ([topology.Ranked]): the class rises where a packet
-// climbs or crosses after it has crossed or descended.
-//
-// Deadlock: sort the channels of a class: those that climb by the rank that they lead to,
-// then those that cross, then those that descend by the rank that they leave, downwards. A
-// packet takes them in this order, one that crosses at most, before its class rises; so no
-// chain of dependencies returns to where it began. On the Megafly and the orthogonal fat
-// tree minimal paths need one class, detours two, as the Megafly's authors say (Flajslik,
-// Borch and Parker, ISC 2018).
-type turns struct{ direction []uint8 } // len = ports
-
-// newTurns reads the ranks.
-func newTurns(x topology.Ranked) *turns {
-	g := x.Graph()
-	t := &turns{make([]uint8, g.NumPorts())}
-	for p := range topology.PortID(g.NumPorts()) {
-		peer, ok := g.PeerPort(p)
-		if !ok {
-			continue
+	for i := range g.Switches() {
+		s := topology.SwitchID(i)
+		packed := uint64(0)
+		for d, size := range dims {
+			w.at = append(w.at, int32(x.Coordinate(s, d)))
+			row := trunk{topology.NoPort, 0}
+			for to := range size {
+				port, count := x.To(s, d, to)
+				w.trunks = append(w.trunks, trunk{port, int32(count)})
+				switch {
+				case row.count == 0:
+					row.port = port
+				case count > 0 && port != row.port+topology.PortID(row.count):
+					panic("routing: the ports along a dimension are not in a row")
+				}
+				row.count += int32(count)
+				for p := port; p < port+topology.PortID(count); p++ {
+					w.along[p] = uint8(d)
+				}
+			}
+			w.rows = append(w.rows, row)
+			packed |= uint64(x.Coordinate(s, d)) << shift[d]
 		}
-		switch here, there := x.Rank(g.PortSwitch[p]), x.Rank(g.PortSwitch[peer]); {
-		case there == here:
-			t.direction[p] = uint8(crosses)
-		case there < here:
-			t.direction[p] = uint8(descends)
-		}
+		w.packed = append(w.packed, packed)
 	}
-	return t
+	return w, nil
 }
 
-// step is the class of a hop by port p, and the state after it. made is that before it, 0 at
-// the source: class and last direction.
-func (t *turns) step(made uint32, p topology.PortID) (class, after uint32) {
-	last, next := made%directions, uint32(t.direction[p])
-	class = made / directions
-	if next < last || next == crosses && last == crosses {
-		class++
-	}
-	return class, class*directions + next
+// maxHammingDims bounds what packets remember of dimensions.
+const maxHammingDims = 16
+
+// trunk is the cables of switch s to coordinate to of dimension d.
+func (w *hammingWalk) trunk(s topology.SwitchID, d int, to int32) trunk {
+	return w.trunks[int(s)*w.width+int(w.first[d]+to)]
 }
 
-// byTurns changes the classes of paths that lead over so many legs, each from leaf to leaf,
-// if env's switches have ranks and that takes fewer of them. It is called when the number of
-// hops has been set. Paths of a file, and those around faults, keep their hop numbers: they
-// need not climb and descend.
-func (p *hopPaths) byTurns(env Env, legs int) {
-	ranked, ok := env.Topology.(topology.Ranked)
-	if !ok || p.HopVCs != "numbered" || p.NextHops != "" || p.down != nil || legs >= p.classes {
-		return
-	}
-	p.turns, p.classes = newTurns(ranked), legs // each leg: one class, as Ranked says
-	p.assign()
+// row is all cables of switch s along dimension d, by coordinate.
+func (w *hammingWalk) row(s topology.SwitchID, d int) trunk { return w.rows[int(s)*len(w.sizes)+d] }
+
+// openTo is the dimensions in which two switches differ, as a set: the lowest bit is of the
+// lowest, and dimension tells which.
+func (w *hammingWalk) openTo(s, t topology.SwitchID) uint64 {
+	return ((w.packed[s] ^ w.packed[t]) + w.filled) & w.spare
 }
+
+// apart is the number of dimensions in which two switches differ.
+func (w *hammingWalk) apart(s, t topology.SwitchID) int { return bits.OnesCount64(w.openTo(s, t)) }
+
+// turn is the cables that a packet at switch s takes towards another; ok is false if
+// that is s.
+func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
+	d, _, there, ok := w.coordinates.turn(s, target)
+	if !ok {
+		return trunk{}, false
+	}
+	return w.trunk(s, d, there), true
+}
+
+// downwards implements [dimensionWalk].
+func (w *hammingWalk) downwards() dimensionWalk {
+	other := *w
+	other.descending = true
+	return &other
+}
+
+// next implements [dimensionWalk].
+func (w *hammingWalk) next(h *fabric.Head, target topology.SwitchID, _ bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
+	t, ok := w.turn(h.Switch, target)
+	if !ok {
+		return topology.NoPort, 0, false
+	}
+	if t.count > 1 {
+		t.port += topology.PortID(random.IntN(int(t.count)))
+	}
+	return t.port, 0, true
+}
+
+// explore implements [dimensionWalk].
+func (w *hammingWalk) explore(h fabric.Head, target topology.SwitchID, _ bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
+	t, ok := w.turn(h.Switch, target)
+	for i := range t.count {
+		yield(t.port+topology.PortID(i), 0, h.State, 1/float64(t.count))
+	}
+	return ok
+}
+
+// classes implements [dimensionWalk].
+func (w *hammingWalk) classes() int { return 1 }
+
+// classVCs implements [dimensionWalk].
+func (w *hammingWalk) classVCs(_ topology.PortID, _, vcs int) uint32 { return allVCs(vcs) }
+
+// UnusedSettings implements [param.Skipper]: there are no rings.
+func (w *hammingWalk) UnusedSettings() []string { return nil }

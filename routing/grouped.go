@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
@@ -40,6 +41,7 @@ func defaultGroups() GroupSettings {
 // allocated is idle until its packet wins the switch, so that with
 // vc_alloc_cycles = 1 one virtual channel cannot fill a channel.
 type groupWalk struct {
+	plain
 	groupSteps
 	graph     *topology.Graph
 	groups    int
@@ -55,6 +57,9 @@ type groupWalk struct {
 	damage    *damage             // nil: no faults
 	grouped   topology.Grouped    // what is left of the topology
 	spread    bool                // classes use several virtual channels where there are more
+
+	// Virtual channels on which packets start: minimally, within their group, on a detour.
+	minimalVC, localVC, detourVC uint32
 }
 
 // place is where a switch is.
@@ -116,9 +121,6 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
-
-// launchVia starts a packet on a Valiant path.
-func launchVia(h *fabric.Head, via, vc uint32) { h.State = viaState(via, vc) }
 
 // sourceGroups are the groups of the switch that h is at and of its
 // destination.
@@ -242,5 +244,155 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 	}
 }
 
+// lead makes detours lead through a group or a router, and sets how many virtual channels
+// routing name needs for them.
+func (w *groupWalk) lead(name, intermediate string) error {
+	w.classes = 3
+	if intermediate == "group" {
+		return nil
+	}
+	w.viaSwitch, w.classes = true, 4
+	if len(w.at) > 1<<16 {
+		return fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, intermediate, len(w.at))
+	}
+	return nil
+}
+
 // Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
+
+// VCs implements [fabric.Routing].
+func (w *groupWalk) VCs() int { return w.classes }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
+
+// Needs implements [fabric.Needer].
+func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
+
+// UnusedSettings implements [param.Skipper].
+func (w *groupWalk) UnusedSettings() []string { return nil }
+
+// direct implements [detours].
+func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
+	if here, there := w.sourceGroups(h); here == there {
+		return minimalState(w.localVC), true
+	}
+	return minimalState(w.minimalVC), false
+}
+
+// drawDetour implements [detours].
+func (w *groupWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
+	via, ok := w.drawVia(h, random)
+	return viaState(via, w.detourVC), ok
+}
+
+// eachDetour implements [detours].
+func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	here, there := w.sourceGroups(h)
+	groups := 0
+	w.between(here, there, func(int32) { groups++ })
+	w.between(here, there, func(group int32) {
+		share := 1 / float64(groups)
+		if !w.viaSwitch {
+			visit(viaState(uint32(group), w.detourVC), share)
+			return
+		}
+		members := w.working(group)
+		for _, s := range members {
+			visit(viaState(uint32(s), w.detourVC), share/float64(len(members)))
+		}
+	})
+}
+
+// onward implements [detours].
+func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
+	return w.next(h, v.VCs(), v.Random(h.Switch))
+}
+
+// exploreOnward implements [detours].
+func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+	w.explore(vcs, h, share, yield)
+}
+
+// drawVia draws the intermediate group or switch of a Valiant path for a
+// packet at its source; ok is false if there is nothing to draw from.
+func (w *groupWalk) drawVia(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
+	here, there := w.sourceGroups(h)
+	if here == there || w.groups < 3 {
+		return 0, false
+	}
+	var group int32
+	if w.damage == nil {
+		group = otherGroup(int32(random.IntN(w.groups-2)), here, there)
+	} else if group, ok = w.drawAround(here, there, random); !ok {
+		return 0, false
+	}
+	if !w.viaSwitch {
+		return uint32(group), true
+	}
+	members := w.working(group)
+	return uint32(members[random.IntN(len(members))]), true
+}
+
+// otherGroup is the i-th group that is neither a nor b.
+func otherGroup(i, a, b int32) int32 {
+	if i >= min(a, b) {
+		i++
+	}
+	if i >= max(a, b) {
+		i++
+	}
+	return i
+}
+
+// MinConfig holds the settings of routing "min".
+type MinConfig struct {
+	FirstVC int `toml:"first_vc" doc:"virtual channel in the source group; the group behind the global hop uses the next one" min:"0" max:"6"`
+	GroupSettings
+}
+
+func init() {
+	Register("min", "minimal on groups: local, global, local hop; the virtual channel rises at the global hop", Use{On: Groups, Faults: true},
+		MinConfig{GroupSettings: defaultGroups()}, newMin)
+}
+
+// minimal is MIN on a dragonfly (Kim, Dally, Scott, Abts, ISCA 2008, section
+// 4.1): a local hop to a switch with a channel into the destination's group,
+// that channel, a local hop to the destination's switch; fewer where source or
+// destination switch are gateways.
+//
+// Deadlock: write L and G for local and global channels and f for first_vc. A
+// path is part of L_f G_f+1 L_f+1 (global_vc = "next") or L_f G_f L_f+1
+// ("same"); a packet never waits for a channel to the left of one it holds, so
+// the dependency graph has no cycle. first_vc + 2 virtual channels suffice.
+//
+// global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global
+// channel and behind it, VC 0 before and within a group. first_vc = 1 is that
+// of the dragonfly paper, where minimal packets start on VC 1 to be told from
+// Valiant ones.
+type minimal struct{ *groupWalk }
+
+func newMin(config MinConfig, env Env) (fabric.Routing, error) {
+	walk, err := newGroupWalk("min", env, config.GroupSettings)
+	if err != nil {
+		return nil, err
+	}
+	walk.classes = config.FirstVC + 2
+	walk.minimalVC, walk.localVC = uint32(config.FirstVC), uint32(config.FirstVC)
+	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
+}
+
+func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	// No branch: nothing predicts whether the packet is at its source.
+	begun := uint32(int32(h.State|-h.State) >> 31)
+	h.State |= minimalState(m.minimalVC) &^ begun
+	return m.next(h, v.VCs(), v.Random(h.Switch))
+}
+
+func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if h.State == 0 {
+		launchMinimal(&h, m.minimalVC)
+	}
+	m.explore(vcs, h, 1, yield)
+}

@@ -33,9 +33,9 @@ type hopPaths struct {
 	PathSettings
 	ties   ties
 	down   *topology.Down
-	hops   int                          // of the longest path between leaves
-	length []uint8                      // len = switches*leaves: hops of the path; nil if not kept
-	sets   [2*maxVCs + 2][maxVCs]uint32 // virtual channels of a hop class, by how many there are; certificates ask for more than a channel can have
+	hops   int     // of the longest path between leaves
+	length []uint8 // len = switches*leaves: hops of the path; nil if not kept
+	sets   classSets
 	// classes is the number of virtual channels that hops need: the most that a
 	// packet makes, or 1.
 	classes int
@@ -104,15 +104,11 @@ func (p *hopPaths) step(made uint32, port topology.PortID) (class, after uint32)
 
 // assign divides the virtual channels between the classes.
 func (p *hopPaths) assign() {
-	for vcs := 1; vcs < len(p.sets); vcs++ {
-		for class := range maxVCs {
-			switch {
-			case p.counted == 0:
+	p.sets.assign(p.classes, p.SpreadVCs)
+	for vcs := range p.sets {
+		for class := range p.sets[vcs] {
+			if p.counted == 0 {
 				p.sets[vcs][class] = allVCs(vcs)
-			case p.SpreadVCs && class < p.classes:
-				p.sets[vcs][class] = ClassVCs(class, p.classes, vcs)
-			default:
-				p.sets[vcs][class] = oneVC(uint32(class), vcs)
 			}
 		}
 	}
@@ -214,3 +210,177 @@ func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.adaptiv
 
 // adaptive tells whether next hops depend on the state of the network.
 func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }
+
+// Directions of channels between switches that have ranks, in the order in which paths use
+// them.
+const (
+	climbs uint32 = iota
+	crosses
+	descends
+	directions
+)
+
+// turns numbers virtual-channel classes by the turns of a path instead of its hops, on
+// networks whose switches have ranks ([topology.Ranked]): the class rises where a packet
+// climbs or crosses after it has crossed or descended.
+//
+// Deadlock: sort the channels of a class: those that climb by the rank that they lead to,
+// then those that cross, then those that descend by the rank that they leave, downwards. A
+// packet takes them in this order, one that crosses at most, before its class rises; so no
+// chain of dependencies returns to where it began. On the Megafly and the orthogonal fat
+// tree minimal paths need one class, detours two, as the Megafly's authors say (Flajslik,
+// Borch and Parker, ISC 2018).
+type turns struct{ direction []uint8 } // len = ports
+
+// newTurns reads the ranks.
+func newTurns(x topology.Ranked) *turns {
+	g := x.Graph()
+	t := &turns{make([]uint8, g.NumPorts())}
+	for p := range topology.PortID(g.NumPorts()) {
+		peer, ok := g.PeerPort(p)
+		if !ok {
+			continue
+		}
+		switch here, there := x.Rank(g.PortSwitch[p]), x.Rank(g.PortSwitch[peer]); {
+		case there == here:
+			t.direction[p] = uint8(crosses)
+		case there < here:
+			t.direction[p] = uint8(descends)
+		}
+	}
+	return t
+}
+
+// step is the class of a hop by port p, and the state after it. made is that before it, 0 at
+// the source: class and last direction.
+func (t *turns) step(made uint32, p topology.PortID) (class, after uint32) {
+	last, next := made%directions, uint32(t.direction[p])
+	class = made / directions
+	if next < last || next == crosses && last == crosses {
+		class++
+	}
+	return class, class*directions + next
+}
+
+// byTurns changes the classes of paths that lead over so many legs, each from leaf to leaf,
+// if env's switches have ranks and that takes fewer of them. It is called when the number of
+// hops has been set. Paths of a file, and those around faults, keep their hop numbers: they
+// need not climb and descend.
+func (p *hopPaths) byTurns(env Env, legs int) {
+	ranked, ok := env.Topology.(topology.Ranked)
+	if !ok || p.HopVCs != "numbered" || p.NextHops != "" || p.down != nil || legs >= p.classes {
+		return
+	}
+	p.turns, p.classes = newTurns(ranked), legs // each leg: one class, as Ranked says
+	p.assign()
+}
+
+// TableConfig holds the settings of routing "table".
+type TableConfig struct{ PathSettings }
+
+func init() {
+	Register("table", "shortest paths on any graph, or those of a file, by tables; the virtual channel rises at every hop", Use{Faults: true},
+		TableConfig{defaultPaths("hashed", true)}, newTable)
+}
+
+// table routes by shortest paths, in switch-switch hops, on any connected
+// graph. Where several ports lead nearer to the destination's switch, one is
+// chosen: the same for all packets to that switch ("one"), by a hash of source
+// terminal, destination terminal and switch ("hashed": each pair keeps one path), at
+// random at each switch ("random"), or by the credits outstanding there
+// ("least-occupied", minimal adaptive routing). With next_hops the paths are those of
+// a file, and the choice is one of parallel cables.
+//
+// Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a
+// packet waits only for channels of a higher class than it holds (Günther,
+// IEEE Transactions on Communications 1981). As many classes are needed as the
+// longest path between switches with terminals has hops; more virtual
+// channels are divided evenly between the classes, or lie idle with spread_vcs =
+// false. hop_vcs = "any" has no classes, as the published BookSim of PolarFly, and can
+// deadlock on most graphs.
+//
+// Faults: the tables are those of the network without what is down. Packets for
+// terminals that no path leads to are discarded ([fabric.Discard]), and so are
+// packets that tables which change on their way lead over more hops than there
+// are classes. Where switches have ranks ([topology.Ranked]), classes go by turns ([turns])
+// in a network without faults.
+//
+// Memory: that of portSets. Networks of more than 16,384 switches with terminals
+// are refused: family routings (min, dor, nca) need no such tables.
+type table struct{ *hopPaths }
+
+// Layout of Head.State.
+const (
+	tableHops    uint32 = 1<<6 - 1 // hops made, where they are numbered
+	tableStarted uint32 = 1 << 6
+	tableKey            = 7 // hash of source and destination, 16 bits
+)
+
+func newTable(config TableConfig, env Env) (fabric.Routing, error) {
+	paths, err := newHopPaths("table", config.PathSettings, env, false)
+	if err != nil {
+		return nil, err
+	}
+	paths.byTurns(env, 1)
+	return &table{paths}, CheckVCs("table", paths.classes, env)
+}
+
+// Widened implements [Widener]: all shortest paths.
+func (r *table) Widened() fabric.Routing {
+	if r.Ties != "hashed" {
+		return nil
+	}
+	wide := *r.hopPaths
+	wide.Ties, wide.ties = "random", tiesRandom
+	return &table{&wide}
+}
+
+func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	ports := r.ports(h)
+	if len(ports) == 0 {
+		return r.last(h, v.VCs(), r.down)
+	}
+	return r.hop(h, r.choose(v, h, ports, h.State>>tableKey), v.VCs())
+}
+
+// ports lists the ports that a packet may leave by, none at its destination's switch,
+// and starts packets at their source.
+func (r *table) ports(h *fabric.Head) []uint16 {
+	if h.State == 0 {
+		h.State = tableStarted | uint32(spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), 1<<16))<<tableKey
+	}
+	return r.to(h.Switch, r.column[h.Dst])
+}
+
+// hop takes a port, relative to the switch's first, and counts the hop.
+func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
+	port := r.graph.PortStart[h.Switch] + topology.PortID(local)
+	class, after := r.step(h.State&tableHops, port)
+	if int(class) >= r.classes { // only where tables change
+		return fabric.Discard
+	}
+	h.State = h.State&^tableHops | after
+	return fabric.Hop{Port: port, VCs: r.sets[vcs][class]}
+}
+
+func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	ports := r.ports(&h)
+	if len(ports) == 0 {
+		if hop := r.last(&h, vcs, r.down); hop != fabric.Discard {
+			yield(hop, h.State, 1)
+		}
+		return
+	}
+	r.explore(&h, ports, h.State>>tableKey, func(local uint16, weight float64) {
+		head := h
+		if hop := r.hop(&head, local, vcs); hop != fabric.Discard {
+			yield(hop, head.State, weight)
+		}
+	})
+}
+
+// widen makes the classes those of hops: paths of several periods have more turns.
+func (r *table) widen(vcs int) {
+	r.turns = nil
+	r.need(max(r.hops, vcs))
+}

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	Register("par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group", Use{On: Groups},
-		UGALLConfig{defaultUGAL()}, newPAR)
+		defaultUGAL(), newPAR)
 }
 
 // progressive is progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009): a
@@ -23,16 +23,15 @@ func init() {
 // Choice that the paper leaves open: either comparison is that of UGAL-L_VCH.
 type progressive struct{ *ugal }
 
-func newPAR(config UGALLConfig, env Env) (fabric.Routing, error) {
-	u, err := newUGAL("par", config.UGALSettings, env, hybridGauge{})
+func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
+	u, err := newUGAL("par", config, env, hybridGauge)
 	if err != nil {
 		return nil, err
 	}
-	u.vcs++
-	u.classes = u.vcs
+	u.classes++
 	u.detourVC, u.localVC = 1, 0
 	u.minimalVC++
-	return progressive{u}, CheckVCs("par", u.vcs, env)
+	return progressive{u}, CheckVCs("par", u.classes, env)
 }
 
 // Needs implements [fabric.Needer]: switches decide, too.
@@ -120,20 +119,29 @@ func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint
 	case undecided(h.State):
 		resumed := h
 		resumed.State = p.resume(h.State)
-		p.exploreAdvance(vcs, resumed, 0, yield)
-		p.exploreDetours(vcs, h, yield)
+		p.exploreOnward(vcs, resumed, 0, yield)
+		p.exploreEach(vcs, h, yield)
 	default:
 		launched := h
 		launchMinimal(&launched, p.minimalVC)
-		p.exploreAdvance(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
+		p.exploreOnward(vcs, launched, 0, func(hop fabric.Hop, state uint32, weight float64) {
 			c := candidate{hop: hop, state: state}
 			if undecided(state) {
 				p.hold(&c, vcs)
 			}
 			yield(c.hop, c.state, weight)
 		})
-		p.exploreDetours(vcs, h, yield)
+		p.exploreEach(vcs, h, yield)
 	}
+}
+
+// exploreEach lists the first hops of all Valiant paths.
+func (p progressive) exploreEach(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	p.eachDetour(&h, func(state uint32, _ float64) {
+		head := h
+		head.State = state
+		p.exploreOnward(vcs, head, 0, yield)
+	})
 }
 
 // PiggybackConfig holds the settings of routing "ugal-pb".
@@ -185,7 +193,7 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 	const prohibitive = 1 << 30
 	congested := p.congested(u, v, h, m, u.home[h.Dst].group)
 	if congested == p.congested(u, v, h, nm, u.groupOf(nm.state&viaMask)) {
-		return hybridGauge{}.costs(u, v, h, m, nm)
+		return hybridGauge.costs(u, v, h, m, nm)
 	}
 	if congested {
 		return prohibitive, 0
@@ -198,7 +206,7 @@ func (p *piggyback) readsBeyondGroup() bool { return false }
 // idle: with the minimal path's global channel not congested either, a Valiant
 // path's can only speak for the minimal one.
 func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
-	return hybridGauge{}.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
+	return hybridGauge.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
 
 // congested tells whether the global channel by which a path leaves for group to

@@ -16,9 +16,17 @@ const (
 	legStarted uint32 = 1 << 22
 )
 
-// legWalk leads packets by a table of paths to an intermediate switch and from there
-// to their destination, or to their destination at once. Hops are numbered over both
-// legs.
+// legWalk leads packets on any graph by a table of paths, those of routing "table", to an
+// intermediate switch and from there to their destination, or to their destination at once
+// (Valiant 1982; on low-diameter graphs Besta and Hoefler, SC 2014). The intermediate is
+// drawn uniformly from the switches with terminals that are neither the source's nor the
+// destination's. A packet that passes its destination's switch on the way out goes on.
+//
+// Deadlock: hops are numbered over both legs, and the n-th uses VC class n; as many classes
+// are needed as the longest detour has hops, twice the diameter on most graphs.
+//
+// Choices that the papers leave open: packets for a terminal of their own switch, and
+// all packets where there are fewer than three switches with terminals, go directly.
 type legWalk struct {
 	*hopPaths
 	via []topology.SwitchID // by column
@@ -95,15 +103,26 @@ func over(column int32) uint32 { return legStarted | fabric.NonMinimal | uint32(
 // intermediate is the column of a packet's intermediate switch.
 func intermediate(state uint32) int32 { return int32(state >> legVia & (1<<16 - 1)) }
 
-// drawVia draws an intermediate switch for a packet at its source: any leaf but its
-// own and its destination's, all equally likely; ok is false where there are none, or
-// where the packet stays at its switch.
-func (w *legWalk) drawVia(h *fabric.Head, random *sim.Stream) (column int32, ok bool) {
+// direct implements [detours].
+func (w *legWalk) direct(h *fabric.Head) (state uint32, alone bool) {
+	return direct(), w.leaf[h.Switch] == w.column[h.Dst]
+}
+
+// drawDetour implements [detours]: over any leaf but the packet's own and its
+// destination's, all equally likely.
+func (w *legWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	here, there := w.leaf[h.Switch], w.column[h.Dst]
 	if here == there || w.leaves < 3 {
 		return 0, false
 	}
-	return otherGroup(int32(random.IntN(w.leaves-2)), here, there), true
+	return over(otherGroup(int32(random.IntN(w.leaves-2)), here, there)), true
+}
+
+// eachDetour implements [detours].
+func (w *legWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	for i := range w.leaves - 2 {
+		visit(over(otherGroup(int32(i), w.leaf[h.Switch], w.column[h.Dst])), 1/float64(w.leaves-2))
+	}
 }
 
 // target is the column of the leaf that a started packet now makes for. At its
@@ -123,8 +142,8 @@ func (w *legWalk) key(h *fabric.Head) uint32 {
 	return uint32(h.Dst)*0x9e3779b1 ^ uint32(intermediate(h.State))*0x85ebca6b
 }
 
-// next moves a started packet on.
-func (w *legWalk) next(v *fabric.View, h *fabric.Head) fabric.Hop {
+// onward implements [detours].
+func (w *legWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := w.to(h.Switch, w.target(h))
 	if len(ports) == 0 {
 		return fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}
@@ -143,8 +162,8 @@ func (w *legWalk) take(h *fabric.Head, local uint16, vcs int) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: w.sets[vcs][class]}
 }
 
-// exploreNext lists what next could do, with probabilities that add up to share.
-func (w *legWalk) exploreNext(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+// exploreOnward implements [detours].
+func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	ports := w.to(h.Switch, w.target(&h))
 	if len(ports) == 0 {
 		yield(fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, share)
@@ -157,16 +176,141 @@ func (w *legWalk) exploreNext(vcs int, h fabric.Head, share float64, yield func(
 	})
 }
 
-// exploreDetours lists the first hops of all detours of a packet at its source, with
-// probabilities that add up to share; it returns false if there are none.
-func (w *legWalk) exploreDetours(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) bool {
-	here, there := w.leaf[h.Switch], w.column[h.Dst]
-	if here == there || w.leaves < 3 {
-		return false
+// phaseWalk leads packets on a grid or a HyperX in dimension order to a switch drawn
+// uniformly from all of them, and in dimension order from there to the destination (Valiant
+// 1982; Dally and Towles 2004, section 9.2).
+//
+// Deadlock: the two phases have virtual channels of their own, each as many as
+// dimension order needs (1 on meshes and HyperX, 2 on tori), and the second phase
+// never waits for a channel of the first: 2 virtual channels, 4 on tori.
+//
+// A packet whose intermediate switch is its source's or its destination's goes
+// minimally, in the phase that it is left with. On HyperX a packet that passes its
+// destination's switch in the first phase has arrived, as in BookSim2's flattened
+// butterfly, unless ends_early = false.
+type phaseWalk struct {
+	plain
+	dimensionWalk
+	graph     *topology.Graph
+	home      []topology.SwitchID // len = terminals
+	rings     int
+	endsEarly bool
+}
+
+func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error) {
+	walk, err := newDimensionWalk(name, env, rule)
+	if err != nil {
+		return nil, err
 	}
-	for i := range w.leaves - 2 {
-		h.State = over(otherGroup(int32(i), here, there))
-		w.exploreNext(vcs, h, share/float64(w.leaves-2), yield)
+	r := &phaseWalk{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes(), endsEarly: endsEarly}
+	if n := r.graph.Switches(); n > 1<<16 {
+		return nil, fmt.Errorf("routing %q handles at most %d switches on grids; this topology has %d", name, 1<<16, n)
 	}
-	return true
+	return r, CheckVCs(name, r.VCs(), env)
+}
+
+// VCs implements [fabric.Routing].
+func (r *phaseWalk) VCs() int { return 2 * r.rings }
+
+// Needs implements [fabric.Needer].
+func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
+
+// direct implements [detours].
+func (r *phaseWalk) direct(*fabric.Head) (state uint32, alone bool) {
+	return gridStarted | secondPhase, false
+}
+
+// drawDetour implements [detours].
+func (r *phaseWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
+	return r.over(h, topology.SwitchID(random.IntN(r.graph.Switches()))), true
+}
+
+// eachDetour implements [detours].
+func (r *phaseWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	n := r.graph.Switches()
+	for via := range topology.SwitchID(n) {
+		visit(r.over(h, via), 1/float64(n))
+	}
+}
+
+// over is the state of a packet that starts by way of a switch.
+func (r *phaseWalk) over(h *fabric.Head, via topology.SwitchID) uint32 {
+	if via != h.Switch && via != r.home[h.Dst] {
+		return gridStarted | uint32(via) | fabric.NonMinimal
+	}
+	return gridStarted | uint32(via)
+}
+
+// onward implements [detours].
+func (r *phaseWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
+	target, fresh := r.target(h)
+	port, class, ok := r.next(h, target, fresh, v.Random(h.Switch))
+	return r.hop(port, class, ok, h.State, h.Dst, v.VCs())
+}
+
+// target is the switch that the packet now makes for; fresh tells that it
+// changes its target here.
+func (r *phaseWalk) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
+	if via := topology.SwitchID(h.State & gridVia); h.State&secondPhase == 0 {
+		if via != h.Switch && !(r.endsEarly && r.home[h.Dst] == h.Switch) {
+			return via, false
+		}
+		h.State |= secondPhase
+		fresh = true
+	}
+	return r.home[h.Dst], fresh
+}
+
+// hop completes a step of the walk: virtual channels of its phase, or the
+// terminal's port at the end.
+func (r *phaseWalk) hop(port topology.PortID, class int, ok bool, state uint32, dst topology.TerminalID, vcs int) fabric.Hop {
+	if !ok {
+		return fabric.Hop{Port: r.graph.TerminalPort[dst], VCs: allVCs(vcs)}
+	}
+	if r.rings == 1 {
+		class = 0
+	}
+	if state&secondPhase != 0 {
+		class += r.rings
+	}
+	return fabric.Hop{Port: port, VCs: ClassVCs(class, 2*r.rings, vcs)}
+}
+
+// exploreOnward implements [detours].
+func (r *phaseWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+	target, fresh := r.target(&h)
+	moved := r.explore(h, target, fresh, func(port topology.PortID, class int, state uint32, weight float64) {
+		yield(r.hop(port, class, true, state, h.Dst, vcs), state, weight*share)
+	})
+	if !moved {
+		yield(r.hop(topology.NoPort, 0, false, h.State, h.Dst, vcs), h.State, share)
+	}
+}
+
+// goals implements [detours]: one for each dimension on the way to the intermediate switch,
+// and one for each on the way from there, with which packets may start, too.
+func (r *phaseWalk) goals(bool) (detours, []Stage) {
+	x := r.axes()
+	if x.sample == nil {
+		return r, nil
+	}
+	reduce := func(state uint32) uint32 {
+		return state &^ (gridVia | fabric.NonMinimal)
+	}
+	var stages []Stage
+	for phase := range 2 {
+		for d := range x.sizes {
+			out := x.stage(d, true, gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {
+				return state | uint32(target)
+			})
+			if phase == 1 {
+				out = x.stage(d, true, gridStarted|secondPhase, r.came, func(s, _ topology.SwitchID, state uint32) uint32 {
+					return state | uint32(s) // of those that end the first phase here
+				})
+			}
+			out.Reduce = reduce
+			stages = append(stages, out)
+		}
+	}
+	return r, stages
 }

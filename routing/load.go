@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -320,4 +321,159 @@ func (x *loadWalk) divide(hop fabric.Hop, state uint32, weight float64) {
 			return
 		}
 	}
+}
+
+// EvenMatrix is implemented by matrices in which all terminals send the same share to all
+// others: nothing is kept of their pairs.
+type EvenMatrix interface {
+	Matrix
+	// Even is that share; self tells that they send it to themselves, too.
+	Even() (weight float64, self bool)
+}
+
+// maxPairs bounds the pairs of ends that are kept: 512 MiB.
+const maxPairs = 1 << 25
+
+// demands is a traffic matrix by ends of walks.
+type demands interface {
+	// to yields what is sent to the dst-th end, in order of the sources: their numbers as
+	// ends and what they send, in flits a cycle.
+	to(dst int, yield func(source int, flow float64))
+}
+
+// demands sums a matrix by ends, and enters the loads of the terminals' own channels.
+func (w *walker) demands(m Matrix, load *Load) (demands, error) {
+	if even, ok := m.(EvenMatrix); ok {
+		return w.evenDemands(even, load), nil
+	}
+	ends, count := w.endOf()
+	byPair := make(pairDemands, count)
+	row := make([]float64, count) // of one source, by destination
+	var entered []int32           // in row
+	arriving := make([]float64, len(ends))
+	pairs := 0
+	for src := range ends {
+		sent := 0.0
+		m.Weights(topology.TerminalID(src), func(dst topology.TerminalID, weight float64) {
+			sent += weight
+			arriving[dst] += weight
+			if row[ends[dst]] == 0 && weight != 0 {
+				entered = append(entered, ends[dst])
+			}
+			row[ends[dst]] += weight
+		})
+		load.Injection[src] = sent
+		for _, dst := range entered {
+			pairs += byPair.add(dst, ends[src], row[dst])
+			row[dst] = 0
+		}
+		if entered = entered[:0]; pairs > maxPairs {
+			return nil, fmt.Errorf("channel loads of more than %d pairs of a source and a destination are too many to compute", maxPairs)
+		}
+	}
+	for t, weight := range arriving {
+		load.Port[w.graph.TerminalPort[t]] = weight
+	}
+	return byPair, nil
+}
+
+// endOf is the end that stands for each terminal, by number, and how many ends there are.
+func (w *walker) endOf() (ends []int32, count int) {
+	ends = make([]int32, w.graph.Terminals())
+	leaf, sample := numberLeaves(w.graph)
+	for t := range ends {
+		ends[t] = int32(t)
+		if w.blind {
+			ends[t] = leaf[w.graph.TerminalSwitch(topology.TerminalID(t))]
+		}
+	}
+	if w.blind {
+		return ends, len(sample)
+	}
+	return ends, len(ends)
+}
+
+// pairDemands are by destination, each in order of the sources.
+type pairDemands [][]demand
+
+type demand struct {
+	source int32
+	flow   float64
+}
+
+// add adds what a source sends, and returns how many pairs there are more.
+func (p pairDemands) add(dst, src int32, flow float64) (more int) {
+	list := p[dst]
+	at := len(list) // sources mostly come in order
+	for at > 0 && list[at-1].source > src {
+		at--
+	}
+	if at > 0 && list[at-1].source == src {
+		list[at-1].flow += flow
+		return 0
+	}
+	p[dst] = slices.Insert(list, at, demand{src, flow})
+	return 1
+}
+
+func (p pairDemands) to(dst int, yield func(source int, flow float64)) {
+	for _, d := range p[dst] {
+		yield(int(d.source), d.flow)
+	}
+}
+
+// evenDemands are those of an [EvenMatrix], the sums of as many equal numbers as they would
+// otherwise be, one after the other.
+type evenDemands struct {
+	weight float64
+	self   bool
+	size   []int // terminals of each end
+}
+
+func (w *walker) evenDemands(m EvenMatrix, load *Load) demands {
+	ends, count := w.endOf()
+	d := &evenDemands{size: make([]int, count)}
+	d.weight, d.self = m.Even()
+	for _, end := range ends {
+		d.size[end]++
+	}
+	all := repeated(d.weight, d.others(len(ends)))
+	for t := range ends {
+		load.Injection[t] = all
+		load.Port[w.graph.TerminalPort[t]] = all
+	}
+	return d
+}
+
+// others is the number of destinations that a terminal has among n with itself.
+func (d *evenDemands) others(n int) int {
+	if d.self {
+		return n
+	}
+	return n - 1
+}
+
+func (d *evenDemands) to(dst int, yield func(source int, flow float64)) {
+	each := repeated(d.weight, d.size[dst]) // what a terminal sends
+	last, flow := 0, 0.0
+	for source, n := range d.size {
+		if source == dst {
+			if inside := repeated(repeated(d.weight, d.others(n)), n); inside > 0 {
+				yield(source, inside)
+			}
+			continue
+		}
+		if n != last {
+			last, flow = n, repeated(each, n)
+		}
+		yield(source, flow)
+	}
+}
+
+// repeated is the sum of n times x.
+func repeated(x float64, n int) (sum float64) {
+	for range n {
+		sum += x
+	}
+	return sum
 }

@@ -1,8 +1,6 @@
 package routing
 
 import (
-	"math/bits"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -156,28 +154,22 @@ func (t *tracer) trace(src, dst topology.TerminalID) (trace, error) {
 	t.pair++ // comes round after 2^32 pairs: more than are ever followed
 	found := trace{hops: -1}
 	for i := 0; i < len(t.queue); i++ {
-		h, depth := t.queue[i], t.depth[i]
-		var err error
-		t.e.Explore(t.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
-			for set := hop.VCs; set != 0 && err == nil; set &= set - 1 {
-				next, arrived, problem := t.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
-				if err = problem; err != nil {
-					return
-				}
-				if t.taken[hop.Port] != t.pair {
-					t.taken[hop.Port] = t.pair
-					found.cables += t.cable[hop.Port]
-				}
-				if arrived {
-					if found.hops < 0 {
-						found.hops = depth
-					}
-					return
-				}
-				if _, known := t.seen.of(next); !known {
-					t.queue, t.depth = append(t.queue, next), append(t.depth, depth+1)
-				}
+		depth := t.depth[i]
+		err := t.eachHop(t.queue[i], func(hop fabric.Hop, next fabric.Head, arrived bool) error {
+			if t.taken[hop.Port] != t.pair {
+				t.taken[hop.Port] = t.pair
+				found.cables += t.cable[hop.Port]
 			}
+			if arrived {
+				if found.hops < 0 {
+					found.hops = depth
+				}
+				return nil
+			}
+			if _, known := t.seen.of(next); !known {
+				t.queue, t.depth = append(t.queue, next), append(t.depth, depth+1)
+			}
+			return nil
 		})
 		if err != nil {
 			return found, err

@@ -1,3 +1,14 @@
+// Package routing holds the unicast routing algorithms: which output and which
+// virtual channels a packet takes at each switch, why that cannot deadlock, and
+// what load it puts on each channel.
+//
+// An algorithm is one file with one registration in [Registry]. It asks its
+// topology once, in the constructor, for the capability it needs (groups,
+// coordinates, levels), turns it into slices, and from then on answers Route
+// with a handful of loads. All of them list their possible decisions
+// ([fabric.Explorer]); [Dependencies] makes the channel dependency graph of a
+// deadlock certificate from that, [Loads] the channel loads of a traffic
+// matrix.
 package routing
 
 import (
@@ -78,6 +89,16 @@ func homes(g *topology.Graph) []topology.SwitchID {
 // allVCs is the set of all of vcs virtual channels.
 func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 
+// plain is embedded by routings whose packets may enter on all virtual channels, and which
+// tell terminals apart by their switches only.
+type plain struct{}
+
+// InjectionVCs implements [fabric.Routing].
+func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (plain) IgnoresTerminals() bool { return true }
+
 // oneVC is the set of virtual channel vc alone, or of the highest one where
 // there are fewer.
 func oneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
@@ -90,6 +111,21 @@ func ClassVCs(c, classes, vcs int) uint32 {
 		return oneVC(uint32(c), vcs)
 	}
 	return allVCs((c+1)*vcs/classes) &^ allVCs(c*vcs/classes)
+}
+
+// classSets are the virtual channels of classes, by how many channels there are:
+// certificates ask for more than a switch can have.
+type classSets [2*maxVCs + 2][maxVCs]uint32
+
+// assign gives each of so many classes a channel, or divides all of them evenly.
+func (sets *classSets) assign(classes int, evenly bool) {
+	for vcs := 1; vcs < len(sets); vcs++ {
+		for class := range sets[vcs] {
+			if sets[vcs][class] = oneVC(uint32(class), vcs); evenly && class < classes {
+				sets[vcs][class] = ClassVCs(class, classes, vcs)
+			}
+		}
+	}
 }
 
 // spread maps a key to one of n choices, evenly and without visible relation
@@ -138,7 +174,7 @@ type Use struct {
 }
 
 // Register adds a routing under name; see [param.RegisterFor] for the tags of the
-// configuration. One more is deadlocks:"none|flat": choices with which the routing
+// configuration. One more is deadlocks:"none": choices with which the routing
 // can deadlock, for demonstrations. Networks with faults are refused here for
 // routings that do not go around them.
 func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {
@@ -187,4 +223,78 @@ func (env Env) Lacks(name string, needs []string) error {
 		topology = "this topology"
 	}
 	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, strings.Join(needs, " or "), topology)
+}
+
+// Periods is a routing in a network whose faults come and go: one routing for each
+// period, of the same algorithm, so that packets under way can go on with the next
+// one. As a routing of its own it is what the deadlock certificate needs: every
+// decision of every period, since packets of several periods meet.
+type Periods struct{ list []fabric.Routing }
+
+// widener is implemented by routings whose virtual-channel classes depend on
+// what is down: all periods must have the same.
+type widener interface{ widen(vcs int) }
+
+// BuildPeriods builds a routing for every period by build, which is given env with
+// the period's Down.
+func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Routing, error)) (*Periods, error) {
+	e := &Periods{}
+	vcs := 0
+	for _, period := range periods {
+		env.Down = period.Down
+		r, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		e.list = append(e.list, r)
+		vcs = max(vcs, r.VCs())
+	}
+	for _, r := range e.list {
+		if w, ok := r.(widener); ok {
+			w.widen(vcs)
+		}
+	}
+	return e, nil
+}
+
+// During is the routing of a period.
+func (e *Periods) During(period int) fabric.Routing { return e.list[period] }
+
+// VCs implements [fabric.Routing].
+func (e *Periods) VCs() int {
+	vcs := 0
+	for _, r := range e.list {
+		vcs = max(vcs, r.VCs())
+	}
+	return vcs
+}
+
+// InjectionVCs implements [fabric.Routing].
+func (e *Periods) InjectionVCs(vcs int) uint32 {
+	set := uint32(0)
+	for _, r := range e.list {
+		set |= r.InjectionVCs(vcs)
+	}
+	return set
+}
+
+// Route is that of the first period.
+func (e *Periods) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
+
+// IgnoresTerminals implements [TerminalBlind].
+func (e *Periods) IgnoresTerminals() bool {
+	return !slices.ContainsFunc(e.list, func(r fabric.Routing) bool { return !ignoresTerminals(r) })
+}
+
+// Explore implements [fabric.Explorer]. With several periods no choice has a
+// known probability.
+func (e *Periods) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	for _, r := range e.list {
+		r.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+			if len(e.list) > 1 {
+				weight = 0
+			}
+			yield(hop, state, weight)
+		})
+	}
 }

@@ -5,41 +5,36 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// axes are the coordinates of a grid or a HyperX for walks in dimension order.
+// axes are the coordinates of a grid or a HyperX, and its switches by coordinates.
 type axes struct {
-	sizes   []int32
-	at      []int32             // len = switches*dimensions: coordinates
-	strides []int               // of places: the coordinates as digits, the first the lowest
-	numbers []topology.SwitchID // by place
-	sample  []topology.TerminalID
+	*coordinates
+	strides []int                 // of places: the coordinates as digits, the first the lowest
+	numbers []topology.SwitchID   // by place
+	sample  []topology.TerminalID // a terminal of each switch; nil where one has none
 }
 
-// newAxes sorts the switches by place. It is nil where a switch has no terminal.
-func newAxes(g *topology.Graph, sizes, at []int32) *axes {
-	leaf, sample := numberLeaves(g)
-	x := &axes{sizes: sizes, at: at, sample: make([]topology.TerminalID, g.Switches()), numbers: make([]topology.SwitchID, g.Switches())}
+// axes implements [dimensionWalk].
+func (x *coordinates) axes() *axes {
+	n := x.graph.Switches()
+	a := &axes{coordinates: x, numbers: make([]topology.SwitchID, n)}
+	if leaf, sample := numberLeaves(x.graph); len(sample) == n {
+		for _, column := range leaf {
+			a.sample = append(a.sample, sample[column])
+		}
+	}
 	stride := 1
-	for _, size := range sizes {
-		x.strides = append(x.strides, stride)
+	for _, size := range x.sizes {
+		a.strides = append(a.strides, stride)
 		stride *= int(size)
 	}
-	for s := range topology.SwitchID(g.Switches()) {
-		if leaf[s] < 0 {
-			return nil
-		}
-		x.sample[s] = sample[leaf[s]]
+	for s := range topology.SwitchID(n) {
 		place := 0
 		for d, c := range x.place(s) {
-			place += int(c) * x.strides[d]
+			place += int(c) * a.strides[d]
 		}
-		x.numbers[place] = s
+		a.numbers[place] = s
 	}
-	return x
-}
-
-func (x *axes) place(s topology.SwitchID) []int32 {
-	n := len(x.sizes)
-	return x.at[int(s)*n:][:n]
+	return a
 }
 
 // beside is the switch with another coordinate in a dimension.
@@ -78,78 +73,24 @@ func (x *axes) stage(d int, starts bool, start uint32, came func(topology.PortID
 // asIs completes states that say nothing of targets.
 func asIs(_, _ topology.SwitchID, state uint32) uint32 { return state }
 
-// axes implements [dimensionWalk].
-func (w *gridWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
-
-// axes implements [dimensionWalk].
-func (w *hammingWalk) axes() *axes { return newAxes(w.graph, w.sizes, w.at) }
-
 // came is the dimension that a packet has come along.
 func (w *gridWalk) came(in topology.PortID) uint8 { return w.dimension[in] }
 
 // came is of no interest on HyperX, where a dimension takes one hop.
 func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
 
-// Stages implements [Staged]: one for each dimension.
-func (r *dor) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), r.came) }
-
-// Stages implements [Staged]: one for each dimension.
-func (r *hyperXDOR) Stages() (fabric.Routing, []Stage) { return r, dimensionStages(r.axes(), nil) }
-
-func dimensionStages(x *axes, came func(topology.PortID) uint8) []Stage {
-	if x == nil {
-		return nil
-	}
-	var stages []Stage
-	for d := range x.sizes {
-		stages = append(stages, x.stage(d, true, 0, came, asIs))
-	}
-	return stages
-}
-
-// stages are one for each dimension on the way to the intermediate switch, and one for
-// each on the way from there; minimal says that packets may start with these.
-func (r *gridVal) stages(minimal bool) []Stage {
-	x := r.axes()
-	if x == nil {
-		return nil
-	}
-	reduce := func(state uint32) uint32 {
-		return state &^ (gridVia | fabric.NonMinimal)
-	}
-	var stages []Stage
-	for phase := range 2 {
-		for d := range x.sizes {
-			out := x.stage(d, true, gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {
-				return state | uint32(target)
-			})
-			if phase == 1 {
-				out = x.stage(d, minimal, gridStarted|secondPhase, r.came, func(s, _ topology.SwitchID, state uint32) uint32 {
-					return state | uint32(s) // of those that end the first phase here
-				})
-			}
-			out.Reduce = reduce
-			stages = append(stages, out)
-		}
-	}
-	return stages
-}
-
-// Stages implements [Staged].
-func (r *gridVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(true) }
-
-// Stages implements [Staged].
-func (u *gridUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }
-
 // Stages implements [Staged]: one for each dimension of each order.
 func (r *o1Turn) Stages() (fabric.Routing, []Stage) {
 	var stages []Stage
+	x := r.orders[0].axes()
+	if x.sample == nil {
+		return r, nil
+	}
 	for i, start := range []uint32{o1Started, o1Started | o1Descending} {
-		x := r.orders[i].axes()
-		if x == nil {
-			return r, nil
-		}
 		for d := range x.sizes {
+			if i == 1 {
+				d = len(x.sizes) - 1 - d
+			}
 			stage := x.stage(d, true, start, r.orders[i].came, asIs)
 			enters := stage.Enters
 			stage.Enters = func(goal int, s topology.SwitchID, state uint32) bool {
@@ -167,7 +108,7 @@ func (r *deroutes) Stages() (fabric.Routing, []Stage) {
 		return numberedStages(r.graph, r.classes, func(class, vcs int) uint32 { return r.sets[vcs][class] })
 	}
 	x := r.axes()
-	if x == nil {
+	if x.sample == nil {
 		return r, nil
 	}
 	var stages []Stage
@@ -179,14 +120,10 @@ func (r *deroutes) Stages() (fabric.Routing, []Stage) {
 	return r, stages
 }
 
-// groupStarts is how the packets of a routing on groups begin: each a virtual channel, -1:
-// none do so.
-type groupStarts struct{ detour, minimal, local int32 }
-
-// stages are: to the intermediate group, to the destination's group, to the destination.
-// They are nil where intermediates are switches, around faults, and where there are fewer
+// stages are: to the intermediate group, to the destination's group, to the destination;
+// packets begin with a detour, minimally, or within their group. They are nil where intermediates are switches, around faults, and where there are fewer
 // than three groups.
-func (w *groupWalk) stages(starts groupStarts) []Stage {
+func (w *groupWalk) stages(detour, minimal bool) []Stage {
 	if w.viaSwitch || w.damage != nil || w.groups < 3 {
 		return nil
 	}
@@ -202,14 +139,14 @@ func (w *groupWalk) stages(starts groupStarts) []Stage {
 		ends = int(w.at[s].group) == goal
 		return ends, !ends
 	}
-	begin := func(vc int32, state func(goal int) uint32) func(int, topology.SwitchID) (uint32, bool) {
+	begin := func(state func(goal int) uint32) func(int, topology.SwitchID) (uint32, bool) {
 		return func(goal int, s topology.SwitchID) (uint32, bool) {
-			return state(goal), vc >= 0 && int(w.at[s].group) != goal && inGroup[goal] >= 0
+			return state(goal), int(w.at[s].group) != goal && inGroup[goal] >= 0
 		}
 	}
 	via := Stage{
 		Goals: w.groups,
-		Start: begin(starts.detour, func(goal int) uint32 { return viaState(uint32(goal), uint32(starts.detour)) }),
+		Start: begin(func(goal int) uint32 { return viaState(uint32(goal), w.detourVC) }),
 		Head: func(_ int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
 			return sample[0], state
 		},
@@ -217,28 +154,24 @@ func (w *groupWalk) stages(starts groupStarts) []Stage {
 	}
 	group := Stage{
 		Goals: w.groups,
-		Start: begin(starts.minimal, func(int) uint32 { return minimalState(uint32(starts.minimal)) }),
 		Enters: func(goal int, s topology.SwitchID, _ uint32) bool {
 			return int(w.at[s].group) != goal && inGroup[goal] >= 0
 		},
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return inGroup[goal], state
-		},
+		Head: headsFor(inGroup),
 		Ends: ends, Reduce: reduceGroups,
+	}
+	if minimal {
+		group.Start = begin(func(int) uint32 { return minimalState(w.minimalVC) })
 	}
 	end := Stage{
 		Goals:    len(sample),
 		Switches: func(goal int) []topology.SwitchID { return w.members(int(w.home[sample[goal]].group)) },
-		Start: func(int, topology.SwitchID) (uint32, bool) {
-			return minimalState(uint32(starts.local)), starts.local >= 0
-		},
-		Enters: func(int, topology.SwitchID, uint32) bool { return true },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination, Reduce: reduceGroups,
+		Start:    func(int, topology.SwitchID) (uint32, bool) { return minimalState(w.localVC), true },
+		Enters:   func(int, topology.SwitchID, uint32) bool { return true },
+		Head:     headsFor(sample),
+		Ends:     toDestination, Reduce: reduceGroups,
 	}
-	if starts.detour < 0 {
+	if !detour {
 		return []Stage{group, end}
 	}
 	return []Stage{via, group, end}
@@ -259,22 +192,21 @@ func (w *groupWalk) unhashed() *groupWalk {
 	return &wide
 }
 
-// Stages implements [Staged].
-func (m *minimal) Stages() (fabric.Routing, []Stage) {
-	first := int32(m.first)
-	return &minimal{m.unhashed(), m.first}, m.stages(groupStarts{-1, first, first})
+// goals implements [detours].
+func (w *groupWalk) goals(minimal bool) (detours, []Stage) {
+	return w.unhashed(), w.stages(true, minimal)
 }
 
 // Stages implements [Staged].
-func (r *groupVal) Stages() (fabric.Routing, []Stage) {
-	return &groupVal{r.unhashed()}, r.stages(groupStarts{0, -1, 0})
+func (m *minimal) Stages() (fabric.Routing, []Stage) {
+	return &minimal{m.unhashed()}, m.stages(false, true)
 }
 
 // Stages implements [Staged].
 func (u *ugal) Stages() (fabric.Routing, []Stage) {
 	wide := *u
 	wide.groupWalk = u.unhashed()
-	return &wide, u.stages(groupStarts{int32(u.detourVC), int32(u.minimalVC), int32(u.localVC)})
+	return &wide, u.stages(true, true)
 }
 
 // Stages implements [Staged]: packets that may be compared again have no such parts.

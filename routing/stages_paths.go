@@ -86,10 +86,8 @@ func (r *nca) Stages() (fabric.Routing, []Stage) {
 			return 0, reaches(s, goal) && r.nodes[s].leaf != int32(goal)
 		},
 		Enters: func(goal int, s topology.SwitchID, _ uint32) bool { return r.nodes[s].leaf != int32(goal) },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination,
+		Head:   headsFor(sample),
+		Ends:   toDestination,
 	}
 	return &wide, []Stage{up, down}
 }
@@ -116,6 +114,7 @@ func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
 // ends have it choose: it stands for adaptive routings whose walks have no goals to
 // follow. It is walked, not run.
 type anyWay struct {
+	plain
 	graph   *topology.Graph
 	classes int
 	set     func(class, vcs int) uint32
@@ -124,7 +123,7 @@ type anyWay struct {
 // numberedStages are the stages of a routing whose hops are numbered from 0 on and use the
 // virtual channels of set for their numbers: one, which ends nowhere.
 func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uint32) (fabric.Routing, []Stage) {
-	r := &anyWay{g, classes, set}
+	r := &anyWay{graph: g, classes: classes, set: set}
 	return r, []Stage{{
 		Goals: 1,
 		Start: func(int, topology.SwitchID) (uint32, bool) { return 0, true },
@@ -141,9 +140,6 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 
 // VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
-
-// InjectionVCs implements [fabric.Routing].
-func (r *anyWay) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
@@ -194,9 +190,7 @@ func (p *hopPaths) stage(start, keep, hops uint32, starts bool) Stage {
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) {
 			return start, starts && p.leaf[s] != int32(goal)
 		},
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
+		Head:   headsFor(sample),
 		Ends:   toDestination,
 		Reduce: func(state uint32) uint32 { return state & keep },
 	}
@@ -224,11 +218,11 @@ func (r *table) Stages() (fabric.Routing, []Stage) {
 	return r, []Stage{r.stage(tableStarted, tableHops|tableStarted, tableHops, true)}
 }
 
-// stages are: to the intermediate switch, to the destination; minimal says that packets
-// may start in the second.
-func (w *legWalk) stages(minimal bool) []Stage {
+// goals implements [detours]: to the intermediate switch, to the destination; with minimal
+// packets may start in the second.
+func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 	if w.ties == tiesHashed || w.leaves < 3 {
-		return nil
+		return w, nil
 	}
 	const keep = legHops | legSecond | legStarted
 	out := w.stage(over(0)&keep, keep, legHops, true)
@@ -254,14 +248,8 @@ func (w *legWalk) stages(minimal bool) []Stage {
 		// is left for this destination, the way may be longer.
 		return hops > 0 && (w.counted == 0 || w.turns != nil || int(state&legHops)+int(hops) <= w.classes)
 	}
-	return []Stage{out, back}
+	return w, []Stage{out, back}
 }
-
-// Stages implements [Staged].
-func (r *anyVal) Stages() (fabric.Routing, []Stage) { return r, r.stages(false) }
-
-// Stages implements [Staged].
-func (u *anyUGAL) Stages() (fabric.Routing, []Stage) { return u, u.stages(true) }
 
 // Stages implements [Staged]: one for each layer.
 func (r *fatPaths) Stages() (fabric.Routing, []Stage) {
@@ -283,10 +271,8 @@ func (u *upDownStar) Stages() (fabric.Routing, []Stage) {
 	return u, []Stage{{
 		Goals: len(sample),
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) { return 0, u.leaf[s] != int32(goal) },
-		Head: func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			return sample[goal], state
-		},
-		Ends: toDestination,
+		Head:  headsFor(sample),
+		Ends:  toDestination,
 		Came: func(in topology.PortID) uint8 {
 			return uint8(u.phase(&fabric.Head{Switch: u.graph.PortSwitch[in], In: in}))
 		},

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 
@@ -20,10 +21,13 @@ func (k stageKey) number() uint64 {
 }
 
 // stageWalk walks to goals of a stage, one after the other: it finds the heads that
-// packets can have, what each may wait for, and the channels that lead to each.
+// packets can have, what each may wait for, and the channels that lead to each. Where the
+// stage has [Counts], heads carry no count but a set of them; elsewhere a set of one.
 type stageWalk struct {
 	*walker
 	stage   *Stage
+	pairs   *countedPairs // nil: the stage has no Counts
+	mask    uint32        // the bits of a count in a state
 	sample  []topology.TerminalID
 	waiting []*arrivals
 	ended   arrivals
@@ -33,27 +37,34 @@ type stageWalk struct {
 
 	found foundHeads
 	heads []stageHead
-	sets  []uint64 // wanted channels of the heads
 	steps []stageStep
+	sets  []uint64 // wanted channels of the heads, where nothing is counted
 }
 
-// stageHead is a head on the way to a goal.
+// stageHead is a head on the way to a goal, of packets with all counts of a set.
 type stageHead struct {
 	stageKey
 	in      topology.PortID // one that packets come by
-	set     int32           // first word of the wanted channels
-	waiting *arrival        // of one that has ended an earlier stage; else nil
+	first   int32           // its steps
+	end     int32
+	set     int32     // first word of the wanted channels
+	counts  uint32    // where nothing is counted: the set of 0
+	fresh   uint32    // of these those that do not yet stand at the next heads
+	waiting []arrival // one for each count, of those that have ended an earlier stage
 }
 
-// stageStep is a channel that leads to a head.
+// stageStep is a hop of a head, and the head that it leads to.
 type stageStep struct {
-	held   topology.Channel
-	number int32
+	port   topology.PortID
+	vcs    uint32 // where nothing is counted
+	next   stageKey
+	number int32 // -1: none in this stage
+	ends   bool
 }
 
 // to walks to a goal.
 func (x *stageWalk) to(goal int) error {
-	x.heads, x.sets, x.steps = x.heads[:0], x.sets[:0], x.steps[:0]
+	x.heads, x.steps, x.sets = x.heads[:0], x.steps[:0], x.sets[:0]
 	x.found.reset()
 	x.begin(goal)
 	for i := 0; i < len(x.heads); i++ {
@@ -61,13 +72,12 @@ func (x *stageWalk) to(goal int) error {
 			return err
 		}
 	}
-	for _, step := range x.steps {
-		x.yield(step.held, x.wanted(&x.heads[step.number]))
+	if x.pairs != nil && len(x.heads) > 0 {
+		x.spread()
+		x.check(goal, goal%len(x.heads))
 	}
 	for i := range x.heads {
-		if h := &x.heads[i]; h.waiting != nil {
-			h.waiting.wants(x.wanted(h))
-		}
+		x.enter(&x.heads[i])
 	}
 	return nil
 }
@@ -77,11 +87,35 @@ func (x *stageWalk) begin(goal int) {
 	if x.stage.Start != nil {
 		x.eachSource(goal, func(s topology.SwitchID, in topology.PortID) {
 			if state, ok := x.stage.Start(goal, s); ok {
-				x.number(goal, stageKey{s, state, x.came(in)}, in)
+				n := x.number(goal, stageKey{s, state &^ x.mask, x.came(in)}, in)
+				x.heads[n].counts |= 1 << (state & x.mask)
 			}
 		})
 	}
-	x.eachEnded(goal, func(list []arrival) { x.enter(goal, list) })
+	x.eachEnded(goal, func(list []arrival) {
+		for len(list) > 0 { // sorted: those that differ by their count lie side by side
+			n := 1
+			for n < len(list) && list[n].at == list[0].at && list[n].came == list[0].came && list[n].state|x.mask == list[0].state|x.mask {
+				n++
+			}
+			group := list[:n]
+			list = list[n:]
+			set := uint32(0)
+			for i := range group {
+				if x.stage.Enters(goal, group[i].at, group[i].state) {
+					set |= 1 << (group[i].state & x.mask)
+				}
+			}
+			if set == 0 {
+				continue
+			}
+			key := group[0].stageKey
+			key.state &^= x.mask
+			port := x.graph.PortStart[key.at] + topology.PortID(group[0].firstIn()/x.vcs)
+			x.found.apart(key)
+			x.heads = append(x.heads, stageHead{stageKey: key, in: port, counts: set, waiting: group})
+		}
+	})
 }
 
 // eachEnded visits the heads of packets that have ended an earlier stage and may be for a
@@ -97,17 +131,6 @@ func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 		}
 		for _, s := range x.stage.Switches(goal) {
 			visit(ended.list[ended.start[s]:ended.start[s+1]])
-		}
-	}
-}
-
-// enter lists the heads of packets that have ended an earlier stage.
-func (x *stageWalk) enter(goal int, ended []arrival) {
-	for i := range ended {
-		if a := &ended[i]; x.stage.Enters(goal, a.at, a.state) {
-			port := x.graph.PortStart[a.at] + topology.PortID(a.firstIn()/x.vcs)
-			x.found.apart(a.stageKey)
-			x.heads = append(x.heads, stageHead{stageKey: a.stageKey, in: port, waiting: a})
 		}
 	}
 }
@@ -128,15 +151,6 @@ func (x *stageWalk) eachSource(goal int, visit func(s topology.SwitchID, in topo
 				visit(s, p)
 				break
 			}
-		}
-	}
-}
-
-// wants adds channels that a packet may go on by.
-func (a *arrival) wants(wanted []uint64) {
-	for i, set := range wanted {
-		if word := &a.wanted[i]; set&^atomic.LoadUint64(word) != 0 {
-			atomic.OrUint64(word, set)
 		}
 	}
 }
@@ -168,23 +182,17 @@ func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
 	n, fresh := x.found.number(goal, k)
 	if fresh {
 		x.heads = append(x.heads, stageHead{stageKey: k, in: in})
+		if x.pairs == nil {
+			x.heads[n].counts = 1
+		}
 	}
 	return n
 }
 
-// expand follows what a packet at a head can do.
+// expand finds the steps of a head.
 func (x *stageWalk) expand(goal, i int) (err error) {
-	at := x.heads[i]
-	set := len(x.sets)
-	x.heads[i].set = int32(set)
-	for range x.width(at.at) {
-		x.sets = append(x.sets, 0)
-	}
-	wanted := x.sets[set:]
-	first := x.graph.PortStart[at.at]
-	h := fabric.Head{Switch: at.at, In: at.in}
-	h.Dst, h.State = x.stage.Head(goal, at.at, at.state)
-	x.e.Explore(x.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
+	x.heads[i].first = int32(len(x.steps))
+	x.explore(goal, &x.heads[i], 0, func(h fabric.Head, hop fabric.Hop, state uint32) {
 		if err != nil {
 			return
 		}
@@ -196,22 +204,155 @@ func (x *stageWalk) expand(goal, i int) (err error) {
 		if x.stage.Reduce != nil {
 			state = x.stage.Reduce(state)
 		}
-		key, number := stageKey{next.Switch, state, x.came(next.In)}, int32(0)
+		step := stageStep{hop.Port, hop.VCs, stageKey{next.Switch, state &^ x.mask, x.came(next.In)}, -1, ends}
 		if goesOn {
-			number = x.number(goal, key, next.In)
+			step.number = x.number(goal, step.next, next.In)
 		}
-		in := int(next.In-x.graph.PortStart[next.Switch]) * x.vcs
-		for vcs := hop.VCs; vcs != 0; vcs &= vcs - 1 {
-			vc := bits.TrailingZeros32(vcs)
-			bit := int(hop.Port-first)*x.vcs + vc
-			wanted[bit/64] |= 1 << (bit % 64)
-			if goesOn {
-				x.steps = append(x.steps, stageStep{topology.Channel{Port: hop.Port, VC: uint8(vc)}, number})
-			}
-			if ends {
-				x.ended.at(key, x.width(next.Switch)).in[(in+vc)/64] |= 1 << ((in + vc) % 64)
-			}
-		}
+		x.steps = append(x.steps, step)
 	})
+	x.heads[i].end = int32(len(x.steps))
+	if x.pairs == nil {
+		x.want(&x.heads[i])
+	}
 	return err
+}
+
+// want gathers the channels that packets at a head may wait for.
+func (x *stageWalk) want(h *stageHead) {
+	h.set = int32(len(x.sets))
+	for range x.width(h.at) {
+		x.sets = append(x.sets, 0)
+	}
+	wanted, first := x.wanted(h), x.graph.PortStart[h.at]
+	for _, step := range x.steps[h.first:h.end] {
+		for vcs := step.vcs; vcs != 0; vcs &= vcs - 1 {
+			bit := int(step.port-first)*x.vcs + bits.TrailingZeros32(vcs)
+			wanted[bit/64] |= 1 << (bit % 64)
+		}
+	}
+}
+
+// hop is what a packet with a count does by a step.
+func (x *stageWalk) hop(step *stageStep, count uint32) countedHop {
+	if x.pairs == nil {
+		return countedHop{step.vcs, 0}
+	}
+	return x.pairs.known[count]
+}
+
+// explore visits the hops of a head with one count.
+func (x *stageWalk) explore(goal int, head *stageHead, count uint32, visit func(fabric.Head, fabric.Hop, uint32)) {
+	h := fabric.Head{Switch: head.at, In: head.in}
+	h.Dst, h.State = x.stage.Head(goal, head.at, head.state|count)
+	x.e.Explore(x.vcs, h, func(hop fabric.Hop, state uint32, _ float64) { visit(h, hop, state) })
+}
+
+// spread finds the counts that packets can have at each head.
+func (x *stageWalk) spread() {
+	for i := range x.heads {
+		x.heads[i].fresh = x.heads[i].counts
+	}
+	for more := true; more; {
+		more = false
+		for i := range x.heads {
+			h := &x.heads[i]
+			fresh := h.fresh
+			h.fresh = 0
+			if fresh == 0 {
+				continue
+			}
+			after := x.pairs.after(fresh)
+			for _, step := range x.steps[h.first:h.end] {
+				if step.number < 0 {
+					continue
+				}
+				next := &x.heads[step.number]
+				if set := after &^ next.counts; set != 0 {
+					next.counts |= set
+					next.fresh |= set
+					more = true
+				}
+			}
+		}
+	}
+}
+
+// check compares the steps of a head with what the routing says of each of its counts. That
+// they differ is an error of the routing's Stages.
+func (x *stageWalk) check(goal, i int) {
+	h := &x.heads[i]
+	for set := h.counts; set != 0; set &= set - 1 {
+		left, count := x.steps[h.first:h.end], bits.TrailingZeros32(set)
+		x.explore(goal, h, uint32(count), func(_ fabric.Head, hop fabric.Hop, state uint32) {
+			if _, terminal := x.graph.PeerTerminal(hop.Port); terminal {
+				return
+			}
+			for len(left) > 0 && left[0].port != hop.Port {
+				left = left[1:] // discarded, or so it says
+			}
+			if len(left) > 0 {
+				if want := x.pairs.known[count]; want.vcs == hop.VCs && want.after == state&x.mask {
+					left = left[1:]
+					return
+				}
+			}
+			panic(fmt.Sprintf("routing: %T counts hops in another way than its stages say", x.e))
+		})
+	}
+}
+
+// enter notes what packets at a head, and on their steps from there, wait for.
+func (x *stageWalk) enter(h *stageHead) {
+	for i := range h.waiting {
+		if a := &h.waiting[i]; h.counts>>(a.state&x.mask)&1 != 0 {
+			x.wants(h, a)
+		}
+	}
+	for i := range x.steps[h.first:h.end] {
+		step := &x.steps[int(h.first)+i]
+		if step.ends {
+			x.end(step, h.counts)
+		}
+		if step.number < 0 {
+			continue
+		}
+		next := &x.heads[step.number]
+		if x.pairs == nil {
+			for vcs := step.vcs; vcs != 0; vcs &= vcs - 1 {
+				x.yield(topology.Channel{Port: step.port, VC: uint8(bits.TrailingZeros32(vcs))}, x.wanted(next))
+			}
+			continue
+		}
+		for i := range x.steps[next.first:next.end] {
+			x.pairs.add(step.port, next.at, x.steps[int(next.first)+i].port, h.counts)
+		}
+	}
+}
+
+// wants adds to what packets wait for that have ended an earlier stage.
+func (x *stageWalk) wants(h *stageHead, a *arrival) {
+	first := x.graph.PortStart[h.at]
+	for i := range x.steps[h.first:h.end] {
+		step := &x.steps[int(h.first)+i]
+		for vcs := x.hop(step, a.state&x.mask).vcs; vcs != 0; vcs &= vcs - 1 {
+			bit := int(step.port-first)*x.vcs + bits.TrailingZeros32(vcs)
+			if word, set := &a.wanted[bit/64], uint64(1)<<(bit%64); set&^atomic.LoadUint64(word) != 0 {
+				atomic.OrUint64(word, set)
+			}
+		}
+	}
+}
+
+// end notes the packets of some counts that end the stage by a step.
+func (x *stageWalk) end(step *stageStep, counts uint32) {
+	peer, _ := x.graph.PeerPort(step.port)
+	in := int(peer-x.graph.PortStart[step.next.at]) * x.vcs
+	for ; counts != 0; counts &= counts - 1 {
+		hop, key := x.hop(step, uint32(bits.TrailingZeros32(counts))), step.next
+		key.state |= hop.after
+		for vcs := hop.vcs; vcs != 0; vcs &= vcs - 1 {
+			bit := in + bits.TrailingZeros32(vcs)
+			x.ended.at(key, x.width(key.at)).in[bit/64] |= 1 << (bit % 64)
+		}
+	}
 }

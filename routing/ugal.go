@@ -2,7 +2,6 @@ package routing
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
@@ -20,13 +19,12 @@ type UGALSettings struct {
 	Decision     string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
 	Weight       string `toml:"weight" doc:"what queue lengths are multiplied by: hops of the path, or global-hops (1 and 2)" choices:"hops|global-hops"`
 	DecidedAt    string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel, whose virtual channel is then that of the path; or at the switch, as the packet arrives, on any virtual channel" choices:"terminal|switch"`
-	DetourVC     string `toml:"detour_vc" doc:"virtual channel on the way to the intermediate: rising with each global hop; flat, channel 0 all the way as in BookSim2, for intermediate routers only, which can deadlock" choices:"rising|flat" deadlocks:"flat"`
 	GroupSettings
 }
 
 func defaultUGAL() UGALSettings {
 	return UGALSettings{
-		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops", DetourVC: "rising",
+		Sensing: "waiting", Candidates: 1, Intermediate: "group", Decision: "greedy", DecidedAt: "terminal", Weight: "hops",
 		GroupSettings: defaultGroups(),
 	}
 }
@@ -50,22 +48,13 @@ func defaultUGAL() UGALSettings {
 // a channel to the left of one that it holds, so there is no cycle; 3 virtual
 // channels suffice, 4 with intermediate routers.
 //
-// detour_vc = "flat" is BookSim2's assignment, L0 G0 L0 L1 G2 L2 on 3 channels,
-// minimal from L1 on and VC 2 within a group. Its first L0 and second L0 close
-// cycles; it is here for comparisons. BookSim2's "ugal" is ugal-l with
-//
-//	sensing = "credits", weight = "global-hops", threshold = 30,
-//	intermediate = "any-router", detour_vc = "flat", decided_at = "switch"
+// BookSim2's own assignment is that of [newUGALL].
 type ugal struct {
 	*groupWalk
 	gauge
 	sense      sensing
 	crossings  []crossing // len = groups*groups
 	settings   UGALSettings
-	vcs        int
-	minimalVC  uint32 // of minimal packets, in the source group
-	localVC    uint32 // of packets that stay in the group
-	detourVC   uint32 // first of Valiant packets
 	flat       bool
 	anyRouter  bool
 	globalHops bool
@@ -100,38 +89,20 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	if err != nil {
 		return nil, err
 	}
-	walk.viaSwitch = set.Intermediate != "group"
-	if walk.viaSwitch && len(walk.at) > 1<<16 {
-		return nil, fmt.Errorf("routing %q handles at most %d switches with intermediate = %q; this topology has %d", name, 1<<16, set.Intermediate, len(walk.at))
+	if err := walk.lead(name, set.Intermediate); err != nil {
+		return nil, err
 	}
 	u := &ugal{
-		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped), vcs: 3,
-		sense: senses[set.Sensing], flat: set.DetourVC == "flat", anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
+		groupWalk: walk, gauge: g, settings: set, crossings: walk.findCrossings(walk.grouped),
+		sense: senses[set.Sensing], anyRouter: set.Intermediate == "any-router", globalHops: set.Weight == "global-hops",
 	}
 	u.idleSuffices = set.Threshold >= 0 && (!walk.choices || walk.hashed)
-	switch {
-	case u.flat && !walk.viaSwitch:
-		return nil, &param.ParamError{Key: "detour_vc", Value: set.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
-	case walk.viaSwitch && !u.flat:
-		u.vcs = 4
-	}
-	u.minimalVC = uint32(u.vcs - 2)
-	u.localVC = u.minimalVC
-	if u.flat {
-		u.localVC = 2
-	}
-	u.classes = u.vcs
+	u.minimalVC, u.localVC = uint32(u.classes-2), uint32(u.classes-2)
 	if u.anyRouter && env.Down != nil {
 		return nil, &param.ParamError{Key: "intermediate", Value: set.Intermediate, Want: `"group" or "router" in a network with faults`}
 	}
-	return u, errors.Join(CheckVCs(name, u.vcs, env), walk.joins(name, true))
+	return u, errors.Join(CheckVCs(name, u.classes, env), walk.joins(name, true))
 }
-
-func (u *ugal) VCs() int { return u.vcs }
-
-func (u *ugal) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (u *ugal) IgnoresTerminals() bool { return !u.hashed }
 
 // remoteGauge is implemented by gauges that read the state of other switches:
 // those of the group, or any.
@@ -310,23 +281,11 @@ func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32,
 
 // Explore implements [fabric.Explorer].
 func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	here, there := u.sourceGroups(&h)
-	switch {
-	case h.State != 0:
-		u.exploreAdvance(vcs, h, 1, yield)
-	case here == there:
-		launchMinimal(&h, u.localVC)
-		u.exploreAdvance(vcs, h, 1, yield)
-	default:
-		minimal := h
-		launchMinimal(&minimal, u.minimalVC)
-		u.exploreAdvance(vcs, minimal, 0, yield)
-		u.exploreDetours(vcs, h, yield)
-	}
+	exploreDetours(u, true, vcs, h, yield)
 }
 
-// exploreAdvance lists what advance could do.
-func (u *ugal) exploreAdvance(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+// exploreOnward implements [detours]: it lists what advance could do.
+func (u *ugal) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	u.explore(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
 		if u.flat && state&detouring != 0 {
 			state &^= levelMask
@@ -336,32 +295,16 @@ func (u *ugal) exploreAdvance(vcs int, h fabric.Head, weight float64, yield func
 	})
 }
 
-// exploreDetours lists the first hops of all Valiant paths that detour draws
-// from. What is chosen depends on the network: no weights.
-func (u *ugal) exploreDetours(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	u.eachIntermediate(&h, func(via uint32) {
-		launchVia(&h, via, u.detourVC)
-		u.exploreAdvance(vcs, h, 0, yield)
-	})
-}
-
-// eachIntermediate lists what drawIntermediate draws from.
-func (u *ugal) eachIntermediate(h *fabric.Head, visit func(via uint32)) {
-	if u.damage != nil {
-		u.eachVia(h, func(via uint32, _ float64) { visit(via) })
+// eachDetour implements [detours]: it lists what drawIntermediate draws from. What is chosen
+// depends on the network.
+func (u *ugal) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	if !u.anyRouter {
+		u.groupWalk.eachDetour(h, visit)
 		return
 	}
-	here, there := u.sourceGroups(h)
-	for group := range int32(u.groups) {
-		if group == here || group == there && !u.anyRouter {
-			continue
-		}
-		if !u.viaSwitch {
-			visit(uint32(group))
-			continue
-		}
-		for _, s := range u.members(int(group)) {
-			visit(uint32(s))
+	for s, at := range u.at {
+		if at.group != u.at[h.Switch].group {
+			visit(viaState(uint32(s), u.detourVC), 0)
 		}
 	}
 }

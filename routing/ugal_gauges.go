@@ -3,6 +3,8 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // UGALGConfig holds the settings of routing "ugal-g".
@@ -185,25 +187,73 @@ func apart(a, b topology.SwitchID) int {
 	return 1
 }
 
-// UGALLConfig holds the settings of routings "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr".
-type UGALLConfig struct{ UGALSettings }
+// UGALLConfig holds the settings of routing "ugal-l".
+type UGALLConfig struct {
+	UGALSettings
+	DetourVC string `toml:"detour_vc" doc:"virtual channel on the way to an intermediate router: rising with each global hop; or as BookSim2's ugal has it, 0 all the way, which can deadlock" choices:"rising|booksim2" deadlocks:"booksim2"`
+}
 
 func init() {
 	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l", c.UGALSettings, env, portGauge{})
+		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vch", c, env, hybridGauge)
 		})
 }
 
-// portGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of whole
-// output ports at the source switch.
-type portGauge struct{}
+// newUGALL makes UGAL-L. BookSim2's "ugal" of dragonflies is
+//
+//	sensing = "credits", weight = "global-hops", threshold = 30,
+//	intermediate = "any-router", detour_vc = "booksim2", decided_at = "switch"
+//
+// Its virtual channels are L0 G0 L0 L1 G2 L2, 3 of them, minimal from L1 on and VC 2 within
+// a group: the first L0 and the second close cycles.
+func newUGALL(c UGALLConfig, env Env) (fabric.Routing, error) {
+	const name = "ugal-l"
+	if c.DetourVC == "rising" {
+		return newUGAL(name, c.UGALSettings, env, portGauge)
+	}
+	if c.Intermediate == "group" {
+		return nil, &param.ParamError{Key: "detour_vc", Value: c.DetourVC, Want: `intermediate = "router" or "any-router": it is there that the virtual channel rises`}
+	}
+	safe := env
+	safe.VCs = 0 // as many as rising ones need
+	u, err := newUGAL(name, c.UGALSettings, safe, portGauge)
+	if err != nil {
+		return nil, err
+	}
+	u.flat, u.classes, u.minimalVC, u.localVC = true, 3, 1, 2
+	return u, CheckVCs(name, u.classes, env)
+}
 
-func (portGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+// outputGauge is UGAL-L (Kim et al., ISCA 2008, section 4.3): the queues of outputs at the
+// source switch, of whole ports or of single virtual channels.
+type outputGauge struct {
+	always bool // single virtual channels
+	shared bool // these where both paths leave by the same port, whose queue does not tell them apart
+}
+
+var (
+	portGauge   = outputGauge{}
+	vcGauge     = outputGauge{always: true} // UGAL-L_VC, section 4.3.1
+	hybridGauge = outputGauge{shared: true} // UGAL-L_VCH, section 4.3.1
+)
+
+func (g outputGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
+	if g.always || g.shared && m.hop.Port == nm.hop.Port {
+		return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
+	}
 	return u.sense.queue(v, m.hop.Port) * m.hops, u.sense.queue(v, nm.hop.Port) * nm.hops
 }
 
-func (portGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+// idle: a virtual channel's queue is part of its port's.
+func (g outputGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
+	if g.always {
+		return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
+	}
 	return u.sense.queue(v, m.hop.Port) == 0
 }
 
@@ -235,7 +285,7 @@ type creditRoundTrip struct {
 }
 
 func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
-	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge{})
+	u, err := newUGAL("ugal-l-cr", c.UGALSettings, env, hybridGauge)
 	if err != nil {
 		return nil, err
 	}
@@ -258,44 +308,128 @@ func (c creditRoundTrip) Needs() fabric.Needs {
 	return needs
 }
 
-func init() {
-	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vc", c.UGALSettings, env, vcGauge{})
-		})
-}
-
-// vcGauge is UGAL-L_VC (Kim et al., ISCA 2008, section 4.3.1): the queues of
-// single virtual channels.
-type vcGauge struct{}
-
-func (vcGauge) costs(u *ugal, v *fabric.View, _ *fabric.Head, m, nm candidate) (int, int) {
-	return u.sense.queueVC(v, m.hop.Port, m.vc()) * m.hops, u.sense.queueVC(v, nm.hop.Port, nm.vc()) * nm.hops
-}
-
-func (vcGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) bool {
-	return u.sense.queueVC(v, m.hop.Port, m.vc()) == 0
-}
-
-func init() {
-	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL()}, func(c UGALLConfig, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vch", c.UGALSettings, env, hybridGauge{})
-		})
-}
-
-// hybridGauge is UGAL-L_VCH (Kim et al., ISCA 2008, section 4.3.1): only where
-// the paths share their first port does its queue not tell them apart, and only
-// there single virtual channels are looked at.
-type hybridGauge struct{}
-
-func (hybridGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
-	if m.hop.Port == nm.hop.Port {
-		return vcGauge{}.costs(u, v, h, m, nm)
+// leastOccupied is the port, relative to first, with the fewest credits outstanding
+// over all of its virtual channels; of several one at random, all equally likely.
+func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random *sim.Stream) uint16 {
+	best, least, equal := ports[0], v.OutstandingAll(first+topology.PortID(ports[0])), 1
+	for _, local := range ports[1:] {
+		switch n := v.OutstandingAll(first + topology.PortID(local)); {
+		case n < least:
+			best, least, equal = local, n, 1
+		case n == least:
+			if equal++; random.IntN(equal) == 0 {
+				best = local
+			}
+		}
 	}
-	return portGauge{}.costs(u, v, h, m, nm)
+	return best
 }
 
-func (hybridGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
-	return portGauge{}.idle(u, v, h, m) // a virtual channel's queue is part of it
+// UGALQueues are the settings of UGAL outside of groups: what is compared, and where.
+type UGALQueues struct {
+	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`
+	Threshold  int    `toml:"threshold" doc:"offset T: minimal if q_m*H_m <= q_nm*H_nm + T" unit:"flits" min:"-1000000" max:"1000000"`
+	Candidates int    `toml:"candidates" doc:"Valiant paths drawn for each packet; the best is compared" min:"1" max:"64"`
+	Decision   string `toml:"decision" doc:"decisions of a cycle at a switch: greedy, all of them see the queues at its beginning; sequential, each sees those made before it" choices:"greedy|sequential"`
+	DecidedAt  string `toml:"decided_at" doc:"where: at the terminal, a cycle before the packet enters its channel; or at the switch, as the packet arrives" choices:"terminal|switch"`
+}
+
+func defaultQueues() UGALQueues {
+	return UGALQueues{Sensing: "waiting", Candidates: 1, Decision: "greedy", DecidedAt: "terminal"}
+}
+
+// queueReader is what a routing with these settings tells the fabric.
+type queueReader struct {
+	queues UGALQueues
+	sense  sensing
+}
+
+func newQueueReader(queues UGALQueues) queueReader {
+	return queueReader{queues, senses[queues.Sensing]}
+}
+
+// Needs implements [fabric.Needer].
+func (q queueReader) Needs() fabric.Needs {
+	needs := q.sense.needs()
+	needs.Departs = q.queues.DecidedAt == "terminal"
+	needs.Greedy = q.queues.Decision == "greedy" && !needs.Departs
+	return needs
+}
+
+// sensing is what the UGAL family takes for the length of an output's queue.
+type sensing uint8
+
+const (
+	// senseWaiting counts the flits in the switch that wait for the output.
+	// Congestion further on shows when the buffer there is full and flits
+	// begin to wait here (Kim et al., ISCA 2008, section 4.3).
+	senseWaiting sensing = iota
+	// senseCredits counts the credits that are out: flits on the channel and
+	// in the buffer behind it, and credits on their way back. An idle channel
+	// with a long round trip counts its load times the round trip.
+	senseCredits
+	// senseBoth adds the two, flits behind the crossbar counted once.
+	senseBoth
+)
+
+// needs is what reading it takes.
+func (s sensing) needs() fabric.Needs {
+	return fabric.Needs{Queues: s != senseCredits, Credits: true, Crossed: s == senseBoth}
+}
+
+var senses = map[string]sensing{"waiting": senseWaiting, "credits": senseCredits, "both": senseBoth}
+
+// queue is the queue length of a whole output port.
+func (s sensing) queue(v *fabric.View, p topology.PortID) int {
+	switch s {
+	case senseWaiting:
+		return v.WaitingAll(p)
+	case senseCredits:
+		return v.OutstandingAll(p)
+	}
+	n := 0
+	for vc := range v.VCs() {
+		n += s.queueVC(v, p, vc)
+	}
+	return n
+}
+
+// queueVC is the queue length of one virtual channel of an output port.
+func (s sensing) queueVC(v *fabric.View, p topology.PortID, vc int) int {
+	switch s {
+	case senseWaiting:
+		return v.Waiting(p, vc)
+	case senseCredits:
+		return v.Outstanding(p, vc)
+	}
+	// A flit behind the crossbar has taken its credit.
+	return v.Waiting(p, vc) - v.Crossed(p, vc) + v.Outstanding(p, vc)
+}
+
+// queues are the queue lengths of a switch that a decision compares many of.
+type queues struct {
+	view   *fabric.View
+	random *sim.Stream
+	sense  sensing
+	first  topology.PortID // of the switch
+	known  []int32         // by port of the switch; nil: each is looked at
+}
+
+// queuesAt are the queues of a switch. Credits move between decisions that are made
+// together no more than the clock does, and are summed up once for all of them; who waits
+// changes with each.
+func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchID) queues {
+	q := queues{view: v, random: v.Random(at), sense: s, first: g.PortStart[at]}
+	if s == senseCredits {
+		q.known = v.OutstandingPorts(at)
+	}
+	return q
+}
+
+// of is the queue length of a port.
+func (q *queues) of(p topology.PortID) int {
+	if q.known != nil {
+		return int(q.known[p-q.first])
+	}
+	return q.sense.queue(q.view, p)
 }

@@ -6,6 +6,93 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
+// pathUGAL is UGAL-L (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4.3; on
+// low-diameter graphs Besta and Hoefler, SC 2014) on coordinates and on any graph: a packet
+// goes minimally, or by a path of Valiant routing if
+//
+//	q_m * H_m > q_nm * H_nm + T
+//
+// for the best of the detours drawn, q the queue of the first port of a path and H its
+// number of hops.
+//
+// Deadlock: as Valiant routing. On coordinates minimal packets are in the second phase from
+// the start, on any graph they start at class 0, too.
+type pathUGAL struct {
+	measuredDetours
+	queueReader
+}
+
+// measuredDetours are detours whose paths are known at the source.
+type measuredDetours interface {
+	detours
+	// first is the first port of the path on which a packet at its source starts in a
+	// state, and the path's number of hops.
+	first(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, hops int)
+	// leave moves on a packet that has just been decided, for that port.
+	leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop
+}
+
+// Needs implements [fabric.Needer].
+func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
+
+// Depart implements [fabric.Departer].
+func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	u.decide(v, h)
+	return v.AllVCs()
+}
+
+// Route implements [fabric.Routing].
+func (u *pathUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	if h.State == 0 {
+		if port, ok := u.decide(v, h); ok {
+			return u.leave(v, h, port)
+		}
+	}
+	return u.onward(v, h)
+}
+
+// decide starts a packet at its source on the path chosen, whose first port it
+// returns; ok is false if the packet stays at its switch.
+func (u *pathUGAL) decide(v *fabric.View, h *fabric.Head) (first topology.PortID, ok bool) {
+	best, alone := u.direct(h)
+	if h.State = best; alone {
+		return topology.NoPort, false
+	}
+	first, cost := u.cost(v, h, best)
+	gain := u.queues.Threshold
+	if cost <= gain { // no detour costs less than nothing
+		return first, true
+	}
+	for range u.queues.Candidates {
+		state, ok := u.drawDetour(h, v.Random(h.Switch))
+		if !ok {
+			continue
+		}
+		if port, detour := u.cost(v, h, state); cost-detour > gain {
+			best, first, gain = state, port, cost-detour
+		}
+	}
+	h.State = best
+	return first, true
+}
+
+// cost is the product of queue and hops for the path of a packet that starts in a state.
+func (u *pathUGAL) cost(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, cost int) {
+	port, hops := u.first(v, h, state)
+	return port, u.sense.queue(v, port) * hops
+}
+
+// Explore implements [fabric.Explorer].
+func (u *pathUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	exploreDetours(u.measuredDetours, true, vcs, h, yield)
+}
+
+// Stages implements [Staged].
+func (u *pathUGAL) Stages() (fabric.Routing, []Stage) {
+	_, stages := u.goals(true)
+	return u, stages
+}
+
 // AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or
 // coordinates.
 type AnyUGALConfig struct {
@@ -19,23 +106,13 @@ func init() {
 		AnyUGALConfig{defaultQueues(), "paths", defaultPaths("random", false)}, newAnyUGAL)
 }
 
-// anyUGAL is UGAL-L (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4.3; on
-// low-diameter graphs Besta and Hoefler, SC 2014) on any graph: a packet goes by the
-// table's path, or by a path of [anyVal] if
-//
-//	q_m * H_m > q_nm * H_nm + T
-//
-// for the best of the detours drawn, q the queue of the first port of a path and H its
-// number of hops. Ties between next hops are resolved before queues are compared, and
-// anew as the packet leaves where it is decided at its terminal.
-//
-// Deadlock: as anyVal; minimal packets start at class 0, too. hop_vcs = "any" can
-// deadlock. With candidates = 4, sensing = "credits" and hop_vcs = "any" this is
-// "ugallnew" of the BookSim that PolarFly was published with, on graphs of girth 5,
-// where its guess of distances is right.
-type anyUGAL struct {
+// measuredLegs are a [legWalk] with the lengths of its paths. Ties between next hops are
+// resolved before queues are compared, and anew as the packet leaves where it is decided at
+// its terminal. hop_vcs = "any" can deadlock; with candidates = 4 and sensing = "credits" it
+// is "ugallnew" of the BookSim that PolarFly was published with, on graphs of girth 5, where
+// its guess of distances is right.
+type measuredLegs struct {
 	*legWalk
-	queueReader
 	weight []uint8 // len = switches*leaves: hops that paths are taken for
 }
 
@@ -44,20 +121,19 @@ func newAnyUGAL(config AnyUGALConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &anyUGAL{walk, newQueueReader(config.UGALQueues), walk.length}
+	legs := &measuredLegs{walk, walk.length}
 	if config.Lengths == "shortest" && config.NextHops != "" {
-		shortest := defaultPaths("one", false)
-		paths, err := newHopPaths("ugal-l", shortest, env, true)
+		paths, err := newHopPaths("ugal-l", defaultPaths("one", false), env, true)
 		if err != nil {
 			return nil, err
 		}
-		u.weight = paths.length
+		legs.weight = paths.length
 	}
-	return u, nil
+	return &pathUGAL{legs, newQueueReader(config.UGALQueues)}, nil
 }
 
 // UnusedSettings implements [param.Skipper].
-func (u *anyUGAL) UnusedSettings() []string {
+func (u *measuredLegs) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.NextHops == "" {
 		unused = append(unused, "lengths")
@@ -65,76 +141,23 @@ func (u *anyUGAL) UnusedSettings() []string {
 	return unused
 }
 
-// Depart implements [fabric.Departer].
-func (u *anyUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	u.decide(v, h)
-	return v.AllVCs()
+// first implements [measuredDetours].
+func (u *measuredLegs) first(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, hops int) {
+	there, before := u.column[h.Dst], h.State
+	h.State = state
+	to := u.target(h)
+	port = u.graph.PortStart[h.Switch] + topology.PortID(u.choose(v, h, u.to(h.Switch, to), u.key(h)))
+	h.State = before
+	hops = int(u.weight[int(h.Switch)*u.leaves+int(to)])
+	if to != there {
+		hops += int(u.weight[int(u.via[to])*u.leaves+int(there)])
+	}
+	return port, hops
 }
 
-// Route implements [fabric.Routing].
-func (u *anyUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if h.State == 0 {
-		local, ok := u.decide(v, h)
-		if ok {
-			return u.take(h, local, v.VCs())
-		}
-	}
-	return u.next(v, h)
-}
-
-// decide starts a packet at its source on the path chosen, whose first port it
-// returns; ok is false if the packet stays at its switch.
-func (u *anyUGAL) decide(v *fabric.View, h *fabric.Head) (local uint16, ok bool) {
-	h.State = direct()
-	there := u.column[h.Dst]
-	if u.leaf[h.Switch] == there {
-		return 0, false
-	}
-	best := h.State
-	local, cost := u.cost(v, h, there, int(u.hopsTo(h.Switch, there)))
-	gain := u.queues.Threshold
-	if cost <= gain { // no detour costs less than nothing
-		return local, true
-	}
-	for range u.queues.Candidates {
-		column, ok := u.drawVia(h, v.Random(h.Switch))
-		if !ok {
-			break
-		}
-		h.State = over(column)
-		port, detour := u.cost(v, h, column, int(u.hopsTo(h.Switch, column))+int(u.hopsTo(u.via[column], there)))
-		if cost-detour > gain {
-			best, local, gain = h.State, port, cost-detour
-		}
-	}
-	h.State = best
-	return local, true
-}
-
-// hopsTo is the length of a path to a leaf.
-func (u *anyUGAL) hopsTo(s topology.SwitchID, column int32) uint8 {
-	return u.weight[int(s)*u.leaves+int(column)]
-}
-
-// cost is the product of queue and hops for a path of a started packet to a leaf.
-func (u *anyUGAL) cost(v *fabric.View, h *fabric.Head, column int32, hops int) (local uint16, cost int) {
-	local = u.choose(v, h, u.to(h.Switch, column), u.key(h))
-	return local, u.sense.queue(v, u.graph.PortStart[h.Switch]+topology.PortID(local)) * hops
-}
-
-// Explore implements [fabric.Explorer].
-func (u *anyUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State != 0 {
-		u.exploreNext(vcs, h, 1, yield)
-		return
-	}
-	h.State = direct()
-	if u.leaf[h.Switch] == u.column[h.Dst] {
-		u.exploreNext(vcs, h, 1, yield)
-		return
-	}
-	u.exploreNext(vcs, h, 0, yield)
-	u.exploreDetours(vcs, h, 0, yield)
+// leave implements [measuredDetours].
+func (u *measuredLegs) leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop {
+	return u.take(h, uint16(port-u.graph.PortStart[h.Switch]), v.VCs())
 }
 
 // GridUGALConfig holds the settings of routing "ugal-l" on grids.
@@ -158,146 +181,78 @@ func init() {
 	})
 }
 
-// gridUGAL is UGAL-L (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4.3) on a
-// grid or a HyperX: a packet goes in dimension order, or by a path of [gridVal] if
-//
-//	q_m * H_m > q_nm * H_nm + T
-//
-// for the best of the detours drawn, q the queue of the first port of a path and H its
-// number of hops. An intermediate switch that is the source's or the destination's is
-// no detour.
-//
-// Deadlock: as gridVal; minimal packets are in the second phase from the start: 2
-// virtual channels, 4 on tori.
+// measuredPhases are a [phaseWalk] for UGAL: an intermediate switch that is the source's or
+// the destination's is no detour.
 //
 // BookSim2's "ugal" of the flattened butterfly is through = "aligned", threshold = 2,
 // sensing = "credits".
-type gridUGAL struct {
-	*gridVal
-	queueReader
+type measuredPhases struct {
+	*phaseWalk
+	axes    *axes
 	aligned bool
-	space   coordinates
-	numbers []topology.SwitchID // by place: the coordinates as digits, the first the lowest
-}
-
-// coordinates is what alignment is a matter of.
-type coordinates interface {
-	topology.Topology
-	Dims() []int
-	Coordinate(s topology.SwitchID, d int) int
 }
 
 func newGridUGAL(config GridUGALConfig, env Env) (fabric.Routing, error) {
-	val, err := newGridVal("ugal-l", config.Rule, true, env)
+	walk, err := newPhaseWalk("ugal-l", config.Rule, true, env)
 	if err != nil {
 		return nil, err
 	}
-	u := &gridUGAL{gridVal: val, queueReader: newQueueReader(config.UGALQueues), aligned: config.Through == "aligned", space: env.Topology.(coordinates)}
-	u.numbers = make([]topology.SwitchID, val.graph.Switches())
-	for s := range topology.SwitchID(val.graph.Switches()) {
-		u.numbers[u.place(func(d int) int { return u.space.Coordinate(s, d) })] = s
-	}
-	return u, nil
+	return &pathUGAL{&measuredPhases{walk, walk.axes(), config.Through == "aligned"}, newQueueReader(config.UGALQueues)}, nil
 }
 
-// place is the number that some coordinates are the digits of.
-func (u *gridUGAL) place(coordinate func(d int) int) int {
-	number, stride := 0, 1
-	for d, size := range u.space.Dims() {
-		number += stride * coordinate(d)
-		stride *= size
-	}
-	return number
+// direct implements [detours].
+func (u *measuredPhases) direct(h *fabric.Head) (state uint32, alone bool) {
+	return gridStarted | secondPhase, u.home[h.Dst] == h.Switch
 }
 
-// Depart implements [fabric.Departer].
-func (u *gridUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
-	h.State = u.decide(v, h)
-	return v.AllVCs()
-}
-
-// Route implements [fabric.Routing].
-func (u *gridUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if h.State == 0 {
-		h.State = u.decide(v, h)
-	}
-	return u.route(h, v.VCs(), v.Random(h.Switch))
-}
-
-// decide is the state in which a packet starts.
-func (u *gridUGAL) decide(v *fabric.View, h *fabric.Head) uint32 {
-	best, end := gridStarted|secondPhase, u.home[h.Dst]
-	if end == h.Switch {
-		return best
-	}
-	random := v.Random(h.Switch)
-	cost := u.queue(v, h, end, random) * u.apart(h.Switch, end)
-	gain := u.queues.Threshold
-	if cost <= gain { // no detour costs less than nothing
-		return best
-	}
-	for range u.queues.Candidates {
-		via := u.draw(h.Switch, end, random)
-		if via == h.Switch || via == end {
-			continue
-		}
-		if detour := u.queue(v, h, via, random) * (u.apart(h.Switch, via) + u.apart(via, end)); cost-detour > gain {
-			best, gain = gridStarted|fabric.NonMinimal|uint32(via), cost-detour
-		}
-	}
-	return best
-}
-
-// queue is that of the first port from a packet's source to a switch.
-func (u *gridUGAL) queue(v *fabric.View, h *fabric.Head, to topology.SwitchID, random *sim.Stream) int {
-	head := *h
-	port, _, _ := u.next(&head, to, true, random)
-	return u.sense.queue(v, port)
-}
-
-// draw is an intermediate switch; all that are allowed are equally likely.
-func (u *gridUGAL) draw(from, to topology.SwitchID, random *sim.Stream) topology.SwitchID {
+// drawDetour implements [detours]; all switches that are allowed are equally likely.
+func (u *measuredPhases) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	if !u.aligned {
-		return topology.SwitchID(random.IntN(u.graph.Switches()))
+		state, _ = u.phaseWalk.drawDetour(h, random)
+		return state, state&fabric.NonMinimal != 0
 	}
-	return u.numbers[u.place(func(d int) int {
-		at := u.space.Coordinate(from, d)
-		if at != u.space.Coordinate(to, d) {
-			at = random.IntN(u.space.Dims()[d])
+	place, there := 0, u.axes.place(u.home[h.Dst])
+	for d, at := range u.axes.place(h.Switch) {
+		if at != there[d] {
+			at = int32(random.IntN(int(u.axes.sizes[d])))
 		}
-		return at
-	})]
+		place += int(at) * u.axes.strides[d]
+	}
+	state = u.over(h, u.axes.numbers[place])
+	return state, state&fabric.NonMinimal != 0
 }
 
-// Explore implements [fabric.Explorer].
-func (u *gridUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State != 0 {
-		u.step(vcs, h, 1, yield)
-		return
-	}
-	end := u.home[h.Dst]
-	h.State = gridStarted | secondPhase
-	if end == h.Switch {
-		u.step(vcs, h, 1, yield)
-		return
-	}
-	u.step(vcs, h, 0, yield)
-	for via := range topology.SwitchID(u.graph.Switches()) {
-		if via != h.Switch && via != end && (!u.aligned || u.between(h.Switch, via, end)) {
-			h.State = gridStarted | fabric.NonMinimal | uint32(via)
-			u.step(vcs, h, 0, yield)
+// eachDetour implements [detours].
+func (u *measuredPhases) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	here, there := u.axes.place(h.Switch), u.axes.place(u.home[h.Dst])
+	u.phaseWalk.eachDetour(h, func(state uint32, share float64) {
+		if state&fabric.NonMinimal == 0 {
+			return
 		}
-	}
+		if u.aligned {
+			for d, at := range u.axes.place(topology.SwitchID(state & gridVia)) {
+				if at != here[d] && there[d] == here[d] {
+					return
+				}
+			}
+		}
+		visit(state, share)
+	})
 }
 
-// between tells whether a switch differs from the source only in dimensions in which
-// the destination does.
-func (u *gridUGAL) between(from, via, to topology.SwitchID) bool {
-	for d := range u.space.Dims() {
-		at := u.space.Coordinate(from, d)
-		if u.space.Coordinate(via, d) != at && u.space.Coordinate(to, d) == at {
-			return false
-		}
+// first implements [measuredDetours].
+func (u *measuredPhases) first(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, hops int) {
+	to, end := u.home[h.Dst], u.home[h.Dst]
+	if state&secondPhase == 0 {
+		to = topology.SwitchID(state & gridVia)
 	}
-	return true
+	before := h.State
+	port, _, _ = u.next(h, to, true, v.Random(h.Switch))
+	h.State = before
+	return port, u.apart(h.Switch, to) + u.apart(to, end)
+}
+
+// leave implements [measuredDetours].
+func (u *measuredPhases) leave(v *fabric.View, h *fabric.Head, _ topology.PortID) fabric.Hop {
+	return u.onward(v, h)
 }

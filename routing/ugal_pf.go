@@ -96,7 +96,7 @@ func (u *ugalPF) Needs() fabric.Needs {
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
-	if hop := u.next(v, h); u.choosesVC(h, hop.Port) {
+	if hop := u.onward(v, h); u.choosesVC(h, hop.Port) {
 		decided |= u.emptiestVC(v, hop.Port) + 1
 	}
 	h.State = decided
@@ -112,7 +112,7 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if u.counted == 0 {
 		noted, h.State = h.State&legHops, h.State&^legHops
 	}
-	hop := u.next(v, h)
+	hop := u.onward(v, h)
 	switch {
 	case !u.choosesVC(h, hop.Port):
 	case noted > 0:
@@ -240,51 +240,41 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 
 // Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State != 0 {
-		u.exploreNext(vcs, h, 1, yield)
-		return
-	}
-	here, there := u.leaf[h.Switch], u.column[h.Dst]
-	step := func(state uint32, share float64) {
-		head := h
-		head.State = state
-		u.exploreNext(vcs, head, share, func(hop fabric.Hop, after uint32, weight float64) {
-			if !u.choosesVC(&h, hop.Port) {
-				yield(hop, after, weight)
-				return
-			}
-			for set := hop.VCs; set != 0; set &= set - 1 {
-				yield(fabric.Hop{Port: hop.Port, VCs: 1 << bits.TrailingZeros32(set)}, after, weight)
-			}
-		})
-	}
-	if here == there {
-		step(direct(), 1)
-		return
-	}
-	step(direct(), 0)
-	u.detours(here, there, func(column int32) { step(over(column), 0) })
+	exploreDetours(u, true, vcs, h, yield)
 }
 
-// detours lists the intermediate switches of packets from one leaf to another.
-func (u *ugalPF) detours(here, there int32, visit func(column int32)) {
-	s := u.via[here]
+// exploreOnward implements [detours].
+func (u *ugalPF) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
+	u.legWalk.exploreOnward(vcs, h, share, func(hop fabric.Hop, after uint32, weight float64) {
+		if !u.choosesVC(&h, hop.Port) {
+			yield(hop, after, weight)
+			return
+		}
+		for set := hop.VCs; set != 0; set &= set - 1 {
+			yield(fabric.Hop{Port: hop.Port, VCs: 1 << bits.TrailingZeros32(set)}, after, weight)
+		}
+	})
+}
+
+// eachDetour implements [detours].
+func (u *ugalPF) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
+	here, there := u.leaf[h.Switch], u.column[h.Dst]
 	switch {
-	case !u.adjacent(s, there):
-		for _, n := range u.near[s] {
-			visit(n.column)
+	case !u.adjacent(h.Switch, there):
+		for _, n := range u.near[h.Switch] {
+			visit(over(n.column), 0)
 		}
 	case u.settings.Reading == "sst":
 		for column := range int32(u.leaves) {
 			if column != here {
-				visit(column)
+				visit(over(column), 0)
 			}
 		}
 	default:
-		for _, n := range u.near[s] {
+		for _, n := range u.near[h.Switch] {
 			for _, beyond := range u.near[u.via[n.column]] {
 				if beyond.column != here && beyond.column != there {
-					visit(beyond.column)
+					visit(over(beyond.column), 0)
 				}
 			}
 		}

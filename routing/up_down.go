@@ -18,9 +18,8 @@ import (
 // dependencies close a cycle.
 type ranking struct {
 	*portSets
-	ends  []topology.SwitchID // leaves, by column
-	order []topology.SwitchID
-	rank  []int32 // len = switches: place in the order
+	rank   []int32     // len = switches: place in the order
+	phases [2]portSets // shortest allowed paths, of packets in each phase
 }
 
 const (
@@ -32,27 +31,17 @@ const (
 // farthest leaf is the nearest (the lowest number of several).
 func newRanking(x *portSets, root int) *ranking {
 	g := x.graph
-	r := &ranking{portSets: x, rank: make([]int32, g.Switches()), ends: make([]topology.SwitchID, x.leaves)}
-	for s, column := range x.leaf {
-		if column >= 0 {
-			r.ends[column] = topology.SwitchID(s)
-		}
-	}
+	r := &ranking{portSets: x, rank: make([]int32, g.Switches())}
 	if root < 0 {
 		root = r.center()
 	}
 	row := g.DistancesFrom(topology.SwitchID(root), nil)
-	r.order = make([]topology.SwitchID, g.Switches())
-	for s := range r.order {
-		r.order[s] = topology.SwitchID(s)
+	order := make([]int, g.Switches())
+	for s := range order {
+		order[s] = s
 	}
-	slices.SortFunc(r.order, func(a, b topology.SwitchID) int {
-		if row[a] != row[b] {
-			return int(row[a]) - int(row[b])
-		}
-		return int(a) - int(b)
-	})
-	for i, s := range r.order {
+	slices.SortStableFunc(order, func(a, b int) int { return int(row[a]) - int(row[b]) })
+	for i, s := range order {
 		r.rank[s] = int32(i)
 	}
 	return r
@@ -66,114 +55,54 @@ func (r *ranking) center() int {
 	w.along(nil)
 	w.reached = func(_ int, s topology.SwitchID, _ int, _ uint64, hops int) { farthest[s] = max(farthest[s], hops) }
 	w.run(func(s int, _ topology.SwitchID) error { // never an error
-		farthest[s] = never
+		farthest[s] = math.MaxInt
 		return nil
 	})
 	return slices.Index(farthest, slices.Min(farthest))
 }
 
-// never is more hops than any path has.
-const never = math.MaxInt32 / 2
-
-// legalHops are the hops of the shortest allowed path from each switch to a leaf, by
-// phase.
-type legalHops [2][]int32
-
-// measure finds the hops to a leaf. Paths down lead to later switches, so that the
-// last switches come first; paths that go up first lead to earlier ones.
-func (r *ranking) measure(leaf topology.SwitchID, hops *legalHops) {
-	for phase := range hops {
-		if hops[phase] == nil {
-			hops[phase] = make([]int32, len(r.rank))
+// search is for the shortest allowed paths by the cables that are not down; to be run.
+func (r *ranking) search(down *topology.Down) *widely {
+	r.phases = [2]portSets{*r.portSets, *r.portSets}
+	w := newWidely(&r.phases[phaseUp], &r.phases[phaseDown])
+	w.along(down)
+	n, ports := r.graph.Switches(), r.graph.NumPorts()
+	for p, s := range r.graph.PortSwitch {
+		up, down := &w.peers[phaseUp*ports+p], &w.peers[phaseDown*ports+p]
+		if *down = -1; *up >= 0 && !r.climbs(s, topology.SwitchID(*up)) {
+			*up += int32(phaseDown * n)
+			*down = *up
 		}
 	}
-	visit := func(phase int, s topology.SwitchID) {
-		least := int32(never)
-		if s == leaf {
-			least = 0
-		} else {
-			first, end := r.graph.Ports(s)
-			for p := first; p < end; p++ {
-				least = min(least, r.beyond(phase, s, p, hops)+1)
-			}
-		}
-		hops[phase][s] = min(least, never)
-	}
-	for _, s := range slices.Backward(r.order) {
-		visit(phaseDown, s)
-	}
-	for _, s := range r.order {
-		visit(phaseUp, s)
-	}
+	return w
 }
 
-// beyond is the number of hops from the other end of port p of switch s, for a packet
-// that is in some phase at s; never, where it may not or need not go.
-func (r *ranking) beyond(phase int, s topology.SwitchID, p topology.PortID, hops *legalHops) int32 {
-	peer, ok := r.graph.PeerPort(p)
-	if !ok {
-		return never
-	}
-	t := r.graph.PortSwitch[peer]
-	switch down := r.rank[t] > r.rank[s]; {
-	case down:
-		return hops[phaseDown][t]
-	case phase == phaseUp:
-		return hops[phaseUp][t]
-	}
-	return never
-}
+// climbs tells whether a cable from one switch to another leads up.
+func (r *ranking) climbs(from, to topology.SwitchID) bool { return r.rank[to] < r.rank[from] }
 
 // phase is that of a packet at a switch that it has come to by a port.
 func (r *ranking) phase(h *fabric.Head) int {
-	if before, ok := r.graph.PeerPort(h.In); ok && r.rank[r.graph.PortSwitch[before]] < r.rank[h.Switch] {
+	if before, ok := r.graph.PeerPort(h.In); ok && r.climbs(h.Switch, r.graph.PortSwitch[before]) {
 		return phaseDown
 	}
 	return phaseUp
 }
 
+// ways lists the ports that a packet may leave by, relative to the switch's first.
+func (r *ranking) ways(h *fabric.Head) []uint16 {
+	return r.phases[r.phase(h)].to(h.Switch, r.column[h.Dst])
+}
+
 // upDown is up*/down* routing as an escape function: of the shortest allowed paths,
 // each (switch, destination) has one, chosen by a hash.
-//
-// Memory: 4 bytes for each (switch, switch with terminals).
-type upDown struct {
-	*ranking
-	port [2][]uint16 // by phase, len = switches*leaves: ports relative to the switch's first; noLocal: none
-}
-
-const noLocal = math.MaxUint16
+type upDown struct{ *ranking }
 
 func newUpDown(x *portSets) *upDown {
-	u := &upDown{ranking: newRanking(x, -1)}
-	var hops legalHops
-	for phase := range u.port {
-		u.port[phase] = make([]uint16, len(u.rank)*u.leaves)
-	}
-	for _, leaf := range u.ends {
-		u.measure(leaf, &hops)
-		for phase := range u.port {
-			for s := range u.rank {
-				u.port[phase][s*u.leaves+int(u.leaf[leaf])] = u.one(phase, topology.SwitchID(s), leaf, &hops)
-			}
-		}
-	}
+	u := &upDown{newRanking(x, -1)}
+	w := u.search(nil)
+	w.one, w.byNumber = true, true
+	w.run(func(int, topology.SwitchID) error { return nil }) // never an error
 	return u
-}
-
-// one is one of the ports by which a path leads on to a leaf.
-func (u *upDown) one(phase int, s, leaf topology.SwitchID, hops *legalHops) uint16 {
-	least := hops[phase][s]
-	if s == leaf || least >= never {
-		return noLocal
-	}
-	var ways []uint16
-	first, end := u.graph.Ports(s)
-	for p := first; p < end; p++ {
-		if u.beyond(phase, s, p, hops)+1 == least {
-			ways = append(ways, uint16(p-first))
-		}
-	}
-	return ways[spread(uint32(s)*0x9e3779b1+uint32(leaf), len(ways))]
 }
 
 func (u *upDown) vcs() int { return 1 }
@@ -185,8 +114,7 @@ func (u *upDown) next(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uin
 	if !fresh {
 		phase = u.phase(h)
 	}
-	local := u.port[phase][int(h.Switch)*u.leaves+int(u.column[h.Dst])]
-	return u.graph.PortStart[h.Switch] + topology.PortID(local), oneVC(0, vcs)
+	return u.graph.PortStart[h.Switch] + topology.PortID(u.phases[phase].to(h.Switch, u.column[h.Dst])[0]), oneVC(0, vcs)
 }
 
 // UpDownConfig holds the settings of routing "up-down".
@@ -214,8 +142,8 @@ func init() {
 //
 // Memory: that of two portSets.
 type upDownStar struct {
+	plain
 	*ranking
-	phases   [2]portSets
 	settings UpDownConfig
 }
 
@@ -231,43 +159,20 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	if err := sets.connected(name); err != nil {
 		return nil, err
 	}
-	u := &upDownStar{ranking: newRanking(sets, config.Root), phases: [2]portSets{*sets, *sets}, settings: config}
-	w := newWidely(&u.phases[phaseUp], &u.phases[phaseDown])
+	u := &upDownStar{ranking: newRanking(sets, config.Root), settings: config}
+	w := u.search(nil)
 	w.one = config.Ties == "one"
-	n, ports := u.graph.Switches(), u.graph.NumPorts()
-	for p, s := range u.graph.PortSwitch {
-		up, down := &w.peers[phaseUp*ports+p], &w.peers[phaseDown*ports+p]
-		*up, *down = -1, -1
-		peer, ok := u.graph.PeerPort(topology.PortID(p))
-		if !ok {
-			continue
-		}
-		if t := u.graph.PortSwitch[peer]; u.rank[t] > u.rank[s] {
-			*down = int32(phaseDown*n) + int32(t)
-			*up = *down
-		} else {
-			*up = int32(phaseUp*n) + int32(t)
-		}
-	}
 	// From anywhere a packet that may go up has a path, over the root if need be.
 	err = w.run(func(int, topology.SwitchID) error { return nil })
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
+// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
-
-func (u *upDownStar) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
-
-func (u *upDownStar) IgnoresTerminals() bool { return true }
 
 // Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs {
 	return fabric.Needs{Credits: u.settings.Ties == "least-occupied"}
-}
-
-// ways lists the ports that a packet may leave by, relative to the switch's first.
-func (u *upDownStar) ways(h *fabric.Head) []uint16 {
-	return u.phases[u.phase(h)].to(h.Switch, u.column[h.Dst])
 }
 
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

@@ -95,7 +95,7 @@ func (c *Config) network() (m Counterpart, err error) {
 				return m, refusal(fmt.Sprintf("num_vcs = %d: ugal wants 3", vcs))
 			}
 			m.CanDeadlock = true
-			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"flat\"\ndecided_at = \"switch\"\n"
+			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"booksim2\"\ndecided_at = \"switch\"\n"
 		}
 	default:
 		for _, known := range []string{"mesh", "torus", "fattree", "dragonflynew"} {

@@ -35,7 +35,7 @@ func TestExperiment(t *testing.T) {
 		{"fat tree", "topology = fattree; k = 4; n = 3; routing_function = nca;", []string{"m = [4, 4, 4]\nw = [1, 4, 4]\n", "type = \"nca\"\nup = \"random\"\n"}, false},
 		{"dragonfly", "topology = dragonflynew; k = 2; n = 1; routing_function = min; num_vcs = 3; traffic = bad_dragon;",
 			[]string{"p = 2\na = 4\nh = 2\n", "[channel.local]\nlatency = \"10ns\"", "[channel.global]\nlatency = \"100ns\"", "pattern = \"worst-case\"\npacket_flits = 1\n"}, false},
-		{"UGAL", "topology = dragonflynew; k = 2; n = 1; routing_function = ugal; num_vcs = 3;", []string{"threshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"flat\"\n"}, true},
+		{"UGAL", "topology = dragonflynew; k = 2; n = 1; routing_function = ugal; num_vcs = 3;", []string{"threshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"booksim2\"\n"}, true},
 		{"patterns", mesh + "traffic = neighbor;", []string{"pattern = \"neighbour\"\npacket_flits = 1\n\n"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

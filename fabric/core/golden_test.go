@@ -129,7 +129,7 @@ func goldenCases() []goldenCase {
 	ugal := func(decidedAt, decision string) func(testing.TB) network {
 		return func(t testing.TB) network {
 			n := dragonflyNetwork(t, "ugal-l-vch", 2, 4, 2)
-			r, err := param.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALLConfig) {
+			r, err := param.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALSettings) {
 				c.DecidedAt, c.Decision = decidedAt, decision
 			})
 			if err != nil {

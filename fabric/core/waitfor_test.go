@@ -65,7 +65,7 @@ func TestDeadlocks(t *testing.T) {
 		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
 			func(c *routing.ValConfig) {}), 2, 4, nil},
 		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
-			func(c *routing.UGALLConfig) {}), 2, 4, nil},
+			func(c *routing.UGALSettings) {}), 2, 4, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			certificate, g := c.net.dependencyGraph(t, c.vcs)

@@ -233,12 +233,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		}
 		return SwitchID(i)
 	}
-	b := NewBuilder(len(r.names), classes(r.classNames...)...)
-	for s := range r.names {
-		for range terminals {
-			b.AddTerminal(SwitchID(s), 0)
-		}
-	}
+	b := withTerminals(len(r.names), terminals, classes(r.classNames...)...)
 	for _, c := range r.cables {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}

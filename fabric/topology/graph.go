@@ -2,6 +2,9 @@ package topology
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -191,3 +194,242 @@ type Channel struct {
 
 // Dependency says that a packet may hold Held while it waits for Wanted.
 type Dependency struct{ Held, Wanted Channel }
+
+// Builder collects switches, terminals and cables and freezes them into a
+// [Graph]. The ports of a switch are numbered in the order in which its cables
+// are added, or as [Builder.AddTerminalAt] and [Builder.AddLinkAt] say;
+// terminals are numbered in the order in which they are added. Misuse by
+// generators panics; importers check their input first.
+type Builder struct {
+	classes   []Class
+	ports     [][]builderPort // per switch
+	terminals []builderEnd    // switch and local port of each terminal
+}
+
+type builderEnd struct {
+	sw   SwitchID
+	port int32 // local
+}
+
+type builderPort struct {
+	end      builderEnd // other end, if a switch
+	terminal int32      // other end, if >= 0
+	class    ClassID
+	cabled   bool // false: a gap that Freeze closes
+}
+
+// NewBuilder starts a graph of so many switches with the given channel
+// classes.
+func NewBuilder(switches int, classes ...Class) *Builder {
+	return &Builder{classes: classes, ports: make([][]builderPort, switches)}
+}
+
+// AddTerminal hangs a new terminal from switch s, at its next port.
+func (b *Builder) AddTerminal(s SwitchID, class ClassID) TerminalID {
+	return b.AddTerminalAt(s, len(b.ports[s]), class)
+}
+
+// AddTerminalAt hangs a new terminal from local port `port` of switch s, which
+// must be free.
+func (b *Builder) AddTerminalAt(s SwitchID, port int, class ClassID) TerminalID {
+	t := TerminalID(len(b.terminals))
+	b.terminals = append(b.terminals, builderEnd{s, int32(port)})
+	b.plug(s, port, builderPort{terminal: int32(t), class: class, cabled: true})
+	return t
+}
+
+// AddLink lays a cable between the next ports of two different switches and
+// returns the local port indices that it takes on each.
+func (b *Builder) AddLink(s, t SwitchID, class ClassID) (portS, portT int) {
+	portS, portT = len(b.ports[s]), len(b.ports[t])
+	b.AddLinkAt(s, portS, t, portT, class)
+	return portS, portT
+}
+
+// AddLinkAt lays a cable between local port portS of switch s and local port
+// portT of another switch t; both must be free. Ports that stay free when the
+// graph is frozen get no number: those behind them move up.
+func (b *Builder) AddLinkAt(s SwitchID, portS int, t SwitchID, portT int, class ClassID) {
+	if s == t {
+		panic(fmt.Sprintf("topology: cable from switch %d to itself", s))
+	}
+	b.plug(s, portS, builderPort{end: builderEnd{t, int32(portT)}, terminal: -1, class: class, cabled: true})
+	b.plug(t, portT, builderPort{end: builderEnd{s, int32(portS)}, terminal: -1, class: class, cabled: true})
+}
+
+func (b *Builder) plug(s SwitchID, port int, p builderPort) {
+	for len(b.ports[s]) <= port {
+		b.ports[s] = append(b.ports[s], builderPort{})
+	}
+	if b.ports[s][port].cabled {
+		panic(fmt.Sprintf("topology: two cables in port %d of switch %d", port, s))
+	}
+	b.ports[s][port] = p
+}
+
+// closeGaps renumbers the ports of every switch so that none is free.
+func (b *Builder) closeGaps() {
+	for s, ports := range b.ports {
+		n := 0
+		for _, p := range ports {
+			if !p.cabled {
+				continue
+			}
+			ports[n] = p
+			if p.terminal >= 0 {
+				b.terminals[p.terminal].port = int32(n)
+			} else {
+				b.ports[p.end.sw][p.end.port].end.port = int32(n)
+			}
+			n++
+		}
+		b.ports[s] = ports[:n]
+	}
+}
+
+// Freeze makes the graph. The builder must not be used afterwards. Cost:
+// linear in the number of ports.
+func (b *Builder) Freeze() *Graph {
+	b.closeGaps()
+	g := &Graph{Classes: b.classes, PortStart: make([]PortID, len(b.ports)+1)}
+	total := 0
+	for s, ports := range b.ports {
+		g.PortStart[s] = PortID(total)
+		total += len(ports)
+	}
+	g.PortStart[len(b.ports)] = PortID(total)
+	g.Peer = make([]int32, 0, total)
+	g.PortClass = make([]ClassID, 0, total)
+	g.PortSwitch = make([]SwitchID, 0, total)
+	for s, ports := range b.ports {
+		for _, p := range ports {
+			peer := ^p.terminal
+			if p.terminal < 0 {
+				peer = int32(g.PortStart[p.end.sw]) + p.end.port
+			}
+			g.Peer = append(g.Peer, peer)
+			g.PortClass = append(g.PortClass, p.class)
+			g.PortSwitch = append(g.PortSwitch, SwitchID(s))
+		}
+	}
+	g.TerminalPort = make([]PortID, len(b.terminals))
+	for t, e := range b.terminals {
+		g.TerminalPort[t] = g.PortStart[e.sw] + PortID(e.port)
+	}
+	b.ports = nil
+	return g
+}
+
+// laneSpeed is one lane speed of InfiniBand: what ibnetdiscover calls it, what
+// ibdiagnet's numeric form calls it, and the data rate of a lane in bit/s
+// after line coding (InfiniBand Architecture Specification, volume 2, 5.2):
+// 8b/10b up to QDR, 64b/66b from FDR10 to EDR; from HDR on the name gives the
+// data rate, the raised signalling rate pays for coding and error correction.
+// FDR's 14.0625 Gbaud x 64/66 does not divide; the fraction of a bit is cut.
+type laneSpeed struct {
+	name   string
+	number string
+	lane   sim.Rate
+}
+
+var speeds = []laneSpeed{
+	{"SDR", "2.5", 2e9},
+	{"DDR", "5", 4e9},
+	{"QDR", "10", 8e9},
+	{"FDR10", "10E", 10e9},
+	{"FDR", "14", 0}, // see ParseLink
+	{"EDR", "25", 25e9},
+	{"HDR", "50", 50e9},
+	{"NDR", "100", 100e9},
+	{"XDR", "200", 200e9},
+}
+
+// fdrSymbols is FDR's lane rate before coding, in symbols a second.
+const fdrSymbols = 14_062_500_000
+
+// ParseLink reads the width and speed of an InfiniBand link, "4xHDR", or with
+// ibdiagnet's number for the speed, "4x50". It returns the name in the first form and
+// the data rate, line coding taken off.
+func ParseLink(s string) (name string, rate sim.Rate, err error) {
+	width, speed, ok := strings.Cut(s, "x")
+	lanes, err := strconv.Atoi(width)
+	if ok && err == nil && (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12) {
+		for _, k := range speeds {
+			if speed == k.name || speed == k.number {
+				rate = sim.Rate(lanes) * k.lane
+				if k.name == "FDR" {
+					rate = sim.Rate(int64(lanes) * fdrSymbols * 64 / 66)
+				}
+				return fmt.Sprintf("%dx%s", lanes, k.name), rate, nil
+			}
+		}
+	}
+	return "", 0, fmt.Errorf("%q: want a width of 1x, 2x, 4x, 8x or 12x and a speed of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", s)
+}
+
+// hasGraph is embedded by topologies for their graph.
+type hasGraph struct{ graph *Graph }
+
+// Graph implements [Topology].
+func (x *hasGraph) Graph() *Graph { return x.graph }
+
+// withTerminals is a builder of switches that have as many terminals each, on their first ports.
+func withTerminals(switches, terminals int, classes ...Class) *Builder {
+	b := NewBuilder(switches, classes...)
+	for s := range SwitchID(switches) {
+		for range terminals {
+			b.AddTerminal(s, 0)
+		}
+	}
+	return b
+}
+
+// layRows builds the network of switches that have terminals each, joined as rows say
+// (rows[s]: the neighbours of s, in any order; s stands in the row of each of them; as
+// often as there are parallel cables). Ports: terminals, class 0, then cables in the
+// order of the switches that they lead to, of the class that is given for s < t. The
+// rows are sorted.
+func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) hasGraph {
+	b := withTerminals(len(rows), terminals, classes...)
+	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
+		slices.Sort(row)
+		for _, t := range row {
+			if SwitchID(s) < t {
+				b.AddLink(SwitchID(s), t, class(SwitchID(s), t))
+			}
+		}
+	}
+	return hasGraph{b.Freeze()}
+}
+
+// classes makes channel classes of latency 1: "terminal", then those named.
+func classes(names ...string) []Class {
+	all := []Class{{Name: "terminal", Latency: 1}}
+	for _, name := range names {
+		all = append(all, Class{Name: name, Latency: 1})
+	}
+	return all
+}
+
+// one is the class of all cables between switches where there is one only.
+func one(_, _ SwitchID) ClassID { return 1 }
+
+// connectedRows tells whether every switch can be reached from the first.
+func connectedRows(rows [][]SwitchID) bool {
+	seen := make([]bool, len(rows))
+	stack := []SwitchID{0}
+	seen[0] = true
+	n := 0
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		n++
+		for _, t := range rows[s] {
+			if !seen[t] {
+				seen[t] = true
+				stack = append(stack, t)
+			}
+		}
+	}
+	return n == len(rows)
+}

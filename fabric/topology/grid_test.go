@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -83,4 +84,48 @@ func TestGridRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
+}
+
+func init() {
+	for _, c := range []TwistedTorusConfig{
+		{[]int{4, 2}, []int{0, 2}, 1}, {[]int{6, 3}, []int{0, 3}, 2}, {[]int{5, 4}, []int{0, 2}, 1},
+		{[]int{4, 2, 2}, []int{0, 2, 2}, 1}, {[]int{4, 3}, []int{0, 0}, 1}, {[]int{7}, []int{0}, 1},
+	} {
+		addSample("twisted-torus", fmt.Sprintf("%+v", c), false, func(d *TwistedTorusConfig) { *d = c })
+	}
+}
+
+// The way round: 2a steps along dimension 1 come back to the start, half way they are a
+// further along dimension 0. Without a twist it is the torus.
+func TestTwistedTorus(t *testing.T) {
+	g := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{10, 5}, []int{0, 5}, 1} }).Graph()
+	at := SwitchID(3)
+	for i := range 10 {
+		if i == 5 && at != 8 {
+			t.Errorf("after 5 steps at %d, want 3 + 5", at)
+		}
+		peer, _ := g.PeerPort(g.PortStart[at] + 3)
+		at = g.PortSwitch[peer]
+	}
+	if at != 3 {
+		t.Errorf("after 10 steps at %d", at)
+	}
+	plain := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{4, 3, 5}, []int{0, 0, 0}, 2} }).Graph()
+	torus := build(t, "torus", func(c *GridConfig) { *c = GridConfig{[]int{4, 3, 5}, 2} }).Graph()
+	if !slices.Equal(plain.Peer, torus.Peer) {
+		t.Error("without a twist it is not the torus")
+	}
+	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
+	// torus, 2a: here a = 4.
+	prism := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
+	if d := Diameter(prism); d != 6 {
+		t.Errorf("diameter %d", d)
+	}
+}
+
+func TestTwistedTorusRefuses(t *testing.T) {
+	refuses(t, "twisted-torus", "twist", func(c *TwistedTorusConfig) { c.Twist = nil })
+	refuses(t, "twisted-torus", "twist[0]", func(c *TwistedTorusConfig) { c.Twist = []int{1, 4} })
+	refuses(t, "twisted-torus", "twist[1]", func(c *TwistedTorusConfig) { c.Twist = []int{0, 8} })
+	refuses(t, "twisted-torus", "dims[1]", func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{4, 2}, []int{0, 0} })
 }

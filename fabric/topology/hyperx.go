@@ -75,7 +75,7 @@ func (c *HyperXConfig) trunk(d int) int {
 // K_d*(S_d-1) channels a switch for it.
 type HyperX struct {
 	HyperXConfig
-	graph  *Graph
+	hasGraph
 	stride []int // len = dims: difference in switch number of a step
 	first  []int // len = dims: ports of a switch before those of the dimension
 }
@@ -116,9 +116,6 @@ func (x *HyperX) port(d, at, to int) int {
 	}
 	return x.first[d] + x.trunk(d)*to
 }
-
-// Graph implements [Topology].
-func (x *HyperX) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *HyperX) Facts() Facts {

@@ -43,7 +43,7 @@ type DistributedSwitch struct {
 	levels []int   // levels[r] = R_r, the ports of a PK_r; levels[0] = m: a bare switch
 	extra  [][]int // extra[r]: elements of the partial group of a PK_r; extra[0], extra[1] are empty
 	place  [][]int // place[r][i*m+j]: port of the copy that port j of element extra[r][i] goes to
-	graph  *Graph
+	hasGraph
 }
 
 // PKConfig configures the topology "pk".
@@ -239,9 +239,6 @@ func (s *DistributedSwitch) Node(stage, unit int) SwitchID {
 	}
 	return SwitchID(unit)
 }
-
-// Graph implements [Topology].
-func (s *DistributedSwitch) Graph() *Graph { return s.graph }
 
 // Facts implements [Topology].
 func (s *DistributedSwitch) Facts() Facts {

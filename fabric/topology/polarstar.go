@@ -96,7 +96,7 @@ func (c *PolarStarConfig) terminals() int {
 // None for mean distance and bisection.
 type PolarStar struct {
 	PolarStarConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*PolarStar)(nil)
@@ -188,9 +188,6 @@ func quads(d int) (rows [][]int, f []int) {
 	}
 	return rows, f
 }
-
-// Graph implements [Topology].
-func (x *PolarStar) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *PolarStar) Facts() Facts {

@@ -103,3 +103,90 @@ func TestRandomRegularRefuses(t *testing.T) {
 		}
 	}
 }
+
+func init() {
+	for _, c := range []JellyfishConfig{{4, 3, 1, 1}, {5, 3, 1, 2}, {7, 5, 2, 3}, {8, 6, 1, 4}, {16, 3, 1, 5}, {57, 8, 4, 1}} {
+		addSample("jellyfish", fmt.Sprintf("%+v", c), false, func(d *JellyfishConfig) { *d = c })
+	}
+}
+
+// Every port but one at most is used, no two cables are parallel, over all small sizes
+// and some seeds; the mean distance keeps its bound.
+func TestJellyfish(t *testing.T) {
+	for switches := 4; switches <= 14; switches++ {
+		for degree := 3; degree < switches; degree++ {
+			for seed := range uint64(5) {
+				g := build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{switches, degree, 1, seed} }).Graph()
+				CheckGraph(t, g)
+				n, ends := g.Neighbors(), 0
+				for s := range SwitchID(switches) {
+					if len(n.Of(s)) != g.Degree(s)-1 {
+						t.Fatalf("%d switches of %d ports: parallel cables", switches, degree)
+					}
+					ends += len(n.Of(s))
+				}
+				if ends != switches*degree-switches*degree%2 {
+					t.Fatalf("%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
+				}
+				if m := Measure(g); m.MeanDistance < MeanDistanceBound(switches, degree)-1e-12 {
+					t.Errorf("%d switches of %d ports: mean distance %v", switches, degree, m.MeanDistance)
+				}
+			}
+		}
+	}
+}
+
+// 57 switches of degree 8: 8 at distance 1, the other 48 at 2: (8 + 96)/56. The reference
+// data's graph of this size has a mean distance of 2.124.
+func TestMeanDistanceBound(t *testing.T) {
+	if got, want := MeanDistanceBound(57, 8), 104.0/56; math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	total := 0.0
+	for seed := range uint64(20) {
+		total += Measure(build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{57, 8, 4, seed} }).Graph()).MeanDistance
+	}
+	if mean := total / 20; math.Abs(mean-2.124) > 0.02 {
+		t.Errorf("mean distance %v over 20 graphs", mean)
+	}
+}
+
+func TestJellyfishRefuses(t *testing.T) {
+	refuses(t, "jellyfish", "degree", func(c *JellyfishConfig) { c.Degree = 32 })
+	refuses(t, "jellyfish", "degree", func(c *JellyfishConfig) { c.Degree = 2 })
+}
+
+func init() {
+	for _, c := range []XpanderConfig{{3, 1, "one", 1, 1}, {3, 4, "one", 2, 2}, {3, 4, "doubling", 2, 2}, {4, 3, "one", 1, 3}, {6, 8, "doubling", 1, 4}} {
+		addSample("xpander", fmt.Sprintf("%+v", c), false, func(d *XpanderConfig) { *d = c })
+	}
+}
+
+// A lift of the complete graph: every switch has one cable to each other meta-node and
+// none to its own. A random one of degree d is close to a Ramanujan graph, whose
+// algebraic connectivity is d - 2√(d-1) or more: within 20 % of that here.
+func TestXpander(t *testing.T) {
+	for _, lifts := range []string{"one", "doubling"} {
+		g := build(t, "xpander", func(c *XpanderConfig) { *c = XpanderConfig{10, 32, lifts, 1, 7} }).Graph()
+		n := g.Neighbors()
+		for s := range SwitchID(g.Switches()) {
+			var met [11]int
+			for _, u := range n.Of(s) {
+				met[int(u)/32]++
+			}
+			for node, k := range met {
+				if want := 1; k != want && node != int(s)/32 || k != 0 && node == int(s)/32 {
+					t.Fatalf("%s: switch %d has %d cables to meta-node %d", lifts, s, k, node)
+				}
+			}
+		}
+		if gap, want := AlgebraicConnectivity(g), 10-2*math.Sqrt(9); gap < 0.8*want {
+			t.Errorf("%s: algebraic connectivity %v", lifts, gap)
+		}
+	}
+}
+
+func TestXpanderRefuses(t *testing.T) {
+	refuses(t, "xpander", "lift", func(c *XpanderConfig) { c.Lifts, c.Lift = "doubling", 6 })
+	refuses(t, "xpander", "degree", func(c *XpanderConfig) { c.Degree = 2 })
+}

@@ -66,7 +66,7 @@ func (c *SlimFlyConfig) terminals() int {
 // test for all orders to 27, not proven here for all.
 type SlimFly struct {
 	SlimFlyConfig
-	graph *Graph
+	hasGraph
 }
 
 var _ Formed = (*SlimFly)(nil)
@@ -141,9 +141,6 @@ func slimFlySets(f *field, delta int) (sets [2][]int) {
 	}
 	return sets
 }
-
-// Graph implements [Topology].
-func (x *SlimFly) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
 func (x *SlimFly) Facts() Facts {

@@ -1,6 +1,19 @@
+// Package topology describes networks of switches and terminals: generators
+// of the usual families, import and export of real ones, and the small types
+// that routing, multicast and the deadlock certificates share.
+//
+// A [Graph] is plain data, frozen once built: ports are numbered densely,
+// switch by switch, so that every per-port array of the simulator is a slice.
+// A [Topology] is a graph with the closed forms of its family. What a family
+// knows beyond the graph (groups of a dragonfly, coordinates of a grid, levels
+// of a tree) is an optional capability ([Grouped], [Grid], [Tree]), asked for
+// once by the algorithm that needs it.
 package topology
 
 import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -97,4 +110,84 @@ type Ranked interface {
 	Topology
 	// Rank is the rank of a switch, from 0.
 	Rank(s SwitchID) int
+}
+
+// Forms are closed forms beyond [Facts] that some families have, derived in the
+// generator's documentation and held to [Measure] by the conformance suite. 0 means
+// that there is none.
+type Forms struct {
+	// Degree is the least and the largest number of ports to other switches, of all
+	// switches.
+	Degree [2]int
+	// MeanDistance is the mean number of switch-switch cables on a shortest path, over
+	// pairs of different switches that have terminals.
+	MeanDistance float64
+	// UniformCapacity is the most that all terminals can send at once, in flits a cycle
+	// and terminal, if destinations are drawn evenly from all terminals, the sender among
+	// them, paths are shortest and spread perfectly, and a channel carries a flit a
+	// cycle. Families that have it know of a narrower place than the sum of all channels
+	// ([Metrics].UniformCapacity).
+	UniformCapacity float64
+	// BisectionAtLeast bounds the number of cables between two halves of the switches
+	// from below.
+	BisectionAtLeast float64
+}
+
+// Formed is the capability of families with closed forms beyond their facts.
+type Formed interface {
+	Topology
+	Forms() Forms
+}
+
+// maxPorts bounds the switch ports of generated networks: port numbers are
+// int32, and beyond this no machine would hold the simulation.
+const maxPorts = 1 << 28
+
+// portBytes is what a port of a [Graph] takes at least.
+const portBytes = 16
+
+// checkPorts refuses a setting that makes a network of more than maxPorts
+// switch ports, or of more than there is memory for. Callers keep the product from overflowing by bounds on its
+// factors.
+func checkPorts(key string, value any, ports int) error {
+	if ports <= maxPorts {
+		return input.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
+	}
+	return &param.ParamError{Key: key, Value: value,
+		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", maxPorts, ports)}
+}
+
+// SingleSwitchConfig configures the topology "single-switch"; see
+// [SingleSwitch].
+type SingleSwitchConfig struct {
+	Terminals int `toml:"terminals" doc:"terminals on the switch" min:"1" max:"65536"`
+}
+
+func init() {
+	param.Register(Registry, "single-switch", "one switch with all terminals on it",
+		SingleSwitchConfig{Terminals: 8},
+		func(c SingleSwitchConfig, _ struct{}) (Topology, error) { return newSingleSwitch(c), nil })
+}
+
+// SingleSwitch is one switch; port i leads to terminal i. Class "terminal".
+//
+//	s0
+//	││││
+//	0123
+//
+// Closed forms: no links, diameter 0. There is no bisection: a cut through
+// switch-switch cables cannot part the terminals.
+type SingleSwitch struct{ hasGraph }
+
+func newSingleSwitch(c SingleSwitchConfig) *SingleSwitch {
+	b := NewBuilder(1, Class{Name: "terminal", Latency: 1})
+	for range c.Terminals {
+		b.AddTerminal(0, 0)
+	}
+	return &SingleSwitch{hasGraph{b.Freeze()}}
+}
+
+// Facts implements [Topology].
+func (x *SingleSwitch) Facts() Facts {
+	return Facts{Switches: 1, Terminals: x.graph.Terminals(), Bisection: -1}
 }

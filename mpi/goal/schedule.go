@@ -1,13 +1,19 @@
+// Package goal reads, writes and replays schedules in the GOAL format of LogGOPSim
+// and ATLAHS.
 package goal
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Schedule is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
@@ -223,4 +229,198 @@ func (w *replay) release(rank, i int32, dst []mpi.Op) []mpi.Op {
 		op.Size = min(op.Size, math.MaxInt64/w.unit) * w.unit // what is more is too late anyway
 	}
 	return append(dst, op)
+}
+
+// list is a sequence that grows without being copied, in pieces, so that no memory is
+// taken twice.
+type list[T any] struct {
+	pieces []*[pieceItems]T
+	n      int
+}
+
+const (
+	pieceBits  = 12
+	pieceItems = 1 << pieceBits
+)
+
+func (l *list[T]) len() int { return l.n }
+
+// at is the address of item i.
+func (l *list[T]) at(i int32) *T { return &l.pieces[uint32(i)>>pieceBits][uint32(i)%pieceItems] }
+
+// add appends an item.
+func (l *list[T]) add(item T) {
+	if l.n>>pieceBits == len(l.pieces) {
+		l.pieces = append(l.pieces, new([pieceItems]T))
+	}
+	l.pieces[l.n>>pieceBits][l.n%pieceItems] = item
+	l.n++
+}
+
+// all yields the addresses of all items.
+func (l *list[T]) all(yield func(int32, *T) bool) {
+	for i := range int32(l.n) {
+		if !yield(i, l.at(i)) {
+			return
+		}
+	}
+}
+
+// labels are the labels of one rank's operations. Those that generators write, l1, l2,
+// ..., are found by their number.
+type labels struct {
+	rank     uint32 // counts the ranks: entries of others are void
+	numbered []numbered
+	named    map[string]int32
+}
+
+type numbered struct {
+	rank uint32
+	op   int32
+}
+
+// mostNumbered bounds the table: larger numbers are names.
+const mostNumbered = 1 << 20
+
+// reset forgets all labels.
+func (l *labels) reset() {
+	l.rank++
+	clear(l.named)
+}
+
+// number is the N of a label lN without leading zeros.
+func (l *labels) number(label []byte) (n int, ok bool) {
+	if len(label) < 2 || len(label) > 8 || label[0] != 'l' || label[1] == '0' {
+		return 0, false
+	}
+	for _, c := range label[1:] {
+		if !isDigit(c) {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, n < mostNumbered
+}
+
+// find looks a label up.
+func (l *labels) find(label []byte) (op int32, ok bool) {
+	if n, plain := l.number(label); plain {
+		if n >= len(l.numbered) || l.numbered[n].rank != l.rank {
+			return 0, false
+		}
+		return l.numbered[n].op, true
+	}
+	op, ok = l.named[string(label)]
+	return op, ok
+}
+
+// define gives a label its operation; the first meaning stays.
+func (l *labels) define(label []byte, op int32) {
+	if n, plain := l.number(label); plain {
+		for n >= len(l.numbered) {
+			l.numbered = append(l.numbered, make([]numbered, n+1)...)
+		}
+		if l.numbered[n].rank != l.rank {
+			l.numbered[n] = numbered{l.rank, op}
+		}
+		return
+	}
+	if l.named == nil {
+		l.named = map[string]int32{}
+	}
+	if _, defined := l.named[string(label)]; !defined {
+		l.named[string(label)] = op
+	}
+}
+
+// Archive implements [mpi.KeptWorkload]: what every operation still needs, and since when it
+// has had the rest. Operations that wait for as much as at the start are many.
+func (w *replay) Archive(a *snapshot.Archive) {
+	i := int32(-1)
+	snapshot.Array(a, "operations", w.needs, func(a *snapshot.Archive, needs *int32) {
+		i++
+		met := w.ops.at(i).needs - *needs
+		snapshot.Int(a, &met)
+		if *needs = w.ops.at(i).needs - met; met > 0 {
+			snapshot.Int(a, &w.ready[i])
+		}
+	})
+	if !a.Reading() {
+		return
+	}
+	w.left = 0
+	for _, needs := range w.needs {
+		if needs > 0 {
+			w.left++
+		}
+	}
+}
+
+// checkCycles looks for operations that wait for themselves.
+func (g *Schedule) checkCycles() error {
+	needs := make([]int32, g.ops.len())
+	var stack []int32
+	for i, op := range g.ops.all {
+		if needs[i] = op.needs; needs[i] == 0 {
+			stack = append(stack, i)
+		}
+	}
+	left := g.ops.len()
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		left--
+		for _, d := range []*dependents{&g.onStart, &g.onDone} {
+			for _, after := range d.of(i) {
+				if needs[after]--; needs[after] == 0 {
+					stack = append(stack, after)
+				}
+			}
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return g.cycleError(needs)
+}
+
+// cycleError describes one cycle among the operations whose needs are not met.
+func (g *Schedule) cycleError(needs []int32) error {
+	// Every operation left waits for another one left: walking from any of
+	// them to one that it waits for must come round.
+	waitsFor := make(map[int32]int32)
+	at := int32(-1)
+	for i := range int32(g.ops.len()) {
+		if needs[i] == 0 {
+			continue
+		}
+		if at < 0 {
+			at = i
+		}
+		for _, d := range []*dependents{&g.onStart, &g.onDone} {
+			for _, after := range d.of(i) {
+				if needs[after] > 0 {
+					waitsFor[after] = i
+				}
+			}
+		}
+	}
+	seen := map[int32]bool{}
+	for !seen[at] {
+		seen[at] = true
+		at = waitsFor[at]
+	}
+	rank := 0
+	for g.first[rank+1] <= at {
+		rank++
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops.at(at).line, rank)
+	for first := at; ; {
+		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops.at(at).text(), g.ops.at(at).line)
+		if at = waitsFor[at]; at == first {
+			s.WriteString("line " + strconv.Itoa(int(g.ops.at(at).line)))
+			return errors.New(s.String())
+		}
+	}
 }

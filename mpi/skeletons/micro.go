@@ -113,3 +113,99 @@ func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
 	}
 	return o, nil
 }
+
+// Contention configures ping-pong among streams.
+type Contention struct {
+	Bytes       sim.Bytes `toml:"bytes" doc:"size of the ball" min:"0B"`
+	StreamBytes sim.Bytes `toml:"stream_bytes" doc:"size of the streams' messages" min:"1B"`
+	Iterations  int       `toml:"iterations" doc:"round trips, each a phase" min:"1"`
+	Window      int       `toml:"window" doc:"messages that a stream has under way as the library sends them (by rendezvous, if they are large), each window acknowledged by a short message; 0: all at once, as RDMA writes" min:"0"`
+	DirectFrom  sim.Bytes `toml:"direct_from" doc:"balls of this size and larger are RDMA writes, smaller ones go eagerly" min:"0B"`
+}
+
+func init() {
+	param.Register(Registry, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e Env) (Program, error) {
+		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
+			return nil, err
+		}
+		// Streams post all their messages at the start.
+		if err := checkMessages("iterations", c.Iterations, 4*float64(c.Iterations)*float64(e.Ranks-3)); err != nil {
+			return nil, err
+		}
+		return contention{c, e.Ranks/3 - 1}, nil
+	})
+}
+
+// contention is the experiment of the alltoall paper's figure 6: latency while
+// the adapter is shared. Without windows a stream posts all its RDMA writes at the
+// start, so that its QP is always active.
+type contention struct {
+	Contention
+	m int // streams of a node
+}
+
+func (c contention) Ranks() int { return 3 * (c.m + 1) }
+
+func (c contention) Rounds(rank int) int {
+	switch node, i := rank/(c.m+1), rank%(c.m+1); {
+	case i < c.m && c.Window > 0:
+		return 2 * ((c.messages() + c.Window - 1) / c.Window)
+	case i < c.m:
+		return 1
+	case node < 2:
+		return 2 * c.Iterations
+	}
+	return 0
+}
+
+// messages is how many a stream sends. A ball of the streams' size or smaller waits
+// for one message of each stream; twice as many are enough at any phase.
+func (c contention) messages() int { return 4*c.Iterations + 2 }
+
+// Phases and Phase time the round trips; the streams belong to none.
+func (c contention) Phases() int { return c.Iterations }
+
+func (c contention) Phase(rank, round int) int {
+	if rank%(c.m+1) < c.m {
+		return -1
+	}
+	return round / 2
+}
+
+func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.Op {
+	node, i := rank/(c.m+1), rank%(c.m+1)
+	at := func(node int) int { return node*(c.m+1) + i }
+	if i < c.m {
+		next, before := at((node+1)%3), at((node+2)%3)
+		if round%2 == 1 {
+			return append(dst, collectives.RecvOp(next, 1, acknowledgement), collectives.SendOp(before, 1, acknowledgement))
+		}
+		count, protocol := c.messages(), collectives.Direct
+		if c.Window > 0 {
+			count, protocol = c.Window, collectives.Auto
+		}
+		for range count {
+			send := collectives.SendOp(next, 0, int64(c.StreamBytes))
+			send.Protocol = protocol
+			dst = append(dst, collectives.RecvOp(before, 0, int64(c.StreamBytes)), send)
+		}
+		return dst
+	}
+	if node != round%2 {
+		return append(dst, collectives.RecvOp(at(1-node), 0, int64(c.Bytes)))
+	}
+	send := collectives.SendOp(at(1-node), 0, int64(c.Bytes))
+	send.Protocol = collectives.Eager
+	if c.Bytes >= c.DirectFrom {
+		send.Protocol = collectives.Direct
+	}
+	return append(dst, send)
+}
+
+// acknowledgement is the size of the message that ends a window.
+const acknowledgement = 4
+
+// Run implements Program.
+func (c contention) Run(unit sim.Time, costs mpi.Costs) mpi.Workload {
+	return mpi.RunSchedule(c, costs, unit)
+}

@@ -1,10 +1,15 @@
+// Package skeletons holds the programs that stand for applications: what they send
+// and when, with the computing between as a parameter.
 package skeletons
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -45,4 +50,30 @@ func needRanks(skeleton string, ok bool, ranks int, want string) error {
 		return nil
 	}
 	return &param.ParamError{Key: "ranks", Value: ranks, Want: fmt.Sprintf("%s for skeleton %q", want, skeleton)}
+}
+
+// Goal configures the replay of a GOAL schedule.
+type Goal struct {
+	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns"`
+}
+
+// RelativeTo makes a relative path start at dir.
+func (c *Goal) RelativeTo(dir string) {
+	if c.File != "" && !filepath.IsAbs(c.File) {
+		c.File = filepath.Join(dir, c.File)
+	}
+}
+
+// Files are the files that are read.
+func (c *Goal) Files() []string { return []string{c.File} }
+
+func init() {
+	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {
+		f, err := input.OpenInput(c.File, input.MaxStream)
+		if err != nil {
+			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
+		}
+		defer f.Close()
+		return goal.Parse(c.File, f)
+	})
 }

@@ -1,7 +1,27 @@
+// Package multicast computes multicast trees and forwarding tables: the
+// engines MR4LMS (Chen, He, Li, Qi, 2021: multicast routing for limited MFT
+// size) and its improvement mr4lms-plus, with the metrics and the checker that
+// compare engines. OpenSM's are in package routing/opensm/mcast.
+//
+// A [Group] of terminals (and possibly switches) is carried by a [Tree] of
+// switches. A tree occupies one entry of the multicast forwarding table (MFT)
+// in each of its switches; the entry's number is the tree's colour, the MLID
+// that packets carry. Trees without a common switch may share a colour, trees
+// with one may not. Several groups may share a tree: each then receives the
+// others' packets, and its hosts drop them.
+//
+// An [Engine] admits groups one after the other and keeps its trees in a
+// [Forest], which counts what the papers measure: colours, groups over each
+// link (edge forwarding index, EFI), groups on each tree (tree forwarding
+// index, TFI). [Run] computes one point: a topology, a group pattern, an
+// engine, a number of entries.
 package multicast
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
@@ -147,3 +167,156 @@ func (e *plainEngine) Leave(id GroupID) error {
 	e.forest.Uproot(p)
 	return nil
 }
+
+// GroupID names a group to the engine that carries it; the caller chooses it.
+type GroupID int32
+
+// Group is a multicast group: who sends to and receives from one MGID. Groups
+// with equal members are different groups.
+type Group struct {
+	ID GroupID
+	// Name is the MGID or a label for reports; may be empty.
+	Name string
+	// Terminals are the member terminals, ascending and distinct.
+	Terminals []topology.TerminalID
+	// Switches are the switches that are members themselves (their management
+	// port), ascending and distinct.
+	Switches []topology.SwitchID
+}
+
+// NewGroup makes a group of the given members in any order; copies collapse.
+// It keeps and sorts the slices.
+func NewGroup(id GroupID, terminals []topology.TerminalID, switches []topology.SwitchID) Group {
+	slices.Sort(terminals)
+	slices.Sort(switches)
+	return Group{ID: id, Terminals: slices.Compact(terminals), Switches: slices.Compact(switches)}
+}
+
+// Size is the number of members.
+func (g *Group) Size() int { return len(g.Terminals) + len(g.Switches) }
+
+// appendSpan appends the switches that a tree for g must contain to span,
+// ascending and distinct: those that its terminals hang from and its member
+// switches.
+func (g *Group) appendSpan(graph *topology.Graph, span []topology.SwitchID) []topology.SwitchID {
+	start := len(span)
+	last := topology.SwitchID(-1)
+	for _, t := range g.Terminals {
+		if s := graph.TerminalSwitch(t); s != last {
+			span = append(span, s)
+			last = s
+		}
+	}
+	span = append(span, g.Switches...)
+	slices.Sort(span[start:])
+	return span[:start+len(slices.Compact(span[start:]))]
+}
+
+// Span lists the switches that a tree for g must contain, ascending.
+func (g *Group) Span(graph *topology.Graph) []topology.SwitchID { return g.appendSpan(graph, nil) }
+
+// bitset is a set of small numbers, one bit each.
+type bitset []uint64
+
+func (b bitset) has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
+
+func (b bitset) set(i int) { b[i>>6] |= 1 << (i & 63) }
+
+func (b bitset) clear(i int) { b[i>>6] &^= 1 << (i & 63) }
+
+// grow makes room for i.
+func (b *bitset) grow(i int) {
+	for i>>6 >= len(*b) {
+		*b = append(*b, 0)
+	}
+}
+
+// Result is one point: some groups on a network, routed by one engine.
+type Result struct {
+	Metrics
+	Refused int // groups that found no entry, where the engine does not merge
+	Forest  *Forest
+}
+
+// Options of [Run].
+type Options struct {
+	// Check verifies every tree and table row afterwards; see [Forest.Check].
+	Check bool
+	// Configure sets the engine's configuration, a pointer to its registered
+	// type, beyond the defaults; may be nil.
+	Configure func(config any) error
+}
+
+// Run routes the groups one after the other with the named engine and measures
+// the result; an engine that can takes them all together. Everything but Time
+// is reproducible.
+func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
+	config, err := Registry.Config(engine)
+	if err != nil {
+		return nil, err
+	}
+	if o.Configure != nil {
+		if err := o.Configure(config); err != nil {
+			return nil, err
+		}
+	}
+	e, err := Registry.Build(engine, config, env)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Route(e, groups, o.Check, nil)
+	if err != nil {
+		return nil, fmt.Errorf("multicast engine %q: %w", engine, err)
+	}
+	return r, nil
+}
+
+// Route is Run with an engine made already, which must be empty. progress, if not nil,
+// is told after every group how many are routed, but by engines that take all groups
+// together.
+func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
+	start := time.Now()
+	refused, err := JoinAll(e, groups, progress)
+	elapsed := time.Since(start)
+	if err != nil {
+		return nil, err
+	}
+	f := e.Forest()
+	if check {
+		if err := f.Check(); err != nil {
+			return nil, err
+		}
+	}
+	r := &Result{Metrics: f.Measure(), Refused: refused, Forest: f}
+	r.Time = elapsed
+	r.ColourBound = ColourBound(f.env, groups)
+	return r, nil
+}
+
+// JoinAll routes groups with a fresh engine and counts those that find no
+// entry. progress may be nil.
+func JoinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
+	if batch, ok := e.(BatchEngine); ok {
+		return 0, batch.JoinAll(groups)
+	}
+	for i, g := range groups {
+		if err := e.Join(g); errors.As(err, new(*ExhaustedError)) {
+			refused++
+		} else if err != nil {
+			return refused, &JoinError{g.ID, err}
+		}
+		if progress != nil {
+			progress(i + 1)
+		}
+	}
+	return refused, nil
+}
+
+// JoinError says which of several groups could not join.
+type JoinError struct {
+	Group GroupID
+	Err   error
+}
+
+func (e *JoinError) Error() string { return e.Err.Error() }
+func (e *JoinError) Unwrap() error { return e.Err }

@@ -1,6 +1,10 @@
 package multicast
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -110,4 +114,220 @@ func (e *plus) smallest(height int) *Tree {
 		return e.grow.build(from, e.members, height).keep()
 	}
 	return best
+}
+
+// squeeze routes a group for which no colour has room. It weighs three ways by
+// what they add to the sum over all cables of the squared EFI, so that no cable
+// is overloaded: the group uses a tree that has all switches it needs; the
+// trees in its way in one colour give their groups to other trees that have all
+// switches these need, and it takes their place; or, where neither is possible,
+// it is united with the trees of one colour that are in the way of a shortest
+// path tree, in the colour where these carry the fewest groups.
+func (e *plus) squeeze(g Group, height int) {
+	f := e.forest
+	e.squeezed++
+	span := g.Span(f.env.Graph)
+	direct, directCost := e.carrier([]Group{g}, span, nil, -1)
+	tried := 0
+	for _, move := range e.evictions(&g) {
+		if move.cost >= directCost || tried == maxTries {
+			break
+		}
+		e.colour.open(move.colour, move.trees)
+		e.found = e.colour.rootsWithin(e.members, e.candidates, height, 1, e.found[:0])
+		if len(e.found) == 0 {
+			continue
+		}
+		tried++
+		t := e.smallest(height)
+		if move.cost+e.added(t, 1) >= directCost {
+			continue
+		}
+		if e.evict(move) {
+			f.Plant(t, move.colour, g)
+			return
+		}
+		direct, directCost = e.carrier([]Group{g}, span, nil, -1)
+	}
+	if direct != nil {
+		f.Share(direct, g)
+		return
+	}
+	e.crowd(g)
+}
+
+// evict moves the groups of the trees to others, chosen anew since every move
+// changes the loads. It reports false if one cannot move after all: with a
+// table per port, an earlier move may have taken its room.
+func (e *plus) evict(move eviction) bool {
+	for _, p := range move.trees {
+		to, _ := e.carrier(p.Groups, p.span(e.forest), p, move.colour)
+		if to == nil {
+			return false
+		}
+		e.forest.Move(p, to)
+	}
+	return true
+}
+
+// maxTries bounds the colours for which squeeze builds a tree.
+const maxTries = 3
+
+// crowd unites g with what is in its way in the colour where that is the
+// fewest groups.
+func (e *plus) crowd(g Group) {
+	f := e.forest
+	t := e.climb.build(f.leastLoaded(e.candidates), &g)
+	e.cells = f.cellsOf(&t, []Group{g}, e.cells[:0])
+	cells := f.cellSet(e.cells)
+	best, fewest := Colour(0), math.MaxInt
+	for c := range f.colours {
+		groups := 0
+		for _, p := range f.touched(Colour(c), cells, nil) {
+			groups += len(p.Groups)
+		}
+		if groups < fewest {
+			best, fewest = Colour(c), groups
+		}
+	}
+	if !e.unite.join(g, best, f.touched(best, cells, nil)) {
+		panic("multicast: a tree whose way was cleared does not fit")
+	}
+}
+
+// eviction is a way to make room in a colour.
+type eviction struct {
+	colour Colour
+	trees  []*Planted
+	cost   int64
+}
+
+// evictions lists, cheapest first, the colours in which all trees at the cells
+// that g needs can give their groups to other trees.
+func (e *plus) evictions(g *Group) []eviction {
+	f := e.forest
+	e.cells = f.requiredCells(g, e.cells[:0])
+	cells := f.cellSet(e.cells)
+	var all []eviction
+	for c := range f.colours {
+		move := eviction{colour: Colour(c), trees: f.touched(Colour(c), cells, nil)}
+		for _, p := range move.trees {
+			cost, ok := e.movingCost(p)
+			if !ok {
+				move.cost = math.MaxInt64
+				break
+			}
+			move.cost += cost
+		}
+		if move.cost < math.MaxInt64 {
+			all = append(all, move)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b eviction) int { return cmp.Compare(a.cost, b.cost) })
+	return all
+}
+
+// spare remembers which tree could take the groups of another.
+type spare struct {
+	to   *Planted // nil: none
+	cost int64
+	at   int // when it was found, in groups squeezed in
+}
+
+// refresh is the number of groups after which a spare is looked for again:
+// its cost, or that there was none, may no longer hold.
+const refresh = 256
+
+// movingCost estimates what moving the groups of p to another tree adds; not ok
+// if no tree can take them.
+func (e *plus) movingCost(p *Planted) (cost int64, ok bool) {
+	if s := p.spare; s == nil || e.squeezed-s.at >= refresh || s.to != nil && s.to.cells == nil {
+		to, cost := e.carrier(p.Groups, p.span(e.forest), p, p.Colour)
+		p.spare = &spare{to: to, at: e.squeezed}
+		if to != nil {
+			p.spare.cost = cost - e.removed(p)
+		}
+	}
+	return p.spare.cost, p.spare.to != nil
+}
+
+// carrier is the tree that can take the groups, whose members are on the
+// switches of span, at the least cost; not except, and none of colour not.
+func (e *plus) carrier(groups []Group, span []topology.SwitchID, except *Planted, not Colour) (best *Planted, least int64) {
+	f := e.forest
+	least = math.MaxInt64
+	wanted := make(bitset, (f.env.Graph.Switches()+63)/64)
+	for _, s := range span {
+		wanted.set(int(s))
+	}
+	for c := range f.colours {
+		if Colour(c) == not {
+			continue
+		}
+		if !f.env.PerPort && !f.colours[c].taken.has(int(span[0])) {
+			continue
+		}
+		for _, p := range f.colours[c].trees {
+			if !p.switchSet(f).has(int(span[0])) {
+				continue
+			}
+			if p == except || !p.switchSet(f).contains(wanted) || !f.roomOn(p, groups) {
+				continue
+			}
+			if cost := e.added(p.Tree, int64(len(groups))); cost < least {
+				best, least = p, cost
+			}
+		}
+	}
+	return best, least
+}
+
+// roomOn tells whether the tables of the ports of the groups' members, if each
+// has its own, are free for p's colour.
+func (f *Forest) roomOn(p *Planted, groups []Group) bool {
+	if !f.env.PerPort {
+		return true
+	}
+	for i := range groups {
+		for _, cell := range f.requiredCells(&groups[i], nil) {
+			if f.colours[p.Colour].taken.has(int(cell)) && !slices.Contains(p.cells, cell) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// added is what n more groups on t add to the sum of squared EFI.
+func (e *plus) added(t *Tree, n int64) int64 {
+	sum := int64(0)
+	for _, up := range t.Up[1:] {
+		sum += n * (2*int64(e.forest.efi[up]) + n)
+	}
+	return sum
+}
+
+// removed is what taking p away subtracts from that sum.
+func (e *plus) removed(p *Planted) int64 {
+	sum, n := int64(0), int64(len(p.Groups))
+	for _, up := range p.Up[1:] {
+		sum += n * (2*int64(e.forest.efi[up]) - n)
+	}
+	return sum
+}
+
+// span lists the switches that the groups of p need.
+func (p *Planted) span(f *Forest) []topology.SwitchID {
+	all := virtualGroup([]*Planted{p}, &Group{})
+	return all.Span(f.env.Graph)
+}
+
+// contains tells whether every element of c is in b; both have one length.
+func (b bitset) contains(c bitset) bool {
+	for i, w := range c {
+		if w&^b[i] != 0 {
+			return false
+		}
+	}
+	return true
 }

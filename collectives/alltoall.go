@@ -1,0 +1,319 @@
+package collectives
+
+import (
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func init() {
+	param.Register(Registry, "alltoall-linear", "alltoall(v): all receives and sends at once", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return AlltoallLinear(e), nil
+	})
+}
+
+// own copies a rank's block for itself.
+func own(e Env, rank int) Op {
+	return Op{Kind: Copy, Bytes: e.size(rank, rank), Data: Slot(rank), Into: Slot(e.Ranks + rank)}
+}
+
+// sendBlock and recvBlock move the blocks between rank and peer.
+func sendBlock(e Env, rank, peer, tag int) Op {
+	return Op{Kind: Send, Peer: int32(peer), Tag: int32(tag), Bytes: e.size(rank, peer), Data: Slot(peer)}
+}
+
+func recvBlock(e Env, rank, peer, tag int) Op {
+	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: e.size(peer, rank), Data: Slot(e.Ranks + peer)}
+}
+
+// AlltoallLinear posts N-1 receives and N-1 sends at once, beginning with its
+// neighbours, and waits for all (Open MPI's "basic linear").
+func AlltoallLinear(e Env) Collective {
+	n := e.Ranks
+	return &program{
+		ranks:  n,
+		rounds: always(1),
+		round: func(rank, _ int, dst []Op) []Op {
+			for d := 1; d < n; d++ {
+				dst = append(dst, recvBlock(e, rank, mod(rank-d, n), 0))
+			}
+			for d := 1; d < n; d++ {
+				dst = append(dst, sendBlock(e, rank, (rank+d)%n, 0))
+			}
+			return append(dst, own(e, rank))
+		},
+		contract: exchange(e),
+	}
+}
+
+func init() {
+	param.Register(Registry, "alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return AlltoallPairwise(e), nil
+	})
+}
+
+// AlltoallPairwise exchanges blocks in pairs (Thakur, Rabenseifner, Gropp,
+// IJHPCA 2005, section 3.3, there for powers of two only: partner rank XOR k).
+// For other numbers of ranks the partner in round k is k-rank mod N, which pairs
+// all ranks but those with 2 rank = k mod N; they copy their own block. N-1
+// rounds for a power of two, N for others.
+func AlltoallPairwise(e Env) Collective {
+	n := e.Ranks
+	return &program{
+		ranks:  n,
+		rounds: always(n),
+		round: func(rank, round int, dst []Op) []Op {
+			peer := rank ^ round
+			if n&(n-1) != 0 {
+				peer = mod(round-rank, n)
+			}
+			if peer == rank {
+				return append(dst, own(e, rank))
+			}
+			return append(dst, recvBlock(e, rank, peer, round), sendBlock(e, rank, peer, round))
+		},
+		contract: exchange(e),
+	}
+}
+
+func init() {
+	param.Register(Registry, "alltoall-ring", "alltoall(v): in round k to rank+k, from rank-k (virtual ring)", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return AlltoallRing(e), nil
+	})
+}
+
+// AlltoallRing is the virtual ring: N-1 rounds; in round k = 1.. a rank sends
+// to the rank k after it and receives from the rank k before it.
+func AlltoallRing(e Env) Collective {
+	n := e.Ranks
+	return &program{
+		ranks:  n,
+		rounds: always(n),
+		round: func(rank, round int, dst []Op) []Op {
+			if round == 0 {
+				return append(dst, own(e, rank))
+			}
+			return append(dst, recvBlock(e, rank, mod(rank-round, n), round), sendBlock(e, rank, (rank+round)%n, round))
+		},
+		contract: exchange(e),
+	}
+}
+
+func init() {
+	param.Register(Registry, "alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return ringBy(e, Rendezvous), nil
+	})
+}
+
+// ringBy is AlltoallRing with a protocol of its own. By rendezvous a rank sends
+// three small messages a step: RTS, CTS and FIN.
+func ringBy(e Env, protocol Protocol) Collective {
+	ring := AlltoallRing(e).(*program)
+	round := ring.round
+	ring.round = func(rank, k int, dst []Op) []Op {
+		start := len(dst)
+		dst = round(rank, k, dst)
+		for i := start; i < len(dst); i++ {
+			if dst[i].Kind == Send {
+				dst[i].Protocol = protocol
+			}
+		}
+		return dst
+	}
+	return ring
+}
+
+// PLPSettings configure alltoall-plp.
+type PLPSettings struct {
+	LeaderSettings
+	Leaders int `toml:"leaders" doc:"leaders a node, a divisor of its ranks; 0: as the PLP rule says" min:"0"`
+}
+
+func init() {
+	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
+		choose := PLPLeaders
+		if c.Leaders > 0 {
+			choose = func(int, int64, int64) int { return c.Leaders }
+		}
+		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
+	})
+}
+
+// PLPLeaders is the number of leaders that PLP gives a node of m ranks for
+// blocks of so many bytes (Li et al. 2013, section 3.1): all m where even a
+// single leader's aggregated blocks of m*m*bytes are small enough for Bruck's
+// algorithm; otherwise the most that still go round the ring, whose blocks
+// m*m*bytes/d are above critical.
+func PLPLeaders(m int, bytes, critical int64) int {
+	total := int64(m) * int64(m) * bytes
+	if total <= critical {
+		return m
+	}
+	d := m
+	for m%d != 0 || total <= critical*int64(d) {
+		d--
+	}
+	return d
+}
+
+func init() {
+	param.Register(Registry, "alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return AlltoallDirectEager(e), nil
+	})
+}
+
+// controlBytes is the size of a message that only synchronises.
+const controlBytes = 64
+
+// AlltoallDirectEager is the ring with two synchronisation messages a block in
+// place of three (the Direct Eager method that Li et al. 2013, section 5,
+// compare with; its source is not at hand, and this is the reading that has 2N
+// of them): the receiver announces the address of its buffer, the sender writes
+// there and sends a completion notice behind. Slot 2N+i holds the address of rank i's
+// buffer, slot 3N a notice to send, 3N+1 one received.
+func AlltoallDirectEager(e Env) Collective {
+	n := e.Ranks
+	contract := exchange(e)
+	data, initial := contract.Bytes, contract.Initial
+	contract.Slots = 3*n + 2
+	contract.Bytes = func(rank, slot int) int64 {
+		if slot >= 2*n {
+			return controlBytes
+		}
+		return data(rank, slot)
+	}
+	contract.Initial = func(rank, slot int) (Token, bool) {
+		if slot == 2*n+rank || slot == 3*n {
+			return Token(n*n + rank), true
+		}
+		return initial(rank, slot)
+	}
+	blocks := contract.Final
+	contract.Final = func(rank, slot int, dst []Token) []Token {
+		if slot >= 2*n && slot < 3*n {
+			return append(dst, Token(n*n+slot-2*n))
+		}
+		return blocks(rank, slot, dst)
+	}
+	control := func(kind Kind, peer, tag, slot int) Op {
+		return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: int32(tag), Bytes: controlBytes, Data: Slot(slot)}
+	}
+	return &program{
+		ranks:  n,
+		rounds: always(2*n - 1),
+		round: func(rank, round int, dst []Op) []Op {
+			if round == 0 {
+				return append(dst, own(e, rank))
+			}
+			k := (round + 1) / 2
+			to, from := (rank+k)%n, mod(rank-k, n)
+			if round%2 == 1 {
+				return append(dst, control(Recv, to, 3*k, 2*n+to), control(Send, from, 3*k, 2*n+rank))
+			}
+			send := sendBlock(e, rank, to, 3*k+1)
+			send.Protocol = Direct
+			return append(dst,
+				recvBlock(e, rank, from, 3*k+1), control(Recv, from, 3*k+2, 3*n+1),
+				send, control(Send, to, 3*k+2, 3*n))
+		},
+		contract: contract,
+	}
+}
+
+func init() {
+	param.Register(Registry, "alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		if err := e.uniform("alltoall-bruck"); err != nil {
+			return nil, err
+		}
+		return AlltoallBruck(e), nil
+	})
+}
+
+// AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn
+// the blocks so that block j is for rank+j; in round k pack those whose distance j
+// has bit k, send them to rank+2^k, and unpack what comes from rank-2^k into their
+// places; turn back. Slots 0..N-1 hold the blocks to send, N..2N-1 the result,
+// 2N..3N-1 the turned blocks, 3N.. what a round receives, 4N.. what it sends.
+func AlltoallBruck(e Env) Collective {
+	n, bytes := e.Ranks, int64(e.Bytes)
+	rounds := log2Ceil(n)
+	contract := exchange(e)
+	contract.Slots = 5 * n
+	contract.Bytes = func(int, int) int64 { return bytes }
+	return &program{
+		ranks: n,
+		// Turn, then per step pack, exchange and unpack, then turn back.
+		rounds: always(3*rounds + 2),
+		round: func(rank, round int, dst []Op) []Op {
+			move := func(from, to, count int) {
+				dst = append(dst, Op{Kind: Copy, Bytes: bytes * int64(count), Data: Range(from, count), Into: Range(to, count)})
+			}
+			switch {
+			case round == 0:
+				move(rank, 2*n, n-rank)
+				move(0, 3*n-rank, rank)
+				return dst
+			case round == 3*rounds+1:
+				// The block at distance j came from rank-j.
+				for j := range n {
+					move(2*n+j, n+mod(rank-j, n), 1)
+				}
+				return dst
+			}
+			k := (round - 1) / 3
+			there := withBit(k, n)
+			size := bytes * int64(there.Count)
+			in, out := Range(3*n, int(there.Count)), Range(4*n, int(there.Count))
+			there.First += int32(2 * n)
+			switch d := 1 << k; round % 3 {
+			case 1:
+				return append(dst, Op{Kind: Copy, Bytes: size, Data: there, Into: out})
+			case 2:
+				return append(dst,
+					Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(k), Bytes: size, Data: in},
+					Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(k), Bytes: size, Data: out})
+			}
+			return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
+		},
+		contract: contract,
+	}
+}
+
+// withBit is the set of numbers below n that have bit k.
+func withBit(k, n int) Slots {
+	d := 1 << k
+	count := n / (2 * d) * d
+	count += max(0, n%(2*d)-d)
+	return Slots{First: int32(d), Run: int32(d), Step: int32(2 * d), Count: int32(count)}
+}
+
+func init() {
+	param.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		if err := e.uniform("alltoall-library"); err != nil {
+			return nil, err
+		}
+		if e.Bytes <= c.Critical {
+			return AlltoallBruck(e), nil
+		}
+		return AlltoallRing(e), nil
+	})
+}

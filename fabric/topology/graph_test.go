@@ -1,0 +1,109 @@
+package topology
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/graph/path"
+	"gonum.org/v1/gonum/graph/simple"
+)
+
+// Gaps between explicit ports close in order, on both ends: switch 0 has
+// cables in ports 1, 4 and 6, switch 1 in ports 0, 2 and 5, crossed.
+func TestBuilderClosesGaps(t *testing.T) {
+	b := NewBuilder(2, Class{Name: "terminal"}, Class{Name: "wire"})
+	b.AddLinkAt(0, 6, 1, 0, 1)
+	b.AddLinkAt(0, 1, 1, 5, 1)
+	b.AddTerminalAt(0, 4, 0)
+	b.AddTerminalAt(1, 2, 0)
+	g := b.Freeze()
+	// Ports 0, 1, 2 of switch 0 are its 1, 4, 6; ports 3, 4, 5 are switch 1's 0, 2, 5.
+	want := []int32{5, ^int32(0), 3, 2, ^int32(1), 0}
+	for p, peer := range want {
+		if g.Peer[p] != peer {
+			t.Errorf("peer of port %d is %d, want %d", p, g.Peer[p], peer)
+		}
+	}
+	if g.TerminalPort[0] != 1 || g.TerminalPort[1] != 4 {
+		t.Errorf("terminals at %v, want [1 4]", g.TerminalPort)
+	}
+}
+
+func TestBuilderRefusesMisuse(t *testing.T) {
+	for name, f := range map[string]func(*Builder){
+		"self":     func(b *Builder) { b.AddLink(1, 1, 0) },
+		"occupied": func(b *Builder) { b.AddTerminalAt(0, 3, 0); b.AddLinkAt(0, 3, 1, 0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f(NewBuilder(2, Class{Name: "wire"}))
+		})
+	}
+}
+
+// Distances and neighbours against gonum's all-pairs search, on one graph of
+// each family, parallel cables included.
+func TestDistancesMatchGonum(t *testing.T) {
+	for name, g := range exported(t) {
+		t.Run(name, func(t *testing.T) {
+			oracle := simple.NewUndirectedGraph()
+			for s := range g.Switches() {
+				oracle.AddNode(simple.Node(s))
+			}
+			g.eachLink(func(p, peer PortID) {
+				oracle.SetEdge(simple.Edge{F: simple.Node(g.PortSwitch[p]), T: simple.Node(g.PortSwitch[peer])})
+			})
+			all, _ := path.FloydWarshall(oracle)
+			n := g.Neighbors()
+			var d []int16
+			for s := range SwitchID(g.Switches()) {
+				d = n.DistancesFrom(s, d)
+				var near []SwitchID
+				for u, got := range d {
+					if want := all.Weight(int64(s), int64(u)); float64(got) != want {
+						t.Fatalf("distance from %d to %d is %d, gonum says %v", s, u, got, want)
+					}
+					if oracle.HasEdgeBetween(int64(s), int64(u)) {
+						near = append(near, SwitchID(u))
+					}
+				}
+				if !slices.Equal(n.Of(s), near) {
+					t.Fatalf("neighbours of %d are %v, want %v", s, n.Of(s), near)
+				}
+			}
+		})
+	}
+}
+
+func TestDistancesUnreachable(t *testing.T) {
+	b := NewBuilder(3, Class{Name: "wire"})
+	b.AddLink(0, 1, 0)
+	if got, want := b.Freeze().DistancesFrom(1, nil), []int16{1, 0, Unreachable}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A path as long as int16 can tell is measured, a longer one refused.
+func TestDistancesTooFar(t *testing.T) {
+	line := func(switches int) *Graph {
+		b := NewBuilder(switches, Class{Name: "wire"})
+		for s := range SwitchID(switches - 1) {
+			b.AddLink(s, s+1, 0)
+		}
+		return b.Freeze()
+	}
+	if d := line(math.MaxInt16+1).DistancesFrom(0, nil); d[math.MaxInt16] != math.MaxInt16 {
+		t.Errorf("the end is at %d", d[math.MaxInt16])
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	line(math.MaxInt16+2).DistancesFrom(0, nil)
+}

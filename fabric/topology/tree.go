@@ -1,0 +1,436 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// treeShape is what the tree generators share: it implements [Tree] for trees
+// in which every switch reaches a contiguous range of terminals, divided into
+// equal blocks (the last one may be partly filled) over its down ports, with
+// the same number of consecutive ports to each block. Down ports come before
+// up ports.
+type treeShape struct {
+	hasGraph
+	levels []treeLevel  // leaves first
+	low    []TerminalID // len = switches: first terminal below
+	high   []TerminalID // len = switches: first terminal above those below
+}
+
+// treeLevel describes the switches of one level, which have consecutive
+// numbers.
+type treeLevel struct {
+	first SwitchID
+	block int // terminals below one child (1 for leaves)
+	ports int // consecutive ports that lead to one child
+}
+
+// Levels implements [Tree].
+func (x *treeShape) Levels() int { return len(x.levels) }
+
+// LevelOf implements [Tree].
+func (x *treeShape) LevelOf(s SwitchID) int {
+	level := len(x.levels) - 1
+	for x.levels[level].first > s {
+		level--
+	}
+	return level
+}
+
+// UpPorts implements [Tree].
+func (x *treeShape) UpPorts(s SwitchID) (first, end PortID) {
+	l := &x.levels[x.LevelOf(s)]
+	children := (int(x.high[s]-x.low[s]) + l.block - 1) / l.block
+	first, end = x.graph.Ports(s)
+	return first + PortID(children*l.ports), end
+}
+
+// DownTo implements [Tree].
+func (x *treeShape) DownTo(s SwitchID, t TerminalID) (first PortID, count int) {
+	if t < x.low[s] || t >= x.high[s] {
+		return NoPort, 0
+	}
+	l := &x.levels[x.LevelOf(s)]
+	child := int(t-x.low[s]) / l.block
+	return x.graph.PortStart[s] + PortID(child*l.ports), l.ports
+}
+
+// treeClasses names the channel classes of a tree of so many switch levels:
+// "terminal", then "level1" for the cables between levels 0 and 1, and so on.
+func treeClasses(levels int) []Class {
+	classes := []Class{{Name: "terminal", Latency: 1}}
+	for i := 1; i < levels; i++ {
+		classes = append(classes, Class{Name: fmt.Sprintf("level%d", i), Latency: 1})
+	}
+	return classes
+}
+
+// XGFTConfig configures the topology "xgft"; see [XGFT].
+type XGFTConfig struct {
+	M        []int `toml:"m" doc:"children of a switch at each level, leaves first; m[0] counts terminals" min:"1" max:"65536"`
+	W        []int `toml:"w" doc:"parents of a child at each level; w[0] = 1: a terminal hangs from one leaf switch" min:"1" max:"65536"`
+	Parallel []int `toml:"parallel" doc:"cables between a child and each of its parents at each level; empty: 1 everywhere" min:"1" max:"65536"`
+}
+
+func init() {
+	param.Register(Registry, "xgft", "extended generalized fat tree, tapered and with parallel cables at will",
+		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}},
+		func(c XGFTConfig, _ struct{}) (Topology, error) { return newXGFT(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *XGFTConfig) Validate() error {
+	levels := len(c.M)
+	switch {
+	case levels == 0 || levels > 16:
+		return &param.ParamError{Key: "m", Value: c.M, Want: "1 to 16 levels"}
+	case len(c.W) != levels:
+		return &param.ParamError{Key: "w", Value: c.W, Want: fmt.Sprintf("one number for each of the %d levels of m", levels)}
+	case c.W[0] != 1:
+		return &param.ParamError{Key: "w[0]", Value: c.W[0], Want: "1: a terminal has one cable"}
+	case len(c.Parallel) != 0 && len(c.Parallel) != levels:
+		return &param.ParamError{Key: "parallel", Value: c.Parallel, Want: fmt.Sprintf("nothing, or one number for each of the %d levels of m", levels)}
+	case len(c.Parallel) != 0 && c.Parallel[0] != 1:
+		return &param.ParamError{Key: "parallel[0]", Value: c.Parallel[0], Want: "1: a terminal has one cable"}
+	}
+	ports := 0
+	for i := range levels { // stop before a product can overflow
+		n := c.nodes(i)
+		if n <= maxPorts {
+			ports += 2 * c.upCables(i)
+		}
+		if err := checkPorts("m", c.M, max(n, ports)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodes is the number of nodes at level i (terminals for 0, switches of level
+// i-1 for others), or some number above maxPorts if that is too large.
+func (c *XGFTConfig) nodes(i int) int {
+	n := 1
+	for j := range c.M {
+		if n > maxPorts {
+			break
+		}
+		if j < i {
+			n *= c.W[j]
+		} else {
+			n *= c.M[j]
+		}
+	}
+	return n
+}
+
+// upCables is the number of cables from nodes of level i to their parents.
+func (c *XGFTConfig) upCables(i int) int { return c.nodes(i) * c.W[i] * c.parallel(i) }
+
+func (c *XGFTConfig) parallel(i int) int {
+	if len(c.Parallel) == 0 {
+		return 1
+	}
+	return c.Parallel[i]
+}
+
+// XGFT is the extended generalized fat tree XGFT(h; m_1..m_h; w_1..w_h) of
+// Öhring, Ibel, Das and Kumar (IPPS 1995), with parallel cables as in the PGFT
+// of Zahavi (2010): h levels of switches above the terminals; a node of level
+// i-1 has w_i parents, a node of level i has m_i children, p_i cables join a
+// parent and a child. Terminals are the nodes of level 0, so w_1 = p_1 = 1;
+// [Tree] counts switch levels from 0, the leaves.
+//
+//	level 2     t0   t1   t2   t3        XGFT(2; 4,2; 1,4): each leaf is
+//	             │╲ ╱ ╲  ╱ ╲ ╱│           joined to all four tops
+//	level 1      leaf0      leaf1
+//	             ││││       ││││
+//	level 0      0123       4567
+//
+// A node of level i has coordinates (x_h, ..., x_(i+1); y_i, ..., y_1), x_j <
+// m_j, y_j < w_j: x says in which subtree it is, y which of the roots of that
+// subtree it is. Nodes that differ only by the choice between x_(i+1) and
+// y_(i+1) are parent and child. Numbers within a level count with x_h the most
+// and, after x, y_1 the most significant coordinate; switches are numbered
+// level by level from the leaves. Ports: down (children in order of x, the
+// parallel cables of a child together), then up (in order of y). Cables from
+// switch level i-1 to i have class "level<i>", those of terminals "terminal".
+//
+// A tapered tree has fewer cables up than down at a switch: m = [32, 32, 40],
+// w = [1, 8, 8] serves 40,960 terminals with 1,280 + 320 + 64 switches of 40
+// ports.
+//
+// # Closed forms
+//
+// Level i has N_i = m_h*...*m_(i+1) * w_i*...*w_1 nodes and U_i =
+// N_i*w_(i+1)*p_(i+1) cables up. Terminals N_0, switches N_1 + ... + N_h,
+// links U_1 + ... + U_(h-1). Diameter 2*(i-1), where i is the highest level
+// with more than one child (up to the common ancestor and down), or 0.
+// Bisection (an upper bound; the true minimum on the tapered trees small enough
+// to try all halvings): half the nodes of level i, in whole subtrees, can be
+// severed from the rest by cutting their U_i/2 cables up, so the least U_i/2,
+// i >= 1, with an even number of subtrees m_h*...*m_(i+1); none if there is no
+// such level.
+type XGFT struct {
+	XGFTConfig
+	treeShape
+}
+
+var _ Tree = (*XGFT)(nil)
+
+func newXGFT(c XGFTConfig) *XGFT {
+	x := &XGFT{XGFTConfig: c}
+	first, roots, block := 0, 1, 1 // of the level: first switch, roots of a subtree, terminals below a child
+	for i, children := range c.M {
+		roots *= c.W[i]
+		x.levels = append(x.levels, treeLevel{SwitchID(first), block, c.parallel(i)})
+		block *= children
+		for k := range c.nodes(i + 1) {
+			low := TerminalID(k / roots * block)
+			x.low, x.high = append(x.low, low), append(x.high, low+TerminalID(block))
+			first++
+		}
+	}
+	b := NewBuilder(first, treeClasses(len(c.M))...)
+	for t := range c.nodes(0) {
+		b.AddTerminal(SwitchID(t/c.M[0]), 0)
+	}
+	roots = 1
+	for i := 1; i < len(c.M); i++ {
+		child, parent := x.levels[i-1].first, x.levels[i].first
+		subtrees := c.nodes(i+1) / (roots * c.W[i])
+		for range subtrees {
+			for range c.M[i] { // x of the child
+				for y := range roots * c.W[i] { // of the parent; its low digit is the choice on this level
+					for range c.parallel(i) {
+						b.AddLink(child+SwitchID(y/c.W[i]), parent+SwitchID(y), ClassID(i))
+					}
+				}
+				child += SwitchID(roots)
+			}
+			parent += SwitchID(roots * c.W[i])
+		}
+		roots *= c.W[i]
+	}
+	x.graph = b.Freeze()
+	return x
+}
+
+// Facts implements [Topology].
+func (x *XGFT) Facts() Facts {
+	f := Facts{Terminals: x.nodes(0), Bisection: -1}
+	for i := 1; i <= len(x.M); i++ {
+		f.Switches += x.nodes(i)
+		if i > 1 && x.M[i-1] > 1 {
+			f.Diameter = 2 * (i - 1)
+		}
+	}
+	subtrees := 1
+	for i := len(x.M) - 1; i >= 1; i-- {
+		f.Links += x.upCables(i)
+		subtrees *= x.M[i]
+		if subtrees%2 == 0 && (f.Bisection < 0 || x.upCables(i)/2 < f.Bisection) {
+			f.Bisection = x.upCables(i) / 2
+		}
+	}
+	return f
+}
+
+// FatTreeConfig configures the topology "fat-tree"; see [FatTree].
+type FatTreeConfig struct {
+	K int `toml:"k" doc:"ports of a switch, even" min:"2" max:"65536"`
+	N int `toml:"n" doc:"levels of switches" min:"1" max:"16"`
+}
+
+func init() {
+	param.Register(Registry, "fat-tree", "fat tree of k-port switches with full bisection",
+		FatTreeConfig{K: 8, N: 3},
+		func(c FatTreeConfig, _ struct{}) (Topology, error) { return newFatTree(c), nil })
+}
+
+// Validate checks what the tags cannot.
+func (c *FatTreeConfig) Validate() error {
+	if c.K%2 != 0 {
+		return &param.ParamError{Key: "k", Value: c.K, Want: "an even number: half the ports lead up"}
+	}
+	tree := c.xgft()
+	if tree.Validate() != nil { // its only possible problem: too large
+		return &param.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, maxPorts)}
+	}
+	return nil
+}
+
+// xgft gives the same tree as an XGFT.
+func (c *FatTreeConfig) xgft() XGFTConfig {
+	var x XGFTConfig
+	for i := range c.N {
+		m, w := c.K/2, c.K/2
+		if i == c.N-1 {
+			m = c.K
+		}
+		if i == 0 {
+			w = 1
+		}
+		x.M, x.W = append(x.M, m), append(x.W, w)
+	}
+	return x
+}
+
+// FatTree is the folded Clos network of k-port switches in n levels (k-ary
+// n-tree of Petrini and Vanneschi, IPPS 1997, with k/2 in place of k and both
+// halves of the top switches' ports used): every switch below the top has k/2
+// ports down and k/2 up, the switches of the top level have k down. It is
+// XGFT(n; k/2, ..., k/2, k; 1, k/2, ..., k/2) and numbered like [XGFT].
+//
+//	level 1 (top)      s6      s7          k = 4, n = 2: 8 terminals,
+//	                  ╱│╲╲    ╱╱│╲         4 + 2 switches of 4 ports;
+//	level 0 (leaf)   s0 s1 s2 s3           each leaf is joined to both tops
+//	                 ││ ││ ││ ││
+//
+// # Closed forms
+//
+// Terminals 2*(k/2)^n: the two factors k/2 of leaf and top and those between,
+// the top one doubled. Switches 2*(k/2)^(n-1) on each level but the top, which
+// has half: (2n-1)*(k/2)^(n-1). As many cables leave a level upwards as
+// terminals enter it: links (n-1)*2*(k/2)^n. Diameter 2(n-1). Bisection: half
+// the cables of any level, (k/2)^n, half the number of terminals; it cannot be
+// less, because any permutation of the terminals can be routed on disjoint
+// paths (rearrangeable). None for n = 1.
+type FatTree struct {
+	FatTreeConfig
+	treeShape
+}
+
+var _ Tree = (*FatTree)(nil)
+
+func newFatTree(c FatTreeConfig) *FatTree {
+	return &FatTree{c, newXGFT(c.xgft()).treeShape}
+}
+
+// Facts implements [Topology].
+func (x *FatTree) Facts() Facts {
+	width := 1 // (k/2)^(n-1)
+	for range x.N - 1 {
+		width *= x.K / 2
+	}
+	f := Facts{
+		Switches:  (2*x.N - 1) * width,
+		Terminals: width * x.K,
+		Links:     (x.N - 1) * width * x.K,
+		Diameter:  2 * (x.N - 1),
+		Bisection: width * x.K / 2,
+	}
+	if x.N == 1 {
+		f.Bisection = -1
+	}
+	return f
+}
+
+// OFTConfig configures the topology "oft"; see [OFT].
+type OFTConfig struct {
+	K int `toml:"k" doc:"half the ports of a switch; k-1 must be a prime power" min:"3" max:"128"`
+	P int `toml:"p" doc:"terminals of an outer switch; 0: k" min:"0" max:"4096"`
+}
+
+func init() {
+	param.Register(Registry, "oft", "orthogonal fat tree of two levels: outer switches are the points of a projective plane, twice, inner ones its lines",
+		OFTConfig{K: 3},
+		func(c OFTConfig, _ struct{}) (Topology, error) { return newOFT(c) })
+}
+
+// Validate checks what the tags cannot.
+func (c *OFTConfig) Validate() error { return checkPorts("k", c.K, 3*c.K*c.K*(2*c.K+c.P)) }
+
+// OFT is the orthogonal fat tree of Valerio, Moser and Melliar-Smith (IEEE Int.
+// Conference on Computer Communications and Networks 1994) in the form of two levels
+// that Kathareios, Minkenberg, Prisacari, Rodriguez and Hoefler (SC 2015) compare: a
+// projective plane of order k-1 has n = k²-k+1 points and as many lines, k points on a line
+// and k lines through a point; any two points share one line. The 2n outer switches are the
+// points, twice; the n inner ones are the lines, each joined to both copies of its points.
+//
+//	outer   p0  p1  p2 ... p(n-1)      first copy, k terminals each
+//	         │╲ ╱│  ...
+//	inner   l0  l1  l2 ... l(n-1)      2k ports, all to outer switches
+//	         │╱ ╲│  ...
+//	outer   p0' p1' p2' ... p(n-1)'    second copy, k terminals each
+//
+// Point x is switch x and, as a copy, n + x; line b is switch 2n + b. The plane is that of
+// a Singer difference set ([NewDesign]). Ports of an outer switch: terminals, then the
+// lines in order of the difference set; of an inner one: the points of the first copy in that
+// order, then those of the second. Channel classes "terminal" and "level1". Inner switches
+// lead down only, but not to every terminal: the network is no [Tree].
+//
+// # Closed forms
+//
+// 3n switches, 2nk terminals, 2nk links. Two outer switches are two hops apart, on one path
+// if they are different points and on k if they are a point and its copy: diameter and mean
+// distance 2. Bisection: none. Uniform capacity: what leaves an outer switch, all but
+// 1/(2n) of its traffic, crosses its k channels: k*2n/(p*(2n-1)).
+type OFT struct {
+	OFTConfig
+	hasGraph
+}
+
+var (
+	_ Formed = (*OFT)(nil)
+	_ Ranked = (*OFT)(nil)
+)
+
+func newOFT(c OFTConfig) (Topology, error) {
+	plane, err := NewDesign(c.K, 1)
+	if err != nil {
+		problem := *err.(*param.ParamError) // of "m", the block size
+		problem.Key = "k"
+		return nil, &problem
+	}
+	if c.P == 0 {
+		c.P = c.K
+	}
+	n := plane.Points()
+	b := NewBuilder(3*n, classes("level1")...)
+	for s := range 2 * n {
+		for range c.P {
+			b.AddTerminal(SwitchID(s), 0)
+		}
+	}
+	for s := range 2 * n {
+		for j := range c.K {
+			b.AddLinkAt(SwitchID(s), c.P+j, SwitchID(2*n+plane.Block(s%n, j)), s/n*c.K+j, 1)
+		}
+	}
+	return &OFT{c, hasGraph{b.Freeze()}}, nil
+}
+
+func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
+
+// Rank implements [Ranked]: outer switches below inner ones.
+func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
+
+// Facts implements [Topology].
+func (x *OFT) Facts() Facts {
+	n := x.points()
+	return Facts{Switches: 3 * n, Terminals: 2 * n * x.P, Links: 2 * n * x.K, Diameter: 2, Bisection: -1}
+}
+
+// Forms implements [Formed].
+func (x *OFT) Forms() Forms {
+	outer := float64(2 * x.points())
+	return Forms{
+		Degree:          [2]int{x.K, 2 * x.K},
+		MeanDistance:    2,
+		UniformCapacity: float64(x.K) * outer / (float64(x.P) * (outer - 1)),
+	}
+}
+
+// Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
+// the second copy below.
+func (x *OFT) Layout() *Layout {
+	n := x.points()
+	l := &Layout{Shape: Levels, Places: make([]Place, 3*n), How: "The two copies of the outer switches above and below, the inner ones between them."}
+	height := max(2.5, 0.25*float64(n))
+	for s := range l.Places {
+		level := []float64{0, 2, 1}[s/n]
+		l.Places[s] = Place{float64(s % n), height * level}
+	}
+	return l
+}

@@ -1,3 +1,0 @@
-// Package goal reads, writes and replays schedules in the GOAL format of LogGOPSim
-// and ATLAHS.
-package goal

@@ -1,0 +1,251 @@
+package skeletons
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// FT configures the skeleton of NAS FT.
+type FT struct {
+	Iterations
+	Class    string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
+	Alltoall string `toml:"alltoall" doc:"algorithm of the transposes"`
+}
+
+func init() {
+	param.Register(Registry, "nas-ft", "NAS FT: 3-D FFT, transposes by alltoall, 1-D or 2-D layout", FT{Class: "A", Alltoall: "alltoall-pairwise"}, func(c FT, e Env) (Program, error) {
+		p := ftClasses[c.Class]
+		body, err := ftIteration(c, p, e)
+		if err != nil {
+			return nil, err
+		}
+		return mpi.Iterate(body, c.times(p.iterations)), nil
+	})
+}
+
+type ftClass struct{ nx, ny, nz, iterations int }
+
+// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
+// classes D and E.
+var ftClasses = map[string]ftClass{
+	"A": {256, 256, 128, 6},
+	"B": {512, 256, 256, 20},
+	"C": {512, 512, 512, 20},
+	"D": {2048, 1024, 1024, 25},
+	"E": {4096, 2048, 2048, 25},
+}
+
+// FTLayout is NPB's division of the ranks: np2 consecutive ranks share a row,
+// ranks with equal number in their rows a column of np1. Up to nz ranks the
+// layout is 1-D (np1 = 1); beyond, np1 = nz.
+func FTLayout(class string, ranks int) (np1, np2 int) {
+	if nz := ftClasses[class].nz; ranks > nz {
+		return nz, ranks / nz
+	}
+	return 1, ranks
+}
+
+// ftIteration is one iteration: an inverse FFT and a checksum. The 1-D layout
+// transposes once, among all; the 2-D layout twice, within rows and within
+// columns. Every rank holds nx*ny*nz/ranks points of 16 bytes.
+func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
+	n := e.Ranks
+	np1, np2 := FTLayout(c.Class, n)
+	points := p.nx * p.ny * p.nz
+	if err := needRanks("nas-ft", n >= 1 && np1*np2 == n && points%(n*max(np1, np2)) == 0 && n <= p.ny*p.nz, n, "a power of two, within the class's ny*nz,"); err != nil {
+		return nil, err
+	}
+	bytes := sim.Bytes(points / n * 16)
+	parts := []collectives.Schedule{collectives.Work(n, c.Compute)}
+	transpose := func(size int, locate func(int) (int, int), member func(int, int) int) error {
+		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: size, PerNode: e.PerNode, Bytes: bytes / sim.Bytes(size)})
+		if err == nil {
+			parts = append(parts, collectives.Split(a, n, locate, member))
+		}
+		return err
+	}
+	rows := bits.TrailingZeros(uint(np2)) // np2 is a power of two
+	if np2 > 1 {
+		if err := transpose(np2, func(r int) (int, int) { return r >> rows, r & (np2 - 1) }, func(g, i int) int { return g<<rows + i }); err != nil {
+			return nil, err
+		}
+	}
+	if np1 > 1 {
+		if err := transpose(np1, func(r int) (int, int) { return r & (np2 - 1), r >> rows }, func(g, i int) int { return i<<rows + g }); err != nil {
+			return nil, err
+		}
+	}
+	const checksum = 16 // a complex number
+	return collectives.Sequence(append(parts, collectives.ReduceBinomial(n, 0, checksum))...), nil
+}
+
+// FFT3D configures a 3-D FFT with one transpose a step, the application of the
+// alltoall paper.
+type FFT3D struct {
+	Iterations
+	N        int    `toml:"n" doc:"points along each dimension" min:"1"`
+	Alltoall string `toml:"alltoall" doc:"algorithm of the transpose"`
+}
+
+func init() {
+	param.Register(Registry, "fft3d", "3-D FFT in slabs: one alltoall of n^3*16/P^2 bytes a step", FFT3D{Iterations{3, 0}, 120, "alltoall-ring"}, func(c FFT3D, e Env) (Program, error) {
+		block := c.N * c.N * c.N / e.Ranks * 16 / e.Ranks
+		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: e.Ranks, PerNode: e.PerNode, Bytes: sim.Bytes(block)})
+		if err != nil {
+			return nil, err
+		}
+		return mpi.Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
+	})
+}
+
+// LU configures the skeleton of NAS LU.
+type LU struct {
+	Iterations
+	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
+}
+
+func init() {
+	param.Register(Registry, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e Env) (Program, error) {
+		p := luClasses[c.Class]
+		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
+			return nil, err
+		}
+		l := newLU(p.n, e.Ranks, c.Compute)
+		if err := needRanks("nas-lu", l.xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
+			return nil, err
+		}
+		return mpi.Iterate(l, c.times(p.iterations)), nil
+	})
+}
+
+type luClass struct{ n, iterations int }
+
+// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
+// classes D and E.
+var luClasses = map[string]luClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
+
+// lu is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
+// the inner planes, in each of which a rank receives from two neighbours,
+// computes and sends to the other two (exchange_1), and an exchange of two
+// planes of faces for the right-hand side (exchange_3). The computing time is
+// spread evenly over the planes of both sweeps. Ranks are numbered along x
+// first.
+type lu struct {
+	n, xdim, ydim  int
+	ranks, planes  int
+	plane          sim.Time // computing time
+	alongX, alongY []int64  // bytes of a message to a neighbour in x, by y; in y, by x
+}
+
+func newLU(n, ranks int, compute sim.Time) *lu {
+	dims := bits.Len(uint(ranks)) - 1
+	xdim := 1 << ((dims + 1) / 2)
+	l := &lu{n: n, xdim: xdim, ydim: ranks / xdim, ranks: ranks, planes: n - 2}
+	l.plane = compute / sim.Time(2*l.planes)
+	// The points of position i among so many positions, 5 variables each.
+	side := func(positions int) []int64 {
+		bytes := make([]int64, positions)
+		for i := range bytes {
+			bytes[i] = int64((i+1)*n/positions-i*n/positions) * 5 * 8
+		}
+		return bytes
+	}
+	l.alongX, l.alongY = side(l.ydim), side(l.xdim)
+	return l
+}
+
+func (l *lu) Ranks() int     { return l.ranks }
+func (l *lu) Rounds(int) int { return 2*3*l.planes + 1 }
+
+func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
+	x, y := rank%l.xdim, rank/l.xdim
+	alongX, alongY := l.alongX[y], l.alongY[x]
+	sweep := 6 * l.planes
+	if round == sweep {
+		// Two layers of all planes, with all neighbours at once.
+		layers := int64(2 * l.n)
+		for _, step := range []int{-1, 1} {
+			if to := x + step; to >= 0 && to < l.xdim {
+				dst = append(dst, collectives.RecvOp(rank+step, 2, layers*alongX), collectives.SendOp(rank+step, 2, layers*alongX))
+			}
+			if to := y + step; to >= 0 && to < l.ydim {
+				dst = append(dst, collectives.RecvOp(rank+step*l.xdim, 2, layers*alongY), collectives.SendOp(rank+step*l.xdim, 2, layers*alongY))
+			}
+		}
+		return dst
+	}
+	direction, tag := 1, 0 // the lower sweep goes up in x and y
+	if round >= sweep/2 {
+		direction, tag = -1, 1
+	}
+	at := func(step int, op func(peer, tag int, bytes int64) collectives.Op) {
+		if to := x + step; to >= 0 && to < l.xdim {
+			dst = append(dst, op(rank+step, tag, alongX))
+		}
+		if to := y + step; to >= 0 && to < l.ydim {
+			dst = append(dst, op(rank+step*l.xdim, tag, alongY))
+		}
+	}
+	switch round % 3 {
+	case 0:
+		at(-direction, collectives.RecvOp)
+	case 1:
+		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: l.plane})
+	case 2:
+		at(direction, collectives.SendOp)
+	}
+	return dst
+}
+
+// Halo configures the exchange of halos on a grid of ranks.
+type Halo struct {
+	Iterations
+	Dims  []int     `toml:"dims" doc:"ranks along each dimension; the first varies slowest" min:"1"`
+	Wraps bool      `toml:"wraps" doc:"the grid is a torus"`
+	Bytes sim.Bytes `toml:"bytes" doc:"size of a face" min:"0B"`
+}
+
+func init() {
+	param.Register(Registry, "halo", "every rank exchanges faces with its grid neighbours, then computes", Halo{Iterations{10, 0}, []int{4, 4}, true, 8192}, func(c Halo, e Env) (Program, error) {
+		product := 1
+		for _, d := range c.Dims {
+			product *= d
+		}
+		if product != e.Ranks {
+			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
+		}
+		return mpi.Iterate(halo(c, e.Ranks), c.times(10)), nil
+	})
+}
+
+func halo(c Halo, ranks int) collectives.Schedule {
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		if round == 1 {
+			return append(dst, collectives.Op{Kind: collectives.Compute, Time: c.Compute})
+		}
+		stride := ranks
+		for dim, n := range c.Dims {
+			stride /= n
+			at := rank / stride % n
+			for _, step := range []int{-1, 1} {
+				to := at + step
+				if c.Wraps {
+					to = (to + n) % n
+				}
+				if to < 0 || to >= n || to == at {
+					continue
+				}
+				peer := rank + (to-at)*stride
+				// Tags tell the two directions apart where both lead to one rank.
+				out, in := 2*dim+(step+1)/2, 2*dim+(1-step)/2
+				dst = append(dst, collectives.RecvOp(peer, in, int64(c.Bytes)), collectives.SendOp(peer, out, int64(c.Bytes)))
+			}
+		}
+		return dst
+	})
+}
