@@ -28,7 +28,13 @@ func init() {
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
+			var first jobTable // of a file that has none
+			first.Defaults()
+			if err := errors.Join(first.Program.Choose("halo"), first.Placement.Choose("contiguous")); err != nil {
+				panic("kinds: " + err.Error())
+			}
 			return jobsConfig{
+				Job:      map[string]jobTable{"first": first},
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
 				HCA:      hcaTable{experiments.Choose(hca.Registry, defaultAdapter)},
 				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
