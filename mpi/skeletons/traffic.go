@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Traffic configures messages that ranks send at times of their own, whatever becomes of those before.
@@ -301,6 +302,11 @@ func (w *trafficRun) Done(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	}
 	p.over++
 	return dst
+}
+
+// Archive implements [mpi.KeptWorkload].
+func (w *trafficRun) Archive(a *snapshot.Archive) {
+	snapshot.Array(a, "traffic of ranks", w.ranks, snapshot.Value)
 }
 
 // Where implements [mpi.Workload].
